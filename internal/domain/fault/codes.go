@@ -1,0 +1,52 @@
+package fault
+
+import (
+	"strings"
+	"time"
+)
+
+const retryUnavailable = 5 * time.Second
+
+// Codes used by more than one package. A code that belongs to one noun stands in that noun's package.
+const (
+	CodeValidation  = "validation-error"
+	CodeBadRequest  = "bad-request"
+	CodeNotFound    = "not-found"
+	CodeRateLimited = "rate-limit-exceeded"
+	CodeInternal    = "internal-error"
+	CodeUnavailable = "service-unavailable"
+)
+
+// Problem is one broken rule of one field of a request.
+type Problem struct {
+	Field   string `json:"field"`   // a path such as photos[3].url
+	Code    string `json:"code"`    // stable, for example required, type, max_length
+	Message string `json:"message"` // says the rule in words
+}
+
+// Validation returns the fault for one or more problems of a request's shape.
+func Validation(problems ...Problem) *Error {
+	var b strings.Builder
+	b.WriteString("The request is not valid: ")
+	for i, p := range problems {
+		if i == 3 {
+			b.WriteString("; and more")
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(p.Field + " " + p.Message)
+	}
+	return New(Invalid, CodeValidation, b.String()).With("errors", problems)
+}
+
+// BadRequest returns the fault for a malformed request or a broken general rule.
+func BadRequest(message string) *Error { return New(Invalid, CodeBadRequest, message) }
+
+// UnavailableError returns the fault for a dependency (database, media store) that cannot be reached now.
+func UnavailableError(cause error) *Error {
+	e := New(Unavailable, CodeUnavailable, "The service is temporarily unavailable. Try again shortly.").Because(cause)
+	e.RetryAfter = retryUnavailable
+	return e
+}

@@ -1,0 +1,39 @@
+// Package text holds display text in the supported languages, English first.
+package text
+
+// Locale is a supported display language.
+type Locale string
+
+// The supported locales. English is the canonical one and the fallback of every other.
+const (
+	English  Locale = "en"
+	Japanese Locale = "ja"
+)
+
+// Locales lists the supported locales, the canonical one first.
+var Locales = []Locale{English, Japanese}
+
+// ParseLocale returns the locale named by s; the empty string is English.
+func ParseLocale(s string) (Locale, bool) {
+	switch Locale(s) {
+	case "", English:
+		return English, true
+	case Japanese:
+		return Japanese, true
+	}
+	return "", false
+}
+
+// Text is one display text. EN is always set; the others may be empty.
+type Text struct {
+	EN string `json:"en" yaml:"en"`
+	JA string `json:"ja,omitempty" yaml:"ja,omitempty"`
+}
+
+// In returns the text in the locale, or in English where there is no translation.
+func (t Text) In(l Locale) string {
+	if l == Japanese && t.JA != "" {
+		return t.JA
+	}
+	return t.EN
+}
