@@ -1,0 +1,64 @@
+package access
+
+import (
+	"fmt"
+	"net/mail"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Account is a customer of the service: the owner of orders, credits, keys and users.
+type Account struct {
+	ID        string
+	Name      string
+	Locale    text.Locale // of webhook payloads
+	CreatedAt time.Time
+}
+
+// Role is what a user may do in the portal of their account.
+type Role string
+
+// The roles of account users.
+const (
+	Owner     Role = "owner"
+	Developer Role = "developer"
+	Viewer    Role = "viewer"
+)
+
+// User is a person who signs in to the portal of one account.
+type User struct {
+	ID           string
+	AccountID    string
+	Email        string
+	Role         Role
+	PasswordHash string
+	CreatedAt    time.Time
+}
+
+// CheckName refuses names that are empty, too long or not printable; what names the thing in the message.
+func CheckName(what, name string) error {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return fmt.Errorf("%s must not be empty", what)
+	case !utf8.ValidString(name):
+		return fmt.Errorf("%s must be valid UTF-8", what)
+	case utf8.RuneCountInString(name) > 100:
+		return fmt.Errorf("%s must have at most 100 characters", what)
+	case strings.ContainsFunc(name, unicode.IsControl):
+		return fmt.Errorf("%s must not hold control characters", what)
+	}
+	return nil
+}
+
+// NormalizeEmail checks an address and returns the form under which it is unique.
+func NormalizeEmail(s string) (string, error) {
+	a, err := mail.ParseAddress(s)
+	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, unicode.IsControl) {
+		return "", fmt.Errorf("%q is not an email address", s)
+	}
+	return strings.ToLower(s), nil
+}

@@ -1,0 +1,73 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// Scope is one permission of an API key.
+type Scope string
+
+// The scopes of the integration interface.
+const (
+	OrdersRead     Scope = "orders:read"
+	OrdersWrite    Scope = "orders:write"
+	WebhooksManage Scope = "webhooks:manage"
+	AuditRead      Scope = "audit:read"
+)
+
+// AllScopes lists every scope in display order.
+var AllScopes = []Scope{OrdersRead, OrdersWrite, WebhooksManage, AuditRead}
+
+// ParseScopes reads "all" or a comma-separated list of scopes; duplicates are dropped and the order is canonical.
+func ParseScopes(s string) ([]Scope, error) {
+	if s == "all" {
+		return slices.Clone(AllScopes), nil
+	}
+	given := make(map[Scope]bool)
+	for part := range strings.SplitSeq(s, ",") {
+		scope := Scope(strings.TrimSpace(part))
+		if !slices.Contains(AllScopes, scope) {
+			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope, joinScopes(AllScopes, ", "))
+		}
+		given[scope] = true
+	}
+	var scopes []Scope
+	for _, scope := range AllScopes {
+		if given[scope] {
+			scopes = append(scopes, scope)
+		}
+	}
+	return scopes, nil
+}
+
+// JoinScopes is the stored form of scopes: space-separated.
+func JoinScopes(scopes []Scope) string { return joinScopes(scopes, " ") }
+
+// SplitScopes reads the stored form.
+func SplitScopes(s string) []Scope {
+	scopes := []Scope{}
+	for f := range strings.FieldsSeq(s) {
+		scopes = append(scopes, Scope(f))
+	}
+	return scopes
+}
+
+func joinScopes(scopes []Scope, sep string) string {
+	parts := make([]string, len(scopes))
+	for i, s := range scopes {
+		parts[i] = string(s)
+	}
+	return strings.Join(parts, sep)
+}
+
+// MissingScope is the refusal of a key that lacks the scope an operation needs.
+func MissingScope(scope Scope) *fault.Error {
+	return fault.New(fault.Forbidden, "forbidden", "This API key lacks the scope "+string(scope)+".").With("required_scope", string(scope))
+}
+
+// Unauthenticated is the refusal of a request without a valid key. It tells nothing about why.
+var Unauthenticated = fault.New(fault.Unauthorized, "unauthorized", "The request needs a valid API key in the Authorization header: Bearer <API_KEY>.")

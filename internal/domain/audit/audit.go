@@ -1,0 +1,119 @@
+// Package audit holds the account's audit log: who did what, when and from where. Events are never edited or deleted,
+// and each carries a hash over its predecessor, so that a change of the past shows.
+package audit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strconv"
+	"time"
+)
+
+// Code names what happened.
+type Code string
+
+// The event codes of the interface.
+const (
+	LoginSucceeded  Code = "auth.login.succeeded"
+	LoginFailed     Code = "auth.login.failed"
+	PasswordChanged Code = "auth.password.changed"
+	EmailChanged    Code = "auth.email.changed"
+	KeyCreated      Code = "api-key.created"
+	KeyRenamed      Code = "api-key.renamed"
+	KeyRevoked      Code = "api-key.revoked"
+	WebhookCreated  Code = "webhook.created"
+)
+
+// Codes lists every event code.
+var Codes = []Code{LoginSucceeded, LoginFailed, PasswordChanged, EmailChanged, KeyCreated, KeyRenamed, KeyRevoked, WebhookCreated}
+
+// ActorType says what kind of actor did it.
+type ActorType string
+
+// The actor types.
+const (
+	ByUser   ActorType = "user"
+	ByAPIKey ActorType = "api-key"
+	BySystem ActorType = "system"
+)
+
+// ActorTypes lists every actor type.
+var ActorTypes = []ActorType{ByUser, ByAPIKey, BySystem}
+
+// Source says through which door it was done.
+type Source string
+
+// The sources.
+const (
+	FromPortal      Source = "portal-web"
+	FromMobile      Source = "mobile"
+	FromIntegration Source = "integration-api"
+	FromSystem      Source = "system"
+)
+
+// Sources lists every source.
+var Sources = []Source{FromPortal, FromMobile, FromIntegration, FromSystem}
+
+// TargetType says what kind of thing it was done to.
+type TargetType string
+
+// The target types.
+const (
+	OnUser     TargetType = "user"
+	OnOrder    TargetType = "order"
+	OnAPIKey   TargetType = "api-key"
+	OnWebhook  TargetType = "webhook"
+	OnDelivery TargetType = "webhook-delivery"
+)
+
+// TargetTypes lists every target type.
+var TargetTypes = []TargetType{OnUser, OnOrder, OnAPIKey, OnWebhook, OnDelivery}
+
+// Event is one entry of the log.
+type Event struct {
+	ID        string
+	AccountID string
+	Seq       int64  // dense within the account
+	UserID    string // the account user concerned
+	At        time.Time
+	Code      Code
+	Actor     Actor
+	Target    Target
+	Metadata  map[string]any // safe data only: no secrets, no webhook URLs
+	Hash      string         // over the predecessor's hash and this event
+}
+
+// Actor is who did it, and from where.
+type Actor struct {
+	Type      ActorType
+	ID        string // empty for the system
+	Name      string
+	Source    Source
+	IP        string // empty when there was no network request
+	UserAgent string
+}
+
+// Operator is the actor of what is done by command line.
+var Operator = Actor{Type: BySystem, Name: "operator", Source: FromSystem}
+
+// Target is what it was done to.
+type Target struct {
+	Type TargetType
+	ID   string
+}
+
+// ChainHash returns the hash that seals e after an event whose hash was previous ("" for the first). metadata is the
+// stored JSON text, so that the proof does not depend on how a program writes JSON.
+func ChainHash(previous string, e *Event, metadata string) string {
+	fields, err := json.Marshal([]string{
+		previous, e.ID, e.AccountID, strconv.FormatInt(e.Seq, 10), e.UserID, strconv.FormatInt(e.At.UnixMicro(), 10),
+		string(e.Code), string(e.Actor.Type), e.Actor.ID, e.Actor.Name, string(e.Actor.Source), e.Actor.IP, e.Actor.UserAgent,
+		string(e.Target.Type), e.Target.ID, metadata,
+	})
+	if err != nil { // strings always marshal
+		panic(err)
+	}
+	sum := sha256.Sum256(fields)
+	return hex.EncodeToString(sum[:])
+}

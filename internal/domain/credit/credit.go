@@ -1,0 +1,43 @@
+// Package credit holds the account ledger: an append-only list of entries, each with the balance after it.
+package credit
+
+import (
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// Kind says what an entry is for.
+type Kind string
+
+// The kinds of entries.
+const (
+	Grant  Kind = "grant"  // an operator's or, in Test, a developer's change of the balance; may be negative
+	Charge Kind = "charge" // the price of an order, taken when the order is accepted
+	Refund Kind = "refund" // the whole of one charge, given back at most once
+)
+
+// Entry is one line of the ledger.
+type Entry struct {
+	ID           string
+	AccountID    string
+	Environment  access.Environment
+	Seq          int64 // dense within account and environment
+	Kind         Kind
+	Amount       int64 // signed: charges are negative
+	BalanceAfter int64
+	OrderID      string // empty for grants
+	ChargeID     string // of a refund: the charge that it gives back
+	Note         string
+	CreatedAt    time.Time
+}
+
+// MaxCredits bounds balances and single amounts so that sums cannot overflow.
+const MaxCredits = 1_000_000_000_000
+
+// NotEnough is the refusal of an order that the account cannot fund.
+func NotEnough(price, available int64) *fault.Error {
+	return fault.New(fault.PaymentRequired, "not-enough-credits", "The account has not enough credits for this order.").
+		With("required_credits", price).With("available_credits", available)
+}

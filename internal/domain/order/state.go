@@ -1,0 +1,99 @@
+package order
+
+import (
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Status is where an order stands.
+type Status string
+
+// The statuses. Completed and Failed are terminal; Failed is "error" on the wire.
+const (
+	Queued       Status = "queued"
+	Processing   Status = "processing"
+	UpdatePhotos Status = "update-photos"
+	Completed    Status = "completed"
+	Failed       Status = "error"
+)
+
+// Statuses lists every status in the order of an order's life.
+var Statuses = []Status{Queued, Processing, UpdatePhotos, Completed, Failed}
+
+// Terminal reports whether nothing follows the status.
+func (s Status) Terminal() bool { return s == Completed || s == Failed }
+
+// Outcome is the verdict of a completed order.
+type Outcome string
+
+// The outcomes. Canceled ends an order without a judgement.
+const (
+	Authentic      Outcome = "authentic"
+	Fake           Outcome = "fake"
+	UnableToVerify Outcome = "unable-to-verify"
+	Canceled       Outcome = "canceled"
+)
+
+// Outcomes lists every outcome.
+var Outcomes = []Outcome{Authentic, Fake, UnableToVerify, Canceled}
+
+var outcomeLabels = map[Outcome]text.Text{
+	Authentic:      {EN: "Authentic", JA: "真正品"},
+	Fake:           {EN: "Fake", JA: "偽造品"},
+	UnableToVerify: {EN: "Unable to verify", JA: "判定不能"},
+	Canceled:       {EN: "Canceled", JA: "キャンセル"},
+}
+
+// Label returns the display text of the outcome.
+func (o Outcome) Label() text.Text { return outcomeLabels[o] }
+
+// Move is something that happens to an order and changes its status.
+type Move string
+
+// The moves of a Live order. A Test order begins in the state its mock outcome names and may be put anywhere by its
+// developer; the accepted submission is the same move in both environments.
+const (
+	Claim         Move = "claim"          // a reviewer takes the order
+	Release       Move = "release"        // it goes back to the queue
+	RequestPhotos Move = "request-photos" // the reviewer needs better photos
+	SubmitPhotos  Move = "submit-photos"  // the integrator sends them
+	Complete      Move = "complete"       // the verdict
+	Fail          Move = "fail"           // it cannot be processed; refunded
+	Cancel        Move = "cancel"         // it is called off; refunded
+	Expire        Move = "expire"         // nobody answered the photo request
+)
+
+// Moves lists every move.
+var Moves = []Move{Claim, Release, RequestPhotos, SubmitPhotos, Complete, Fail, Cancel, Expire}
+
+// transitions is the whole state machine: what each move makes of each status. A pair that is not here is refused.
+var transitions = map[Move]map[Status]Status{
+	Claim:         {Queued: Processing},
+	Release:       {Processing: Queued},
+	RequestPhotos: {Processing: UpdatePhotos},
+	SubmitPhotos:  {UpdatePhotos: Processing},
+	Complete:      {Processing: Completed},
+	Fail:          {Processing: Failed},
+	Cancel:        {Queued: Completed, Processing: Completed, UpdatePhotos: Completed},
+	Expire:        {UpdatePhotos: Completed},
+}
+
+// Next returns the status that the move leads to, or invalid-transition.
+func Next(from Status, move Move) (Status, error) {
+	to, ok := transitions[move][from]
+	if !ok {
+		return "", fault.New(fault.Conflict, "invalid-transition", "An order in status "+string(from)+" does not allow the move "+string(move)+".").
+			With("status", string(from))
+	}
+	return to, nil
+}
+
+// CanMove reports whether any move leads directly from one status to the other.
+func CanMove(from, to Status) bool {
+	for _, pairs := range transitions {
+		if pairs[from] == to && to != "" {
+			return true
+		}
+	}
+	return false
+}

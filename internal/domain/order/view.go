@@ -1,0 +1,140 @@
+package order
+
+import (
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Detail is what a customer sees of an order: the detail endpoint, the webhook payloads and the desk all show it.
+// Lists that apply to the order's outcome are present even when they are empty.
+type Detail struct {
+	ID                   string             `json:"id"`
+	Status               Status             `json:"status"`
+	Outcome              *Outcome           `json:"outcome"`
+	OutcomeLocale        *string            `json:"outcome_locale"`
+	Delayed              bool               `json:"delayed"`
+	Classification       ClassificationView `json:"classification"`
+	DueDate              *Timestamp         `json:"due_date"`
+	UpdatedAt            *Timestamp         `json:"updated_at"`
+	CertificateURL       **string           `json:"certificate_url,omitempty"` // present, perhaps null, on completed orders
+	OutcomeReasons       []string           `json:"outcome_reasons,omitzero"`
+	OutcomeReasonsLocale []string           `json:"outcome_reasons_locale,omitzero"`
+	OutcomeIndexes       []string           `json:"outcome_indexes,omitzero"`
+	PhotosToResubmit     []PhotoToResubmit  `json:"photos_to_resubmit,omitempty"`
+}
+
+// ClassificationView is the customer's form of a classification.
+type ClassificationView struct {
+	BrandCode       *string `json:"brand_code"`
+	CategoryCode    *string `json:"category_code"`
+	ModelCode       *string `json:"model_code"`
+	ModelName       *string `json:"model_name"`
+	ModelNameLocale *string `json:"model_name_locale"`
+}
+
+// PhotoToResubmit is the customer's form of a photo request.
+type PhotoToResubmit struct {
+	IndexCode          string   `json:"index_code"`
+	Name               string   `json:"name"`
+	NameLocale         string   `json:"name_locale"`
+	Condition          *string  `json:"condition"`
+	ConditionLocale    *string  `json:"condition_locale"`
+	Requirements       []string `json:"requirements"`
+	RequirementsLocale []string `json:"requirements_locale"`
+	Comment            *string  `json:"comment"`
+	ReferencePhotoURL  *string  `json:"reference_photo_url"`
+	MaxPhotos          int      `json:"max_photos"`
+}
+
+// Timestamp writes itself as the interface does: RFC 3339, UTC, milliseconds, Z.
+type Timestamp time.Time
+
+// TimeFormat is the layout of every timestamp on the wire; the time has to be in UTC.
+const TimeFormat = "2006-01-02T15:04:05.000Z"
+
+// MarshalJSON writes the timestamp.
+func (t Timestamp) MarshalJSON() ([]byte, error) {
+	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+TimeFormat+`"`), nil
+}
+
+// At returns a timestamp for a time that may be absent.
+func At(t *time.Time) *Timestamp {
+	if t == nil {
+		return nil
+	}
+	return ptr(Timestamp(*t))
+}
+
+// CertificateURL tells where the certificate with an id is shown.
+type CertificateURL func(id string) string
+
+// View renders the order for a customer at a time, in a locale.
+func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) Detail {
+	d := Detail{
+		ID: o.ID, Status: o.Status, Delayed: o.IsDelayed(now), Classification: o.Facts.Classification.view(l),
+		DueDate: At(o.DueAt), UpdatedAt: At(&o.UpdatedAt),
+	}
+	if o.Outcome != "" {
+		d.Outcome = ptr(o.Outcome)
+		d.OutcomeLocale = ptr(o.Outcome.Label().In(l))
+	}
+	if o.Status == Completed {
+		var url *string
+		if o.CertificateID != "" {
+			url = ptr(certificate(o.CertificateID))
+		}
+		d.CertificateURL = &url
+		if o.Outcome == Authentic || o.Outcome == Fake {
+			d.OutcomeReasons = make([]string, len(o.Facts.Reasons))
+			d.OutcomeReasonsLocale = make([]string, len(o.Facts.Reasons))
+			for i, r := range o.Facts.Reasons {
+				d.OutcomeReasons[i], d.OutcomeReasonsLocale[i] = r.Text.EN, r.Text.In(l)
+			}
+		}
+		if o.Outcome == Fake {
+			d.OutcomeIndexes = append([]string{}, o.Facts.OutcomeIndexes...)
+		}
+	}
+	if o.Status == UpdatePhotos {
+		d.PhotosToResubmit = make([]PhotoToResubmit, len(o.Facts.Requested))
+		for i := range o.Facts.Requested {
+			d.PhotosToResubmit[i] = o.Facts.Requested[i].view(l)
+		}
+	}
+	return d
+}
+
+func (c *Classification) view(l text.Locale) ClassificationView {
+	v := ClassificationView{BrandCode: &c.BrandCode, CategoryCode: &c.CategoryCode}
+	if c.ModelCode != "" {
+		v.ModelCode = &c.ModelCode
+	}
+	if c.ModelName != nil {
+		v.ModelName = &c.ModelName.EN
+		v.ModelNameLocale = ptr(c.ModelName.In(l))
+	}
+	return v
+}
+
+func (p *PhotoRequest) view(l text.Locale) PhotoToResubmit {
+	v := PhotoToResubmit{
+		IndexCode: p.IndexCode, Name: p.Name.EN, NameLocale: p.Name.In(l), MaxPhotos: p.MaxPhotos,
+		Requirements: make([]string, len(p.Requirements)), RequirementsLocale: make([]string, len(p.Requirements)),
+	}
+	if p.Condition != nil {
+		v.Condition = &p.Condition.Code
+		v.ConditionLocale = ptr(p.Condition.Text.In(l))
+	}
+	for i, r := range p.Requirements {
+		v.Requirements[i] = r.Code
+		v.RequirementsLocale[i] = r.Text.In(l)
+	}
+	if p.Comment != "" {
+		v.Comment = &p.Comment
+	}
+	if p.ReferencePhotoURL != "" {
+		v.ReferencePhotoURL = &p.ReferencePhotoURL
+	}
+	return v
+}

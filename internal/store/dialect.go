@@ -1,0 +1,61 @@
+package store
+
+import (
+	"errors"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// dialect is all that differs between the engines; every other statement is one text for both.
+type dialect struct {
+	name       string
+	skipLocked string // suffix of a SELECT that claims rows
+	forUpdate  string // suffix of a SELECT whose rows the transaction is about to change
+}
+
+var (
+	// SQLite has one writer at a time: rows that a transaction reads cannot change under it.
+	sqliteDialect   = dialect{name: "sqlite3"}
+	postgresDialect = dialect{name: "postgres", skipLocked: " FOR UPDATE SKIP LOCKED", forUpdate: " FOR UPDATE"}
+)
+
+// uniqueViolation reports whether the statement broke a UNIQUE or PRIMARY KEY rule.
+func uniqueViolation(err error) bool {
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return e.Code == "23505"
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+	}
+	return false
+}
+
+// retryable reports whether the transaction lost against another one and may simply run again.
+func retryable(err error) bool {
+	e, ok := errors.AsType[*pgconn.PgError](err)
+	return ok && (e.Code == "40001" || e.Code == "40P01") // serialization failure, deadlock
+}
+
+// unreachable reports whether the database could not be used at all, as opposed to a statement being wrong.
+func unreachable(err error) bool {
+	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
+		return true
+	}
+	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
+		switch e.Code[:2] {
+		case "08", "53", "57", "58": // connection, resources, operator intervention, system error
+			return true
+		}
+		return false
+	}
+	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+		switch e.Code() & 0xff {
+		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY:
+			return true
+		}
+		return false
+	}
+	return brokenConnection(err)
+}

@@ -1,0 +1,178 @@
+// Package store holds all SQL: one file a noun, one text for SQLite and PostgreSQL. Reads are methods of Queries and
+// run on the pool or inside a transaction; writes are methods of Tx and run inside Update.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+)
+
+// ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
+var ErrNotFound = errors.New("not found")
+
+// ErrExists is returned by writes that would break a rule of uniqueness.
+var ErrExists = errors.New("already exists")
+
+// Store is an open database.
+type Store struct {
+	Queries
+	db     *sql.DB
+	writer *writer // nil on PostgreSQL, which takes any number of writers itself
+	url    string  // of PostgreSQL
+}
+
+// Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
+// empty or non-URL target is the path of a SQLite file; postgres:// is PostgreSQL.
+func Open(ctx context.Context, target string) (*Store, error) {
+	open := openSQLite
+	if IsPostgres(target) {
+		open = openPostgres
+	}
+	s, err := open(ctx, target)
+	if err != nil {
+		return nil, fmt.Errorf("open database: %w", err)
+	}
+	if err := migrate(ctx, s.db, s.d); err != nil {
+		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
+	}
+	if s.writer != nil {
+		s.writer.start()
+	}
+	return s, nil
+}
+
+// IsPostgres reports whether the target names a PostgreSQL database.
+func IsPostgres(target string) bool {
+	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
+}
+
+func openPostgres(_ context.Context, target string) (*Store, error) {
+	db, err := sql.Open("pgx", target)
+	if err != nil {
+		return nil, errors.New("the PostgreSQL URL cannot be read") // the cause may hold the password
+	}
+	n := max(16, 8*runtime.NumCPU())
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return &Store{Queries: Queries{c: &pool{db: db}, d: &postgresDialect}, db: db, url: target}, nil
+}
+
+func openSQLite(ctx context.Context, path string) (*Store, error) {
+	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	if err != nil {
+		return nil, err
+	}
+	n := max(4, 2*runtime.NumCPU())
+	db.SetMaxOpenConns(n)
+	db.SetMaxIdleConns(n)
+	w, err := newWriter(ctx, path)
+	if err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return &Store{Queries: Queries{c: &pool{db: db, prepare: true}, d: &sqliteDialect}, db: db, writer: w}, nil
+}
+
+// createPrivate makes the file readable by its owner only before SQLite opens it; the journal files inherit the mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(filepath.Clean(path), os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func sqliteDSN(path string, pragmas ...string) string {
+	q := url.Values{}
+	for _, p := range append([]string{
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-16000)", "temp_store(MEMORY)",
+	}, pragmas...) {
+		q.Add("_pragma", p)
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}
+
+// Close ends the writer after the transactions that wait for it, then the connections.
+func (s *Store) Close() error {
+	var err error
+	if s.writer != nil {
+		err = s.writer.close()
+	}
+	if p, ok := s.c.(*pool); ok {
+		err = errors.Join(err, p.closeStatements())
+	}
+	return errors.Join(err, s.db.Close())
+}
+
+// Ping reports whether the database can be read now.
+func (s *Store) Ping(ctx context.Context) error {
+	var one int
+	return s.row(ctx, "SELECT 1", nil, &one)
+}
+
+// Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, sees only its
+// own transaction, and must not do network or file work: on SQLite every writer waits for it. Cancelling ctx does
+// not undo a transaction that has begun.
+func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	ctx = context.WithoutCancel(ctx)
+	tx := func(c conn) (err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				err = fmt.Errorf("panic in transaction: %v", p)
+			}
+		}()
+		return f(&Tx{Queries: Queries{c: c, d: s.d}, ctx: ctx})
+	}
+	if s.writer != nil {
+		return wrap(s.writer.run(tx))
+	}
+	return wrap(s.updatePostgres(ctx, tx))
+}
+
+const (
+	maxTries         = 8
+	postgresDeadline = 30 * time.Second
+)
+
+func (s *Store) updatePostgres(ctx context.Context, f func(conn) error) error {
+	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
+	defer cancel()
+	for try := 1; ; try++ {
+		err := s.tryPostgres(ctx, f)
+		if err == nil || try == maxTries || !retryable(err) {
+			return err
+		}
+	}
+}
+
+func (s *Store) tryPostgres(ctx context.Context, f func(conn) error) error {
+	tx, err := s.db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	if err := f(txConn{tx}); err != nil {
+		_ = tx.Rollback() // the first error is the one that tells
+		return err
+	}
+	return tx.Commit()
+}
