@@ -1,0 +1,56 @@
+package ratelimit
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+const memoryShards = 64
+
+// Memory is the Limiter of a single node. It holds the windows of the keys that were active in the last Window or so;
+// expired ones are removed by later calls, a few at a time.
+type Memory struct {
+	now    func() time.Time
+	epoch  time.Time
+	seed   maphash.Seed
+	shards [memoryShards]memoryShard
+}
+
+type memoryShard struct {
+	mu      sync.Mutex
+	windows windows[quota]
+	_       [64]byte // keeps neighbours off each other's cache line
+}
+
+// quota names what is counted: one category of one key.
+type quota struct{ key, category string }
+
+// NewMemory returns a limiter that reads the time from now.
+func NewMemory(now func() time.Time) *Memory {
+	return &Memory{now: now, epoch: now(), seed: maphash.MakeSeed()}
+}
+
+// Take implements Limiter. It never fails.
+func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decision, error) {
+	if limit < 1 {
+		return Decision{RetryAfter: Window}, nil
+	}
+	counted := quota{key, category}
+	shard := &m.shards[maphash.String(m.seed, key)%memoryShards]
+
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	now := m.now().Sub(m.epoch) // read under the lock, so that windows of a shard start in order
+	shard.windows.expire(now)
+	w := shard.windows.running(counted, now)
+	if w == nil {
+		w = shard.windows.begin(counted, now)
+	}
+	if w.count >= limit {
+		return Decision{Limit: limit, RetryAfter: w.left(now)}, nil
+	}
+	w.count++
+	return Decision{Allowed: true, Limit: limit, Remaining: limit - w.count}, nil
+}

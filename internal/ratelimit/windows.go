@@ -1,0 +1,94 @@
+package ratelimit
+
+import "time"
+
+// expirePerCall bounds the expired windows that one call removes. It is more than the one window that a call can add, so
+// that expired windows never outnumber what was active in the last Window for long, and few enough that no single
+// request pays for the cleaning after a burst.
+const expirePerCall = 4
+
+// windows holds the windows of many keys. All have the same length, so a list in order of their start is also in order
+// of their end: the oldest are always at its head. It is not safe for concurrent use.
+type windows[K comparable] struct {
+	byKey          map[K]*window[K]
+	oldest, newest *window[K]
+}
+
+type window[K comparable] struct {
+	key          K
+	start        time.Duration // since the owner's epoch
+	count        int
+	older, newer *window[K]
+}
+
+// running returns the key's window at the moment now, nil if it has none. A window that starts later than now belongs to
+// a clock that was set back and has ended.
+func (w *windows[K]) running(key K, now time.Duration) *window[K] {
+	found := w.byKey[key]
+	if found == nil || found.over(now) {
+		return nil
+	}
+	return found
+}
+
+// begin starts a window of the key and returns it with a count of zero. A former window of the key is used again.
+func (w *windows[K]) begin(key K, now time.Duration) *window[K] {
+	started := w.byKey[key]
+	if started == nil {
+		if w.byKey == nil {
+			w.byKey = make(map[K]*window[K])
+		}
+		started = &window[K]{key: key}
+		w.byKey[key] = started
+	} else {
+		w.unlink(started)
+	}
+	started.start, started.count = now, 0
+	started.older, started.newer = w.newest, nil
+	if w.newest == nil {
+		w.oldest = started
+	} else {
+		w.newest.newer = started
+	}
+	w.newest = started
+	return started
+}
+
+// expire removes some of the windows that are over.
+func (w *windows[K]) expire(now time.Duration) {
+	for range expirePerCall {
+		if w.oldest == nil || !w.oldest.over(now) {
+			return
+		}
+		w.removeOldest()
+	}
+}
+
+func (w *windows[K]) removeOldest() {
+	gone := w.oldest
+	w.unlink(gone)
+	delete(w.byKey, gone.key)
+}
+
+func (w *windows[K]) unlink(gone *window[K]) {
+	if gone.older == nil {
+		w.oldest = gone.newer
+	} else {
+		gone.older.newer = gone.newer
+	}
+	if gone.newer == nil {
+		w.newest = gone.older
+	} else {
+		gone.newer.older = gone.older
+	}
+	gone.older, gone.newer = nil, nil
+}
+
+func (w *window[K]) over(now time.Duration) bool {
+	return now < w.start || now-w.start >= Window
+}
+
+// left is the time until the window ends; it is more than zero while the window is running.
+func (w *window[K]) left(now time.Duration) time.Duration {
+	return Window - (now - w.start)
+}
