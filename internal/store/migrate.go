@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
+	"golang.org/x/sys/unix"
 )
 
 //go:embed migrations/*.sql
@@ -19,23 +22,41 @@ var migrations embed.FS
 // ErrNewerDatabase is returned for a database that a later version of the program has changed.
 var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: install that version or restore a backup made before the upgrade")
 
-// migrate brings the schema up to date, forward only, under a lock so that several nodes may start at once.
-func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
+// migratePostgres brings the schema up to date under a session lock, so that several nodes may start at once.
+func migratePostgres(ctx context.Context, db *sql.DB) error {
+	locker, err := lock.NewPostgresSessionLocker()
+	if err != nil {
+		return err
+	}
+	return migrate(ctx, db, database.DialectPostgres, goose.WithSessionLocker(locker))
+}
+
+// migrateSQLite does the same through a connection of its own, under a lock on the database file: a command may run
+// while the server starts.
+func migrateSQLite(ctx context.Context, path string) (err error) {
+	f, err := os.OpenFile(filepath.Clean(path)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // released when the file is closed
+		return fmt.Errorf("lock the schema: %w", err)
+	}
+	db, err := sql.Open("sqlite", sqliteDSN(path))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	db.SetMaxOpenConns(1)
+	return migrate(ctx, db, database.DialectSQLite3)
+}
+
+func migrate(ctx context.Context, db *sql.DB, d database.Dialect, options ...goose.ProviderOption) error {
 	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
 		return err
 	}
-	var options []goose.ProviderOption
-	dialect := database.DialectSQLite3
-	if d == &postgresDialect {
-		dialect = database.DialectPostgres
-		locker, err := lock.NewPostgresSessionLocker()
-		if err != nil {
-			return err
-		}
-		options = append(options, goose.WithSessionLocker(locker))
-	}
-	p, err := goose.NewProvider(dialect, db, files, options...)
+	p, err := goose.NewProvider(d, db, files, options...)
 	if err != nil {
 		return err
 	}
@@ -43,10 +64,10 @@ func migrate(ctx context.Context, db *sql.DB, d *dialect) error {
 	if err != nil {
 		return fmt.Errorf("read schema version: %w", err)
 	}
-	if current > target {
+	switch {
+	case current > target:
 		return ErrNewerDatabase
-	}
-	if current == target {
+	case current == target:
 		return nil
 	}
 	if _, err := p.Up(ctx); err != nil {

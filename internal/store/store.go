@@ -43,12 +43,6 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := migrate(ctx, s.db, s.d); err != nil {
-		return nil, errors.Join(fmt.Errorf("open database: %w", err), s.Close())
-	}
-	if s.writer != nil {
-		s.writer.start()
-	}
 	return s, nil
 }
 
@@ -57,7 +51,7 @@ func IsPostgres(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
 }
 
-func openPostgres(_ context.Context, target string) (*Store, error) {
+func openPostgres(ctx context.Context, target string) (*Store, error) {
 	db, err := sql.Open("pgx", target)
 	if err != nil {
 		return nil, errors.New("the PostgreSQL URL cannot be read") // the cause may hold the password
@@ -66,11 +60,17 @@ func openPostgres(_ context.Context, target string) (*Store, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(5 * time.Minute)
+	if err := migratePostgres(ctx, db); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
 	return &Store{Queries: Queries{c: &pool{db: db}, d: &postgresDialect}, db: db, url: target}, nil
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := createPrivate(path); err != nil {
+		return nil, err
+	}
+	if err := migrateSQLite(ctx, path); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
@@ -84,6 +84,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	go w.loop()
 	return &Store{Queries: Queries{c: &pool{db: db, prepare: true}, d: &sqliteDialect}, db: db, writer: w}, nil
 }
 

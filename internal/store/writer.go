@@ -51,8 +51,6 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 	}, nil
 }
 
-func (w *writer) start() { go w.loop() }
-
 // run hands the use case to the writer and waits until it is on disk, or refused.
 func (w *writer) run(f func(conn) error) error {
 	j := &job{run: f, result: make(chan error, 1)}

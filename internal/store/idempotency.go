@@ -1,0 +1,41 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
+// Remembered is the first answer to an idempotent creation.
+type Remembered struct {
+	BodyHash string
+	Answer   string
+}
+
+// Remembered returns what an idempotency key stands for, if it was used since the time.
+func (q Queries) Remembered(ctx context.Context, accountID string, env access.Environment, key string, since time.Time) (Remembered, error) {
+	var r Remembered
+	err := q.row(ctx, "SELECT body_hash, answer FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4",
+		[]any{accountID, string(env), key, micros(since)}, &r.BodyHash, &r.Answer)
+	return r, err
+}
+
+// Remember keeps the answer under the key; an entry from before since is forgotten for it. It returns ErrExists when
+// the key was used in the meantime.
+func (t *Tx) Remember(accountID string, env access.Environment, key string, r Remembered, at, since time.Time) error {
+	n, err := t.exec(`INSERT INTO idempotency_keys (account_id, environment, key, body_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+		ON CONFLICT (account_id, environment, key) DO UPDATE SET body_hash = $4, answer = $5, created_at = $6
+		WHERE idempotency_keys.created_at <= $7`,
+		accountID, string(env), key, r.BodyHash, r.Answer, micros(at), micros(since))
+	if err == nil && n == 0 {
+		return ErrExists
+	}
+	return err
+}
+
+// ForgetIdempotencyKeys removes up to limit keys from before the time and returns how many.
+func (t *Tx) ForgetIdempotencyKeys(before time.Time, limit int) (int64, error) {
+	return t.exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
+		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, micros(before), limit)
+}

@@ -1,0 +1,77 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
+// InsertKey adds an API key by the hash of its secret.
+func (t *Tx) InsertKey(k *access.Key, hash string) error {
+	limits, err := json.Marshal(k.Limits)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, created_by, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits), k.CreatedBy,
+		micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
+	return err
+}
+
+const keyColumns = "id, account_id, environment, name, hint, scopes, limits, created_by, created_at, expires_at, revoked_at"
+
+// KeyByHash returns the key whose secret has the hash, revoked or not.
+func (q Queries) KeyByHash(ctx context.Context, hash string) (*access.Key, error) {
+	return q.key(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE hash = $1", hash)
+}
+
+// Key returns a key by its id.
+func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
+	return q.key(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
+}
+
+func (q Queries) key(ctx context.Context, text string, arg any) (k *access.Key, err error) {
+	err = ErrNotFound
+	if e := q.rows(ctx, text, []any{arg}, func(scan func(...any) error) error {
+		k, err = scanKey(scan)
+		return err
+	}); e != nil {
+		return nil, e
+	}
+	return k, err
+}
+
+// Keys returns all keys of an account, oldest first.
+func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, error) {
+	var keys []*access.Key
+	err := q.rows(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE account_id = $1 ORDER BY created_at, id", []any{accountID},
+		func(scan func(...any) error) error {
+			k, err := scanKey(scan)
+			keys = append(keys, k)
+			return err
+		})
+	return keys, err
+}
+
+func scanKey(scan func(...any) error) (*access.Key, error) {
+	k := new(access.Key)
+	var scopes, limits string
+	var created int64
+	var expires, revoked sql.NullInt64
+	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &k.CreatedBy, &created, &expires, &revoked); err != nil {
+		return nil, err
+	}
+	k.Scopes = access.SplitScopes(scopes)
+	k.CreatedAt, k.ExpiresAt, k.RevokedAt = timeOf(created), timeOrNil(expires), timeOrNil(revoked)
+	return k, json.Unmarshal([]byte(limits), &k.Limits)
+}
+
+// RevokeKey marks a key as revoked; it reports whether it was not so before.
+func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
+	n, err := t.exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", micros(at), id)
+	return n == 1, err
+}
