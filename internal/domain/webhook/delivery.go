@@ -1,0 +1,98 @@
+package webhook
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Status is the state of a delivery.
+type Status string
+
+// The states of a delivery.
+const (
+	Pending   Status = "pending"   // an attempt is due now or later
+	Delivered Status = "delivered" // an attempt was acknowledged
+	Failed    Status = "failed"    // every attempt failed
+)
+
+// Delivery is one event on its way to one endpoint.
+type Delivery struct {
+	ID            string // told to the receiver, the same in every attempt
+	EndpointID    string
+	OrderID       string
+	Event         Event
+	Body          []byte // the exact bytes of every attempt
+	Status        Status
+	Attempts      int       // made so far
+	CreatedAt     time.Time // also in the body
+	NextAttemptAt time.Time // while pending
+	FinishedAt    time.Time // zero while pending
+}
+
+// Attempt is one try to deliver, as the portal shows it.
+type Attempt struct {
+	DeliveryID string
+	Number     int // from 1
+	At         time.Time
+	Duration   time.Duration
+	HTTPStatus int     // 0: no answer, then Failure says why
+	Failure    Failure // empty when there was an answer
+	Answer     string  // the beginning of the answer's body, see Excerpt
+}
+
+// Failure says why an attempt got no answer.
+type Failure string
+
+// The failures.
+const (
+	FailureTimeout      Failure = "timeout"        // no answer in time
+	FailureUnresolvable Failure = "unresolvable"   // the host has no address
+	FailureUnsafe       Failure = "unsafe-address" // the host's address must not be called
+	FailureConnection   Failure = "connection"     // refused, reset, or not HTTP
+	FailureTLS          Failure = "tls"            // no trusted certificate, or no TLS at all
+	FailureToken        Failure = "token"          // the token URL gave no access token
+)
+
+// Acknowledged says whether the receiver took the delivery: with any status of 200 to 299. A redirect is not followed
+// and no acknowledgement.
+func (a Attempt) Acknowledged() bool { return a.HTTPStatus >= 200 && a.HTTPStatus <= 299 }
+
+// MaxAnswer is how much of an answer is kept, in bytes.
+const MaxAnswer = 1024
+
+// Excerpt returns the first MaxAnswer bytes of an answer's body as text that every database and page can hold: bytes that
+// are not UTF-8, and NUL, become U+FFFD, and no character is cut in two.
+func Excerpt(answer []byte) string {
+	if len(answer) > MaxAnswer {
+		answer = answer[:MaxAnswer]
+		answer = answer[:len(answer)-cutRune(answer)]
+	}
+	var b strings.Builder
+	b.Grow(len(answer))
+	for len(answer) > 0 {
+		r, size := utf8.DecodeRune(answer)
+		answer = answer[size:]
+		if r == 0 {
+			r = utf8.RuneError
+		}
+		if b.Len()+utf8.RuneLen(r) > MaxAnswer { // replacements are longer than what they replace
+			break
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// cutRune returns the number of bytes at the end of b that begin a character and do not finish it.
+func cutRune(b []byte) int {
+	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
+		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {
+			if utf8.FullRune(last) {
+				return 0
+			}
+			return n
+		}
+	}
+	return 0
+}

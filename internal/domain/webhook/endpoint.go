@@ -1,0 +1,104 @@
+// Package webhook holds the rules of webhooks: endpoints and the URLs they may have, the signature of a delivery, and when
+// a failed attempt is repeated. Sending is not done here.
+package webhook
+
+import (
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// Event is a kind of event that an endpoint can ask for.
+type Event string
+
+// The events.
+const (
+	OrderOutcome Event = "order-outcome" // an order completed
+	UpdatePhotos Event = "update-photos" // an order needs further photos
+)
+
+// Events lists the events.
+var Events = []Event{OrderOutcome, UpdatePhotos}
+
+// Limits of an endpoint; lengths are in characters.
+const (
+	MaxEndpoints    = 10 // for each API key
+	MaxURL          = 2048
+	MaxName         = 100
+	MaxClientID     = 255
+	MaxClientSecret = 2048
+	MaxScope        = 1024
+)
+
+// Endpoint is a destination of deliveries. It belongs to one API key and gets events of orders made with that key only.
+type Endpoint struct {
+	ID          string
+	AccountID   string
+	Environment string
+	APIKeyID    string
+	Name        string // empty: none
+	URL         string // as the integrator wrote it
+	Events      []Event
+	CreatedAt   time.Time
+	OAuth       *OAuth // nil: deliveries are signed
+
+	// SealedSecret is the signing secret or, with OAuth, the client secret, encrypted and bound to the endpoint's ID.
+	SealedSecret string
+}
+
+// OAuth is what an integrator may read again about OAuth2 client credentials.
+type OAuth struct {
+	TokenURL string
+	ClientID string
+	Scope    string // empty: none
+}
+
+// The ways in which deliveries authenticate.
+const (
+	AuthHMAC   = "hmac"
+	AuthOAuth2 = "oauth2"
+)
+
+// AuthType returns how deliveries to the endpoint authenticate: AuthHMAC or AuthOAuth2.
+func (e *Endpoint) AuthType() string {
+	if e.OAuth != nil {
+		return AuthOAuth2
+	}
+	return AuthHMAC
+}
+
+// Wants says whether the endpoint asked for the event.
+func (e *Endpoint) Wants(event Event) bool { return slices.Contains(e.Events, event) }
+
+// CheckEvents returns the events named in a request, or every problem of the list: it must name one or two events, each
+// once. field is the path of the list.
+func CheckEvents(field string, names []string) ([]Event, []fault.Problem) {
+	if len(names) == 0 {
+		return nil, []fault.Problem{{Field: field, Code: "min_items", Message: "must name at least one event"}}
+	}
+	if len(names) > len(Events) {
+		return nil, []fault.Problem{{Field: field, Code: "max_items", Message: "must name at most two events"}}
+	}
+	var problems []fault.Problem
+	events := make([]Event, 0, len(names))
+	for i, name := range names {
+		event := Event(name)
+		switch {
+		case !slices.Contains(Events, event):
+			problems = append(problems, fault.Problem{
+				Field: item(field, i), Code: "enum", Message: "must be order-outcome or update-photos",
+			})
+		case slices.Contains(events, event):
+			problems = append(problems, fault.Problem{
+				Field: item(field, i), Code: "unique", Message: "must not repeat an event",
+			})
+		default:
+			events = append(events, event)
+		}
+	}
+	if len(problems) > 0 {
+		return nil, problems
+	}
+	return events, nil
+}

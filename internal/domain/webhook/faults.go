@@ -1,0 +1,40 @@
+package webhook
+
+import (
+	"strconv"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// Codes of the refusals that belong to webhooks.
+const (
+	CodeAlreadyExists = "webhook-already-exists"
+	CodeLimitReached  = "webhook-limit-reached"
+	CodeUnsafe        = "unsafe-webhook-url"
+)
+
+// AlreadyExists is the refusal of a URL that the API key has registered before. It comes before LimitReached.
+func AlreadyExists() *fault.Error {
+	return fault.New(fault.Conflict, CodeAlreadyExists, "This API key already has a webhook endpoint with this URL.")
+}
+
+// LimitReached is the refusal of one endpoint too many.
+func LimitReached() *fault.Error {
+	return fault.New(fault.Conflict, CodeLimitReached,
+		"This API key already has "+strconv.Itoa(MaxEndpoints)+" webhook endpoints.").With("limit", MaxEndpoints)
+}
+
+// Unsafe is the refusal of a URL whose host must not be called. field is the URL's path in the request; reason is one of
+// the stable reasons of the address check, for example loopback or unresolvable.
+func Unsafe(field, reason string) *fault.Error {
+	return fault.New(fault.Invalid, CodeUnsafe,
+		field+" must name a host that resolves to publicly reachable addresses only ("+reason+").").
+		With("reason", reason).With("field", field)
+}
+
+// NotFound is the refusal of an endpoint that the API key does not have.
+func NotFound() *fault.Error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such webhook endpoint.")
+}
+
+func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }
