@@ -91,7 +91,7 @@ func CheckEvents(field string, names []string) ([]Event, []fault.Problem) {
 			})
 		case slices.Contains(events, event):
 			problems = append(problems, fault.Problem{
-				Field: item(field, i), Code: "unique", Message: "must not repeat an event",
+				Field: item(field, i), Code: "duplicate", Message: "must not repeat an event",
 			})
 		default:
 			events = append(events, event)

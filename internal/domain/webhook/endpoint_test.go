@@ -19,7 +19,7 @@ func TestCheckEvents(t *testing.T) {
 		"BothInTheirPlace": {names: []string{"update-photos", "order-outcome"}, events: []Event{UpdatePhotos, OrderOutcome}},
 		"None":             {problems: []string{problem("events", "min_items")}},
 		"TooMany":          {names: []string{"order-outcome", "update-photos", "order-outcome"}, problems: []string{problem("events", "max_items")}},
-		"Repeated":         {names: []string{"order-outcome", "order-outcome"}, problems: []string{problem("events[1]", "unique")}},
+		"Repeated":         {names: []string{"order-outcome", "order-outcome"}, problems: []string{problem("events[1]", "duplicate")}},
 		"Unknown":          {names: []string{"order-outcome", "order.outcome"}, problems: []string{problem("events[1]", "enum")}},
 		"EveryProblem":     {names: []string{"", "Order-Outcome"}, problems: []string{problem("events[0]", "enum"), problem("events[1]", "enum")}},
 	} {
