@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
 )
 
 // CatalogVersion returns the number of the current catalog; 0 when none was imported.
@@ -26,29 +28,22 @@ func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
 	return version, err
 }
 
-// OpenOrders tells how far an answer time's capacity is used.
-type OpenOrders struct {
-	Count       int // at most the limit that was asked for
-	EarliestDue *time.Time
-}
-
 // OpenOrders counts the Live orders that hold capacity of an answer time, as far as limit, and the earliest due date
 // among them. Its cost is bounded by the limit.
-func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (OpenOrders, error) {
-	var o OpenOrders
+func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog.Load, error) {
+	var load catalog.Load
 	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing') AND answer_time = $1
 		ORDER BY due_at LIMIT $2`, []any{answerTime, limit}, func(scan func(...any) error) error {
 		var due int64
 		if err := scan(&due); err != nil {
 			return err
 		}
-		if o.Count++; o.Count == 1 {
-			t := timeOf(due)
-			o.EarliestDue = &t
+		if load.OpenOrders++; load.OpenOrders == 1 {
+			load.EarliestDue = timeOf(due)
 		}
 		return nil
 	})
-	return o, err
+	return load, err
 }
 
 // TakeAnswerTimeTurn makes transactions that could exceed an answer time's capacity run one after the other.

@@ -9,3 +9,10 @@ func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 		d.ID, e.ID, e.AccountID, e.Environment, textOrNull(d.OrderID), string(d.Event), string(d.Body), micros(d.CreatedAt))
 	return err
 }
+
+// DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
+func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
+	_, err := t.exec(`DELETE FROM deliveries WHERE status = 'pending' AND endpoint_id IN (
+		SELECT id FROM webhook_endpoints WHERE api_key_id = $1)`, keyID)
+	return err
+}

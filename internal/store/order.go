@@ -123,3 +123,16 @@ func leftOrNull(d *time.Duration) any {
 	}
 	return d.Microseconds()
 }
+
+// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
+func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	var ids []string
+	err := q.rows(ctx, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos' AND updated_at <= $1
+		ORDER BY updated_at LIMIT $2`, []any{micros(since), limit}, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}

@@ -27,18 +27,18 @@ func (t *Tx) LockKey(keyID string) error {
 	return t.row(t.ctx, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, []any{keyID}, &id)
 }
 
-// EndpointURLExists reports whether the key has an endpoint with the canonical URL.
-func (q Queries) EndpointURLExists(ctx context.Context, keyID, canonicalURL string) (bool, error) {
-	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM webhook_endpoints WHERE api_key_id = $1 AND canonical_url = $2", []any{keyID, canonicalURL}, &n)
-	return n > 0, err
-}
 
 const endpointColumns = "id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url, client_id, scope, created_at"
 
 // Endpoints returns the endpoints of an API key, newest first.
 func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
 	return q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC", keyID)
+}
+
+// ReceivingEndpoints returns the endpoints of an API key that get events: all, unless the key is revoked.
+func (q Queries) ReceivingEndpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
+	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints WHERE api_key_id = $1
+		AND EXISTS (SELECT 1 FROM api_keys WHERE api_keys.id = $1 AND revoked_at IS NULL) ORDER BY created_at, id`, keyID)
 }
 
 // Endpoint returns an endpoint by its id.

@@ -97,3 +97,6 @@ func CanMove(from, to Status) bool {
 	}
 	return false
 }
+
+// NotFound is the refusal of an order that does not exist in the caller's account and environment.
+var NotFound = fault.New(fault.NotFound, "order-not-found", "There is no such order for this API key.")

@@ -24,6 +24,20 @@ type Detail struct {
 	PhotosToResubmit     []PhotoToResubmit  `json:"photos_to_resubmit,omitempty"`
 }
 
+// Receipt is the answer to a creation.
+type Receipt struct {
+	ID          string     `json:"id"`
+	ExternalID  *string    `json:"external_id"`
+	OrderNumber *string    `json:"order_number"`
+	Status      Status     `json:"status"`
+	DueDate     *Timestamp `json:"due_date"`
+}
+
+// Receipt returns what the creator of the order is told.
+func (o *Order) Receipt() Receipt {
+	return Receipt{ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: At(o.DueAt)}
+}
+
 // ClassificationView is the customer's form of a classification.
 type ClassificationView struct {
 	BrandCode       *string `json:"brand_code"`

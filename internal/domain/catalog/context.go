@@ -1,0 +1,58 @@
+package catalog
+
+import "strings"
+
+// indexKey and timeKey identify a rule: there is at most one of a code for the same context.
+type (
+	indexKey struct {
+		code    string
+		context Context
+	}
+	timeKey struct {
+		code    int
+		context Context
+	}
+)
+
+// String describes the context for people, such as "category bags, brand chanel".
+func (c Context) String() string {
+	var parts []string
+	if c.Category != "" {
+		parts = append(parts, "category "+c.Category)
+	}
+	if c.Brand != "" {
+		parts = append(parts, "brand "+c.Brand)
+	}
+	if c.Model != "" {
+		parts = append(parts, "model "+c.Model)
+	}
+	if len(parts) == 0 {
+		return "every context"
+	}
+	return strings.Join(parts, ", ")
+}
+
+// matching returns the contexts of the rules that apply to an item, the least specific first: a model wins over a brand, a
+// brand over a category, and of two that name the brand, the one that also names the category.
+func (c Context) matching() []Context {
+	list := make([]Context, 0, 6)
+	list = append(list, Context{})
+	if c.Category != "" {
+		list = append(list, Context{Category: c.Category})
+	}
+	if c.Brand == "" {
+		return list
+	}
+	list = append(list, Context{Brand: c.Brand})
+	if c.Category != "" {
+		list = append(list, Context{Category: c.Category, Brand: c.Brand})
+	}
+	if c.Model == "" {
+		return list
+	}
+	list = append(list, Context{Brand: c.Brand, Model: c.Model})
+	if c.Category != "" {
+		list = append(list, c)
+	}
+	return list
+}

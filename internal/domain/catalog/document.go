@@ -1,0 +1,159 @@
+// Package catalog is what can be ordered: categories, brands, models, the photos each of them needs, answer times with
+// their prices and opening hours, and the coded texts that reviewers use.
+//
+// A Document is the catalog as an operator writes it (Parse, YAML, JSON, Compare). A Snapshot is the same catalog
+// prepared for reading: it answers by context, where a rule of a model wins over a rule of its brand, and that over a rule
+// of the category.
+package catalog
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Document is one whole catalog. The order of every list is display order. A nil pointer or an empty string means that
+// the document does not state the property.
+//
+// Only Parse makes documents: everything else in this package relies on its rules.
+type Document struct {
+	Locales         []text.Locale
+	Categories      []Category
+	Brands          []BrandEntry
+	Models          []Model
+	PhotoIndexes    []IndexRule
+	AnswerTimes     []AnswerTime
+	AnswerTimeRules []AnswerTimeRule
+	AccountPrices   []AccountPrice
+	Reasons         []Reason
+	Conditions      []Phrase
+	Requirements    []Phrase
+}
+
+// Category is a kind of item.
+type Category struct {
+	Code    string
+	Name    text.Text
+	IconURL *string
+}
+
+// BrandEntry is a brand as the document writes it, with the codes of the categories it serves. Brand is its resolved form.
+type BrandEntry struct {
+	Code       string
+	Name       text.Text
+	Categories []string
+}
+
+// Model is a product line of one brand in one category.
+type Model struct {
+	Code     string
+	Brand    string
+	Category string
+	Name     text.Text
+	ImageURL *string
+}
+
+// Context is the place of an item in the catalog, or the places that a rule applies to: an empty code of a rule matches
+// everything, an empty code of an item is not known yet.
+type Context struct {
+	Category string
+	Brand    string
+	Model    string
+}
+
+// IndexRule states properties of the photo index Code in every context that Context matches. What it does not state
+// comes from less specific rules of the same code.
+type IndexRule struct {
+	Code        string
+	Context     Context
+	Name        text.Text // a language that is empty is not stated
+	Required    *bool
+	PhotoLimit  *int
+	IconURL     *string
+	ExampleURLs []string // nil is not stated, empty is stated as empty
+	Excluded    *bool
+}
+
+// AnswerTime is one choice of how fast an answer is due: its code is minutes, its price whole credits.
+type AnswerTime struct {
+	Code          int
+	Name          text.Text
+	Price         int64
+	Default       bool
+	Open          *Window // nil is always open
+	MaxOpenOrders int     // zero is no limit
+}
+
+// AnswerTimeRule changes price and offer of the answer time Code in every context that Context matches. Its Model is
+// always empty: answer times are chosen by category and brand.
+type AnswerTimeRule struct {
+	Code    int
+	Context Context
+	Price   *int64
+	Offered *bool
+	Default *bool
+}
+
+// AccountPrice is the price of an answer time that was agreed with one account. It wins over every rule.
+type AccountPrice struct {
+	Account string // its name
+	Code    int
+	Price   int64
+
+	line int
+}
+
+// Reason is a coded reason for an outcome.
+type Reason struct {
+	Code    string
+	Outcome string // authentic, fake or unable-to-verify
+	Text    text.Text
+}
+
+// Phrase is a coded text: a condition of a photo, or a requirement on the next one.
+type Phrase struct {
+	Code string
+	Text text.Text
+}
+
+// Equal reports whether two documents state the same.
+func (d *Document) Equal(other *Document) bool {
+	a, errA := d.JSON()
+	b, errB := other.JSON()
+	return errA == nil && errB == nil && bytes.Equal(a, b)
+}
+
+// AccountNames returns the names of the accounts that have a price of their own, each once, in document order.
+func (d *Document) AccountNames() []string {
+	var names []string
+	seen := make(map[string]bool)
+	for _, p := range d.AccountPrices {
+		if !seen[p.Account] {
+			seen[p.Account] = true
+			names = append(names, p.Account)
+		}
+	}
+	return names
+}
+
+// CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map is that of
+// NewSnapshot, from account name to account id. It stands apart from Parse because a document alone cannot know accounts.
+func (d *Document) CheckAccounts(accounts map[string]string) error {
+	var problems []Problem
+	for i, p := range d.AccountPrices {
+		if _, ok := accounts[p.Account]; ok {
+			continue
+		}
+		if len(problems) == maxProblems {
+			problems = append(problems, tooManyProblems(p.line))
+			break
+		}
+		problems = append(problems, Problem{
+			Line:    p.line,
+			Path:    fmt.Sprintf("account_prices[%d].account", i),
+			Message: fmt.Sprintf("there is no account named %s", quote(p.Account)),
+		})
+	}
+	return documentError(problems)
+}

@@ -1,0 +1,128 @@
+package catalog
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// jsonNode reads a JSON document into the nodes that YAML would give, with the lines where values stand. The first byte of
+// data is on the given line.
+func jsonNode(data []byte, line int) (*yaml.Node, *Problem) {
+	// Checking first keeps the reader below simple: whatever it meets is well formed, and at most 10,000 levels deep.
+	var whole json.RawMessage
+	if err := json.Unmarshal(data, &whole); err != nil {
+		at := len(data)
+		if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
+			at = int(min(syntax.Offset, int64(len(data))))
+		}
+		return nil, &Problem{
+			Line:    line + bytes.Count(data[:max(at-1, 0)], []byte("\n")),
+			Message: fmt.Sprintf("the document is not valid JSON: %s", err),
+		}
+	}
+	r := &jsonReader{data: data, decoder: json.NewDecoder(bytes.NewReader(data)), line: line}
+	r.decoder.UseNumber()
+	root, err := r.value()
+	if err != nil {
+		return nil, &Problem{Line: r.line, Message: fmt.Sprintf("the document is not valid JSON: %s", err)}
+	}
+	return root, nil
+}
+
+type jsonReader struct {
+	data    []byte
+	decoder *json.Decoder
+	offset  int64
+	line    int // of offset
+}
+
+// value reads the next value with everything in it.
+func (r *jsonReader) value() (*yaml.Node, error) {
+	token, err := r.next()
+	if err != nil {
+		return nil, err
+	}
+	node := &yaml.Node{Kind: yaml.ScalarNode, Line: r.line}
+	switch t := token.(type) {
+	case json.Delim:
+		if t == '{' {
+			node.Kind, node.Tag = yaml.MappingNode, "!!map"
+		} else {
+			node.Kind, node.Tag = yaml.SequenceNode, "!!seq"
+		}
+		for r.decoder.More() {
+			child, err := r.value()
+			if err != nil {
+				return nil, err
+			}
+			node.Content = append(node.Content, child)
+		}
+		_, err := r.next()
+		return node, err
+	case string:
+		node.Tag, node.Value = "!!str", t
+	case json.Number:
+		node.Tag, node.Value = "!!int", t.String()
+		if strings.ContainsAny(node.Value, ".eE") {
+			node.Tag = "!!float"
+		}
+	case bool:
+		node.Tag, node.Value = "!!bool", fmt.Sprint(t)
+	default:
+		node.Tag, node.Value = "!!null", "null"
+	}
+	return node, nil
+}
+
+// next returns the next token and moves the line to it. No token of JSON spans lines.
+func (r *jsonReader) next() (json.Token, error) {
+	token, err := r.decoder.Token()
+	offset := r.decoder.InputOffset()
+	r.line += bytes.Count(r.data[r.offset:offset], []byte("\n"))
+	r.offset = offset
+	return token, err
+}
+
+// writeJSON writes a tree of mappings, sequences and scalars, keeping the order of properties.
+func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
+	if n.Kind == yaml.ScalarNode {
+		return writeScalar(b, n)
+	}
+	opening, closing := byte('['), byte(']')
+	if n.Kind == yaml.MappingNode {
+		opening, closing = '{', '}'
+	}
+	b.WriteByte(opening)
+	for i, child := range n.Content {
+		switch {
+		case n.Kind == yaml.MappingNode && i%2 == 1:
+			b.WriteByte(':')
+		case i > 0:
+			b.WriteByte(',')
+		}
+		if err := writeJSON(b, child); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(closing)
+	return nil
+}
+
+func writeScalar(b *bytes.Buffer, n *yaml.Node) error {
+	if n.Tag != "!!str" {
+		b.WriteString(n.Value)
+		return nil
+	}
+	encoder := json.NewEncoder(b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(n.Value); err != nil {
+		return err
+	}
+	b.Truncate(b.Len() - 1) // the encoder ends with a line break
+	return nil
+}

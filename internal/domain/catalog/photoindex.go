@@ -1,0 +1,97 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// PhotoIndex is a view of the item that photos are asked for, resolved for one context.
+type PhotoIndex struct {
+	Code        string
+	Name        text.Text
+	Required    bool
+	PhotoLimit  int
+	IconURL     *string
+	ExampleURLs []string // never nil
+}
+
+// placedIndexRule is a rule with the place of its code: where the code first occurs in the document.
+type placedIndexRule struct {
+	*IndexRule
+	place int
+}
+
+// placeIndexRules sorts rules by their context.
+func placeIndexRules(rules []IndexRule) map[Context][]placedIndexRule {
+	placed := make(map[Context][]placedIndexRule)
+	places := make(map[string]int)
+	for i := range rules {
+		rule := &rules[i]
+		place, ok := places[rule.Code]
+		if !ok {
+			place = i
+			places[rule.Code] = i
+		}
+		placed[rule.Context] = append(placed[rule.Context], placedIndexRule{rule, place})
+	}
+	return placed
+}
+
+// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models count only
+// where the context names them.
+func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
+	var matching []placedIndexRule
+	for _, context := range c.matching() {
+		matching = append(matching, s.indexRules[context]...)
+	}
+	// The sort is stable: rules of one code stay in their order, the least specific first.
+	slices.SortStableFunc(matching, func(a, b placedIndexRule) int { return cmp.Compare(a.place, b.place) })
+
+	indexes := make([]*PhotoIndex, 0, len(matching))
+	for len(matching) > 0 {
+		n := 1
+		for n < len(matching) && matching[n].place == matching[0].place {
+			n++
+		}
+		if index := mergeIndex(matching[:n]); index != nil {
+			indexes = append(indexes, index)
+		}
+		matching = matching[n:]
+	}
+	return indexes
+}
+
+// mergeIndex applies the rules of one code, the least specific first. Nil is an excluded index.
+func mergeIndex(rules []placedIndexRule) *PhotoIndex {
+	index := &PhotoIndex{Code: rules[0].Code, PhotoLimit: 1, ExampleURLs: []string{}}
+	excluded := false
+	for _, rule := range rules {
+		if rule.Name.EN != "" {
+			index.Name.EN = rule.Name.EN
+		}
+		if rule.Name.JA != "" {
+			index.Name.JA = rule.Name.JA
+		}
+		if rule.Required != nil {
+			index.Required = *rule.Required
+		}
+		if rule.PhotoLimit != nil {
+			index.PhotoLimit = *rule.PhotoLimit
+		}
+		if rule.IconURL != nil {
+			index.IconURL = rule.IconURL
+		}
+		if rule.ExampleURLs != nil {
+			index.ExampleURLs = rule.ExampleURLs
+		}
+		if rule.Excluded != nil {
+			excluded = *rule.Excluded
+		}
+	}
+	if excluded {
+		return nil
+	}
+	return index
+}

@@ -1,0 +1,261 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Brand is a maker with the categories it serves, in their own order of the brand.
+type Brand struct {
+	Code       string
+	Name       text.Text
+	Categories []*Category
+}
+
+// Snapshot is one version of the catalog, prepared for reading. It never changes, so that it may be read by any number of
+// goroutines; nothing that its methods return may be changed either.
+type Snapshot struct {
+	version  int64
+	document *Document
+
+	categories []*Category
+	brands     []*Brand
+	category   map[string]*Category
+	brand      map[string]*Brand
+	model      map[string]*Model
+
+	brandNames map[string][]string // folded for search, by code
+	modelNames map[string][]string
+
+	brandsIn map[string][]*Brand  // by category
+	modelsIn map[Context][]*Model // by brand and category
+
+	indexRules map[Context][]placedIndexRule
+	timeRules  map[timeKey]*AnswerTimeRule
+	agreed     map[string]map[int]int64 // prices by account id and answer time
+
+	reason      map[string]*Reason
+	condition   map[string]*Phrase
+	requirement map[string]*Phrase
+}
+
+// NewSnapshot prepares a document that came from Parse. The map leads from account name to account id; a price of an
+// account that is not in it (any more) is left out.
+func NewSnapshot(doc *Document, version int64, accounts map[string]string) *Snapshot {
+	s := &Snapshot{
+		version:     version,
+		document:    doc,
+		category:    make(map[string]*Category, len(doc.Categories)),
+		brand:       make(map[string]*Brand, len(doc.Brands)),
+		model:       make(map[string]*Model, len(doc.Models)),
+		brandsIn:    make(map[string][]*Brand),
+		modelsIn:    make(map[Context][]*Model),
+		brandNames:  make(map[string][]string, len(doc.Brands)),
+		modelNames:  make(map[string][]string, len(doc.Models)),
+		indexRules:  placeIndexRules(doc.PhotoIndexes),
+		timeRules:   make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)),
+		agreed:      make(map[string]map[int]int64),
+		reason:      make(map[string]*Reason, len(doc.Reasons)),
+		condition:   make(map[string]*Phrase, len(doc.Conditions)),
+		requirement: make(map[string]*Phrase, len(doc.Requirements)),
+	}
+	s.addEntities()
+	for i := range doc.AnswerTimeRules {
+		rule := &doc.AnswerTimeRules[i]
+		s.timeRules[timeKey{rule.Code, rule.Context}] = rule
+	}
+	for _, p := range doc.AccountPrices {
+		id, ok := accounts[p.Account]
+		if !ok {
+			continue
+		}
+		if s.agreed[id] == nil {
+			s.agreed[id] = make(map[int]int64)
+		}
+		s.agreed[id][p.Code] = p.Price
+	}
+	for i := range doc.Reasons {
+		s.reason[doc.Reasons[i].Code] = &doc.Reasons[i]
+	}
+	for i := range doc.Conditions {
+		s.condition[doc.Conditions[i].Code] = &doc.Conditions[i]
+	}
+	for i := range doc.Requirements {
+		s.requirement[doc.Requirements[i].Code] = &doc.Requirements[i]
+	}
+	return s
+}
+
+func (s *Snapshot) addEntities() {
+	for i := range s.document.Categories {
+		c := &s.document.Categories[i]
+		s.categories = append(s.categories, c)
+		s.category[c.Code] = c
+	}
+	for _, entry := range s.document.Brands {
+		b := &Brand{Code: entry.Code, Name: entry.Name, Categories: make([]*Category, 0, len(entry.Categories))}
+		for _, code := range entry.Categories {
+			b.Categories = append(b.Categories, s.category[code])
+			s.brandsIn[code] = append(s.brandsIn[code], b)
+		}
+		s.brands = append(s.brands, b)
+		s.brand[b.Code] = b
+		s.brandNames[b.Code] = foldedNames(b.Name)
+	}
+	for i := range s.document.Models {
+		m := &s.document.Models[i]
+		place := Context{Category: m.Category, Brand: m.Brand}
+		s.modelsIn[place] = append(s.modelsIn[place], m)
+		s.model[m.Code] = m
+		s.modelNames[m.Code] = foldedNames(m.Name)
+	}
+}
+
+// Version is the number that the snapshot was made with.
+func (s *Snapshot) Version() int64 { return s.version }
+
+// Document is what the snapshot was made of.
+func (s *Snapshot) Document() *Document { return s.document }
+
+// Categories returns all categories, or those of a brand unless it is empty. An unknown brand is a not-found fault.
+func (s *Snapshot) Categories(brand string) ([]*Category, error) {
+	if brand == "" {
+		return s.categories, nil
+	}
+	b := s.brand[brand]
+	if b == nil {
+		return nil, notFound("brand", brand)
+	}
+	return b.Categories, nil
+}
+
+// Brands returns all brands, or those that serve a category unless it is empty, whose name in any language contains the
+// search text in any case. An unknown category is a not-found fault.
+func (s *Snapshot) Brands(category, search string) ([]*Brand, error) {
+	brands := s.brands
+	if category != "" {
+		if s.category[category] == nil {
+			return nil, notFound("category", category)
+		}
+		brands = s.brandsIn[category]
+	}
+	return found(brands, search, func(b *Brand) []string { return s.brandNames[b.Code] }), nil
+}
+
+// Models returns the models of a brand in a category whose name in any language contains the search text in any case. Its
+// faults are those of Check.
+func (s *Snapshot) Models(brand, category, search string) ([]*Model, error) {
+	if _, err := s.Check(category, brand, ""); err != nil {
+		return nil, err
+	}
+	models := s.modelsIn[Context{Category: category, Brand: brand}]
+	return found(models, search, func(m *Model) []string { return s.modelNames[m.Code] }), nil
+}
+
+// Check returns the context of an item. Brand and model may be empty: they are not known then. A code that the catalog does
+// not have is a not-found fault with details entity and code, the category's first; a brand that does not serve the
+// category, or a model of another brand or category, is a bad-request fault.
+func (s *Snapshot) Check(category, brand, model string) (Context, error) {
+	b, m := s.brand[brand], s.model[model]
+	switch {
+	case s.category[category] == nil:
+		return Context{}, notFound("category", category)
+	case brand != "" && b == nil:
+		return Context{}, notFound("brand", brand)
+	case model != "" && m == nil:
+		return Context{}, notFound("model", model)
+	case b != nil && !slices.Contains(b.Categories, s.category[category]):
+		return Context{}, fault.BadRequest(fmt.Sprintf("Brand %s does not serve category %s.", brand, category))
+	case m != nil && m.Category != category:
+		return Context{}, fault.BadRequest(fmt.Sprintf("Model %s is not of category %s.", model, category))
+	case m != nil && m.Brand != brand:
+		return Context{}, fault.BadRequest(fmt.Sprintf("Model %s is not of brand %s.", model, brand))
+	}
+	return Context{Category: category, Brand: brand, Model: model}, nil
+}
+
+func notFound(entity, code string) error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, fmt.Sprintf("The catalog has no %s %s.", entity, quote(code))).
+		With("entity", entity).With("code", code)
+}
+
+// found keeps the entities of which a name contains the search text.
+func found[T any](all []T, search string, names func(T) []string) []T {
+	if search == "" {
+		return all
+	}
+	search = fold(search)
+	var matches []T
+	for _, e := range all {
+		if slices.ContainsFunc(names(e), func(name string) bool { return strings.Contains(name, search) }) {
+			matches = append(matches, e)
+		}
+	}
+	return matches
+}
+
+func foldedNames(t text.Text) []string {
+	if t.JA == "" {
+		return []string{fold(t.EN)}
+	}
+	return []string{fold(t.EN), fold(t.JA)}
+}
+
+// fold maps all cases of a letter to one, by Unicode's simple folding.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, s)
+}
+
+// Reasons returns the reasons of an outcome, or all if it is empty, in display order.
+func (s *Snapshot) Reasons(outcome string) []*Reason {
+	var list []*Reason
+	for i := range s.document.Reasons {
+		if r := &s.document.Reasons[i]; outcome == "" || r.Outcome == outcome {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// Conditions returns the conditions of a photo in display order.
+func (s *Snapshot) Conditions() []*Phrase { return pointers(s.document.Conditions) }
+
+// Requirements returns the requirements on a photo in display order.
+func (s *Snapshot) Requirements() []*Phrase { return pointers(s.document.Requirements) }
+
+func pointers(phrases []Phrase) []*Phrase {
+	list := make([]*Phrase, len(phrases))
+	for i := range phrases {
+		list[i] = &phrases[i]
+	}
+	return list
+}
+
+// Reason returns the reason with a code.
+func (s *Snapshot) Reason(code string) (*Reason, bool) {
+	r, ok := s.reason[code]
+	return r, ok
+}
+
+// Condition returns the condition with a code.
+func (s *Snapshot) Condition(code string) (*Phrase, bool) {
+	p, ok := s.condition[code]
+	return p, ok
+}
+
+// Requirement returns the requirement with a code.
+func (s *Snapshot) Requirement(code string) (*Phrase, bool) {
+	p, ok := s.requirement[code]
+	return p, ok
+}

@@ -1,0 +1,16 @@
+package httpx
+
+import (
+	"net/http"
+	"net/netip"
+)
+
+// ClientIP returns the address of the connection's other end, or "" when it is not an IP address. Headers set by
+// proxies are not trusted: any client can send them. IPv4 inside IPv6 is shown as IPv4, without a zone.
+func ClientIP(r *http.Request) string {
+	end, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	return end.Addr().Unmap().WithZone("").String()
+}

@@ -1,0 +1,173 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// envelope is the body of every failed request.
+type envelope struct {
+	StatusCode int            `json:"statusCode"`
+	Code       string         `json:"code"`
+	Message    string         `json:"message"`
+	Details    map[string]any `json:"details"`
+	Timestamp  Timestamp      `json:"timestamp"`
+	Path       string         `json:"path"`
+	RequestID  string         `json:"request_id"`
+}
+
+var bearerChallenge = []string{"Bearer"}
+
+// Status returns the HTTP status of a kind of fault.
+func Status(k fault.Kind) int {
+	switch k {
+	case fault.Invalid:
+		return http.StatusBadRequest
+	case fault.Unauthorized:
+		return http.StatusUnauthorized
+	case fault.PaymentRequired:
+		return http.StatusPaymentRequired
+	case fault.Forbidden:
+		return http.StatusForbidden
+	case fault.NotFound:
+		return http.StatusNotFound
+	case fault.Conflict:
+		return http.StatusConflict
+	case fault.TooLarge:
+		return http.StatusRequestEntityTooLarge
+	case fault.RateLimited:
+		return http.StatusTooManyRequests
+	case fault.Unavailable:
+		return http.StatusServiceUnavailable
+	case fault.Internal:
+	}
+	return http.StatusInternalServerError
+}
+
+// RetrySeconds is a waiting time as Retry-After tells it: whole seconds, rounded up, at least 1.
+func RetrySeconds(d time.Duration) int {
+	return max(1, int((d+time.Second-1)/time.Second))
+}
+
+// WriteError answers with the envelope of err. A fault shows what it carries. Every other error is opaque to the caller
+// and goes to the log under the request id. Nothing may have been written to w before, except headers: those that
+// describe a body which now is not sent are removed.
+func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error) {
+	p.writeFault(w, r, p.explain(r, err))
+}
+
+func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	status := Status(f.Kind)
+	h := w.Header()
+	for _, name := range [...]string{"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range", "Cache-Control", "Expires"} {
+		delete(h, name)
+	}
+	if status == http.StatusUnauthorized {
+		h["Www-Authenticate"] = bearerChallenge
+	}
+	if f.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(RetrySeconds(f.RetryAfter)))
+	}
+	body := envelope{
+		StatusCode: status,
+		Code:       f.Code,
+		Message:    f.Message,
+		Details:    wireDetails(f.Details),
+		Timestamp:  Timestamp(p.now()),
+		Path:       requestPath(r),
+		RequestID:  ensureRequestID(w, r),
+	}
+	if err := WriteJSON(w, status, body); err != nil {
+		p.log().LogAttrs(r.Context(), slog.LevelError, "error details cannot be encoded", p.attrs(r, err)...)
+		body.Details = map[string]any{}
+		_ = WriteJSON(w, status, body) // nothing else in an envelope can fail to encode
+	}
+}
+
+// explain chooses the fault that the caller is told, and logs what the caller is not told.
+func (p *Responder) explain(r *http.Request, err error) *fault.Error {
+	ended := r.Context().Err()
+	clientGone := errors.Is(ended, context.Canceled)
+
+	if f, ok := errors.AsType[*fault.Error](err); ok && f != nil {
+		if Status(f.Kind) >= http.StatusInternalServerError {
+			p.logFailure(r, quietIf(clientGone, slog.LevelWarn), err, f)
+		}
+		return f
+	}
+	switch {
+	case clientGone:
+		// Whatever failed, it failed for a request that nobody waits for any more.
+		p.logFailure(r, slog.LevelDebug, err, nil)
+		return fault.UnavailableError(err)
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(ended, context.DeadlineExceeded):
+		p.logFailure(r, slog.LevelWarn, err, nil)
+		return fault.UnavailableError(err)
+	}
+	p.logFailure(r, slog.LevelError, err, nil)
+	return internalError()
+}
+
+// internalError is all that a caller learns about a bug or a broken dependency.
+func internalError() *fault.Error {
+	return fault.New(fault.Internal, fault.CodeInternal, "The request failed because of an error in the service.")
+}
+
+// quietIf lowers a level to debug.
+func quietIf(quiet bool, level slog.Level) slog.Level {
+	if quiet {
+		return slog.LevelDebug
+	}
+	return level
+}
+
+func (p *Responder) logFailure(r *http.Request, level slog.Level, err error, f *fault.Error) {
+	attrs := p.attrs(r, err)
+	if f != nil {
+		if cause := f.Unwrap(); cause != nil {
+			attrs = append(attrs, slog.String("cause", cause.Error()))
+		}
+	}
+	p.log().LogAttrs(r.Context(), level, "request failed", attrs...)
+}
+
+func (p *Responder) logTruncated(r *http.Request, err error) {
+	gone := errors.Is(r.Context().Err(), context.Canceled)
+	p.log().LogAttrs(r.Context(), quietIf(gone, slog.LevelError), "response cut off", p.attrs(r, err)...)
+}
+
+// attrs names the request in a log line about err.
+func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
+	text := "nil fault" // a handler returned a nil *fault.Error as an error
+	if f, ok := err.(*fault.Error); !ok || f != nil { //nolint:errorlint // only an unwrapped nil pointer cannot be asked for its text
+		text = err.Error()
+	}
+	return []slog.Attr{
+		slog.String("request_id", RequestIDFrom(r.Context())),
+		slog.String("method", r.Method),
+		slog.String("path", requestPath(r)),
+		slog.String("error", text),
+	}
+}
+
+// wireDetails makes the details an object in every case and gives times the format of the interface.
+func wireDetails(details map[string]any) map[string]any {
+	out := make(map[string]any, len(details))
+	for k, v := range details {
+		switch t := v.(type) {
+		case time.Time:
+			out[k] = Timestamp(t)
+		case *time.Time:
+			out[k] = OptTimestamp(t)
+		default:
+			out[k] = v
+		}
+	}
+	return out
+}

@@ -1,0 +1,52 @@
+package httpx
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+)
+
+// Handler answers a request or returns the reason why it cannot. A handler that returns an error has written nothing;
+// the error becomes the error envelope.
+type Handler func(w http.ResponseWriter, r *http.Request) error
+
+// Responder turns handlers and their errors into responses. The zero value logs to slog's default logger and reads the
+// machine's clock.
+type Responder struct {
+	Log *slog.Logger
+	Now func() time.Time
+}
+
+func (p *Responder) log() *slog.Logger {
+	if p.Log == nil {
+		return slog.Default()
+	}
+	return p.Log
+}
+
+func (p *Responder) now() time.Time {
+	if p.Now == nil {
+		return time.Now()
+	}
+	return p.Now()
+}
+
+// Handle adapts a handler to net/http. An error that comes after the response has begun cannot be told to the client:
+// it is logged, and the connection is aborted so that the client does not take a truncated body for a whole one.
+func (p *Responder) Handle(h Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Pattern != "" {
+			SetRoute(r.Context(), r.Pattern)
+		}
+		rec := Record(w)
+		err := h(rec, r)
+		if err == nil {
+			return
+		}
+		if rec.Begun() {
+			p.logTruncated(r, err)
+			panic(http.ErrAbortHandler)
+		}
+		p.WriteError(rec, r, err)
+	})
+}

@@ -1,0 +1,62 @@
+package httpx
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+// maxPooled is the largest buffer kept for the next response.
+const maxPooled = 64 << 10
+
+// Header values that are the same on every response, shared to save their allocation. net/http only reads them.
+var (
+	jsonType = []string{"application/json; charset=utf-8"}
+	noStore  = []string{"no-store"}
+	noSniff  = []string{"nosniff"}
+)
+
+type jsonBuffer struct {
+	bytes.Buffer
+	enc *json.Encoder
+}
+
+var jsonBuffers = sync.Pool{New: func() any {
+	b := new(jsonBuffer)
+	b.enc = json.NewEncoder(&b.Buffer)
+	b.enc.SetEscapeHTML(false)
+	return b
+}}
+
+// WriteJSON answers with v as JSON. It returns an error, and has written nothing, when v cannot be encoded.
+func WriteJSON(w http.ResponseWriter, status int, v any) error {
+	b := jsonBuffers.Get().(*jsonBuffer)
+	b.Reset()
+	defer func() {
+		if b.Cap() <= maxPooled {
+			jsonBuffers.Put(b)
+		}
+	}()
+	if err := b.enc.Encode(v); err != nil {
+		return fmt.Errorf("encode response: %w", err)
+	}
+	WriteRaw(w, status, bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+	return nil
+}
+
+// WriteRaw answers with a body that is JSON already. The response is not to be stored by caches unless the handler has
+// set Cache-Control. A write that fails is not reported: the client is gone.
+func WriteRaw(w http.ResponseWriter, status int, body []byte) {
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["X-Content-Type-Options"] = noSniff
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if len(h["Cache-Control"]) == 0 {
+		h["Cache-Control"] = noStore
+	}
+	w.WriteHeader(status)
+	_, _ = w.Write(body)
+}

@@ -1,0 +1,163 @@
+// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its scope
+// and rate-limit category, and one handler file for each resource.
+package integration
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/service"
+)
+
+// Prefix is where the interface lives on the server.
+const Prefix = "/v1/integrations"
+
+// Config is what the interface works with.
+type Config struct {
+	Service       *service.Service
+	Limiter       ratelimit.Limiter
+	Failures      *ratelimit.Failures
+	Staging       *media.Staging
+	MaxPhotoBytes int64
+	Responder     *httpx.Responder
+}
+
+// API answers the requests of the interface.
+type API struct {
+	Config
+	routes []Route
+	pages  pageCache
+}
+
+// Route is one operation of the interface.
+type Route struct {
+	Method   string
+	Path     string // below Prefix; {id} stands for one segment
+	Scope    access.Scope
+	Category string // of the rate limit
+	Timeout  time.Duration
+	handle   func(http.ResponseWriter, *http.Request, *call) error
+	segments []string
+}
+
+// call is one authenticated request of an operation.
+type call struct {
+	key *access.Key
+	id  string // the unescaped {id} of the path
+}
+
+const (
+	requestTimeout = 30 * time.Second
+	uploadTimeout  = 10 * time.Minute
+)
+
+// New returns the interface.
+func New(c Config) *API {
+	a := &API{Config: c}
+	a.routes = []Route{
+		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.listCategories},
+		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.listBrands},
+		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.listModels},
+		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
+		{Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.listPhotoIndexes},
+		{Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout, handle: a.uploadPhotos},
+		{Method: "GET", Path: "/balance", Category: ratelimit.Read, handle: a.getBalance},
+		{Method: "POST", Path: "/orders", Scope: access.OrdersWrite, Category: ratelimit.Create, handle: a.createOrder},
+		{Method: "GET", Path: "/orders", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listOrders},
+		{Method: "GET", Path: "/orders/{id}", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.getOrder},
+		{Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update, handle: a.submitUpdatePhotos},
+		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
+		{Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.createWebhook},
+		{Method: "GET", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.listWebhooks},
+		{Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.deleteWebhook},
+	}
+	for i := range a.routes {
+		r := &a.routes[i]
+		r.segments = strings.Split(r.Path[1:], "/")
+		if r.Timeout == 0 {
+			r.Timeout = requestTimeout
+		}
+	}
+	return a
+}
+
+// Routes returns the table of operations.
+func (a *API) Routes() []Route { return a.routes }
+
+// ServeHTTP answers every request below Prefix.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	a.Responder.Handle(a.serve).ServeHTTP(w, r)
+}
+
+// serve checks in the order that integrators are told: authentication, route, rate limit, scope. The handler then
+// checks the body and the rules.
+func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+	key, err := a.authenticate(r)
+	if err != nil {
+		return err
+	}
+	route, id := a.match(r)
+	if route == nil {
+		return errNoRoute
+	}
+	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
+	if err := a.take(w, r, key, route.Category); err != nil {
+		return err
+	}
+	if !key.Allows(route.Scope) {
+		return access.MissingScope(route.Scope)
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
+	defer cancel()
+	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})
+}
+
+var errNoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
+
+// match finds the operation of a request. Paths are compared segment by segment in their escaped form, so that an
+// escaped slash stays inside its segment; nothing is cleaned or redirected.
+func (a *API) match(r *http.Request) (*Route, string) {
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix+"/")
+	if !ok {
+		return nil, ""
+	}
+	for i := range a.routes {
+		route := &a.routes[i]
+		if route.Method != r.Method {
+			continue
+		}
+		if id, ok := route.matches(path); ok {
+			return route, id
+		}
+	}
+	return nil, ""
+}
+
+func (r *Route) matches(path string) (id string, ok bool) {
+	for i, want := range r.segments {
+		segment, rest, more := strings.Cut(path, "/")
+		if more == (i == len(r.segments)-1) {
+			return "", false
+		}
+		switch {
+		case want == "{id}":
+			unescaped, err := url.PathUnescape(segment)
+			if err != nil || unescaped == "" {
+				return "", false
+			}
+			id = unescaped
+		case want != segment:
+			return "", false
+		}
+		path = rest
+	}
+	return id, true
+}

@@ -1,0 +1,86 @@
+package integration
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const (
+	auditLimit    = 50
+	maxAuditLimit = 100
+)
+
+type auditView struct {
+	ID            string           `json:"id"`
+	AccountUserID string           `json:"account_user_id"`
+	OccurredAt    order.Timestamp  `json:"occurred_at"`
+	EventCode     audit.Code       `json:"event_code"`
+	ActorType     audit.ActorType  `json:"actor_type"`
+	ActorID       *string          `json:"actor_id"`
+	ActorName     string           `json:"actor_name"`
+	Source        audit.Source     `json:"source"`
+	TargetType    audit.TargetType `json:"target_type"`
+	TargetID      *string          `json:"target_id"`
+	IPAddress     *string          `json:"ip_address"`
+	UserAgent     *string          `json:"user_agent"`
+	Metadata      map[string]any   `json:"metadata"`
+}
+
+func viewAudit(e *audit.Event) auditView {
+	return auditView{
+		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type, ActorID: optional(e.Actor.ID),
+		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID), IPAddress: optional(e.Actor.IP),
+		UserAgent: optional(e.Actor.UserAgent), Metadata: e.Metadata,
+	}
+}
+
+func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) error {
+	q := httpx.ReadQuery(r)
+	from, to := q.Time("from"), q.Time("to")
+	f := store.AuditFilter{
+		From: given(from), To: given(to),
+		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
+		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
+		ActorID:    q.UUID("actor_id"),
+		Source:     audit.Source(q.Enum("source", names(audit.Sources)...)),
+		TargetType: audit.TargetType(q.Enum("target_type", names(audit.TargetTypes)...)),
+		TargetID:   q.UUID("target_id"),
+	}
+	page, limit := q.Page(auditLimit, maxAuditLimit)
+	if err := q.Done(); err != nil {
+		return err
+	}
+	if f.From != nil && f.To != nil && from.After(to) {
+		return fault.New(fault.Invalid, "invalid-audit-date-range", "from must not be later than to.").
+			With("from", order.Timestamp(from)).With("to", order.Timestamp(to))
+	}
+	events, total, err := a.Service.AuditEvents(r.Context(), c.key, f, page, limit)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total})
+}
+
+func given(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func optional(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func names[S ~string](values []S) []string {
+	return views(values, func(v S) string { return string(v) })
+}

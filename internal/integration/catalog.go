@@ -1,0 +1,201 @@
+package integration
+
+import (
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+const (
+	catalogLimit    = 50
+	maxCatalogLimit = 100
+)
+
+type categoryView struct {
+	Code       string  `json:"code"`
+	Name       string  `json:"name"`
+	NameLocale string  `json:"name_locale"`
+	IconURL    *string `json:"icon_url"`
+}
+
+func viewCategory(c *catalog.Category, l text.Locale) categoryView {
+	return categoryView{Code: c.Code, Name: c.Name.EN, NameLocale: c.Name.In(l), IconURL: c.IconURL}
+}
+
+type brandView struct {
+	Code       string         `json:"code"`
+	Name       string         `json:"name"`
+	NameLocale string         `json:"name_locale"`
+	Categories []categoryView `json:"categories"`
+}
+
+func viewBrand(b *catalog.Brand, l text.Locale) brandView {
+	return brandView{
+		Code: b.Code, Name: b.Name.EN, NameLocale: b.Name.In(l),
+		Categories: views(b.Categories, func(c *catalog.Category) categoryView { return viewCategory(c, l) }),
+	}
+}
+
+type modelView struct {
+	Code       string  `json:"code"`
+	Name       string  `json:"name"`
+	NameLocale string  `json:"name_locale"`
+	ImageURL   *string `json:"image_url"`
+}
+
+func viewModel(m *catalog.Model, l text.Locale) modelView {
+	return modelView{Code: m.Code, Name: m.Name.EN, NameLocale: m.Name.In(l), ImageURL: m.ImageURL}
+}
+
+type photoIndexView struct {
+	Code        string   `json:"code"`
+	Name        string   `json:"name"`
+	NameLocale  string   `json:"name_locale"`
+	Required    bool     `json:"required"`
+	PhotoLimit  int      `json:"photo_limit"`
+	IconURL     *string  `json:"icon_url"`
+	ExampleURLs []string `json:"example_urls"`
+}
+
+func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
+	return photoIndexView{
+		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit, IconURL: x.IconURL,
+		ExampleURLs: append([]string{}, x.ExampleURLs...),
+	}
+}
+
+type answerTimeView struct {
+	Code            int              `json:"code"`
+	Name            string           `json:"name"`
+	NameLocale      string           `json:"name_locale"`
+	Price           int64            `json:"price"`
+	Default         bool             `json:"default"`
+	Available       bool             `json:"available"`
+	NextAvailableAt *order.Timestamp `json:"next_available_at"`
+}
+
+// listView is a whole list; pageView is one page of a longer one.
+type listView[T any] struct {
+	Data []T `json:"data"`
+}
+
+type pageView[T any] struct {
+	Data  []T   `json:"data"`
+	Page  int   `json:"page"`
+	Limit int   `json:"limit"`
+	Total int64 `json:"total"`
+}
+
+func views[T, V any](items []T, view func(T) V) []V {
+	out := make([]V, len(items))
+	for i, item := range items {
+		out[i] = view(item)
+	}
+	return out
+}
+
+// pageOf cuts a page out of a list that is in memory.
+func pageOf[T, V any](items []T, page, limit int, view func(T) V) pageView[V] {
+	from := min((page-1)*limit, len(items))
+	to := min(from+limit, len(items))
+	return pageView[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
+}
+
+func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) error {
+	q := httpx.ReadQuery(r)
+	brand, l := q.Code("brand_code"), q.Locale()
+	if err := q.Done(); err != nil {
+		return err
+	}
+	snap := a.Service.Catalog()
+	return a.pages.answer(w, r, snap, pageKey{list: "categories", locale: l, brand: brand}, func() (any, error) {
+		found, err := snap.Categories(brand)
+		return listView[categoryView]{views(found, func(c *catalog.Category) categoryView { return viewCategory(c, l) })}, err
+	})
+}
+
+func (a *API) listBrands(w http.ResponseWriter, r *http.Request, _ *call) error {
+	q := httpx.ReadQuery(r)
+	category, search, l := q.Code("category_code"), q.String("search"), q.Locale()
+	page, limit := q.Page(catalogLimit, maxCatalogLimit)
+	if err := q.Done(); err != nil {
+		return err
+	}
+	snap := a.Service.Catalog()
+	key := pageKey{list: "brands", locale: l, category: category, search: search, page: page, limit: limit}
+	return a.pages.answer(w, r, snap, key, func() (any, error) {
+		found, err := snap.Brands(category, search)
+		return pageOf(found, page, limit, func(b *catalog.Brand) brandView { return viewBrand(b, l) }), err
+	})
+}
+
+func (a *API) listModels(w http.ResponseWriter, r *http.Request, _ *call) error {
+	q := httpx.ReadQuery(r)
+	brand, category, search, l := q.Required("brand_code"), q.Required("category_code"), q.String("search"), q.Locale()
+	page, limit := q.Page(catalogLimit, maxCatalogLimit)
+	if err := q.Done(); err != nil {
+		return err
+	}
+	snap := a.Service.Catalog()
+	key := pageKey{list: "models", locale: l, brand: brand, category: category, search: search, page: page, limit: limit}
+	return a.pages.answer(w, r, snap, key, func() (any, error) {
+		found, err := snap.Models(brand, category, search)
+		return pageOf(found, page, limit, func(m *catalog.Model) modelView { return viewModel(m, l) }), err
+	})
+}
+
+func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) error {
+	q := httpx.ReadQuery(r)
+	category, brand, model, l := q.Required("category_code"), q.Code("brand_code"), q.Code("model_code"), q.Locale()
+	if q.Has("model_code") && !q.Has("brand_code") {
+		q.Problem("brand_code", "required", "is required with model_code")
+	}
+	if err := q.Done(); err != nil {
+		return err
+	}
+	snap := a.Service.Catalog()
+	key := pageKey{list: "photo_indexes", locale: l, brand: brand, category: category, model: model}
+	return a.pages.answer(w, r, snap, key, func() (any, error) {
+		where, err := snap.Check(category, brand, model)
+		if err != nil {
+			return nil, err
+		}
+		found := snap.PhotoIndexes(where)
+		return listView[photoIndexView]{views(found, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) })}, nil
+	})
+}
+
+// listAnswerTimes depends on the account, the hour and the open orders, so it is made anew for every request.
+func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
+	q := httpx.ReadQuery(r)
+	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()
+	if err := q.Done(); err != nil {
+		return err
+	}
+	snap := a.Service.Catalog()
+	where, err := snap.Check(category, brand, "")
+	if err != nil {
+		return err
+	}
+	offers, err := a.Service.Offers(r.Context(), snap, where, c.key.AccountID)
+	if err != nil {
+		return err
+	}
+	view := listView[answerTimeView]{make([]answerTimeView, len(offers))}
+	for i := range offers {
+		o := &offers[i]
+		view.Data[i] = answerTimeView{
+			Code: o.Code, Name: o.Name.EN, NameLocale: o.Name.In(l), Price: o.Price, Default: o.Default,
+			Available: o.Available, NextAvailableAt: order.At(o.NextAvailableAt),
+		}
+	}
+	p, err := render(view)
+	if err != nil {
+		return err
+	}
+	p.write(w, r)
+	return nil
+}

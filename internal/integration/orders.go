@@ -1,0 +1,199 @@
+package integration
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/service"
+)
+
+const (
+	orderLimit        = 10
+	maxOrderLimit     = 50
+	maxPhotoURL       = 2048
+	maxIdempotencyKey = 255
+)
+
+func (a *API) getBalance(w http.ResponseWriter, r *http.Request, c *call) error {
+	credits, err := a.Service.Balance(r.Context(), c.key)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, struct {
+		AvailableCredits int64 `json:"availableCredits"`
+	}{credits})
+}
+
+func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	idem, err := a.beginIdempotent(r, c, body)
+	if err != nil {
+		return err
+	}
+	defer idem.End()
+	if idem != nil && idem.Answer != "" {
+		w.Header().Set("Idempotency-Replayed", "true")
+		httpx.WriteRaw(w, http.StatusCreated, []byte(idem.Answer))
+		return nil
+	}
+	draft, err := readDraft(body)
+	if err != nil {
+		return err
+	}
+	answer, err := a.Service.CreateOrder(r.Context(), c.key, draft, idem)
+	if err != nil {
+		return err
+	}
+	httpx.WriteRaw(w, http.StatusCreated, answer)
+	return nil
+}
+
+func (a *API) beginIdempotent(r *http.Request, c *call, body []byte) (*service.Idempotent, error) {
+	keys := r.Header.Values("Idempotency-Key")
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	key := keys[0]
+	if key == "" || len(keys) > 1 || !utf8.ValidString(key) || utf8.RuneCountInString(key) > maxIdempotencyKey {
+		return nil, fault.Validation(fault.Problem{
+			Field: "Idempotency-Key", Code: "format", Message: "must be one header of 1 to 255 characters",
+		})
+	}
+	return a.Service.BeginIdempotent(r.Context(), c.key, key, body)
+}
+
+// readDraft checks the shape of a creation. mock_outcome is judged by the rules: a wrong value counts as missing.
+func readDraft(body []byte) (*order.Draft, error) {
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	d := &order.Draft{
+		BrandCode:    o.String("brand_code", httpx.Required, httpx.NotEmpty),
+		CategoryCode: o.String("category_code", httpx.Required, httpx.NotEmpty),
+		ModelCode:    o.String("model_code", httpx.NotEmpty),
+		ExternalID:   o.OptString("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
+		AnswerTime:   int(o.Int("answer_time", httpx.Min(1))),
+	}
+	photos := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
+	d.Photos = make([]order.DraftPhoto, len(photos))
+	for i, p := range photos {
+		d.Photos[i] = order.DraftPhoto{
+			URL:       p.String("url", httpx.Required, httpx.MaxChars(maxPhotoURL)),
+			IndexCode: p.String("index_code", httpx.Required, httpx.NotEmpty),
+		}
+	}
+	mock := o.Raw("mock_outcome")
+	d.MockGiven = mock.Exists()
+	if s, ok := mock.Text(); ok {
+		d.Mock, _ = order.ParseMockOutcome(s)
+	}
+	return d, o.Done()
+}
+
+type orderItem struct {
+	ID          string           `json:"id"`
+	ExternalID  *string          `json:"external_id"`
+	OrderNumber *string          `json:"order_number"`
+	Status      order.Status     `json:"status"`
+	Outcome     *order.Outcome   `json:"outcome"`
+	DueDate     *order.Timestamp `json:"due_date"`
+	UpdatedAt   *order.Timestamp `json:"updated_at"`
+}
+
+func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
+	q := httpx.ReadQuery(r)
+	page, limit := q.Page(orderLimit, maxOrderLimit)
+	if err := q.Done(); err != nil {
+		return err
+	}
+	orders, total, err := a.Service.Orders(r.Context(), c.key, page, limit)
+	if err != nil {
+		return err
+	}
+	view := pageView[orderItem]{Data: make([]orderItem, len(orders)), Page: page, Limit: limit, Total: total}
+	for i := range orders {
+		o := &orders[i]
+		view.Data[i] = orderItem{
+			ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: order.At(o.DueAt), UpdatedAt: order.At(&o.UpdatedAt),
+		}
+		if o.Outcome != "" {
+			view.Data[i].Outcome = &o.Outcome
+		}
+	}
+	return httpx.WriteJSON(w, http.StatusOK, view)
+}
+
+func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
+	q := httpx.ReadQuery(r)
+	l := q.Locale()
+	if err := q.Done(); err != nil {
+		return err
+	}
+	if !validID(c.id) {
+		return order.NotFound
+	}
+	detail, err := a.Service.OrderDetail(r.Context(), c.key, c.id, l)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, &detail)
+}
+
+func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	sub, err := readSubmission(body)
+	if err != nil {
+		return err
+	}
+	if !validID(c.id) {
+		return order.NotFound
+	}
+	id, err := a.Service.SubmitPhotos(r.Context(), c.key, c.id, sub)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusAccepted, struct {
+		ID     string `json:"id"`
+		Status string `json:"status"`
+	}{id, "accepted"})
+}
+
+func readSubmission(body []byte) (*order.Submission, error) {
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return nil, err
+	}
+	entries := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
+	sub := &order.Submission{Note: o.String("note", httpx.MaxChars(order.MaxNote)), Entries: make([]order.SubmissionEntry, len(entries))}
+	for i, e := range entries {
+		sub.Entries[i] = order.SubmissionEntry{
+			IndexCode: e.String("index_code", httpx.Required, httpx.NotEmpty),
+			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)),
+			Unable:    e.Bool("is_unable_to_provide"),
+		}
+	}
+	return sub, o.Done()
+}
+
+// validID reports whether an id of a path can be an order's at all: the databases do not take every string.
+func validID(id string) bool {
+	if !utf8.ValidString(id) || utf8.RuneCountInString(id) > order.MaxExternalID {
+		return false
+	}
+	for i := range len(id) {
+		if id[i] == 0 {
+			return false
+		}
+	}
+	return true
+}

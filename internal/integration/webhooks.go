@@ -1,0 +1,114 @@
+package integration
+
+import (
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+type endpointView struct {
+	ID            string          `json:"id"`
+	APIKeyID      string          `json:"api_key_id"`
+	Name          *string         `json:"name"`
+	URL           string          `json:"url"`
+	Events        []webhook.Event `json:"events"`
+	CreatedAt     order.Timestamp `json:"created_at"`
+	Auth          *oauthView      `json:"auth,omitempty"`
+	SigningSecret string          `json:"signing_secret,omitempty"` // only in the answer to a creation
+}
+
+type oauthView struct {
+	Type     string  `json:"type"`
+	TokenURL string  `json:"token_url"`
+	ClientID string  `json:"client_id"`
+	Scope    *string `json:"scope"`
+}
+
+func viewEndpoint(e *webhook.Endpoint) endpointView {
+	v := endpointView{ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events, CreatedAt: order.Timestamp(e.CreatedAt)}
+	if e.OAuth != nil {
+		v.Auth = &oauthView{Type: webhook.AuthOAuth2, TokenURL: e.OAuth.TokenURL, ClientID: e.OAuth.ClientID, Scope: optional(e.OAuth.Scope)}
+	}
+	return v
+}
+
+func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	n, err := readEndpoint(body)
+	if err != nil {
+		return err
+	}
+	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
+	e, secret, err := a.Service.CreateEndpoint(r.Context(), c.key, n, from)
+	if err != nil {
+		return err
+	}
+	view := viewEndpoint(e)
+	view.SigningSecret = secret
+	return httpx.WriteJSON(w, http.StatusCreated, view)
+}
+
+func readEndpoint(body []byte) (service.NewEndpoint, error) {
+	var n service.NewEndpoint
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return n, err
+	}
+	n.Name = o.String("name", httpx.NotEmpty, httpx.MaxChars(webhook.MaxName))
+	n.URL = readURL(o, "url", webhook.CheckURL)
+	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)), httpx.Unique,
+		httpx.OneOf(names(webhook.Events)...)) {
+		n.Events = append(n.Events, webhook.Event(name))
+	}
+	if auth := o.Object("auth"); auth.Exists() {
+		auth.String("type", httpx.Required, httpx.OneOf(webhook.AuthOAuth2))
+		n.OAuth = &service.NewOAuth{
+			TokenURL:     readURL(auth, "token_url", webhook.CheckTokenURL),
+			ClientID:     auth.String("client_id", httpx.Required, httpx.NotEmpty, httpx.MaxChars(webhook.MaxClientID)),
+			ClientSecret: auth.String("client_secret", httpx.Required, httpx.NotEmpty, httpx.MaxChars(webhook.MaxClientSecret)),
+			Scope:        auth.String("scope", httpx.MaxChars(webhook.MaxScope)),
+		}
+	}
+	return n, o.Done()
+}
+
+// readURL reads a required URL and holds it against the rules of webhook URLs.
+func readURL(o httpx.Object, name string, check func(field, raw string) (webhook.URL, *fault.Problem)) webhook.URL {
+	raw := o.OptString(name, httpx.Required)
+	if raw == nil {
+		return webhook.URL{}
+	}
+	u, problem := check(name, *raw)
+	if problem != nil {
+		o.Problem(name, problem.Code, problem.Message)
+	}
+	return u
+}
+
+func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) error {
+	endpoints, err := a.Service.Endpoints(r.Context(), c.key)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, listView[endpointView]{views(endpoints, viewEndpoint)})
+}
+
+func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
+	id, ok := store.ParseID(c.id)
+	if !ok {
+		return fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
+	}
+	if err := a.Service.DeleteEndpoint(r.Context(), c.key, id); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

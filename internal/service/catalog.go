@@ -1,0 +1,109 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Catalog returns the current catalog; it never changes under the caller.
+func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
+
+// RefreshCatalog replaces the catalog in memory when another version was imported.
+func (s *Service) RefreshCatalog(ctx context.Context) error {
+	version, err := s.Store.CatalogVersion(ctx)
+	if err != nil || version == s.Catalog().Version() {
+		return err
+	}
+	text, version, err := s.Store.CatalogDocument(ctx)
+	if err != nil {
+		return err
+	}
+	doc, err := catalog.Parse([]byte(text))
+	if err != nil {
+		return err
+	}
+	accounts, err := s.Store.AccountIDs(ctx)
+	if err != nil {
+		return err
+	}
+	s.catalog.Store(catalog.NewSnapshot(doc, version, accounts))
+	return nil
+}
+
+// PlanCatalogImport checks a document as a whole and returns what importing it would change.
+func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*catalog.Document, []catalog.Change, error) {
+	doc, err := catalog.Parse(document)
+	if err != nil {
+		return nil, nil, err
+	}
+	accounts, err := s.Store.AccountIDs(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := doc.CheckAccounts(accounts); err != nil {
+		return nil, nil, err
+	}
+	current, err := s.CatalogDocument(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	return doc, catalog.Compare(current, doc), nil
+}
+
+// ImportCatalog replaces the catalog as a whole and returns what changed. Orders keep the texts they were made with.
+func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog.Change, error) {
+	doc, changes, err := s.PlanCatalogImport(ctx, document)
+	if err != nil {
+		return nil, err
+	}
+	text, err := doc.JSON()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.InsertCatalog(string(text), s.now())
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	return changes, s.RefreshCatalog(ctx)
+}
+
+// CatalogDocument returns the current catalog document; it is empty when none was imported.
+func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error) {
+	text, _, err := s.Store.CatalogDocument(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return new(catalog.Document), nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Parse([]byte(text))
+}
+
+// Offers returns the answer times of a context for an account, with their availability now.
+func (s *Service) Offers(ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string) ([]catalog.Offer, error) {
+	return s.offers(ctx, s.Store.Queries, snap.AnswerTimes(where, accountID))
+}
+
+// offers reads how far the capacity of each option is used, where it has one.
+func (s *Service) offers(ctx context.Context, q store.Queries, options []*catalog.AnswerTime) ([]catalog.Offer, error) {
+	var loads map[int]catalog.Load
+	for _, option := range options {
+		if option.MaxOpenOrders == 0 {
+			continue
+		}
+		load, err := q.OpenOrders(ctx, option.Code, option.MaxOpenOrders)
+		if err != nil {
+			return nil, err
+		}
+		if loads == nil {
+			loads = make(map[int]catalog.Load)
+		}
+		loads[option.Code] = load
+	}
+	return catalog.Offers(options, s.now(), loads), nil
+}

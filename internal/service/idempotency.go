@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// IdempotencyWindow is how long an idempotency key stands for its first answer.
+const IdempotencyWindow = 24 * time.Hour
+
+// Idempotent is one creation under an idempotency key. The zero value is a creation without one.
+type Idempotent struct {
+	// Answer is the first answer, when this request repeats it; empty otherwise.
+	Answer string
+
+	key, bodyHash string
+	end           func()
+}
+
+// BeginIdempotent looks up what the key stands for: nothing yet, the first answer to the same body, or a refusal. The
+// caller calls End when its request is over.
+func (s *Service) BeginIdempotent(ctx context.Context, k *access.Key, key string, body []byte) (*Idempotent, error) {
+	sum := sha256.Sum256(body)
+	i := &Idempotent{key: key, bodyHash: hex.EncodeToString(sum[:])}
+	scope := runningKey{k.AccountID, k.Environment, key}
+	if !s.running.begin(scope) {
+		return nil, fault.New(fault.Conflict, "request-in-progress", "Another request with this Idempotency-Key is still running.")
+	}
+	i.end = func() { s.running.end(scope) }
+	first, err := s.Store.Remembered(ctx, k.AccountID, k.Environment, key, s.now().Add(-IdempotencyWindow))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return i, nil
+	case err == nil && first.BodyHash != i.bodyHash:
+		err = errOtherBody
+	}
+	if err != nil {
+		i.End()
+		return nil, err
+	}
+	i.Answer = first.Answer
+	return i, nil
+}
+
+var errOtherBody = fault.BadRequest("This Idempotency-Key was used with another body; a key stands for one request.").
+	With("field", "Idempotency-Key")
+
+// End lets the next request with the key in.
+func (i *Idempotent) End() {
+	if i != nil && i.end != nil {
+		i.end()
+	}
+}
+
+// remember keeps the answer in the transaction of the creation. When another node was faster with the same key, the
+// creation fails with repeated, and its first answer is looked up by the caller.
+func (i *Idempotent) remember(tx *store.Tx, k *access.Key, answer string, now time.Time) error {
+	if i == nil {
+		return nil
+	}
+	err := tx.Remember(k.AccountID, k.Environment, i.key, store.Remembered{BodyHash: i.bodyHash, Answer: answer}, now, now.Add(-IdempotencyWindow))
+	if errors.Is(err, store.ErrExists) {
+		return errRepeated
+	}
+	return err
+}
+
+// errRepeated ends a creation that another node has made under the same key while this one was running.
+var errRepeated = fault.New(fault.Conflict, "request-in-progress", "Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
+
+type runningKey struct {
+	accountID string
+	env       access.Environment
+	key       string
+}
+
+// runningKeys are the idempotency keys whose creation runs on this node now.
+type runningKeys struct {
+	mu   sync.Mutex
+	keys map[runningKey]struct{}
+}
+
+func (r *runningKeys) begin(k runningKey) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if _, ok := r.keys[k]; ok {
+		return false
+	}
+	if r.keys == nil {
+		r.keys = make(map[runningKey]struct{})
+	}
+	r.keys[k] = struct{}{}
+	return true
+}
+
+func (r *runningKeys) end(k runningKey) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	delete(r.keys, k)
+}

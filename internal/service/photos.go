@@ -1,0 +1,76 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// MaxUploadFiles is how many files one upload may hold.
+const MaxUploadFiles = 10
+
+// Upload is one file of an upload that has passed the rules for photos.
+type Upload struct {
+	Staged       *media.Staged
+	Info         photo.Info
+	OriginalName string
+}
+
+// StorePhotos keeps the files of one upload and returns their managed URLs in the same order: all of them are durable
+// when it returns, or none is known.
+func (s *Service) StorePhotos(ctx context.Context, k *access.Key, uploads []Upload) (urls []string, err error) {
+	rows := make([]store.PhotoRow, len(uploads))
+	urls = make([]string, len(uploads))
+	files, fileCtx := errgroup.WithContext(ctx)
+	files.SetLimit(4) // the disk syncs a few files at once as fast as one
+	for i, u := range uploads {
+		name := photo.NewName(u.Info.Format)
+		urls[i] = s.MediaURLs.URL(name)
+		rows[i] = store.PhotoRow{
+			Name: name, AccountID: k.AccountID, Environment: k.Environment, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
+			Width: u.Info.Width, Height: u.Info.Height, OriginalName: u.OriginalName, CreatedAt: s.now(),
+		}
+		files.Go(func() error { return s.Media.Put(fileCtx, name, u.Staged) })
+	}
+	err = files.Wait()
+	if err == nil {
+		err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
+	}
+	if err != nil {
+		s.discard(ctx, rows)
+		return nil, err
+	}
+	return urls, nil
+}
+
+// discard removes files that no row names. What cannot be removed stays behind, unreachable.
+func (s *Service) discard(ctx context.Context, rows []store.PhotoRow) {
+	ctx = context.WithoutCancel(ctx)
+	for i := range rows {
+		if err := s.Media.Delete(ctx, rows[i].Name); err != nil {
+			s.Log.WarnContext(ctx, "file of a failed upload stays behind", "name", rows[i].Name, "error", err)
+		}
+	}
+}
+
+// DeleteUnusedPhotos removes up to limit photos that no order has used since the time, and returns how many.
+func (s *Service) DeleteUnusedPhotos(ctx context.Context, olderThan time.Duration, limit int) (int, error) {
+	var names []string
+	if err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		names, err = tx.DeleteUnusedPhotos(s.now().Add(-olderThan), limit)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	var failed error
+	for _, name := range names {
+		failed = errors.Join(failed, s.Media.Delete(ctx, name))
+	}
+	return len(names), failed
+}

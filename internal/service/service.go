@@ -1,0 +1,57 @@
+// Package service holds the use cases: each checks its rules, then changes rows, ledger, audit log and outbox in one
+// transaction. It knows no HTTP; what it returns to be shown is a domain type, what it refuses with is a fault.
+package service
+
+import (
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Config is what the use cases work with.
+type Config struct {
+	Store     *store.Store
+	Media     media.Store
+	Secrets   *secret.Box
+	Guard     *netguard.Guard // checks the hosts of webhook endpoints
+	Now       func() time.Time
+	MediaURLs photo.URLs
+	PublicURL string // where people open certificates; without a trailing slash
+	Log       *slog.Logger
+
+	// Outbox is called after a transaction that has put deliveries into the outbox; nil is allowed.
+	Outbox func()
+}
+
+// Service runs the use cases.
+type Service struct {
+	Config
+	catalog atomic.Pointer[catalog.Snapshot]
+	keys    *keyCache
+	running runningKeys
+}
+
+// New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
+func New(c Config) *Service {
+	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
+	if c.Outbox == nil {
+		c.Outbox = func() {}
+	}
+	s := &Service{Config: c, keys: newKeyCache()}
+	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
+	return s
+}
+
+// CertificateURL is where the certificate with the id is shown.
+func (s *Service) CertificateURL(id string) string { return s.PublicURL + "/certificates/" + id }
+
+// now is the current time as the database keeps it, so that what is answered and what is read back are equal.
+func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }

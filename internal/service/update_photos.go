@@ -1,0 +1,110 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// SubmitPhotos answers the photo request of an order as a whole or not at all, and returns the order's id. Of two
+// submissions that race, the database lets one in; the other finds the order no longer waiting.
+func (s *Service) SubmitPhotos(ctx context.Context, k *access.Key, idOrExternalID string, sub *order.Submission) (string, error) {
+	var id string
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		found, err := tx.FindOrder(ctx, k.AccountID, k.Environment, idOrExternalID)
+		if err != nil {
+			return orderNotFound(err)
+		}
+		o, err := tx.OrderForUpdate(found.ID)
+		if err != nil {
+			return err
+		}
+		id = o.ID
+		photos, err := s.checkSubmission(tx, k, o, sub)
+		if err != nil {
+			return err
+		}
+		return s.acceptSubmission(ctx, tx, k, o, sub, photos)
+	})
+	if err == nil {
+		s.Outbox()
+	}
+	return id, err
+}
+
+// checkSubmission holds the photo-update rules in the order that integrators are told, and marks the photos as used.
+func (s *Service) checkSubmission(tx *store.Tx, k *access.Key, o *order.Order, sub *order.Submission) ([]order.Photo, error) {
+	if o.Status != order.UpdatePhotos {
+		return nil, order.NotAwaitingPhotos(o.Status)
+	}
+	if err := sub.CheckEntries(o.Facts.Requested); err != nil {
+		return nil, err
+	}
+	photos := make([]order.Photo, len(sub.Entries))
+	for i, e := range sub.Entries {
+		photos[i] = order.Photo{IndexCode: e.IndexCode, Round: o.Round}
+		if e.URL == nil {
+			continue
+		}
+		name, ok := s.MediaURLs.Parse(*e.URL)
+		if !ok {
+			return nil, photo.Unsupported(draftField(i), *e.URL)
+		}
+		photos[i].Name = name
+	}
+	if names := photoNames(photos); len(names) > 0 {
+		known, err := tx.UsePhotos(k.AccountID, k.Environment, names)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkKnown(photos, known, draftField); err != nil {
+			return nil, err
+		}
+	}
+	return photos, sub.CheckCounts(o.Facts.Requested)
+}
+
+func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, k *access.Key, o *order.Order, sub *order.Submission, photos []order.Photo) error {
+	now := s.now()
+	round := o.Round
+	if err := tx.InsertOrderPhotos(o.ID, round, photos); err != nil {
+		return err
+	}
+	if sub.Note != "" {
+		if err := tx.InsertOrderNote(o.ID, store.Note{Round: round, Note: sub.Note, CreatedAt: now}); err != nil {
+			return err
+		}
+	}
+	if err := tx.AppendTimeline(o.ID, &store.TimelineEntry{At: now, Event: "photos-submitted", Actor: keyActor(k), Details: map[string]any{"round": round}}); err != nil {
+		return err
+	}
+	if err := o.Apply(order.SubmitPhotos, now); err != nil {
+		return err
+	}
+	if o.Environment == access.Test {
+		return s.simulateAfterSubmission(ctx, tx, o, sub, now)
+	}
+	o.ClaimedAt = &now // the reviewer who asked has the order back; their time for it begins anew
+	return tx.UpdateOrder(o)
+}
+
+// simulateAfterSubmission brings a Test order to the state that follows its submission.
+func (s *Service) simulateAfterSubmission(ctx context.Context, tx *store.Tx, o *order.Order, sub *order.Submission, now time.Time) error {
+	all, err := tx.OrderPhotos(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	snap := s.Catalog()
+	c := &o.Facts.Classification
+	where := catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode}
+	o.Simulate(order.AfterSubmission(sub), snap, snap.PhotoIndexes(where), all, now)
+	if err := tx.UpdateOrder(o); err != nil {
+		return err
+	}
+	return s.recordMove(tx, o, order.System, nil)
+}

@@ -1,0 +1,71 @@
+// Package child runs the servers that tests start, and sees to it that none outlives the test process: not after a
+// panic, not after a timeout, not after kill -9.
+package child
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// Process is a running child process.
+type Process struct {
+	cmd  *exec.Cmd
+	done chan struct{}
+	err  error // of Wait; readable once done is closed
+}
+
+// Start starts cmd. On Linux the kernel sends it onDeath when this process ends in any way; elsewhere a child may survive
+// a parent that was killed. Start may set further fields of cmd.SysProcAttr.
+func Start(cmd *exec.Cmd, onDeath syscall.Signal) (*Process, error) {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	signalOnParentDeath(cmd.SysProcAttr, onDeath)
+	p := &Process{cmd: cmd, done: make(chan struct{})}
+	started := make(chan error)
+	go func() {
+		// For the kernel the parent is the thread that forked, so this thread must live as long as the child.
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err != nil {
+			return
+		}
+		p.err = cmd.Wait()
+		close(p.done)
+	}()
+	if err := <-started; err != nil {
+		return nil, fmt.Errorf("start %s: %w", cmd.Path, err)
+	}
+	return p, nil
+}
+
+// Done is closed when the child has ended and has been waited for.
+func (p *Process) Done() <-chan struct{} {
+	return p.done
+}
+
+// Signal sends a signal. To a child that has already ended it does nothing.
+func (p *Process) Signal(signal os.Signal) error {
+	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
+	}
+	return nil
+}
+
+// Wait waits for the child's end and returns what exec.Cmd.Wait returned.
+func (p *Process) Wait() error {
+	<-p.done
+	return p.err
+}
+
+// ExitCode waits for the child's end and returns its exit code, or -1 if a signal ended it.
+func (p *Process) ExitCode() int {
+	<-p.done
+	return p.cmd.ProcessState.ExitCode()
+}
