@@ -1,0 +1,270 @@
+package media
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+const (
+	stagingFolder = "staging"
+	probeFile     = "probe"
+	listBatch     = 512
+)
+
+// Disk is a Store in a folder of the local file system.
+//
+// A file lies two folders deep, by the first two characters of its name: 1,024 leaves, soon all there, so that a Put
+// hardly ever makes one. Put costs one flush of the file and one of its leaf. Puts in parallel share the file system's
+// journal writes: whoever has several files to store should store them at the same time.
+type Disk struct {
+	root   *os.Root
+	dir    string
+	leaves sync.Map // leaves known to be durable
+
+	rename func(from, to string) error // replaced by tests to fail
+	flush  func(*os.File) error
+}
+
+var _ Store = (*Disk)(nil)
+
+// NewDisk opens the store in a folder and makes the folder if needed. Several programs may have it open.
+func NewDisk(dir string) (*Disk, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Disk{root: root, dir: dir, rename: os.Rename, flush: (*os.File).Sync}, nil
+}
+
+// Close lets go of the folder. Open files stay readable.
+func (d *Disk) Close() error { return d.root.Close() }
+
+// StagingDir returns the folder for NewStaging whose files Put can store: it lies inside the store, because a file is
+// moved in one step only within one file system.
+func (d *Disk) StagingDir() string { return filepath.Join(d.dir, stagingFolder) }
+
+// leafOf returns the folder of a managed name, relative to the root.
+func leafOf(name string) string { return filepath.Join(name[:1], name[1:2]) }
+
+func pathOf(name string) string { return filepath.Join(leafOf(name), name) }
+
+// Put flushes the staged file, moves it to its name and flushes the folder.
+func (d *Disk) Put(ctx context.Context, name string, staged *Staged) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := d.place(name, staged); err != nil {
+		return unavailable("put "+name, err)
+	}
+	return nil
+}
+
+func (d *Disk) place(name string, staged *Staged) error {
+	if err := d.flush(staged.file); err != nil {
+		return err
+	}
+	leaf := leafOf(name)
+	if err := d.makeLeaf(leaf); err != nil {
+		return err
+	}
+	if err := d.rename(staged.file.Name(), filepath.Join(d.dir, leaf, name)); err != nil {
+		d.leaves.Delete(leaf) // perhaps somebody removed it
+		return err
+	}
+	staged.placed = true
+	return d.flushDir(leaf)
+}
+
+// makeLeaf makes a leaf and the folder above it durable. Two callers may do so at once; each waits for its own flushes,
+// so neither relies on an entry that the other has yet to flush.
+func (d *Disk) makeLeaf(leaf string) error {
+	if _, known := d.leaves.Load(leaf); known {
+		return nil
+	}
+	for _, dir := range []string{filepath.Dir(leaf), leaf} {
+		if err := d.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if err := d.flushDir(filepath.Dir(dir)); err != nil {
+			return err
+		}
+	}
+	d.leaves.Store(leaf, struct{}{})
+	return nil
+}
+
+// flushDir makes the entries of a folder durable.
+func (d *Disk) flushDir(dir string) error {
+	f, err := d.root.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.flush(f), f.Close())
+}
+
+// Open opens the file.
+func (d *Disk) Open(ctx context.Context, name string) (File, error) {
+	if CheckName(name) != nil {
+		return nil, ErrNotFound
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	f, err := d.root.Open(pathOf(name))
+	if err != nil {
+		return nil, missingOr("open "+name, err)
+	}
+	info, err := f.Stat()
+	if err != nil {
+		_ = f.Close()
+		return nil, unavailable("open "+name, err)
+	}
+	return diskFile{File: f, stat: Stat{Size: info.Size(), ModTime: info.ModTime()}}, nil
+}
+
+// diskFile is an *os.File with its size and time. The embedded file lets the kernel send it to a connection directly.
+type diskFile struct {
+	*os.File
+	stat Stat
+}
+
+func (f diskFile) Size() int64        { return f.stat.Size }
+func (f diskFile) ModTime() time.Time { return f.stat.ModTime }
+
+// Stat reads the file's directory entry.
+func (d *Disk) Stat(ctx context.Context, name string) (Stat, error) {
+	if CheckName(name) != nil {
+		return Stat{}, ErrNotFound
+	}
+	if err := ctx.Err(); err != nil {
+		return Stat{}, err
+	}
+	info, err := d.root.Lstat(pathOf(name))
+	if err != nil {
+		return Stat{}, missingOr("stat "+name, err)
+	}
+	return Stat{Size: info.Size(), ModTime: info.ModTime()}, nil
+}
+
+// missingOr tells a missing file from a failing disk.
+func missingOr(doing string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return ErrNotFound
+	}
+	return unavailable(doing, err)
+}
+
+// Delete removes the file and flushes its folder, so that what was deleted does not come back after a crash.
+func (d *Disk) Delete(ctx context.Context, name string) error {
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := d.root.Remove(pathOf(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = d.flushDir(leafOf(name))
+	}
+	if err != nil {
+		return unavailable("delete "+name, err)
+	}
+	return nil
+}
+
+// Ping writes a small file, which a disk that has vanished or turned read-only does not let happen.
+func (d *Disk) Ping(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := d.root.WriteFile(probeFile, []byte("ok\n"), 0o600); err != nil {
+		return unavailable("ping", err)
+	}
+	return nil
+}
+
+// Names walks the leaves in batches, so that its memory does not grow with the store.
+func (d *Disk) Names(ctx context.Context) iter.Seq2[string, error] {
+	return func(yield func(string, error) bool) {
+		leaves, err := d.listLeaves()
+		if err != nil {
+			yield("", unavailable("list", err))
+			return
+		}
+		for _, leaf := range leaves {
+			if !d.listLeaf(ctx, leaf, yield) {
+				return
+			}
+		}
+	}
+}
+
+// listLeaves returns the leaves that are there. Nothing else in the store has a name of one character.
+func (d *Disk) listLeaves() ([]string, error) {
+	leaves := []string{"."}
+	for range 2 {
+		var below []string
+		for _, dir := range leaves {
+			entries, err := fs.ReadDir(d.root.FS(), filepath.ToSlash(dir))
+			if err != nil {
+				return nil, err
+			}
+			for _, e := range entries {
+				if e.IsDir() && len(e.Name()) == 1 {
+					below = append(below, filepath.Join(dir, e.Name()))
+				}
+			}
+		}
+		leaves = below
+	}
+	return leaves, nil
+}
+
+// listLeaf yields the names in one leaf and tells whether to go on.
+func (d *Disk) listLeaf(ctx context.Context, leaf string, yield func(string, error) bool) bool {
+	f, err := d.root.Open(leaf)
+	if err != nil {
+		yield("", unavailable("list "+leaf, err))
+		return false
+	}
+	defer func() { _ = f.Close() }() // opened for reading only
+	for {
+		if err := ctx.Err(); err != nil {
+			yield("", err)
+			return false
+		}
+		entries, err := f.ReadDir(listBatch)
+		for _, e := range entries {
+			if CheckName(e.Name()) == nil && leafOf(e.Name()) == leaf && !yield(e.Name(), nil) {
+				return false
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return true
+		case err != nil:
+			yield("", unavailable("list "+leaf, err))
+			return false
+		}
+	}
+}

@@ -1,0 +1,146 @@
+package media
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+)
+
+const stagedPrefix = "staged-"
+
+// Staging is a folder where uploads wait, complete and hashed, until they are stored or refused. Files on disk instead
+// of buffers keep the memory of an upload the same whatever its size.
+type Staging struct{ dir string }
+
+// NewStaging opens the folder, makes it if needed and removes what an earlier run left in it. The folder belongs to one
+// running program; for a Disk store it is the store's StagingDir.
+func NewStaging(dir string) (*Staging, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), stagedPrefix) {
+			continue // not made here
+		}
+		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	return &Staging{dir: dir}, nil
+}
+
+// Stage reads r to its end into a new file. A file over maxBytes is refused with photo.FileTooLarge as soon as that is
+// known; what is left of r is then the caller's to drain. An error of r and that of the context are returned as they
+// are, a failure of the disk is fault.UnavailableError.
+func (s *Staging) Stage(ctx context.Context, r io.Reader, maxBytes int64) (*Staged, error) {
+	f, err := os.CreateTemp(s.dir, stagedPrefix) // readable by its owner only
+	if err != nil {
+		return nil, unavailable("stage a file", err)
+	}
+	staged := &Staged{file: f}
+	if err := staged.fill(ctx, r, maxBytes); err != nil {
+		_ = staged.Close() // what cannot be removed now is removed at the next start
+		return nil, err
+	}
+	return staged, nil
+}
+
+// Staged is one complete upload on local disk. It reads as an io.ReaderAt until it is closed, also after it was stored.
+type Staged struct {
+	file   *os.File
+	size   int64
+	sum    [sha256.Size]byte
+	placed bool // a store has moved the file away
+}
+
+// copyBuffer is large enough for few system calls and small enough for many uploads at a time.
+type copyBuffer [32 << 10]byte
+
+var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
+
+// fill copies r into the file and hashes it on the way.
+func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
+	buf, _ := copyBuffers.Get().(*copyBuffer) // the pool holds nothing else
+	defer copyBuffers.Put(buf)
+	hash := sha256.New()
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		limit := len(buf)
+		if left := maxBytes - s.size; left < int64(limit) {
+			limit = int(left) + 1 // one more tells a file that fits from one that does not
+		}
+		n, readErr := readMost(r, buf[:limit])
+		s.size += int64(n)
+		if s.size > maxBytes {
+			return photo.FileTooLarge(maxBytes)
+		}
+		hash.Write(buf[:n])
+		if _, err := s.file.Write(buf[:n]); err != nil {
+			return unavailable("stage a file", err)
+		}
+		if errors.Is(readErr, io.EOF) {
+			hash.Sum(s.sum[:0])
+			return nil
+		}
+		if readErr != nil {
+			return readErr
+		}
+	}
+}
+
+// readMost reads until buf is full or r ends or fails. Other than io.ReadFull it returns r's error unchanged, so that
+// a body cut short (io.ErrUnexpectedEOF) is not taken for its end.
+func readMost(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var m int
+		m, err = r.Read(buf[n:])
+		n += m
+	}
+	return n, err
+}
+
+// ReadAt reads the file, as io.ReaderAt.
+func (s *Staged) ReadAt(p []byte, off int64) (int, error) { return s.file.ReadAt(p, off) }
+
+// Reader returns a reader of the whole file, independent of any other.
+func (s *Staged) Reader() *io.SectionReader { return io.NewSectionReader(s.file, 0, s.size) }
+
+// Size returns the number of bytes.
+func (s *Staged) Size() int64 { return s.size }
+
+// SHA256 returns the hash of the bytes in lower-case hex.
+func (s *Staged) SHA256() string { return hex.EncodeToString(s.sum[:]) }
+
+// Close discards the staged file. A file that was stored stays stored, and closing again does nothing.
+func (s *Staged) Close() error {
+	err := s.file.Close()
+	if errors.Is(err, os.ErrClosed) {
+		return nil
+	}
+	if s.placed {
+		return err
+	}
+	if removeErr := os.Remove(s.file.Name()); removeErr != nil && !errors.Is(removeErr, fs.ErrNotExist) {
+		return errors.Join(err, removeErr)
+	}
+	return err
+}

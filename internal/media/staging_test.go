@@ -1,0 +1,210 @@
+package media
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/iotest"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/photo"
+)
+
+func newStaging(t testing.TB) *Staging {
+	t.Helper()
+	s, err := NewStaging(filepath.Join(t.TempDir(), "staging"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func filesIn(t testing.TB, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestStage(t *testing.T) {
+	const limit = 100_000
+	for _, c := range []struct {
+		name string
+		size int
+		wrap func(io.Reader) io.Reader
+	}{
+		{"Empty", 0, nil},
+		{"OneByte", 1, nil},
+		{"OneBuffer", len(copyBuffer{}), nil},
+		{"OneBufferAndAByte", len(copyBuffer{}) + 1, nil},
+		{"BelowLimit", limit - 1, nil},
+		{"AtLimit", limit, nil},
+		{"ByteByByte", limit, iotest.OneByteReader},
+		{"DataWithEOF", limit, iotest.DataErrReader},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStaging(t)
+			want := bytes.Repeat([]byte("0123456789abcdef\n"), c.size/17+1)[:c.size]
+			var r io.Reader = bytes.NewReader(want)
+			if c.wrap != nil {
+				r = c.wrap(r)
+			}
+			staged, err := s.Stage(t.Context(), r, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sum := sha256.Sum256(want)
+			if staged.Size() != int64(c.size) || staged.SHA256() != hex.EncodeToString(sum[:]) {
+				t.Errorf("%d bytes with hash %s", staged.Size(), staged.SHA256())
+			}
+			if got, err := io.ReadAll(staged.Reader()); err != nil || !bytes.Equal(got, want) {
+				t.Errorf("%d bytes, %v", len(got), err)
+			}
+			for range 2 {
+				if err := staged.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if left := filesIn(t, s.dir); len(left) != 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+func TestStage_Refused(t *testing.T) {
+	canceled, cancel := context.WithCancel(t.Context())
+	cancel()
+	broken := errors.New("connection reset")
+	for _, c := range []struct {
+		name string
+		ctx  context.Context
+		r    io.Reader
+		want error
+	}{
+		{"OneByteOver", t.Context(), strings.NewReader(strings.Repeat("x", 1001)), photo.FileTooLarge(1000)},
+		{"Endless", t.Context(), zeros{}, photo.FileTooLarge(1000)},
+		{"OverThenBroken", t.Context(), io.MultiReader(strings.NewReader(strings.Repeat("x", 1001)), iotest.ErrReader(broken)), photo.FileTooLarge(1000)},
+		{"Broken", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), broken},
+		{"CutShort", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)), io.ErrUnexpectedEOF},
+		{"Canceled", canceled, strings.NewReader("abc"), context.Canceled},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newStaging(t)
+			staged, err := s.Stage(c.ctx, c.r, 1000)
+			if !errors.Is(err, c.want) || staged != nil {
+				t.Errorf("got %v, %v; want %v", staged, err, c.want)
+			}
+			if want, ok := errors.AsType[*fault.Error](c.want); ok {
+				got, _ := errors.AsType[*fault.Error](err)
+				if got == nil || got.Kind != fault.TooLarge || got.Details["max_bytes"] != want.Details["max_bytes"] {
+					t.Errorf("got %+v", got)
+				}
+			}
+			if left := filesIn(t, s.dir); len(left) != 0 {
+				t.Errorf("left behind: %q", left)
+			}
+		})
+	}
+}
+
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
+
+// TestStage_StopsEarly leaves the rest of a file that is too large to the caller.
+func TestStage_StopsEarly(t *testing.T) {
+	r := bytes.NewReader(make([]byte, 1<<20))
+	if _, err := newStaging(t).Stage(t.Context(), r, 1000); fault.CodeOf(err) != photo.CodeFileTooLarge {
+		t.Fatal(err)
+	}
+	if r.Len() != 1<<20-1001 {
+		t.Errorf("%d bytes left", r.Len())
+	}
+}
+
+func TestStage_DiskFails(t *testing.T) {
+	s := newStaging(t)
+	if err := os.RemoveAll(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	_, err := s.Stage(t.Context(), strings.NewReader("abc"), 10)
+	if fault.CodeOf(err) != fault.CodeUnavailable || !errors.Is(err, syscall.ENOENT) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNewStaging_RemovesLeftovers(t *testing.T) {
+	s := newStaging(t)
+	if _, err := s.Stage(t.Context(), strings.NewReader("left by a crash"), 100); err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(s.dir, "README")
+	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewStaging(s.dir); err != nil {
+		t.Fatal(err)
+	}
+	if got := filesIn(t, s.dir); len(got) != 1 || got[0] != "README" {
+		t.Errorf("found %q", got)
+	}
+}
+
+// TestStage_Memory stages 10 MiB several times: what is allocated does not depend on the size.
+func TestStage_Memory(t *testing.T) {
+	s := newStaging(t)
+	const size = 10 << 20
+	once := func() {
+		staged, err := s.Stage(t.Context(), io.LimitReader(zeros{}, size), size)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := staged.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	once() // fills the pool
+	const rounds = 5
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	allocs := testing.AllocsPerRun(rounds, once)
+	runtime.ReadMemStats(&after)
+	if allocs > 40 {
+		t.Errorf("%v allocations for a file", allocs)
+	}
+	if perFile := (after.TotalAlloc - before.TotalAlloc) / (rounds + 1); perFile > 2*uint64(len(copyBuffer{})) {
+		t.Errorf("%d bytes allocated for a file of %d", perFile, size)
+	}
+}
+
+func BenchmarkStage(b *testing.B) {
+	s := newStaging(b)
+	const size = 10 << 20
+	b.SetBytes(size)
+	b.ReportAllocs()
+	for b.Loop() {
+		staged, err := s.Stage(b.Context(), io.LimitReader(zeros{}, size), size)
+		if err != nil {
+			b.Fatal(err)
+		}
+		if err := staged.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
