@@ -1,0 +1,66 @@
+// Package api holds the OpenAPI documents of the two JSON interfaces. They are written by hand and are the contract:
+// the reference pages are made from them, and tests hold the server against them both ways.
+package api
+
+import (
+	_ "embed" // the documents
+	"sync"
+
+	"github.com/assayhq/assay/api/spec"
+)
+
+var (
+	//go:embed openapi.yaml
+	integrationYAML []byte
+	//go:embed desk.yaml
+	deskYAML []byte
+)
+
+// Where the interfaces are served. The paths of the documents are relative to these.
+const (
+	IntegrationPrefix = "/v1/integrations"
+	DeskPrefix        = "/v1/desk"
+)
+
+var (
+	integrationJSON = sync.OnceValue(func() []byte { return mustJSON(integrationYAML) })
+	deskJSON        = sync.OnceValue(func() []byte { return mustJSON(deskYAML) })
+	integration     = sync.OnceValue(func() *spec.Document { return mustParse(integrationYAML) })
+	desk            = sync.OnceValue(func() *spec.Document { return mustParse(deskYAML) })
+)
+
+// IntegrationYAML returns the document of the integration interface as it is written. The caller must not change it.
+func IntegrationYAML() []byte { return integrationYAML }
+
+// IntegrationJSON returns the document of the integration interface as JSON. The caller must not change it.
+func IntegrationJSON() []byte { return integrationJSON() }
+
+// Integration returns the parsed document of the integration interface. The caller must not change it.
+func Integration() *spec.Document { return integration() }
+
+// DeskYAML returns the document of the desk interface as it is written. The caller must not change it.
+func DeskYAML() []byte { return deskYAML }
+
+// DeskJSON returns the document of the desk interface as JSON. The caller must not change it.
+func DeskJSON() []byte { return deskJSON() }
+
+// Desk returns the parsed document of the desk interface. The caller must not change it.
+func Desk() *spec.Document { return desk() }
+
+// The documents are part of the program: one that cannot be read is a mistake made while building it, and the
+// package's tests find it.
+func mustJSON(document []byte) []byte {
+	out, err := spec.JSON(document)
+	if err != nil {
+		panic("api: embedded document: " + err.Error())
+	}
+	return out
+}
+
+func mustParse(document []byte) *spec.Document {
+	out, err := spec.Parse(document)
+	if err != nil {
+		panic("api: embedded document: " + err.Error())
+	}
+	return out
+}

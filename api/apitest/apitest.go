@@ -1,0 +1,57 @@
+// Package apitest holds a running interface against its OpenAPI document. Tests send their requests through
+// Validator.Transport; every answer must then be one that the document describes for the operation: its status, headers,
+// media type, body and error code. What has been seen is recorded, so that a test can prove that every documented answer
+// was exercised.
+package apitest
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/assayhq/assay/api"
+	"github.com/assayhq/assay/api/spec"
+)
+
+// Validator reports what an interface does against its document as errors of a test.
+type Validator struct {
+	tb testing.TB
+	*contract
+}
+
+// contract is a document with what has been seen of it.
+type contract struct {
+	prefix   string
+	document *spec.Document
+	schemas  *schemas
+
+	mu         sync.Mutex
+	seen       map[Case]int
+	requestIDs map[string]struct{}
+}
+
+// New returns a validator of the integration interface.
+func New(tb testing.TB) *Validator {
+	tb.Helper()
+	return newValidator(tb, api.IntegrationPrefix, api.Integration(), api.IntegrationJSON())
+}
+
+// NewDesk returns a validator of the desk interface.
+func NewDesk(tb testing.TB) *Validator {
+	tb.Helper()
+	return newValidator(tb, api.DeskPrefix, api.Desk(), api.DeskJSON())
+}
+
+func newValidator(tb testing.TB, prefix string, document *spec.Document, documentJSON []byte) *Validator {
+	tb.Helper()
+	schemas, err := newSchemas(documentJSON)
+	if err != nil {
+		tb.Fatalf("apitest: %v", err)
+	}
+	return &Validator{tb: tb, contract: &contract{
+		prefix: prefix, document: document, schemas: schemas,
+		seen: make(map[Case]int), requestIDs: make(map[string]struct{}),
+	}}
+}
+
+// For returns a validator that reports to another test and shares the record of what has been seen.
+func (v *Validator) For(tb testing.TB) *Validator { return &Validator{tb: tb, contract: v.contract} }

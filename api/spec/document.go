@@ -1,0 +1,167 @@
+// Package spec reads an OpenAPI 3.1 document into the little that reference pages and contract tests need: references
+// are followed, and everything stays in the order of the document.
+package spec
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Document is an OpenAPI document.
+type Document struct {
+	Title, Version, Summary, Description string
+
+	Server     string // default of the server's base URL
+	Tags       []Tag
+	Operations []*Operation // in the order of the document
+	Webhooks   []*Operation // requests that the service makes; Path is the name of the event
+	RateLimits map[string]int
+	Schemas    []*Schema // the named ones
+}
+
+// Tag groups operations.
+type Tag struct{ Name, Description string }
+
+// Operation is one method of one path.
+type Operation struct {
+	ID, Method, Path, Tag, Summary, Description string
+
+	Scope    string // scope that the key needs; empty: none
+	Category string // rate-limit category; empty: not limited
+	Public   bool   // needs no credentials
+
+	Parameters []*Parameter
+	Body       *Body // nil: none
+	Responses  []*Response
+}
+
+// Parameter is a parameter in path, query or header.
+type Parameter struct {
+	Name, In, Description, Example string
+
+	Required bool
+	Schema   *Schema
+}
+
+// Body is the body of a request.
+type Body struct {
+	Description string
+	Required    bool
+	Content     []*Content
+}
+
+// Response is an answer of an operation.
+type Response struct {
+	Status      string // 200, 2XX or default
+	Description string
+	Headers     []*Parameter
+	Content     []*Content
+}
+
+// Content is a body in one media type.
+type Content struct {
+	MediaType string
+	Schema    *Schema
+	Examples  []Example
+}
+
+// Example is an example of a body.
+type Example struct {
+	Name, Summary string
+
+	JSON []byte
+}
+
+// Codes returns the error codes that the response can carry, or nil for a success.
+func (r *Response) Codes() []string {
+	for _, c := range r.Content {
+		if code := c.Schema.Property("code"); code != nil && c.Schema.Property("statusCode") != nil {
+			return code.Schema.Enum
+		}
+	}
+	return nil
+}
+
+// Response returns the answer with the status, or nil if the operation does not have it.
+func (o *Operation) Response(status int) *Response {
+	want := strconv.Itoa(status)
+	i := slices.IndexFunc(o.Responses, func(r *Response) bool { return r.Status == want })
+	if i < 0 {
+		return nil
+	}
+	return o.Responses[i]
+}
+
+var methods = []string{"get", "put", "post", "delete", "options", "head", "patch", "trace"}
+
+// Parse reads a document written in YAML (or JSON).
+func Parse(document []byte) (*Document, error) {
+	var file yaml.Node
+	if err := yaml.Unmarshal(document, &file); err != nil {
+		return nil, fmt.Errorf("read YAML: %w", err)
+	}
+	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
+		return nil, errors.New("the document is not a mapping")
+	}
+	root := place{node: file.Content[0], root: file.Content[0]}
+
+	info := root.get("info")
+	d := &Document{
+		Title: info.get("title").text(), Version: info.get("version").text(),
+		Summary: info.get("summary").text(), Description: info.get("description").text(),
+		RateLimits: make(map[string]int),
+	}
+	for _, s := range root.get("servers").items() {
+		d.Server = s.get("variables").get("base_url").get("default").text()
+	}
+	for _, t := range root.get("tags").items() {
+		d.Tags = append(d.Tags, Tag{Name: t.get("name").text(), Description: t.get("description").text()})
+	}
+	limits := root.get("x-rate-limits")
+	for _, category := range limits.keys() {
+		n, err := strconv.Atoi(limits.get(category).text())
+		if err != nil {
+			return nil, fmt.Errorf("x-rate-limits: %s: %w", category, err)
+		}
+		d.RateLimits[category] = n
+	}
+	var err error
+	if d.Operations, err = readOperations(root.get("paths")); err != nil {
+		return nil, err
+	}
+	if d.Webhooks, err = readOperations(root.get("webhooks")); err != nil {
+		return nil, err
+	}
+	schemas := root.get("components").get("schemas")
+	for _, name := range schemas.keys() {
+		s, err := readSchema(schemas.get(name))
+		if err != nil {
+			return nil, err
+		}
+		s.Name = name
+		d.Schemas = append(d.Schemas, s)
+	}
+	return d, nil
+}
+
+func readOperations(paths place) ([]*Operation, error) {
+	var out []*Operation
+	for _, path := range paths.keys() {
+		methodsOfPath := paths.get(path)
+		for _, method := range methodsOfPath.keys() {
+			if !slices.Contains(methods, method) {
+				continue
+			}
+			op, err := readOperation(methodsOfPath.get(method), method, path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, op)
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,162 @@
+package spec
+
+import (
+	"slices"
+	"strings"
+)
+
+// Schema is a JSON schema as far as it can be told in a table. Validators use Pointer to find the whole of it.
+type Schema struct {
+	Pointer string // JSON pointer of the place where it is written
+	Name    string // of the component, if it has one
+
+	Title, Description, Format, Pattern, Const, Default string
+
+	Types      []string // more than one only with null
+	Enum       []string
+	Examples   []string
+	Bounds     Bounds
+	Unique     bool
+	WriteOnly  bool
+	Properties []*Property
+	Items      *Schema
+	Variants   []*Schema // exactly one of them applies besides the rest
+}
+
+// Bounds are the limits of a value as they are written; an empty one does not apply.
+type Bounds struct{ Minimum, Maximum, MinLength, MaxLength, MinItems, MaxItems string }
+
+// Property is a property of an object.
+type Property struct {
+	Name     string
+	Required bool
+	Schema   *Schema
+}
+
+// Property returns the property with a name, or nil.
+func (s *Schema) Property(name string) *Property {
+	if s == nil {
+		return nil
+	}
+	i := slices.IndexFunc(s.Properties, func(p *Property) bool { return p.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return s.Properties[i]
+}
+
+// Nullable reports whether null is allowed.
+func (s *Schema) Nullable() bool { return slices.Contains(s.Types, "null") }
+
+const schemaPrefix = "#/components/schemas/"
+
+// readSchema reads a schema with what it refers to. Descriptions and examples beside a reference win over those of
+// its target; parts of allOf are read as one.
+func readSchema(p place) (*Schema, error) {
+	if p.node == nil {
+		return nil, nil
+	}
+	s := &Schema{Pointer: p.pointer}
+	if err := s.read(p); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Schema) read(p place) error {
+	if ref := p.get("$ref").text(); ref != "" {
+		target, err := p.follow(ref)
+		if err != nil {
+			return err
+		}
+		if err := s.read(target); err != nil {
+			return err
+		}
+		s.Name = strings.TrimPrefix(ref, schemaPrefix)
+	}
+	for _, part := range p.get("allOf").items() {
+		if part.has("if") {
+			continue // conditions are told in prose
+		}
+		name := s.Name
+		if err := s.read(part); err != nil {
+			return err
+		}
+		s.Name = name // a part does not name the whole
+	}
+	s.readScalars(p)
+	if err := s.readProperties(p); err != nil {
+		return err
+	}
+	if p.has("items") {
+		items, err := readSchema(p.get("items"))
+		if err != nil {
+			return err
+		}
+		s.Items = items
+	}
+	for _, part := range append(p.get("oneOf").items(), p.get("anyOf").items()...) {
+		variant, err := readSchema(part)
+		if err != nil {
+			return err
+		}
+		s.Variants = append(s.Variants, variant)
+	}
+	return nil
+}
+
+func (s *Schema) readScalars(p place) {
+	for key, field := range map[string]*string{
+		"title": &s.Title, "description": &s.Description, "format": &s.Format, "pattern": &s.Pattern,
+		"minimum": &s.Bounds.Minimum, "maximum": &s.Bounds.Maximum,
+		"minLength": &s.Bounds.MinLength, "maxLength": &s.Bounds.MaxLength,
+		"minItems": &s.Bounds.MinItems, "maxItems": &s.Bounds.MaxItems,
+		"const": &s.Const, "default": &s.Default,
+	} {
+		if p.has(key) {
+			*field = p.get(key).text()
+		}
+	}
+	if p.has("type") {
+		s.Types = p.get("type").texts()
+	}
+	if p.has("enum") {
+		s.Enum = nil
+		for _, item := range p.get("enum").items() {
+			s.Enum = append(s.Enum, quoted(item))
+		}
+	}
+	if p.has("examples") {
+		s.Examples = nil
+		for _, item := range p.get("examples").items() {
+			s.Examples = append(s.Examples, quoted(item))
+		}
+	}
+	s.Unique = s.Unique || p.get("uniqueItems").text() == "true"
+	s.WriteOnly = s.WriteOnly || p.get("writeOnly").text() == "true"
+}
+
+// readProperties adds properties; one that an earlier part has already is refined.
+func (s *Schema) readProperties(p place) error {
+	properties := p.get("properties")
+	for _, name := range properties.keys() {
+		at := properties.get(name)
+		if known := s.Property(name); known != nil {
+			if err := known.Schema.read(at); err != nil {
+				return err
+			}
+			continue
+		}
+		property, err := readSchema(at)
+		if err != nil {
+			return err
+		}
+		s.Properties = append(s.Properties, &Property{Name: name, Schema: property})
+	}
+	for _, name := range p.get("required").texts() {
+		if known := s.Property(name); known != nil {
+			known.Required = true
+		}
+	}
+	return nil
+}
