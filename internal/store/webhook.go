@@ -27,7 +27,6 @@ func (t *Tx) LockKey(keyID string) error {
 	return t.row(t.ctx, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, []any{keyID}, &id)
 }
 
-
 const endpointColumns = "id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url, client_id, scope, created_at"
 
 // Endpoints returns the endpoints of an API key, newest first.

@@ -1,0 +1,41 @@
+// Package storetest runs tests over every database engine that the service supports.
+package storetest
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+)
+
+// Each runs the test as one subtest for each engine, over a fresh database.
+func Each(t *testing.T, f func(t *testing.T, s *store.Store)) {
+	t.Helper()
+	EachTarget(t, func(t *testing.T, target string) { f(t, Open(t, target)) })
+}
+
+// EachTarget is Each for tests that open the database themselves.
+func EachTarget(t *testing.T, f func(t *testing.T, target string)) {
+	t.Helper()
+	t.Run("sqlite", func(t *testing.T) { f(t, SQLite(t)) })
+	t.Run("postgres", func(t *testing.T) { f(t, pgtest.Database(t)) })
+}
+
+// SQLite returns the path of a database that does not exist yet.
+func SQLite(t testing.TB) string { return filepath.Join(t.TempDir(), "assay.db") }
+
+// Open opens the database for the time of the test.
+func Open(t testing.TB, target string) *store.Store {
+	t.Helper()
+	s, err := store.Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
