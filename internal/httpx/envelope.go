@@ -3,6 +3,7 @@ package httpx
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -95,13 +96,14 @@ func (p *Responder) explain(r *http.Request, err error) *fault.Error {
 	ended := r.Context().Err()
 	clientGone := errors.Is(ended, context.Canceled)
 
-	if f, ok := errors.AsType[*fault.Error](err); ok && f != nil {
+	f, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case ok && f != nil:
 		if Status(f.Kind) >= http.StatusInternalServerError {
 			p.logFailure(r, quietIf(clientGone, slog.LevelWarn), err, f)
 		}
 		return f
-	}
-	switch {
+	case ok: // a nil *fault.Error that a handler returned as an error: its methods cannot be called
 	case clientGone:
 		// Whatever failed, it failed for a request that nobody waits for any more.
 		p.logFailure(r, slog.LevelDebug, err, nil)
@@ -144,15 +146,11 @@ func (p *Responder) logTruncated(r *http.Request, err error) {
 
 // attrs names the request in a log line about err.
 func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
-	text := "nil fault" // a handler returned a nil *fault.Error as an error
-	if f, ok := err.(*fault.Error); !ok || f != nil { //nolint:errorlint // only an unwrapped nil pointer cannot be asked for its text
-		text = err.Error()
-	}
 	return []slog.Attr{
 		slog.String("request_id", RequestIDFrom(r.Context())),
 		slog.String("method", r.Method),
 		slog.String("path", requestPath(r)),
-		slog.String("error", text),
+		slog.String("error", fmt.Sprint(err)), // unlike err.Error() it survives a nil *fault.Error
 	}
 }
 

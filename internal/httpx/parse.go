@@ -131,51 +131,52 @@ func (p *parser) next() byte {
 
 // value parses one value into n, which holds the property name if there is one, and appends n.
 func (p *parser) value(n node) bool {
-	at := len(p.nodes)
-	start := p.pos
-	ok := false
-	switch c := p.next(); c {
+	c := p.next()
+	at, start, ok := len(p.nodes), p.pos, false
+	switch c {
 	case '{', '[':
-		if p.depth == MaxDepth {
-			return p.fail(p.pos, fmt.Sprintf("nesting over %d levels", MaxDepth))
-		}
-		start = p.pos
-		p.depth++
-		p.nodes = append(p.nodes, n)
-		if c == '{' {
-			n.kind, ok = KindObject, p.object(at)
-		} else {
-			n.kind, ok = KindArray, p.array()
-		}
-		p.depth--
-		n.start, n.end, n.next = offset(start), offset(p.pos), offset(len(p.nodes))
-		n.flags |= p.nodes[at].flags // a parent may only mark its children after this, but stay safe
-		p.nodes[at] = n
-		return ok
+		return p.container(n)
 	case '"':
 		var flags nodeFlags
-		n.kind = KindString
 		n.start, n.end, flags, ok = p.str()
-		n.flags |= flags
+		n.kind, n.flags, n.next = KindString, n.flags|flags, offset(at+1)
 		if flags&flagUnstorable != 0 {
 			p.defects++
 		}
-		n.next = offset(at + 1)
 		p.nodes = append(p.nodes, n)
 		return ok
 	case 't':
-		n.kind, start, ok = KindBool, p.pos, p.literal("true")
+		n.kind, ok = KindBool, p.literal("true")
 	case 'f':
-		n.kind, start, ok = KindBool, p.pos, p.literal("false")
+		n.kind, ok = KindBool, p.literal("false")
 	case 'n':
-		n.kind, start, ok = KindNull, p.pos, p.literal("null")
+		n.kind, ok = KindNull, p.literal("null")
 	case '-', '0', '1', '2', '3', '4', '5', '6', '7', '8', '9':
-		n.kind, start, ok = KindNumber, p.pos, p.number()
+		n.kind, ok = KindNumber, p.number()
 	default:
 		return p.unexpected("instead of a value")
 	}
 	n.start, n.end, n.next = offset(start), offset(p.pos), offset(at+1)
 	p.nodes = append(p.nodes, n)
+	return ok
+}
+
+// container parses an object or an array with all that is inside.
+func (p *parser) container(n node) bool {
+	if p.depth == MaxDepth {
+		return p.fail(p.pos, fmt.Sprintf("nesting over %d levels", MaxDepth))
+	}
+	p.depth++
+	at, start, ok := len(p.nodes), p.pos, false
+	p.nodes = append(p.nodes, n) // holds the place before the children
+	if p.text[p.pos] == '{' {
+		n.kind, ok = KindObject, p.object(at)
+	} else {
+		n.kind, ok = KindArray, p.array()
+	}
+	n.start, n.end, n.next = offset(start), offset(p.pos), offset(len(p.nodes))
+	p.nodes[at] = n
+	p.depth--
 	return ok
 }
 
@@ -186,6 +187,7 @@ func (p *parser) object(at int) bool {
 		p.pos++
 		return true
 	}
+	plain := true
 	for members := 1; ; members++ {
 		if p.next() != '"' {
 			return p.unexpected("instead of a property name")
@@ -197,7 +199,7 @@ func (p *parser) object(at int) bool {
 			return false
 		}
 		if flags&flagEscaped != 0 {
-			n.flags = flagKeyEscaped
+			n.flags, plain = flagKeyEscaped, false
 		}
 		if p.next() != ':' {
 			return p.unexpected("instead of a colon after the property name")
@@ -211,7 +213,7 @@ func (p *parser) object(at int) bool {
 			p.pos++
 		case '}':
 			p.pos++
-			p.markDuplicates(at, members)
+			p.markDuplicates(at, members, plain)
 			return true
 		default:
 			return p.unexpected("instead of a comma or the end of the object")
@@ -243,11 +245,11 @@ func (p *parser) array() bool {
 }
 
 // markDuplicates flags the members of the object at a node whose name an earlier member has. All members are parsed,
-// and nothing stands behind them yet.
-func (p *parser) markDuplicates(at, members int) {
+// and nothing stands behind them yet. Plain names hold no escapes.
+func (p *parser) markDuplicates(at, members int, plain bool) {
 	const pairwise = 16 // up to here comparing each with each is faster than a map
 	end := len(p.nodes)
-	if members <= pairwise {
+	if plain && members <= pairwise {
 		for i := at + 1; i < end; i = int(p.nodes[i].next) {
 			for j := at + 1; j < i; j = int(p.nodes[j].next) {
 				if nodeKey(p.text, &p.nodes[i]) == nodeKey(p.text, &p.nodes[j]) {

@@ -1,0 +1,92 @@
+package httpx
+
+import (
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// maxDrain is how much of a refused body is read and thrown away.
+const maxDrain = 4 * MaxBody
+
+// ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8 or
+// absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
+func ReadBody(r *http.Request) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, checkContentType(r.Header["Content-Type"])
+	}
+	body, err := readBody(r)
+	if err != nil {
+		drain(r)
+		return nil, err
+	}
+	return body, nil
+}
+
+func readBody(r *http.Request) ([]byte, error) {
+	if err := checkContentType(r.Header["Content-Type"]); err != nil {
+		return nil, err
+	}
+	if r.ContentLength > MaxBody {
+		return nil, tooLarge()
+	}
+	size := 512
+	if r.ContentLength > 0 {
+		size = int(r.ContentLength) + 1 // one more, to see the end without growing
+	}
+	body := make([]byte, 0, size)
+	for {
+		n, err := r.Body.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		switch {
+		case len(body) > MaxBody:
+			return nil, tooLarge()
+		case err == io.EOF:
+			return body, nil
+		case err != nil:
+			return nil, fault.BadRequest("The body could not be read to its end.").Because(err)
+		}
+		if len(body) == cap(body) {
+			body = append(body, 0)[:len(body)]
+		}
+	}
+}
+
+// drain reads what a client is still sending of a refused body, within reason: many clients look for the answer only
+// after they have sent everything, and a connection closed before that loses it. A client that waits for
+// 100 Continue has not begun to send.
+func drain(r *http.Request) {
+	if r.Header.Get("Expect") == "" {
+		_, _ = io.CopyN(io.Discard, r.Body, maxDrain)
+	}
+}
+
+func tooLarge() *fault.Error {
+	return fault.BadRequest("The body is larger than 1 MiB.").With("max_bytes", MaxBody)
+}
+
+// checkContentType accepts no content type, or application/json with no charset but UTF-8.
+func checkContentType(values []string) error {
+	switch len(values) {
+	case 0:
+		return nil
+	case 1:
+	default:
+		return fault.BadRequest("Content-Type must be given only once.")
+	}
+	switch values[0] {
+	case "", "application/json", "application/json; charset=utf-8":
+		return nil
+	}
+	media, params, err := mime.ParseMediaType(values[0])
+	if err != nil || media != "application/json" {
+		return fault.BadRequest("Content-Type must be application/json.")
+	}
+	if charset, ok := params["charset"]; ok && !strings.EqualFold(charset, "utf-8") {
+		return fault.BadRequest("The charset of a JSON body must be utf-8.")
+	}
+	return nil
+}

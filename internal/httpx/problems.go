@@ -1,0 +1,90 @@
+package httpx
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// The problem codes of this package. Handlers may add their own.
+const (
+	CodeRequired         = "required"
+	CodeType             = "type"
+	CodeEmpty            = "empty"
+	CodeMaxLength        = "max_length"
+	CodeMin              = "min"
+	CodeMax              = "max"
+	CodeMinItems         = "min_items"
+	CodeMaxItems         = "max_items"
+	CodeEnum             = "enum"
+	CodeFormat           = "format"
+	CodeUnknown          = "unknown"
+	CodeDuplicate        = "duplicate"
+	CodeInvalidCharacter = "invalid_character"
+)
+
+const (
+	// maxProblems bounds the answer to a hostile request.
+	maxProblems = 100
+	// maxFieldChars bounds a field path, which may hold property names chosen by the client.
+	maxFieldChars = 200
+)
+
+const unstorable = "must not contain NUL or invalid Unicode"
+
+// problems collects the broken rules of one request.
+type problems struct {
+	list []fault.Problem
+}
+
+func (p *problems) add(field, code, message string) {
+	if !p.full() {
+		p.list = append(p.list, fault.Problem{Field: clip(field), Code: code, Message: message})
+	}
+}
+
+func (p *problems) full() bool { return len(p.list) == maxProblems }
+
+func (p *problems) err() error {
+	if len(p.list) == 0 {
+		return nil
+	}
+	return fault.Validation(p.list...)
+}
+
+// clip shortens a path to maxFieldChars.
+func clip(field string) string {
+	chars, cut := 0, 0
+	for i := range field {
+		if chars == maxFieldChars-1 {
+			cut = i
+		}
+		chars++
+	}
+	if chars <= maxFieldChars {
+		return field
+	}
+	return field[:cut] + "…"
+}
+
+// count says a number of things: "1 item", "3 items".
+func count(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return strconv.Itoa(n) + " " + thing + "s"
+}
+
+// join is the path of a property inside the value at parent; the root has the empty path.
+func join(parent, name string) string {
+	if name == "" {
+		name = `""`
+	}
+	if parent == "" {
+		return name
+	}
+	return parent + "." + name
+}
+
+func alternatives(values []string) string { return "must be one of " + strings.Join(values, ", ") }

@@ -1,0 +1,210 @@
+package httpx
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// MaxPage is the highest page number of a list. Multiplied with any page size it stays far from overflow.
+const MaxPage = 1_000_000_000
+
+// Query reads the query parameters of a request and collects every problem on the way; Done tells them all at once.
+// Parameters that nobody asks for are ignored.
+type Query struct {
+	problems
+	raw string
+}
+
+// ReadQuery returns a reader of the request's query.
+func ReadQuery(r *http.Request) *Query {
+	q := &Query{raw: r.URL.RawQuery}
+	for rest := q.raw; rest != ""; {
+		var name string
+		name, _, rest = nextParameter(rest)
+		if _, err := url.QueryUnescape(name); err != nil {
+			q.add("query", CodeFormat, "must be valid percent-encoding")
+			break
+		}
+	}
+	return q
+}
+
+// String returns a parameter that keeps the rules for strings, else "". A parameter without a value is the empty string,
+// not an absent one.
+func (q *Query) String(name string, rules ...Rule) string {
+	mustFit(rules, stringRules, name)
+	s, ok := q.read(name)
+	if !ok {
+		if has(rules, ruleRequired) && !q.Has(name) {
+			q.Problem(name, CodeRequired, "is required")
+		}
+		return ""
+	}
+	if code, message := checkString(s, rules); code != "" {
+		q.Problem(name, code, message)
+		return ""
+	}
+	return s
+}
+
+// Required returns a parameter that must be there and not empty.
+func (q *Query) Required(name string) string { return q.String(name, Required, NotEmpty) }
+
+// Code returns an optional parameter that must not be empty when it is there, such as a catalog code.
+func (q *Query) Code(name string) string { return q.String(name, NotEmpty) }
+
+// Enum returns an optional parameter that must be one of the values when it is there.
+func (q *Query) Enum(name string, values ...string) string { return q.String(name, OneOf(values...)) }
+
+// Int returns a parameter that must be a decimal integer from low to high, or the fallback when it is absent or wrong.
+func (q *Query) Int(name string, fallback, low, high int) int {
+	s, ok := q.read(name)
+	if !ok {
+		return fallback
+	}
+	if !isDecimal(s) {
+		q.Problem(name, CodeType, "must be an integer")
+		return fallback
+	}
+	n, _ := strconv.ParseInt(s, 10, 64) // clamps; nothing but the range can be wrong
+	if code, message := checkInt(n, []Rule{Min(int64(low)), Max(int64(high))}); code != "" {
+		q.Problem(name, code, message)
+		return fallback
+	}
+	return int(n)
+}
+
+// Page returns the parameters page and limit of a list.
+func (q *Query) Page(defaultLimit, maxLimit int) (page, limit int) {
+	return q.Int("page", 1, 1, MaxPage), q.Int("limit", defaultLimit, 1, maxLimit)
+}
+
+// Locale returns the parameter locale; English when it is absent.
+func (q *Query) Locale() text.Locale {
+	s, ok := q.read("locale")
+	if !ok {
+		return text.English
+	}
+	locale, known := text.ParseLocale(s)
+	if !known || s == "" {
+		names := make([]string, len(text.Locales))
+		for i, l := range text.Locales {
+			names[i] = string(l)
+		}
+		q.Problem("locale", CodeEnum, alternatives(names))
+		return text.English
+	}
+	return locale
+}
+
+// Time returns an RFC 3339 timestamp in UTC, or the zero time when it is absent or wrong.
+func (q *Query) Time(name string) time.Time {
+	s, ok := q.read(name)
+	if !ok {
+		return time.Time{}
+	}
+	t, err := time.Parse(time.RFC3339, s)
+	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") { // Parse also takes T3: and a comma before the fraction
+		q.Problem(name, CodeFormat, "must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
+		return time.Time{}
+	}
+	return t.UTC()
+}
+
+// UUID returns a UUID in lower case, or "" when it is absent or wrong.
+func (q *Query) UUID(name string) string {
+	s, ok := q.read(name)
+	if !ok {
+		return ""
+	}
+	id, err := uuid.Parse(s)
+	if err != nil || len(s) != 36 { // Parse also takes other notations
+		q.Problem(name, CodeFormat, "must be a UUID")
+		return ""
+	}
+	return id.String()
+}
+
+// Has reports whether the parameter is there.
+func (q *Query) Has(name string) bool {
+	_, n := q.find(name)
+	return n > 0
+}
+
+// Problem reports a problem of a parameter.
+func (q *Query) Problem(name, code, message string) { q.add(name, code, message) }
+
+// Done returns nil, or one validation fault with every problem in the order of reading.
+func (q *Query) Done() error { return q.err() }
+
+// read returns the decoded value of a parameter, and false when it is absent or cannot be used; the latter is reported.
+func (q *Query) read(name string) (string, bool) {
+	raw, n := q.find(name)
+	switch n {
+	case 0:
+		return "", false
+	case 1:
+	default:
+		q.Problem(name, CodeDuplicate, "must not be given more than once")
+		return "", false
+	}
+	s, err := url.QueryUnescape(raw)
+	if err != nil {
+		q.Problem(name, CodeFormat, "must be valid percent-encoding")
+		return "", false
+	}
+	if !storable(s) {
+		q.Problem(name, CodeInvalidCharacter, unstorable)
+		return "", false
+	}
+	return s, true
+}
+
+// find returns the undecoded value of the first parameter of the name, and how many there are.
+func (q *Query) find(name string) (raw string, n int) {
+	for rest := q.raw; rest != ""; {
+		var key, value string
+		key, value, rest = nextParameter(rest)
+		if key != name {
+			if !strings.ContainsAny(key, "%+") {
+				continue
+			}
+			if decoded, err := url.QueryUnescape(key); err != nil || decoded != name {
+				continue
+			}
+		}
+		if n == 0 {
+			raw = value
+		}
+		n++
+	}
+	return raw, n
+}
+
+// nextParameter splits the first parameter from a query.
+func nextParameter(query string) (name, value, rest string) {
+	first, rest, _ := strings.Cut(query, "&")
+	name, value, _ = strings.Cut(first, "=")
+	return name, value, rest
+}
+
+// isDecimal reports whether s is an optional minus sign and digits.
+func isDecimal(s string) bool {
+	digits := strings.TrimPrefix(s, "-")
+	if digits == "" {
+		return false
+	}
+	for i := range len(digits) {
+		if digits[i] < '0' || digits[i] > '9' {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,213 @@
+package httpx
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// query returns a reader of a raw query, as a client may send it.
+func query(t *testing.T, raw string) *Query {
+	t.Helper()
+	r := get(t, "/")
+	r.URL.RawQuery = raw
+	return ReadQuery(r)
+}
+
+func TestQueryString(t *testing.T) {
+	tests := map[string]struct {
+		raw     string
+		rules   []Rule
+		want    string
+		problem string
+	}{
+		"Plain":             {"a=x", nil, "x", ""},
+		"Decoded":           {"a=%E6%97%A5+x%26", nil, "日 x&", ""},
+		"EncodedName":       {"%61=x", nil, "x", ""},
+		"Absent":            {"b=x&ab=y", nil, "", ""},
+		"Required":          {"", []Rule{Required}, "", "a required"},
+		"RequiredEmpty":     {"a=", []Rule{Required, NotEmpty}, "", "a empty"},
+		"NoEqualsSign":      {"a", []Rule{NotEmpty}, "", "a empty"},
+		"MaxChars":          {"a=%E6%97%A5%E6%97%A5", []Rule{MaxChars(1)}, "", "a max_length"},
+		"OneOf":             {"a=z", []Rule{OneOf("x", "y")}, "", "a enum"},
+		"Twice":             {"a=x&a=x", []Rule{Required}, "", "a duplicate"},
+		"BrokenEncoding":    {"a=%zz", []Rule{Required}, "", "a format"},
+		"CutEncoding":       {"a=%4", nil, "", "a format"},
+		"NUL":               {"a=x%00", nil, "", "a invalid_character"},
+		"NotUTF8":           {"a=%ff", nil, "", "a invalid_character"},
+		"RawNotUTF8":        {"a=\xff", nil, "", "a invalid_character"},
+		"BrokenName":        {"%zz=1&a=x", nil, "x", "query format"},
+		"BrokenUnknown":     {"b=%zz&b=%ff&a=x", nil, "x", ""},
+		"EqualsSignInValue": {"a=b=c", nil, "b=c", ""},
+		"Semicolon":         {"a=b;c", nil, "b;c", ""},
+		"EmptyParameters":   {"&&a=x&&", nil, "x", ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			q := query(t, tt.raw)
+			if got := q.String("a", tt.rules...); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+			if tt.problem == "" {
+				wantProblems(t, q.Done())
+			} else {
+				wantProblems(t, q.Done(), tt.problem)
+			}
+		})
+	}
+}
+
+func TestQueryInt(t *testing.T) {
+	tests := map[string]struct {
+		raw     string
+		want    int
+		problem string
+	}{
+		"Absent":     {"", 10, ""},
+		"Lowest":     {"limit=1", 1, ""},
+		"Highest":    {"limit=50", 50, ""},
+		"Zero":       {"limit=0", 10, "limit min"},
+		"Negative":   {"limit=-1", 10, "limit min"},
+		"Over":       {"limit=51", 10, "limit max"},
+		"Huge":       {"limit=99999999999999999999999", 10, "limit max"},
+		"HugeNeg":    {"limit=-99999999999999999999999", 10, "limit min"},
+		"Empty":      {"limit=", 10, "limit type"},
+		"Word":       {"limit=ten", 10, "limit type"},
+		"Fraction":   {"limit=1.0", 10, "limit type"},
+		"Exponent":   {"limit=1e1", 10, "limit type"},
+		"Hex":        {"limit=0x1", 10, "limit type"},
+		"Underscore": {"limit=1_0", 10, "limit type"},
+		"Space":      {"limit=+5", 10, "limit type"},
+		"Plus":       {"limit=%2B5", 10, "limit type"},
+		"Minus":      {"limit=-", 10, "limit type"},
+		"OtherDigit": {"limit=%D9%A1", 10, "limit type"},
+		"Twice":      {"limit=1&limit=2", 10, "limit duplicate"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			q := query(t, tt.raw)
+			if got := q.Int("limit", 10, 1, 50); got != tt.want {
+				t.Errorf("got %d, want %d", got, tt.want)
+			}
+			if tt.problem == "" {
+				wantProblems(t, q.Done())
+			} else {
+				wantProblems(t, q.Done(), tt.problem)
+			}
+		})
+	}
+}
+
+func TestQueryPage(t *testing.T) {
+	q := query(t, "page=1000000000&limit=100")
+	if page, limit := q.Page(50, 100); page != MaxPage || limit != 100 || q.Done() != nil {
+		t.Errorf("page %d, limit %d, %v", page, limit, q.Done())
+	}
+	q = query(t, "page=1000000001&limit=101")
+	if page, limit := q.Page(50, 100); page != 1 || limit != 50 {
+		t.Errorf("page %d, limit %d", page, limit)
+	}
+	wantProblems(t, q.Done(), "page max", "limit max")
+}
+
+func TestQueryLocale(t *testing.T) {
+	for raw, want := range map[string]struct {
+		locale text.Locale
+		ok     bool
+	}{
+		"": {text.English, true}, "locale=en": {text.English, true}, "locale=ja": {text.Japanese, true}, "locale=fr": {text.English, false},
+		"locale=": {text.English, false}, "locale=JA": {text.English, false}, "locale=ja&locale=ja": {text.English, false}, "locale=%00": {text.English, false},
+	} {
+		q := query(t, raw)
+		if got := q.Locale(); got != want.locale || (q.Done() == nil) != want.ok {
+			t.Errorf("%q gives %q, %v", raw, got, q.Done())
+		}
+	}
+}
+
+func TestQueryTime(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                                    "0001-01-01T00:00:00.000Z",
+		"from=2026-01-02T03:04:05Z":           "2026-01-02T03:04:05.000Z",
+		"from=2026-01-02T03:04:05.6789Z":      "2026-01-02T03:04:05.678Z",
+		"from=2026-01-02T03:04:05%2B09:00":    "2026-01-01T18:04:05.000Z",
+		"from=2026-01-02T03:04:05+09:00":      "",
+		"from=2026-01-02":                     "",
+		"from=2026-01-02T03:04:05":            "",
+		"from=2026-02-30T00:00:00Z":           "",
+		"from=2026-01-02T3:04:05Z":            "",
+		"from=2026-01-02T03:04:05,5Z":         "",
+		"from=2026-01-02T03:04:05%2B99:00":    "",
+		"from=1767322800":                     "",
+		"from=":                               "",
+		"from=yesterday":                      "",
+		"from=2026-01-02%2003:04:05Z":         "",
+		"from=2026-01-02T03:04:05Z&from=null": "",
+	} {
+		q := query(t, raw)
+		got, err := q.Time("from"), q.Done()
+		if want == "" {
+			if err == nil || !got.IsZero() {
+				t.Errorf("%q is accepted as %v", raw, got)
+			}
+			continue
+		}
+		if err != nil || FormatTime(got) != want || got.Location() != time.UTC {
+			t.Errorf("%q gives %v, %v; want %s", raw, got, err, want)
+		}
+	}
+}
+
+func TestQueryUUID(t *testing.T) {
+	const id = "01890a5d-ac96-774b-bcce-b302099a8057"
+	for raw, want := range map[string]string{
+		"": "", "id=" + id: id, "id=" + strings.ToUpper(id): id,
+	} {
+		q := query(t, raw)
+		if got := q.UUID("id"); got != want || q.Done() != nil {
+			t.Errorf("%q gives %q, %v", raw, got, q.Done())
+		}
+	}
+	for _, raw := range []string{"id=", "id=1", "id=urn:uuid:" + id, "id={" + id + "}", "id=" + strings.ReplaceAll(id, "-", ""), "id=" + id[:35] + "g"} {
+		q := query(t, raw)
+		if got := q.UUID("id"); got != "" {
+			t.Errorf("%q gives %q", raw, got)
+		}
+		wantProblems(t, q.Done(), "id format")
+	}
+}
+
+func TestQueryAllProblemsAtOnce(t *testing.T) {
+	q := query(t, "page=0&limit=x&locale=fr&model_code=&status=gone&unknown=1&from=now")
+	q.Required("brand_code")
+	q.Code("model_code")
+	q.Enum("status", "queued", "processing")
+	q.Page(10, 50)
+	q.Locale()
+	q.Time("from")
+	if q.Has("model_code") && !q.Has("brand_code") {
+		q.Problem("brand_code", "with_model", "is required with model_code")
+	}
+	wantProblems(t, q.Done(), "brand_code required", "model_code empty", "status enum", "page min", "limit type", "locale enum", "from format", "brand_code with_model")
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, s := range []string{"", "a=1&b=2", "a=%zz", "%zz=a", "a&a", "page=99999999999999999999", "from=2026-01-02T03:04:05Z", "id=\xff"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, raw string) {
+		q := query(t, raw)
+		if s := q.String("a", MaxChars(5)); !storable(s) || len([]rune(s)) > 5 {
+			t.Fatalf("%q gives %q", raw, s)
+		}
+		if page, limit := q.Page(10, 50); page < 1 || page > MaxPage || limit < 1 || limit > 50 {
+			t.Fatalf("%q gives page %d, limit %d", raw, page, limit)
+		}
+		q.Locale()
+		q.Time("from")
+		q.UUID("id")
+		_ = q.Done()
+	})
+}

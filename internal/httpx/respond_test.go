@@ -1,0 +1,119 @@
+package httpx
+
+import (
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestWriteJSON(t *testing.T) {
+	t.Run("HeadersAndBody", func(t *testing.T) {
+		w := httptest.NewRecorder()
+		if err := WriteJSON(w, http.StatusCreated, map[string]string{"a": "<é>&"}); err != nil {
+			t.Fatal(err)
+		}
+		if w.Code != 201 || w.Body.String() != `{"a":"<é>&"}` {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		for k, v := range map[string]string{
+			"Content-Type": "application/json; charset=utf-8", "Content-Length": "13",
+			"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff",
+		} {
+			if got := w.Header().Get(k); got != v {
+				t.Errorf("%s is %q, want %q", k, got, v)
+			}
+		}
+	})
+	t.Run("KeepsCacheControl", func(t *testing.T) {
+		w := httptest.NewRecorder()
+		w.Header().Set("Cache-Control", "private, max-age=60")
+		WriteRaw(w, http.StatusOK, []byte(`{}`))
+		if got := w.Header().Get("Cache-Control"); got != "private, max-age=60" {
+			t.Errorf("Cache-Control is %q", got)
+		}
+	})
+	t.Run("NotEncodable", func(t *testing.T) {
+		p, _ := testResponder()
+		w := httptest.NewRecorder()
+		p.Handle(func(w http.ResponseWriter, _ *http.Request) error { return WriteJSON(w, 200, math.Inf(1)) }).ServeHTTP(w, get(t, "/x"))
+		if w.Code != 500 || !strings.Contains(w.Body.String(), "internal-error") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+	})
+}
+
+func TestTimestamp(t *testing.T) {
+	tokyo := time.FixedZone("JST", 9*3600)
+	at := time.Date(2026, 1, 2, 3, 4, 5, 678_999_999, tokyo)
+	if got := FormatTime(at); got != "2026-01-01T18:04:05.678Z" {
+		t.Errorf("FormatTime is %s", got)
+	}
+	got, err := json.Marshal([]any{Timestamp(at), Timestamp(at.Truncate(time.Second)), Timestamp{}, OptTimestamp(&at), OptTimestamp(nil)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := `["2026-01-01T18:04:05.678Z","2026-01-01T18:04:05.000Z",null,"2026-01-01T18:04:05.678Z",null]`; string(got) != want {
+		t.Errorf("marshalled %s, want %s", got, want)
+	}
+}
+
+func TestRecorder(t *testing.T) {
+	t.Run("StatusAndBytes", func(t *testing.T) {
+		below := httptest.NewRecorder()
+		rec := Record(below)
+		if rec.Begun() || rec.Status() != 0 {
+			t.Error("has begun before anything was written")
+		}
+		rec.WriteHeader(http.StatusAccepted)
+		if _, err := io.WriteString(rec, "four"); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := rec.ReadFrom(strings.NewReader("three")); n != 5 || err != nil {
+			t.Fatal(n, err)
+		}
+		if rec.Status() != 202 || rec.Bytes() != 9 || below.Body.String() != "fourthree" {
+			t.Errorf("%d %d %s", rec.Status(), rec.Bytes(), below.Body)
+		}
+		if Record(rec) != rec {
+			t.Error("a recorder is wrapped again")
+		}
+	})
+	t.Run("Informational", func(t *testing.T) {
+		rec := Record(httptest.NewRecorder())
+		rec.WriteHeader(http.StatusEarlyHints)
+		if rec.Begun() {
+			t.Error("an informational status begins the response")
+		}
+	})
+	t.Run("Flush", func(t *testing.T) {
+		below := httptest.NewRecorder()
+		rec := Record(below)
+		if err := http.NewResponseController(rec).Flush(); err != nil || !below.Flushed || rec.Status() != 200 {
+			t.Errorf("%v %v %d", err, below.Flushed, rec.Status())
+		}
+	})
+	t.Run("Unwrap", func(t *testing.T) {
+		served := make(chan error, 1)
+		srv := httptest.NewServer(RequestID(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			served <- http.NewResponseController(w).SetReadDeadline(time.Time{})
+		})))
+		defer srv.Close()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := srv.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if err := <-served; err != nil {
+			t.Errorf("the connection is not reached: %v", err)
+		}
+	})
+}
