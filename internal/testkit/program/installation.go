@@ -1,0 +1,103 @@
+// Package program runs the real binary for end-to-end tests: servers on free ports, which tests stop or kill, and
+// administrative commands on the same settings.
+package program
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const commandTimeout = 2 * time.Minute
+
+// Settings are settings of the program by the names of their flags, without dashes in front: {"database": "postgres://…"}.
+type Settings map[string]string
+
+// Installation is one set of settings: any number of servers and commands can run on it, one after the other or at once.
+type Installation struct {
+	binary      string
+	environment []string
+}
+
+// New makes an installation with an empty data folder, every listener on a free port of 127.0.0.1, and the given
+// settings on top. Nothing is taken over from ASSAY_ variables of the test's own environment.
+func New(t testing.TB, settings Settings) *Installation {
+	t.Helper()
+	all := Settings{
+		"listen":     "127.0.0.1:0",
+		"tls-listen": "127.0.0.1:0",
+		"ops-listen": "127.0.0.1:0",
+	}
+	if _, given := settings["data"]; !given {
+		all["data"] = t.TempDir()
+	}
+	maps.Copy(all, settings)
+
+	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return strings.HasPrefix(variable, "ASSAY_")
+	})
+	for name, value := range all {
+		variable := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))
+		environment = append(environment, variable+"="+value)
+	}
+	return &Installation{binary: Build(t), environment: environment}
+}
+
+// Result is what a command left behind.
+type Result struct {
+	Stdout, Stderr string
+	ExitCode       int
+}
+
+// Run runs a command to its end. A command that fails is a result like any other.
+func (i *Installation) Run(t testing.TB, arguments ...string) Result {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), commandTimeout)
+	defer cancel()
+	var stdout, stderr bytes.Buffer
+	cmd := exec.CommandContext(ctx, i.binary, arguments...)
+	cmd.Env = i.environment
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if ctx.Err() != nil || (err != nil && !errors.As(err, &exit)) {
+		t.Fatalf("assay %s: %v\n%s", strings.Join(arguments, " "), err, &stderr)
+	}
+	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
+}
+
+// CLI runs a command with --json and decodes what it prints into answer, a pointer. The test fails when the command does, or when
+// its standard output is not one JSON value and nothing else.
+func (i *Installation) CLI(t testing.TB, answer any, arguments ...string) {
+	t.Helper()
+	arguments = append(slices.Clone(arguments), "--json")
+	command := "assay " + strings.Join(arguments, " ")
+	result := i.Run(t, arguments...)
+	if result.ExitCode != 0 {
+		t.Fatalf("%s: exit code %d\n%s", command, result.ExitCode, result.Stderr)
+	}
+	if err := decodeOnly(result.Stdout, answer); err != nil {
+		t.Fatalf("%s: %v; it printed:\n%s", command, err, result.Stdout)
+	}
+}
+
+func decodeOnly(output string, answer any) error {
+	decoder := json.NewDecoder(strings.NewReader(output))
+	if err := decoder.Decode(answer); err != nil {
+		return fmt.Errorf("decode the answer: %w", err)
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is more than one JSON value")
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package program
+
+import (
+	"os/exec"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/child"
+)
+
+const (
+	readyTimeout = time.Minute
+	stopTimeout  = 30 * time.Second // the program itself promises 10 s
+)
+
+// Process is a running `assay serve`.
+type Process struct {
+	// The addresses it listens on, host:port; empty for a listener that is off.
+	HTTP, TLS, Ops string
+
+	installation *Installation
+	child        *child.Process
+	stderr       *announcement
+	accountedFor bool // the test knows how it ended
+}
+
+// Start makes an installation and starts a server on it.
+func Start(t testing.TB, settings Settings, arguments ...string) *Process {
+	t.Helper()
+	return New(t, settings).Start(t, arguments...)
+}
+
+// Start starts `assay serve` with further arguments and returns once it is ready. A server that the test does not end is
+// stopped when the test ends, and must then exit with 0.
+func (i *Installation) Start(t testing.TB, arguments ...string) *Process {
+	t.Helper()
+	cmd := exec.Command(i.binary, append([]string{"serve"}, arguments...)...)
+	cmd.Env = i.environment
+	stderr := &announcement{ready: make(chan addresses, 1)}
+	cmd.Stderr = stderr
+	process, err := child.Start(cmd, syscall.SIGKILL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Process{installation: i, child: process, stderr: stderr}
+	t.Cleanup(func() { p.cleanUp(t) })
+	select {
+	case told := <-stderr.ready:
+		p.HTTP, p.TLS, p.Ops = told.http, told.tls, told.ops
+	case <-process.Done():
+		p.accountedFor = true
+		t.Fatalf("assay serve ended with exit code %d before it was ready", process.ExitCode())
+	case <-time.After(readyTimeout):
+		p.Kill(t)
+		t.Fatalf("assay serve was not ready within %s", readyTimeout)
+	}
+	return p
+}
+
+// URL is the address of a path on the plain HTTP listener.
+func (p *Process) URL(path string) string {
+	return "http://" + p.HTTP + path
+}
+
+// Installation is what the server runs on, for further servers and commands.
+func (p *Process) Installation() *Installation {
+	return p.installation
+}
+
+// CLI runs an administrative command on the server's settings; see Installation.CLI.
+func (p *Process) CLI(t testing.TB, answer any, arguments ...string) {
+	t.Helper()
+	p.installation.CLI(t, answer, arguments...)
+}
+
+// Stderr is what the server has written to standard error so far.
+func (p *Process) Stderr() string {
+	return p.stderr.output.String()
+}
+
+// Kill ends the server with SIGKILL, as a crash would, and waits for its end.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.accountedFor = true
+	if err := p.child.Signal(syscall.SIGKILL); err != nil {
+		t.Error(err)
+	}
+	<-p.child.Done()
+}
+
+// Stop asks the server with SIGTERM to end, waits for it and returns its exit code.
+func (p *Process) Stop(t testing.TB) (exitCode int) {
+	t.Helper()
+	p.accountedFor = true
+	if err := p.child.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-p.child.Done():
+	case <-time.After(stopTimeout):
+		p.Kill(t)
+		t.Errorf("assay serve did not end within %s of SIGTERM", stopTimeout)
+	}
+	return p.child.ExitCode()
+}
+
+// cleanUp ends a server that still runs, and shows what the server said when the test failed.
+func (p *Process) cleanUp(t testing.TB) {
+	if !p.accountedFor {
+		if code := p.Stop(t); code != 0 {
+			t.Errorf("assay serve ended with exit code %d", code)
+		}
+	}
+	if t.Failed() {
+		t.Logf("standard error of assay serve:\n%s", p.Stderr())
+	}
+}
+
+type addresses struct{ http, tls, ops string }
+
+// announcement collects standard error and tells the addresses when their line has come. Only the goroutine that copies
+// the process's output writes to it.
+type announcement struct {
+	output child.Output
+	told   bool
+	ready  chan addresses
+}
+
+var listening = regexp.MustCompile(`(?m)^listening http=(\S+) tls=(\S+) ops=(\S+)\n`)
+
+func (a *announcement) Write(p []byte) (int, error) {
+	n, err := a.output.Write(p)
+	if a.told {
+		return n, err
+	}
+	if match := listening.FindStringSubmatch(a.output.String()); match != nil {
+		a.told = true
+		a.ready <- addresses{listener(match[1]), listener(match[2]), listener(match[3])}
+	}
+	return n, err
+}
+
+// listener turns the mark of a listener that is off into an empty address.
+func listener(address string) string {
+	return strings.TrimPrefix(address, "-")
+}
