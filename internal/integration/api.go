@@ -115,6 +115,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
+	// The context ends what the handler waits for; the deadline ends the reading of a body that comes too slowly. Not
+	// every writer has deadlines; without one the context is all there is.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(route.Timeout))
 	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
 	defer cancel()
 	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})

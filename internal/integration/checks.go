@@ -50,8 +50,8 @@ func (a *API) take(w http.ResponseWriter, r *http.Request, key *access.Key, cate
 		return fault.UnavailableError(err)
 	}
 	h := w.Header()
-	h["X-Ratelimit-Limit"] = []string{strconv.Itoa(d.Limit)}
-	h["X-Ratelimit-Remaining"] = []string{strconv.Itoa(d.Remaining)}
+	h["X-RateLimit-Limit"] = []string{strconv.Itoa(d.Limit)}
+	h["X-RateLimit-Remaining"] = []string{strconv.Itoa(d.Remaining)}
 	if d.Allowed {
 		return nil
 	}

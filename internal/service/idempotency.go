@@ -60,8 +60,7 @@ func (i *Idempotent) End() {
 	}
 }
 
-// remember keeps the answer in the transaction of the creation. When another node was faster with the same key, the
-// creation fails with repeated, and its first answer is looked up by the caller.
+// remember keeps the answer in the transaction of the creation, which fails when another node was faster with the key.
 func (i *Idempotent) remember(tx *store.Tx, k *access.Key, answer string, now time.Time) error {
 	if i == nil {
 		return nil
@@ -75,6 +74,20 @@ func (i *Idempotent) remember(tx *store.Tx, k *access.Key, answer string, now ti
 
 // errRepeated ends a creation that another node has made under the same key while this one was running.
 var errRepeated = fault.New(fault.Conflict, "request-in-progress", "Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
+
+// ForgetIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
+func (s *Service) ForgetIdempotencyKeys(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-IdempotencyWindow)
+	if some, err := s.Store.HasIdempotencyKeys(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	var n int64
+	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.ForgetIdempotencyKeys(before, limit)
+		return err
+	})
+	return int(n), err
+}
 
 type runningKey struct {
 	accountID string

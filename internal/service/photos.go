@@ -59,11 +59,15 @@ func (s *Service) discard(ctx context.Context, rows []store.PhotoRow) {
 	}
 }
 
-// DeleteUnusedPhotos removes up to limit photos that no order has used since the time, and returns how many.
-func (s *Service) DeleteUnusedPhotos(ctx context.Context, olderThan time.Duration, limit int) (int, error) {
+// DeleteUnusedPhotos removes up to limit photos that were uploaded before the time and that no order uses, and returns
+// how many. Rows go first: a file without a row is harmless, a row without its file is not.
+func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
+	if some, err := s.Store.HasUnusedPhotos(ctx, before); err != nil || !some {
+		return 0, err
+	}
 	var names []string
 	if err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		names, err = tx.DeleteUnusedPhotos(s.now().Add(-olderThan), limit)
+		names, err = tx.DeleteUnusedPhotos(before, limit)
 		return err
 	}); err != nil {
 		return 0, err

@@ -39,3 +39,10 @@ func (t *Tx) ForgetIdempotencyKeys(before time.Time, limit int) (int64, error) {
 	return t.exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
 		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, micros(before), limit)
 }
+
+// HasIdempotencyKeys reports whether there are keys from before the time.
+func (q Queries) HasIdempotencyKeys(ctx context.Context, before time.Time) (bool, error) {
+	var n int
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1) AS some", []any{micros(before)}, &n)
+	return n > 0, err
+}

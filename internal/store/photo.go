@@ -80,6 +80,13 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	return names, err
 }
 
+// HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.
+func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
+	var n int
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS some", []any{micros(before)}, &n)
+	return n > 0, err
+}
+
 // list returns "($first, $first+1, …)" with n parameters.
 func list(first, n int) string {
 	var b strings.Builder

@@ -1,0 +1,19 @@
+// Command assay is the whole service: the server and its administrative commands.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	_ "time/tzdata" // opening hours have time zones; the machine may have no database of them
+
+	"github.com/assayhq/assay/internal/cli"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := cli.Run(ctx, os.Args[1:], cli.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv})
+	stop()
+	os.Exit(code)
+}

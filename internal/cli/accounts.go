@@ -1,0 +1,218 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/server"
+	"github.com/assayhq/assay/internal/service"
+)
+
+func accountsCreate() *command {
+	return &command{
+		name: "accounts create", args: "--name N --owner EMAIL [--locale en|ja]", about: "makes an account and its owner",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.name, "name", "", "`name` of the account")
+			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
+			fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"name": inv.name, "owner": inv.owner}); err != nil {
+				return err
+			}
+			locale, ok := text.ParseLocale(inv.locale)
+			if !ok {
+				return errors.New("--locale must be en or ja")
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				n, err := app.Service.CreateAccount(ctx, inv.name, inv.owner, locale)
+				if err != nil {
+					return err
+				}
+				return inv.print(struct {
+					AccountID string `json:"account_id"`
+					UserID    string `json:"user_id"`
+					Email     string `json:"email"`
+					Password  string `json:"password"`
+				}{n.Account.ID, n.Owner.ID, n.Owner.Email, n.Password},
+					"account %s made\nowner %s (%s)\npassword %s\nThe password is not shown again.\n", n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
+			})
+		},
+	}
+}
+
+// limitFlags are repeated --limit CATEGORY=N.
+type limitFlags map[string]int
+
+func (l *limitFlags) String() string { return "" }
+
+func (l *limitFlags) Set(s string) error {
+	category, number, ok := strings.Cut(s, "=")
+	n, err := strconv.Atoi(number)
+	if !ok || err != nil || n < 1 || !slices.Contains(ratelimit.Categories, category) {
+		return fmt.Errorf("must be CATEGORY=N with N at least 1 and one of the categories %s", strings.Join(ratelimit.Categories, ", "))
+	}
+	if *l == nil {
+		*l = make(limitFlags)
+	}
+	(*l)[category] = n
+	return nil
+}
+
+func keysCreate() *command {
+	return &command{
+		name: "keys create", args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]…", about: "makes an API key",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
+			fs.StringVar(&inv.env, "env", "", "test or live")
+			fs.StringVar(&inv.name, "name", "", "`name` of the key")
+			fs.StringVar(&inv.scopes, "scopes", "", "all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
+			fs.Var(&inv.limits, "limit", "`CATEGORY=N`: requests per minute in a category instead of the default; may be repeated")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"account": inv.account, "env": inv.env, "name": inv.name, "scopes": inv.scopes}); err != nil {
+				return err
+			}
+			env, ok := access.ParseEnvironment(inv.env)
+			if !ok {
+				return errors.New("--env must be test or live")
+			}
+			scopes, err := access.ParseScopes(inv.scopes)
+			if err != nil {
+				return fmt.Errorf("--scopes: %w", err)
+			}
+			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+				k, secret, err := app.Service.CreateKey(ctx, service.NewKey{
+					AccountID: a.ID, Environment: env, Name: inv.name, Scopes: scopes, Limits: inv.limits, Actor: audit.Operator,
+				})
+				if err != nil {
+					return err
+				}
+				return inv.print(struct {
+					ID          string             `json:"id"`
+					Key         string             `json:"key"`
+					Environment access.Environment `json:"environment"`
+					Scopes      []access.Scope     `json:"scopes"`
+				}{k.ID, secret, k.Environment, k.Scopes}, "key %s made\n%s\nThe key is not shown again.\n", k.ID, secret)
+			})
+		},
+	}
+}
+
+// keyView is a key as the command line shows it.
+type keyView struct {
+	ID          string             `json:"id"`
+	Name        string             `json:"name"`
+	Environment access.Environment `json:"environment"`
+	Hint        string             `json:"hint"`
+	Scopes      []access.Scope     `json:"scopes"`
+	Limits      map[string]int     `json:"limits"`
+	CreatedAt   order.Timestamp    `json:"created_at"`
+	ExpiresAt   *order.Timestamp   `json:"expires_at"`
+	RevokedAt   *order.Timestamp   `json:"revoked_at"`
+}
+
+func viewKey(k *access.Key) keyView {
+	return keyView{
+		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits,
+		CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt), RevokedAt: order.At(k.RevokedAt),
+	}
+}
+
+func keysList() *command {
+	return &command{
+		name: "keys list", args: "--account ID|NAME", about: "lists the API keys of an account",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"account": inv.account}); err != nil {
+				return err
+			}
+			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+				keys, err := app.Store.Keys(ctx, a.ID)
+				if err != nil {
+					return err
+				}
+				views := make([]keyView, len(keys))
+				var lines strings.Builder
+				for i, k := range keys {
+					views[i] = viewKey(k)
+					state := "active"
+					if k.RevokedAt != nil {
+						state = "revoked"
+					}
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)\n", k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes))
+				}
+				return inv.print(views, "%s", lines.String())
+			})
+		},
+	}
+}
+
+func keysRevoke() *command {
+	return &command{
+		name: "keys revoke", args: "KEY_ID", about: "ends an API key for good", nargs: 1,
+		run: func(ctx context.Context, inv *invocation) error {
+			return inv.open(ctx, func(app *server.App) error {
+				k, err := app.Service.RevokeKey(ctx, inv.args[0], audit.Operator)
+				if err != nil {
+					return err
+				}
+				return inv.print(viewKey(k), "key %s (%s) is revoked\n", k.ID, k.Name)
+			})
+		},
+	}
+}
+
+func creditsGrant() *command {
+	return &command{
+		name: "credits grant", args: "--account ID|NAME --env test|live --amount N --note T", about: "changes a balance by a ledger entry; N may be negative",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
+			fs.StringVar(&inv.env, "env", "", "test or live")
+			fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to take")
+			fs.StringVar(&inv.note, "note", "", "why, for the ledger")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"account": inv.account, "env": inv.env, "note": inv.note}); err != nil {
+				return err
+			}
+			env, ok := access.ParseEnvironment(inv.env)
+			if !ok {
+				return errors.New("--env must be test or live")
+			}
+			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
+				balance, err := app.Service.GrantCredits(ctx, a, env, inv.amount, inv.note)
+				if fault.CodeOf(err) == "not-enough-credits" {
+					return fmt.Errorf("the balance would become negative or too large: %w", err)
+				}
+				if err != nil {
+					return err
+				}
+				return inv.print(map[string]int64{"balance": balance}, "balance %d\n", balance)
+			})
+		},
+	}
+}
+
+func (inv *invocation) withAccount(ctx context.Context, f func(*server.App, *access.Account) error) error {
+	return inv.open(ctx, func(app *server.App) error {
+		a, err := app.Service.FindAccount(ctx, inv.account)
+		if err != nil {
+			return err
+		}
+		return f(app, a)
+	})
+}

@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/server"
+)
+
+func catalogImport() *command {
+	return &command{
+		name: "catalog import", args: "FILE [--dry-run]", about: "replaces the whole catalog with a YAML or JSON document; - is standard input", nargs: 1,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change and change nothing")
+		},
+		run: importCatalog,
+	}
+}
+
+func importCatalog(ctx context.Context, inv *invocation) error {
+	document, err := inv.read(inv.args[0])
+	if err != nil {
+		return err
+	}
+	return inv.open(ctx, func(app *server.App) error {
+		var changes []catalog.Change
+		var err error
+		if inv.dryRun {
+			_, changes, err = app.Service.PlanCatalogImport(ctx, document)
+		} else {
+			changes, err = app.Service.ImportCatalog(ctx, document)
+		}
+		if refused, ok := errors.AsType[*catalog.DocumentError](err); ok {
+			for _, p := range refused.Problems {
+				fmt.Fprintf(inv.Stderr, "%s:%d: %s: %s\n", inv.args[0], p.Line, p.Path, p.Message)
+			}
+			return fmt.Errorf("the document breaks %d rules; nothing was changed", len(refused.Problems))
+		}
+		if err != nil {
+			return err
+		}
+		if changes == nil {
+			changes = []catalog.Change{}
+		}
+		var lines strings.Builder
+		for _, c := range changes {
+			fmt.Fprintln(&lines, c)
+		}
+		verb := "imported"
+		if inv.dryRun {
+			verb = "would be imported"
+		}
+		return inv.print(struct {
+			DryRun  bool             `json:"dry_run"`
+			Changes []catalog.Change `json:"changes"`
+		}{inv.dryRun, changes}, "%scatalog %s: %d changes\n", lines.String(), verb, len(changes))
+	})
+}
+
+func (inv *invocation) read(path string) ([]byte, error) {
+	if path == "-" {
+		return io.ReadAll(inv.Stdin)
+	}
+	return os.ReadFile(filepath.Clean(path))
+}
+
+func catalogExport() *command {
+	return &command{
+		name: "catalog export", about: "prints the whole catalog as YAML, or as JSON with --json",
+		run: func(ctx context.Context, inv *invocation) error {
+			return inv.open(ctx, func(app *server.App) error {
+				doc, err := app.Service.CatalogDocument(ctx)
+				if err != nil {
+					return err
+				}
+				if inv.json {
+					text, err := doc.JSON()
+					if err != nil {
+						return err
+					}
+					return inv.print(json.RawMessage(text), "")
+				}
+				text, err := doc.YAML()
+				if err != nil {
+					return err
+				}
+				_, err = inv.Stdout.Write(text)
+				return err
+			})
+		},
+	}
+}

@@ -1,0 +1,188 @@
+// Package cli is the command line: it parses, calls a use case and prints. Data goes to standard output, everything else
+// to standard error; with --json a command prints one JSON value and nothing else.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/assayhq/assay/internal/server"
+)
+
+// IO is what a command reads and writes.
+type IO struct {
+	Stdin     io.Reader
+	Stdout    io.Writer
+	Stderr    io.Writer
+	LookupEnv func(string) (string, bool)
+}
+
+// command is one subcommand. Its run is called with flags parsed and settings complete.
+type command struct {
+	name  string // one or two words
+	args  string // what follows the name in the usage line
+	about string
+	flags func(*flag.FlagSet, *invocation)
+	nargs int // positional arguments
+	run   func(context.Context, *invocation) error
+}
+
+// invocation is one call of a command.
+type invocation struct {
+	IO
+	settings server.Settings
+	json     bool
+	args     []string
+	options
+}
+
+// options are the flags of single commands.
+type options struct {
+	demo                                                            bool
+	account, name, owner, locale, env, scopes, note, email, role string
+	amount                                                          int64
+	limits                                                          limitFlags
+	dryRun                                                          bool
+}
+
+// errUsage says that the call was wrong; how it should be was printed.
+var errUsage = errors.New("usage")
+
+// Exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func commands() []*command {
+	return []*command{
+		serveCommand(), accountsCreate(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
+		catalogImport(), catalogExport(), versionCommand(),
+	}
+}
+
+// Run runs the command that args name and returns the exit code.
+func Run(ctx context.Context, args []string, stdio IO) int {
+	c, rest := find(args)
+	if c == nil {
+		usage(stdio.Stderr)
+		if len(args) > 0 && (args[0] == "help" || args[0] == "--help" || args[0] == "-h") {
+			return exitOK
+		}
+		return exitUsage
+	}
+	inv := &invocation{IO: stdio}
+	err := c.parse(inv, rest)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		return exitOK
+	case err != nil:
+		if !errors.Is(err, errUsage) {
+			fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
+		}
+		return exitUsage
+	}
+	if err := c.run(ctx, inv); err != nil {
+		fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
+		return exitFailed
+	}
+	return exitOK
+}
+
+// find returns the command with the longest name that args begin with.
+func find(args []string) (*command, []string) {
+	for words := 2; words >= 1; words-- {
+		if len(args) < words {
+			continue
+		}
+		name := strings.Join(args[:words], " ")
+		for _, c := range commands() {
+			if c.name == name {
+				return c, args[words:]
+			}
+		}
+	}
+	return nil, nil
+}
+
+// parse reads settings from the environment, then flags, which may stand before and after positional arguments.
+func (c *command) parse(inv *invocation, args []string) error {
+	fs := flag.NewFlagSet("assay "+c.name, flag.ContinueOnError)
+	fs.SetOutput(inv.Stderr)
+	fs.Usage = func() {
+		fmt.Fprintf(inv.Stderr, "Usage: assay %s %s\n\n%s\n\nFlags:\n", c.name, c.args, c.about)
+		fs.PrintDefaults()
+	}
+	inv.settings.Bind(fs)
+	if err := server.FromEnvironment(fs, inv.LookupEnv); err != nil {
+		return err
+	}
+	fs.BoolVar(&inv.json, "json", false, "print one JSON value")
+	if c.flags != nil {
+		c.flags(fs, inv)
+	}
+	for {
+		if err := fs.Parse(args); err != nil {
+			if errors.Is(err, flag.ErrHelp) {
+				return err
+			}
+			return errUsage // the flag set has printed what is wrong
+		}
+		if fs.NArg() == 0 {
+			break
+		}
+		inv.args = append(inv.args, fs.Arg(0))
+		args = fs.Args()[1:]
+	}
+	if len(inv.args) != c.nargs {
+		fs.Usage()
+		return fmt.Errorf("takes %d arguments, has %d", c.nargs, len(inv.args))
+	}
+	return nil
+}
+
+func usage(w io.Writer) {
+	fmt.Fprint(w, "Assay is an item authentication service.\n\nUsage: assay COMMAND [flags]\n\nCommands:\n")
+	for _, c := range commands() {
+		line := strings.TrimSpace(c.name + " " + c.args)
+		fmt.Fprintf(w, "  %s\n        %s\n", line, c.about)
+	}
+	fmt.Fprint(w, "\nassay COMMAND --help lists the flags of a command. Every setting is also an environment variable: --data is ASSAY_DATA.\n")
+}
+
+// open opens what the settings name for the time of a command.
+func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err error) {
+	app, err := server.Open(ctx, inv.settings, inv.logger())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.Close()) }()
+	return f(app)
+}
+
+// print writes v as JSON with --json, else the text.
+func (inv *invocation) print(v any, format string, args ...any) error {
+	if inv.json {
+		e := json.NewEncoder(inv.Stdout)
+		e.SetEscapeHTML(false)
+		return e.Encode(v)
+	}
+	_, err := fmt.Fprintf(inv.Stdout, format, args...)
+	return err
+}
+
+func required(flags map[string]string) error {
+	var problems []error
+	for name, value := range flags {
+		if value == "" {
+			problems = append(problems, fmt.Errorf("--%s is required", name))
+		}
+	}
+	return errors.Join(problems...)
+}

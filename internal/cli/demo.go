@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/server"
+	"github.com/assayhq/assay/internal/service"
+)
+
+const demoCredits = 1000
+
+// makeDemo fills an empty database with everything needed to try the service, and prints it: secrets are shown only now.
+func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Writer) error {
+	accounts, err := app.Store.AccountIDs(ctx)
+	if err != nil {
+		return err
+	}
+	if len(accounts) > 0 {
+		_, err := fmt.Fprintln(out, "The database is not empty: no demo data made. Keys and passwords were shown at the first start.")
+		return err
+	}
+	if _, err := app.Service.ImportCatalog(ctx, demo.Catalog); err != nil {
+		return err
+	}
+	account, err := app.Service.CreateAccount(ctx, "Demo", "owner@demo.example", text.English)
+	if err != nil {
+		return err
+	}
+	if _, err := app.Service.GrantCredits(ctx, &account.Account, access.Live, demoCredits, "demo credits"); err != nil {
+		return err
+	}
+	keys := make(map[access.Environment]string)
+	for _, env := range access.Environments {
+		_, keys[env], err = app.Service.CreateKey(ctx, service.NewKey{
+			AccountID: account.Account.ID, Environment: env, Name: "Demo " + string(env), Scopes: access.AllScopes, Actor: audit.Operator,
+		})
+		if err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(out, `Assay demo: this is shown once.
+
+  account      %s  (%s)
+  owner        %s  password %s
+  test key     %s
+  live key     %s
+
+Try it:
+
+  curl -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
+
+The interface is described at %s/docs/
+
+`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live], keys[access.Test], s.BaseURL(), s.BaseURL())
+	return err
+}

@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"os"
+
+	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/server"
+)
+
+func serveCommand() *command {
+	return &command{
+		name: "serve", args: "[--demo]", about: "runs everything: integration interface, desk, portal, certificates, media, delivery, housekeeping",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.BoolVar(&inv.demo, "demo", false, "on an empty database, first make a demo catalog, account, keys, credits and staff, and print them once")
+		},
+		run: serve,
+	}
+}
+
+func serve(ctx context.Context, inv *invocation) (err error) {
+	app, err := server.Open(ctx, inv.settings, inv.logger())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, app.Close()) }()
+	s, err := server.New(ctx, app)
+	if err != nil {
+		return err
+	}
+	if inv.demo {
+		if err := makeDemo(ctx, app, s, inv.Stdout); err != nil {
+			return err
+		}
+	}
+	return s.Run(ctx, inv.Stderr)
+}
+
+// logger writes to standard error: text for people, JSON for machines.
+func (inv *invocation) logger() *slog.Logger {
+	format := inv.settings.LogFormat
+	if format == "" {
+		format = "json"
+		if f, ok := inv.Stderr.(*os.File); ok {
+			if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+				format = "text"
+			}
+		}
+	}
+	if format == "text" {
+		return slog.New(slog.NewTextHandler(inv.Stderr, nil))
+	}
+	return slog.New(slog.NewJSONHandler(inv.Stderr, nil))
+}
+
+func versionCommand() *command {
+	return &command{name: "version", about: "tells which build this is", run: func(_ context.Context, inv *invocation) error {
+		return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
+			"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
+	}}
+}

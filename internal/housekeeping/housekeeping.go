@@ -1,0 +1,74 @@
+// Package housekeeping does what time demands: it ends photo requests that nobody answers, removes photos that no order
+// uses, and forgets idempotency keys.
+package housekeeping
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/assayhq/assay/internal/service"
+)
+
+// Keeper runs the tasks. It is a worker.
+type Keeper struct {
+	Service *service.Service
+	Log     *slog.Logger
+
+	PhotoRequestAge time.Duration // of an unanswered photo request
+	UnusedPhotoAge  time.Duration
+	ClaimAge        time.Duration // of a claim without activity
+}
+
+const (
+	batch       = 100
+	minInterval = time.Second
+	maxInterval = time.Minute
+)
+
+// Name names the worker.
+func (k *Keeper) Name() string { return "housekeeping" }
+
+// Run does a round at once and then at intervals, until ctx ends.
+func (k *Keeper) Run(ctx context.Context) error {
+	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge)/10, minInterval), maxInterval)
+	tick := time.NewTicker(interval)
+	defer tick.Stop()
+	for {
+		if err := k.Round(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+	}
+}
+
+// Round does all that is due now.
+func (k *Keeper) Round(ctx context.Context) error {
+	now := k.Service.Now()
+	for _, task := range []struct {
+		name string
+		run  func() (int, error)
+	}{
+		{"photo requests expired", func() (int, error) { return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch) }},
+		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
+		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
+	} {
+		for ctx.Err() == nil {
+			n, err := task.run()
+			if n > 0 {
+				k.Log.InfoContext(ctx, task.name, "count", n)
+			}
+			if err != nil {
+				return err
+			}
+			if n < batch {
+				break
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package server
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/assayhq/assay/api"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/integration"
+	"github.com/assayhq/assay/internal/media"
+)
+
+// handler puts the audiences together: the integration interface, the media, and the pages.
+func (s *Server) handler(api *integration.API) http.Handler {
+	pages := http.NewServeMux()
+	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
+	s.mountMedia(pages)
+
+	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators
+	// are to be told a 404 for.
+	route := func(w http.ResponseWriter, r *http.Request) {
+		if below(r.URL.Path, integration.Prefix) && r.URL.Path != integration.Prefix+"/openapi.json" {
+			api.ServeHTTP(w, r)
+			return
+		}
+		pages.ServeHTTP(w, r)
+	}
+	responder := &httpx.Responder{Log: s.app.Log}
+	return httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))
+}
+
+func below(path, prefix string) bool {
+	rest, ok := strings.CutPrefix(path, prefix)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// mountMedia serves photos where --media-url says: below its path, or on its host when it has no path.
+func (s *Server) mountMedia(mux *http.ServeMux) {
+	files := media.Handler(s.app.Media, s.app.Log)
+	u, err := url.Parse(s.app.Settings.MediaURL)
+	if err != nil { // Open has checked it
+		return
+	}
+	prefix := strings.TrimSuffix(u.Path, "/") + "/"
+	pattern := prefix
+	if prefix == "/" {
+		pattern = u.Hostname() + "/"
+	}
+	mux.Handle(pattern, http.StripPrefix(strings.TrimSuffix(prefix, "/"), files))
+}
+
+func openAPI() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Cache-Control", "public, max-age=300")
+		w.Header().Set("Access-Control-Allow-Origin", "*")
+		httpx.WriteRaw(w, http.StatusOK, api.IntegrationJSON())
+	})
+}

@@ -1,0 +1,133 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// App is the program without its listeners: what commands and the server work on.
+type App struct {
+	Settings Settings
+	Log      *slog.Logger
+	Store    *store.Store
+	Media    *media.Disk
+	Service  *service.Service
+
+	wake func() // tells the sender that the outbox has grown; set by the server
+}
+
+// Open opens the database, the media and the secrets that the settings name, and makes what is missing.
+func Open(ctx context.Context, s Settings, log *slog.Logger) (app *App, err error) {
+	if err := s.Check(); err != nil {
+		return nil, err
+	}
+	urls, err := photo.NewURLs(s.MediaURL)
+	if err != nil {
+		return nil, fmt.Errorf("--media-url: %w", err)
+	}
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return nil, fmt.Errorf("--data: %w", err)
+	}
+	box, err := s.secrets()
+	if err != nil {
+		return nil, err
+	}
+	app = &App{Settings: s, Log: log, wake: func() {}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, app.Close())
+		}
+	}()
+	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
+		return nil, err
+	}
+	if app.Store, err = store.Open(ctx, s.databaseTarget()); err != nil {
+		return nil, err
+	}
+	app.Service = service.New(service.Config{
+		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate}, Now: time.Now,
+		MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
+	})
+	return app, app.Service.RefreshCatalog(ctx)
+}
+
+// Close closes what was opened.
+func (a *App) Close() error {
+	var err error
+	if a.Store != nil {
+		err = a.Store.Close()
+	}
+	if a.Media != nil {
+		err = errors.Join(err, a.Media.Close())
+	}
+	return err
+}
+
+func (s *Settings) databaseTarget() string {
+	if s.Database != "" {
+		return s.Database
+	}
+	return filepath.Join(s.Data, "assay.db")
+}
+
+const secretKeyFile = "secret.key"
+
+// SecretFiles are the generated files in --data that a backup has to hold.
+func (s *Settings) SecretFiles() []string { return []string{secretKeyFile, tlsCertFile, tlsKeyFile} }
+
+// secrets returns the box of the secret key: the one that was set, or the one in --data, made at the first start.
+func (s *Settings) secrets() (*secret.Box, error) {
+	key := s.SecretKey
+	if key == "" {
+		path := filepath.Join(s.Data, secretKeyFile)
+		stored, err := os.ReadFile(filepath.Clean(path))
+		if errors.Is(err, fs.ErrNotExist) {
+			stored, err = createSecret(path)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("secret key: %w", err)
+		}
+		key = strings.TrimSpace(string(stored))
+	}
+	box, err := secret.New(key)
+	if err != nil {
+		return nil, fmt.Errorf("--secret-key: %w", err)
+	}
+	return box, nil
+}
+
+// createSecret writes a fresh key. Of two processes that start at once, the second takes what the first has written.
+func createSecret(path string) ([]byte, error) {
+	if err := writeOnce(path, []byte(secret.Generate()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Clean(path))
+}
+
+// writeOnce creates a file that only its owner can read, whole or not at all, and never replaces one.
+func writeOnce(path string, content []byte) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.Remove(f.Name())) }()
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Link(f.Name(), path)
+}

@@ -1,0 +1,222 @@
+// Package server is the composition root: it opens what the settings name, puts handlers and workers together, and runs
+// them until it is told to stop.
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/assayhq/assay/internal/housekeeping"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/integration"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sys/unix"
+)
+
+// Server runs everything in one process.
+type Server struct {
+	app      *App
+	metrics  *metrics
+	workers  []Worker
+	listener map[string]net.Listener // by setting: listen, tls-listen, ops-listen
+	servers  []*http.Server
+	lock     *os.File
+}
+
+const (
+	headerTimeout = 5 * time.Second
+	idleTimeout   = 60 * time.Second
+	maxHeader     = 32 << 10
+)
+
+// New makes the server over an open app and binds its listeners; nothing is answered before Run.
+func New(ctx context.Context, app *App) (s *Server, err error) {
+	s = &Server{app: app, metrics: newMetrics(), listener: make(map[string]net.Listener)}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if s.lock, err = lockData(app.Settings.Data); err != nil {
+		return nil, err
+	}
+	staging, err := media.NewStaging(app.Media.StagingDir())
+	if err != nil {
+		return nil, err
+	}
+	set := &app.Settings
+	api := integration.New(integration.Config{
+		Service: app.Service, Limiter: ratelimit.NewMemory(time.Now), Failures: ratelimit.NewFailures(set.AuthFailureLimit, time.Now),
+		Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: &httpx.Responder{Log: app.Log},
+	})
+	s.workers = []Worker{
+		&catalogRefresher{app.Service},
+		&housekeeping.Keeper{
+			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
+		},
+	}
+	if err := s.listen(ctx, s.handler(api)); err != nil {
+		return nil, err
+	}
+	if set.WebhookPrivate {
+		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; never use it in production")
+	}
+	if set.WebhookCAFile != "" {
+		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations", "file", set.WebhookCAFile)
+	}
+	return s, nil
+}
+
+// lockData keeps a second server off the same folder: it would remove the uploads that the first is receiving.
+func lockData(dir string) (*os.File, error) {
+	f, err := os.OpenFile(filepath.Join(filepath.Clean(dir), "server.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return nil, errors.Join(fmt.Errorf("another server is running on the data folder %s", dir), f.Close())
+	}
+	return f, nil
+}
+
+// listen binds every listener that is on.
+func (s *Server) listen(ctx context.Context, pages http.Handler) error {
+	set := &s.app.Settings
+	if err := s.add(ctx, "listen", set.Listen, pages, nil); err != nil {
+		return err
+	}
+	if set.TLSListen != "" {
+		config, err := set.tlsConfig(time.Now())
+		if err != nil {
+			return err
+		}
+		if err := s.add(ctx, "tls-listen", set.TLSListen, pages, config); err != nil {
+			return err
+		}
+	}
+	return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
+}
+
+func (s *Server) add(ctx context.Context, name, address string, h http.Handler, config *tls.Config) error {
+	if address == "" {
+		return nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", name, err)
+	}
+	s.listener[name] = l
+	s.servers = append(s.servers, &http.Server{
+		Handler: h, TLSConfig: config, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
+		ErrorLog: quietLog(s.app.Log), BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, listenerKey{}, name) },
+	})
+	return nil
+}
+
+type listenerKey struct{}
+
+// Addresses is the line that tells where the server listens.
+func (s *Server) Addresses() string {
+	address := func(name string) string {
+		if l, ok := s.listener[name]; ok {
+			return l.Addr().String()
+		}
+		return "-"
+	}
+	return fmt.Sprintf("listening http=%s tls=%s ops=%s", address("listen"), address("tls-listen"), address("ops-listen"))
+}
+
+// Run answers requests and runs the workers until ctx ends. Then it stops accepting, finishes what runs, ten seconds at
+// most, and returns nil. ready gets the line of addresses once everything is up.
+func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
+	defer func() { err = errors.Join(err, s.close()) }()
+	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
+	i := 0
+	for _, name := range []string{"listen", "tls-listen", "ops-listen"} {
+		l, ok := s.listener[name]
+		if !ok {
+			continue
+		}
+		server := s.servers[i]
+		i++
+		running.Go(func() error {
+			serve := server.Serve
+			if server.TLSConfig != nil {
+				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
+			}
+			if err := serve(l); !errors.Is(err, http.ErrServerClosed) {
+				return fmt.Errorf("--%s: %w", name, err)
+			}
+			return nil
+		})
+	}
+	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWorkers()
+	for _, w := range s.workers {
+		running.Go(func() error { return s.supervise(workers, w) })
+	}
+	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+	case <-fail.Done():
+	}
+	s.app.Log.InfoContext(ctx, "stopping")
+	stopWorkers()
+	s.shutdown(ctx)
+	return running.Wait()
+}
+
+// shutdown lets running requests end and closes what still runs when the time is up.
+func (s *Server) shutdown(ctx context.Context) {
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.app.Settings.shutdownTimeLimit)
+	defer cancel()
+	var all errgroup.Group
+	for _, server := range s.servers {
+		all.Go(func() error {
+			if err := server.Shutdown(limit); err != nil {
+				return server.Close()
+			}
+			return nil
+		})
+	}
+	if err := all.Wait(); err != nil {
+		s.app.Log.WarnContext(ctx, "requests were cut off", "error", err)
+	}
+}
+
+func (s *Server) close() error {
+	var err error
+	for _, l := range s.listener {
+		if e := l.Close(); !errors.Is(e, net.ErrClosed) {
+			err = errors.Join(err, e)
+		}
+	}
+	if s.lock != nil {
+		err = errors.Join(err, s.lock.Close())
+		s.lock = nil
+	}
+	return err
+}
+
+// BaseURL is where this server answers plain HTTP, or TLS when plain HTTP is off.
+func (s *Server) BaseURL() string {
+	if l, ok := s.listener["listen"]; ok {
+		return "http://" + l.Addr().String()
+	}
+	if l, ok := s.listener["tls-listen"]; ok {
+		return "https://" + l.Addr().String()
+	}
+	return s.app.Settings.PublicURL
+}

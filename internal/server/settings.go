@@ -1,0 +1,207 @@
+package server
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
+// (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
+type Settings struct {
+	Data     string
+	Database string
+	Media    string
+	Redis    string
+
+	Listen    string
+	TLSListen string
+	OpsListen string
+	TLSCert   string
+	TLSKey    string
+	TLSDomain string
+
+	PublicURL string
+	MediaURL  string
+	SecretKey string
+
+	MaxPhotoBytes     ByteSize
+	AuthFailureLimit  int
+	WebhookDelays     Durations
+	WebhookTimeout    time.Duration
+	WebhookPrivate    bool
+	WebhookCAFile     string
+	WebhookInFlight   int
+	PhotoRequestAge   time.Duration
+	UnusedPhotoAge    time.Duration
+	ClaimAge          time.Duration
+	AttemptAge        time.Duration
+	LogFormat         string
+	shutdownTimeLimit time.Duration
+}
+
+// Bind adds the settings to a flag set with their defaults.
+func (s *Settings) Bind(fs *flag.FlagSet) {
+	s.MaxPhotoBytes = 10 << 20
+	s.WebhookDelays = Durations{time.Minute, 3 * time.Minute, 7 * time.Minute}
+	s.shutdownTimeLimit = 10 * time.Second
+
+	fs.StringVar(&s.Data, "data", "data", "`folder` of the embedded default: SQLite database, media, generated certificate and secrets")
+	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
+	fs.StringVar(&s.Media, "media", "", "s3://bucket?endpoint=…&region=… for S3-compatible storage; empty: a folder in --data")
+	fs.StringVar(&s.Redis, "redis", "", "redis://… for rate limits shared by several nodes; empty: in memory")
+	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
+	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for the same over TLS; empty: off")
+	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090", "`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+	fs.StringVar(&s.TLSCert, "tls-cert", "", "`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
+	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
+	fs.StringVar(&s.TLSDomain, "tls-domain", "", "`name` to get automatic certificates for")
+	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "where people open the portal and certificates")
+	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "where photos are served; must be https")
+	fs.StringVar(&s.SecretKey, "secret-key", "", "encrypts secrets at rest; empty: generated into --data; required with --database")
+	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
+	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300, "failed authentications a minute from one address before it has to wait; 0: no limit")
+	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each repeated delivery attempt")
+	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time for one whole delivery attempt")
+	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false, "development only: allow private addresses as webhook destinations")
+	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` of further trusted CAs for webhook destinations, in PEM")
+	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", 64, "delivery attempts at a time")
+	fs.DurationVar(&s.PhotoRequestAge, "photo-request-expiry", 168*time.Hour, "unanswered photo requests end as unable-to-verify")
+	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour, "uploaded photos that no order uses are deleted")
+	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
+	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
+}
+
+// FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
+func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error {
+	var problems []error
+	fs.VisitAll(func(f *flag.Flag) {
+		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		if value, ok := lookup(name); ok {
+			if err := f.Value.Set(value); err != nil {
+				problems = append(problems, fmt.Errorf("%s: %w", name, err))
+			}
+		}
+	})
+	return errors.Join(problems...)
+}
+
+// Check refuses settings that cannot work, all at once and in words.
+func (s *Settings) Check() error {
+	var problems []error
+	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
+	if u, err := url.Parse(s.PublicURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+		refuse("--public-url must be an absolute http or https URL without query and fragment")
+	}
+	if s.Database != "" && s.SecretKey == "" {
+		refuse("--secret-key is required with --database: every node needs the same key")
+	}
+	if s.Redis != "" {
+		refuse("--redis is not supported by this version")
+	}
+	if s.Media != "" {
+		refuse("--media is not supported by this version: photos are kept in --data")
+	}
+	if (s.TLSCert == "") != (s.TLSKey == "") {
+		refuse("--tls-cert and --tls-key belong together")
+	}
+	if s.MaxPhotoBytes < 1 {
+		refuse("--max-photo-bytes must be at least 1")
+	}
+	if s.LogFormat != "" && s.LogFormat != "text" && s.LogFormat != "json" {
+		refuse("--log-format must be text or json")
+	}
+	if s.WebhookInFlight < 1 {
+		refuse("--webhook-in-flight must be at least 1")
+	}
+	for name, d := range map[string]time.Duration{
+		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge, "unused-photo-expiry": s.UnusedPhotoAge,
+		"claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
+	} {
+		if d <= 0 {
+			refuse("--%s must be more than 0", name)
+		}
+	}
+	return errors.Join(problems...)
+}
+
+// ByteSize is a number of bytes, written with an optional unit: 10MiB, 500kB, 1048576.
+type ByteSize int64
+
+var byteUnits = []struct {
+	suffix string
+	factor float64
+}{
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"kB", 1e3},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"B", 1},
+	{"", 1},
+}
+
+// Set reads a size.
+func (b *ByteSize) Set(s string) error {
+	for _, u := range byteUnits {
+		number, ok := strings.CutSuffix(s, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
+		if err != nil || n < 0 || n*u.factor > math.MaxInt32*1024 || n*u.factor != math.Trunc(n*u.factor) {
+			break
+		}
+		*b = ByteSize(n * u.factor)
+		return nil
+	}
+	return fmt.Errorf("%q is not a size such as 10MiB or 1048576", s)
+}
+
+// String writes the size in the largest binary unit that divides it.
+func (b *ByteSize) String() string {
+	n := int64(*b)
+	switch {
+	case n != 0 && n%(1<<20) == 0:
+		return strconv.FormatInt(n>>20, 10) + "MiB"
+	case n != 0 && n%(1<<10) == 0:
+		return strconv.FormatInt(n>>10, 10) + "KiB"
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Durations is a list of durations, written with commas: 1m,3m,7m. The empty list is allowed.
+type Durations []time.Duration
+
+// Set reads a list.
+func (d *Durations) Set(s string) error {
+	var list Durations
+	if s != "" {
+		for part := range strings.SplitSeq(s, ",") {
+			v, err := time.ParseDuration(strings.TrimSpace(part))
+			if err != nil || v < 0 {
+				return fmt.Errorf("%q is not a list of durations such as 1m,3m,7m", s)
+			}
+			list = append(list, v)
+		}
+	}
+	*d = list
+	return nil
+}
+
+// String writes the list.
+func (d *Durations) String() string {
+	parts := make([]string, len(*d))
+	for i, v := range *d {
+		parts[i] = v.String()
+	}
+	return strings.Join(parts, ",")
+}

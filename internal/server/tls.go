@@ -1,0 +1,90 @@
+package server
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/big"
+	"net"
+	"net/url"
+	"path/filepath"
+	"time"
+
+	"golang.org/x/crypto/acme/autocert"
+)
+
+const (
+	tlsCertFile = "tls.crt"
+	tlsKeyFile  = "tls.key"
+	selfSigned  = 10 * 365 * 24 * time.Hour
+)
+
+// tlsConfig returns the certificates of the TLS listener: the given files, automatic ones for a domain, or a
+// self-signed one that is kept in --data so that clients can trust it once.
+func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
+	if s.TLSDomain != "" {
+		m := &autocert.Manager{
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain), Cache: autocert.DirCache(filepath.Join(s.Data, "certificates")),
+		}
+		c := m.TLSConfig()
+		c.MinVersion = tls.VersionTLS12
+		return c, nil
+	}
+	certFile, keyFile := s.TLSCert, s.TLSKey
+	if certFile == "" {
+		certFile, keyFile = filepath.Join(s.Data, tlsCertFile), filepath.Join(s.Data, tlsKeyFile)
+		if err := s.ensureSelfSigned(certFile, keyFile, now); err != nil {
+			return nil, fmt.Errorf("self-signed certificate: %w", err)
+		}
+	}
+	cert, err := tls.LoadX509KeyPair(certFile, keyFile)
+	if err != nil {
+		return nil, fmt.Errorf("TLS certificate: %w", err)
+	}
+	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// ensureSelfSigned makes a certificate for the names that the settings use, unless there is one.
+func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) error {
+	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return err
+	}
+	serial, err := rand.Int(rand.Reader, new(big.Int).Lsh(big.NewInt(1), 120))
+	if err != nil {
+		return err
+	}
+	template := &x509.Certificate{
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Assay self-signed"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSigned),
+		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		IsCA: true, BasicConstraintsValid: true,
+		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
+	}
+	for _, raw := range []string{s.PublicURL, s.MediaURL} {
+		if u, err := url.Parse(raw); err == nil && net.ParseIP(u.Hostname()) == nil && u.Hostname() != "localhost" {
+			template.DNSNames = append(template.DNSNames, u.Hostname())
+		}
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return err
+	}
+	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return err
+	}
+	if err := writeOnce(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})); err != nil {
+		return err
+	}
+	return writeOnce(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+}

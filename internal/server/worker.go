@@ -1,0 +1,71 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/assayhq/assay/internal/service"
+)
+
+// Worker does something in the background until its context ends, then returns nil.
+type Worker interface {
+	Name() string
+	Run(ctx context.Context) error
+}
+
+const (
+	firstPause = time.Second
+	longPause  = 30 * time.Second
+)
+
+// supervise runs a worker again when it fails, with growing pauses: a database that is away for a while must not end
+// the server.
+func (s *Server) supervise(ctx context.Context, w Worker) error {
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		err := runWorker(ctx, w)
+		if ctx.Err() != nil {
+			return nil
+		}
+		s.app.Log.ErrorContext(ctx, "worker failed", "worker", w.Name(), "error", err, "again_in", pause)
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
+}
+
+func runWorker(ctx context.Context, w Worker) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return w.Run(ctx)
+}
+
+// catalogRefresher takes over a catalog that another node or a command has imported, within a second.
+type catalogRefresher struct{ service *service.Service }
+
+const catalogInterval = 500 * time.Millisecond
+
+// Name names the worker.
+func (c *catalogRefresher) Name() string { return "catalog" }
+
+// Run looks for a new catalog until ctx ends.
+func (c *catalogRefresher) Run(ctx context.Context) error {
+	tick := time.NewTicker(catalogInterval)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			if err := c.service.RefreshCatalog(ctx); err != nil {
+				return err
+			}
+		}
+	}
+}
