@@ -1,0 +1,28 @@
+package client
+
+import "context"
+
+// Balance is the credit balance of the account, in the environment of the API key.
+type Balance struct {
+	AvailableCredits int64 `json:"availableCredits"`
+}
+
+type balanceAnswer struct {
+	AvailableCredits *int64 `json:"availableCredits"`
+}
+
+func (a *balanceAnswer) missing() string {
+	if a.AvailableCredits == nil {
+		return "availableCredits"
+	}
+	return ""
+}
+
+// Balance returns the credits that orders can be paid from.
+func (c *Client) Balance(ctx context.Context) (*Balance, error) {
+	var answer balanceAnswer
+	if err := c.get(ctx, "/balance", nil, &answer); err != nil {
+		return nil, err
+	}
+	return &Balance{AvailableCredits: *answer.AvailableCredits}, nil
+}

@@ -1,0 +1,168 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// request is one call of the interface, to be sent once or several times.
+type request struct {
+	method      string
+	path        string // below the base URL, escaped
+	query       params
+	body        []byte    // sent again with each attempt
+	stream      io.Reader // instead of body; such a request cannot be repeated
+	contentType string    // of body or stream
+	header      map[string]string
+	repeatable  bool
+}
+
+// checkedAnswer is an answer that knows which of its indispensable properties is absent, so that a foreign JSON
+// document with status 200 is not taken for an empty result.
+type checkedAnswer interface {
+	missing() string
+}
+
+// get reads path into answer, with retries.
+func (c *Client) get(ctx context.Context, path string, query params, answer any) error {
+	_, err := c.do(ctx, request{method: http.MethodGet, path: path, query: query, repeatable: true}, answer)
+	return err
+}
+
+// post sends body as JSON once and reads the answer.
+func (c *Client) post(ctx context.Context, path string, body, answer any) error {
+	encoded, err := encode(body)
+	if err != nil {
+		return err
+	}
+	_, err = c.do(ctx, request{method: http.MethodPost, path: path, body: encoded, contentType: contentTypeJSON}, answer)
+	return err
+}
+
+const contentTypeJSON = "application/json"
+
+func encode(body any) ([]byte, error) {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("assay: encode the request: %w", err)
+	}
+	return encoded, nil
+}
+
+// do sends r, repeats it as the retry policy says, and decodes the body of a success into answer unless that is nil.
+func (c *Client) do(ctx context.Context, r request, answer any) (http.Header, error) {
+	unsettled := false
+	for attempt := 1; ; attempt++ {
+		header, err := c.attempt(ctx, r, attempt, answer)
+		if err == nil || !r.repeatable {
+			return header, err
+		}
+		if final := c.waitToRetry(ctx, attempt, err); final != nil {
+			if unsettled && !IsAmbiguous(final) {
+				final = &unsettledError{err: final}
+			}
+			return nil, final
+		}
+		unsettled = unsettled || (r.method != http.MethodGet && IsAmbiguous(err))
+	}
+}
+
+func (c *Client) attempt(ctx context.Context, r request, attempt int, answer any) (http.Header, error) {
+	req, err := c.httpRequest(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, &transportError{err: err}
+	}
+	defer func() { _ = resp.Body.Close() }()
+
+	if c.hook != nil {
+		c.hook(ctx, newResponse(resp, r.method, req.URL.EscapedPath(), attempt))
+	}
+	body, err := io.ReadAll(io.LimitReader(resp.Body, c.maxAnswer+1))
+	success := resp.StatusCode >= 200 && resp.StatusCode <= 299
+	if err != nil && (success || ctx.Err() != nil) { // of a failure, the status alone is worth reporting
+		return nil, &transportError{err: fmt.Errorf("%s %s: read the answer: %w", r.method, req.URL.EscapedPath(), err)}
+	}
+	received := received{request: req, response: resp, body: body, at: c.now()}
+	switch {
+	case !success:
+		return nil, received.failure()
+	case int64(len(body)) > c.maxAnswer:
+		return nil, received.unexpected(fmt.Sprintf("the answer is longer than %d bytes", c.maxAnswer))
+	case answer == nil:
+		return resp.Header, nil
+	}
+	if err := json.Unmarshal(body, answer); err != nil {
+		return nil, received.unexpected(fmt.Sprintf("the answer cannot be decoded: %v", err))
+	}
+	if checked, ok := answer.(checkedAnswer); ok {
+		if name := checked.missing(); name != "" {
+			return nil, received.unexpected(fmt.Sprintf("the answer has no %s", name))
+		}
+	}
+	return resp.Header, nil
+}
+
+func (c *Client) httpRequest(ctx context.Context, r request) (*http.Request, error) {
+	target := c.base + r.path
+	if len(r.query) > 0 {
+		target += "?" + url.Values(r.query).Encode()
+	}
+	stream := r.stream
+	if r.body != nil {
+		stream = bytes.NewReader(r.body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, target, stream)
+	if err != nil {
+		return nil, fmt.Errorf("assay: %w", err)
+	}
+	req.Header.Set("Authorization", "Bearer "+c.key)
+	req.Header.Set("Accept", contentTypeJSON)
+	req.Header.Set("User-Agent", c.userAgent)
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	for name, value := range r.header {
+		req.Header.Set(name, value)
+	}
+	return req, nil
+}
+
+// pathSegment escapes an identifier for its place in a path. A dot segment is escaped too: otherwise "." and ".."
+// would be taken as steps in the path, by servers and by anything between.
+func pathSegment(what, id string) (string, error) {
+	switch id {
+	case "":
+		return "", errors.New("assay: the " + what + " is empty")
+	case ".":
+		return "%2E", nil
+	case "..":
+		return "%2E%2E", nil
+	}
+	return url.PathEscape(id), nil
+}
+
+// params is a query string in the making. Zero values are left out.
+type params url.Values
+
+func (p params) text(name, value string) {
+	if value != "" {
+		p[name] = []string{value}
+	}
+}
+
+func (p params) number(name string, value int) {
+	if value != 0 {
+		p[name] = []string{strconv.Itoa(value)}
+	}
+}
