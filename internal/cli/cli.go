@@ -43,11 +43,10 @@ type invocation struct {
 
 // options are the flags of single commands.
 type options struct {
-	demo                                                            bool
-	account, name, owner, locale, env, scopes, note, email, role string
-	amount                                                          int64
-	limits                                                          limitFlags
-	dryRun                                                          bool
+	demo, dryRun                                    bool
+	account, name, owner, locale, env, scopes, note string
+	amount                                          int64
+	limits                                          limitFlags
 }
 
 // errUsage says that the call was wrong; how it should be was printed.

@@ -60,7 +60,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		for ctx.Err() == nil {
 			n, err := task.run()
 			if n > 0 {
-				k.Log.InfoContext(ctx, task.name, "count", n)
+				k.Log.InfoContext(ctx, "housekeeping", "done", task.name, "count", n)
 			}
 			if err != nil {
 				return err

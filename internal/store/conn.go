@@ -118,7 +118,7 @@ func (p *pool) query(ctx context.Context, q string, args []any) (*sql.Rows, erro
 	if !p.prepare {
 		return p.db.QueryContext(ctx, q, args...)
 	}
-	stmt, err := p.statement(ctx, q)
+	stmt, err := p.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the pool
 	if err != nil {
 		return nil, err
 	}
@@ -138,7 +138,7 @@ func (p *pool) statement(ctx context.Context, q string) (*sql.Stmt, error) {
 		return nil, err
 	}
 	if s, loaded := p.stmts.LoadOrStore(q, stmt); loaded {
-		return s.(*sql.Stmt), stmt.Close()
+		return s.(*sql.Stmt), stmt.Close() //nolint:sqlclosecheck // another reader has prepared the same statement meanwhile
 	}
 	return stmt, nil
 }

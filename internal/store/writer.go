@@ -166,7 +166,7 @@ func (w *writer) control(ctx context.Context, q string) error {
 }
 
 func (w *writer) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
-	stmt, err := w.statement(ctx, q)
+	stmt, err := w.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the writer
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (w *writer) query(ctx context.Context, q string, args []any) (*sql.Rows, er
 }
 
 func (w *writer) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
-	stmt, err := w.statement(ctx, q)
+	stmt, err := w.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the writer
 	if err != nil {
 		return nil, err
 	}

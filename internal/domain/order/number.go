@@ -29,11 +29,10 @@ func ValidNumber(s string) bool {
 	}
 	var values [numberRandom + 1]byte
 	for i := range values {
-		v := symbolValue(s[len(numberPrefix)+i])
-		if v < 0 {
+		var ok bool
+		if values[i], ok = symbolValue(s[len(numberPrefix)+i]); !ok {
 			return false
 		}
-		values[i] = byte(v)
 	}
 	return checkSymbol(values[:numberRandom]) == values[numberRandom]
 }
@@ -57,11 +56,12 @@ func double(v byte) byte {
 	return v
 }
 
-func symbolValue(c byte) int {
-	for i := range len(crockford) {
-		if crockford[i] == c {
-			return i
+func symbolValue(c byte) (value byte, ok bool) {
+	for range len(crockford) {
+		if crockford[value] == c {
+			return value, true
 		}
+		value++
 	}
-	return -1
+	return 0, false
 }
