@@ -50,6 +50,11 @@ func (p *Process) Done() <-chan struct{} {
 	return p.done
 }
 
+// PID is the child's process id.
+func (p *Process) PID() int {
+	return p.cmd.Process.Pid
+}
+
 // Signal sends a signal. To a child that has already ended it does nothing.
 func (p *Process) Signal(signal os.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {

@@ -23,6 +23,7 @@ type Process struct {
 
 	installation *Installation
 	child        *child.Process
+	stdout       *child.Output
 	stderr       *announcement
 	accountedFor bool // the test knows how it ended
 }
@@ -40,12 +41,13 @@ func (i *Installation) Start(t testing.TB, arguments ...string) *Process {
 	cmd := exec.Command(i.binary, append([]string{"serve"}, arguments...)...)
 	cmd.Env = i.environment
 	stderr := &announcement{ready: make(chan addresses, 1)}
-	cmd.Stderr = stderr
+	stdout := new(child.Output)
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	process, err := child.Start(cmd, syscall.SIGKILL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &Process{installation: i, child: process, stderr: stderr}
+	p := &Process{installation: i, child: process, stdout: stdout, stderr: stderr}
 	t.Cleanup(func() { p.cleanUp(t) })
 	select {
 	case told := <-stderr.ready:
@@ -74,6 +76,16 @@ func (p *Process) Installation() *Installation {
 func (p *Process) CLI(t testing.TB, answer any, arguments ...string) {
 	t.Helper()
 	p.installation.CLI(t, answer, arguments...)
+}
+
+// PID is the server's process id.
+func (p *Process) PID() int {
+	return p.child.PID()
+}
+
+// Stdout is what the server has written to standard output so far; all of it is there once the server has ended.
+func (p *Process) Stdout() string {
+	return p.stdout.String()
 }
 
 // Stderr is what the server has written to standard error so far.

@@ -65,6 +65,7 @@ func serve() int {
 		return 1
 	}
 	fmt.Fprintln(os.Stderr, `{"msg":"not listening http=nowhere tls=- ops=-"}`)
+	fmt.Fprintln(os.Stdout, "process", os.Getpid())
 	fmt.Fprintf(os.Stderr, "listening http=%s tls=- ops=127.0.0.1:9\n", listener.Addr())
 	fmt.Fprintln(os.Stderr, "serving")
 	<-signals
@@ -90,6 +91,14 @@ func TestStart_Addresses(t *testing.T) {
 	}
 	if got, want := process.URL("/x"), "http://"+process.HTTP+"/x"; got != want {
 		t.Errorf("URL %q, want %q", got, want)
+	}
+}
+
+func TestProcess_Stdout(t *testing.T) {
+	process := program.Start(t, nil)
+	process.Stop(t)
+	if got, want := process.Stdout(), fmt.Sprintln("process", process.PID()); got != want {
+		t.Errorf("standard output %q, want %q", got, want)
 	}
 }
 
