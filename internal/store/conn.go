@@ -163,6 +163,17 @@ func (c txConn) exec(ctx context.Context, q string, args []any) (sql.Result, err
 	return c.tx.ExecContext(ctx, q, args...)
 }
 
+// steady reads with the context of the transaction, whatever the caller passes: a request that goes away in the middle of
+// its use case must not interrupt the connection that others share.
+type steady struct {
+	conn
+	ctx context.Context //nolint:containedctx // see Tx
+}
+
+func (s steady) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
+	return s.conn.query(s.ctx, q, args)
+}
+
 // micros is the stored form of a time.
 func micros(t time.Time) int64 { return t.UnixMicro() }
 

@@ -60,7 +60,7 @@ func openPostgres(ctx context.Context, target string) (*Store, error) {
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := migratePostgres(ctx, db); err != nil {
+	if err := migratePostgres(ctx, db, newest); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &Store{Queries: Queries{c: &pool{db: db}, d: &postgresDialect}, db: db, url: target}, nil
@@ -70,7 +70,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	if err := migrateSQLite(ctx, path); err != nil {
+	if err := migrateSQLite(ctx, path, newest); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
@@ -142,7 +142,7 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 				err = fmt.Errorf("panic in transaction: %v", p)
 			}
 		}()
-		return f(&Tx{Queries: Queries{c: c, d: s.d}, ctx: ctx})
+		return f(&Tx{Queries: Queries{c: steady{c, ctx}, d: s.d}, ctx: ctx})
 	}
 	if s.writer != nil {
 		return wrap(s.writer.run(tx))
