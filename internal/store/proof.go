@@ -1,0 +1,199 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// The queries of this file prove what the rest of the program relies on. Each walks an index in its order, so that
+// neither engine sorts and no result is ever in memory as a whole.
+
+// AccountProof is what an account says of its audit log.
+type AccountProof struct {
+	ID         string
+	AuditCount int64
+	AuditHead  string
+}
+
+// AccountsAfter returns up to limit accounts whose ids follow the given one, in the order of ids.
+func (q Queries) AccountsAfter(ctx context.Context, id string, limit int) ([]AccountProof, error) {
+	var accounts []AccountProof
+	err := q.rows(ctx, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", []any{id, limit},
+		func(scan func(...any) error) error {
+			var a AccountProof
+			err := scan(&a.ID, &a.AuditCount, &a.AuditHead)
+			accounts = append(accounts, a)
+			return err
+		})
+	return accounts, err
+}
+
+// BalanceProof is what a balance says of its ledger and orders.
+type BalanceProof struct {
+	Environment access.Environment
+	Credits     int64
+	Orders      int64
+	Entries     int64
+}
+
+// BalancesOf returns the balances of an account.
+func (q Queries) BalancesOf(ctx context.Context, accountID string) ([]BalanceProof, error) {
+	var balances []BalanceProof
+	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1 ORDER BY environment DESC", []any{accountID},
+		func(scan func(...any) error) error {
+			var b BalanceProof
+			err := scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
+			balances = append(balances, b)
+			return err
+		})
+	return balances, err
+}
+
+// EntryProof is a ledger entry with what it refers to, as far as that belongs to the same account and environment.
+type EntryProof struct {
+	credit.Entry
+	HasOrder     bool          // its order exists
+	ChargeAmount sql.NullInt64 // of the charge that it gives back: an entry of kind charge for the same order
+}
+
+// EachEntry calls f for the ledger entries of an account and environment in their sequence.
+func (q Queries) EachEntry(ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error) error {
+	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id, o.id, c.amount FROM ledger_entries AS e
+		LEFT JOIN orders AS o ON o.id = e.order_id AND o.account_id = e.account_id AND o.environment = e.environment
+		LEFT JOIN ledger_entries AS c ON c.id = e.charge_id AND c.kind = 'charge' AND c.order_id = e.order_id
+			AND c.account_id = e.account_id AND c.environment = e.environment
+		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
+		func(scan func(...any) error) error {
+			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
+			var orderID, chargeID, found sql.NullString
+			if err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &found, &e.ChargeAmount); err != nil {
+				return err
+			}
+			e.OrderID, e.ChargeID, e.HasOrder = orderID.String, chargeID.String, found.Valid
+			return f(&e)
+		})
+}
+
+// OrderProof is an order with one of its charges and one of the refunds of that. An order with several comes several
+// times, in a row.
+type OrderProof struct {
+	ID           string
+	Seq          int64
+	Price        int64
+	Status       order.Status
+	Outcome      order.Outcome
+	ChargeID     string // empty: none
+	ChargeAmount int64
+	RefundID     string // empty: none
+}
+
+// EachOrder calls f for the orders of an account and environment in their sequence.
+func (q Queries) EachOrder(ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error) error {
+	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, c.amount, r.id FROM orders AS o
+		LEFT JOIN ledger_entries AS c ON c.order_id = o.id AND c.kind = 'charge'
+		LEFT JOIN ledger_entries AS r ON r.charge_id = c.id
+		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
+		func(scan func(...any) error) error {
+			var o OrderProof
+			var outcome, chargeID, refundID sql.NullString
+			var amount sql.NullInt64
+			if err := scan(&o.ID, &o.Seq, &o.Price, &o.Status, &outcome, &chargeID, &amount, &refundID); err != nil {
+				return err
+			}
+			o.Outcome, o.ChargeID, o.ChargeAmount, o.RefundID = order.Outcome(outcome.String), chargeID.String, amount.Int64, refundID.String
+			return f(&o)
+		})
+}
+
+// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its metadata,
+// which is what its hash was made over.
+func (q Queries) EachAuditEvent(ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error) error {
+	return q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 ORDER BY seq", []any{accountID},
+		func(scan func(...any) error) error {
+			e := new(audit.Event)
+			var at int64
+			var actorID, targetID, ip, userAgent sql.NullString
+			var metadata string
+			if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name, &e.Actor.Source,
+				&e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
+				return err
+			}
+			e.At, e.Actor.ID, e.Target.ID, e.Actor.IP, e.Actor.UserAgent = timeOf(at), actorID.String, targetID.String, ip.String, userAgent.String
+			return f(e, metadata)
+		})
+}
+
+// LastOrderID returns the greatest id of an order; empty when there is none.
+func (q Queries) LastOrderID(ctx context.Context) (string, error) {
+	var id string
+	err := q.row(ctx, "SELECT COALESCE(MAX(id), '') FROM orders", nil, &id)
+	return id, err
+}
+
+// OrderPhotoKey is the place of a photo in the list of all photos of orders; the zero value is before the first.
+type OrderPhotoKey struct {
+	OrderID  string
+	Round    int64
+	Position int64
+}
+
+// OrderPhotoProof is a photo of an order with what is known of it.
+type OrderPhotoProof struct {
+	OrderPhotoKey
+	AccountID   string
+	Environment access.Environment
+	Name        string
+	Known       bool // the photo has a row
+	Used        bool // and is marked as used by an order
+	Owned       bool // and belongs to the account and environment of the order
+	Bytes       int64
+}
+
+// OrderPhotosAfter returns up to limit photos of orders that follow the key, as far as the order with the id last.
+func (q Queries) OrderPhotosAfter(ctx context.Context, key OrderPhotoKey, last string, limit int) ([]OrderPhotoProof, error) {
+	var photos []OrderPhotoProof
+	err := q.rows(ctx, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo, p.account_id, p.environment, p.used, p.bytes
+		FROM order_photos AS x LEFT JOIN orders AS o ON o.id = x.order_id LEFT JOIN photos AS p ON p.name = x.photo
+		WHERE x.photo IS NOT NULL AND (x.order_id, x.round, x.position) > ($1, $2, $3) AND x.order_id <= $4
+		ORDER BY x.order_id, x.round, x.position LIMIT $5`, []any{key.OrderID, key.Round, key.Position, last, limit},
+		func(scan func(...any) error) error {
+			var p OrderPhotoProof
+			var account, env, owner, ownerEnv sql.NullString
+			var used, bytes sql.NullInt64
+			err := scan(&p.OrderID, &p.Round, &p.Position, &account, &env, &p.Name, &owner, &ownerEnv, &used, &bytes)
+			p.AccountID, p.Environment = account.String, access.Environment(env.String)
+			p.Known, p.Used, p.Owned, p.Bytes = owner.Valid, used.Int64 == 1, owner == account && ownerEnv == env, bytes.Int64
+			photos = append(photos, p)
+			return err
+		})
+	return photos, err
+}
+
+// BrokenReference is a row that refers to a row that does not exist.
+type BrokenReference struct {
+	Table  string
+	RowID  int64
+	Parent string
+}
+
+// BrokenReferences calls f for every row whose foreign key leads nowhere. PostgreSQL does not let that happen; a SQLite
+// file can be written by any program, which may not have asked for foreign keys.
+func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) error) error {
+	if q.d != &sqliteDialect {
+		return nil
+	}
+	return q.rows(ctx, "PRAGMA foreign_key_check", nil, func(scan func(...any) error) error {
+		var r BrokenReference
+		var id, key sql.NullInt64
+		if err := scan(&r.Table, &id, &r.Parent, &key); err != nil {
+			return err
+		}
+		r.RowID = id.Int64
+		return f(r)
+	})
+}
