@@ -43,6 +43,6 @@ func (t *Tx) ForgetIdempotencyKeys(before time.Time, limit int) (int64, error) {
 // HasIdempotencyKeys reports whether there are keys from before the time.
 func (q Queries) HasIdempotencyKeys(ctx context.Context, before time.Time) (bool, error) {
 	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1) AS some", []any{micros(before)}, &n)
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1) AS found", []any{micros(before)}, &n)
 	return n > 0, err
 }

@@ -83,7 +83,7 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 // HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.
 func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
 	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS some", []any{micros(before)}, &n)
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS found", []any{micros(before)}, &n)
 	return n > 0, err
 }
 
