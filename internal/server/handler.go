@@ -20,7 +20,8 @@ func (s *Server) handler(api *integration.API) http.Handler {
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators
 	// are to be told a 404 for.
 	route := func(w http.ResponseWriter, r *http.Request) {
-		if below(r.URL.Path, integration.Prefix) && r.URL.Path != integration.Prefix+"/openapi.json" {
+		document := r.Method == http.MethodGet && r.URL.Path == integration.Prefix+"/openapi.json"
+		if below(r.URL.Path, integration.Prefix) && !document {
 			api.ServeHTTP(w, r)
 			return
 		}

@@ -118,12 +118,10 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.listener[name] = l
 	s.servers = append(s.servers, &http.Server{
 		Handler: h, TLSConfig: config, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: quietLog(s.app.Log), BaseContext: func(net.Listener) context.Context { return context.WithValue(ctx, listenerKey{}, name) },
+		ErrorLog: quietLog(s.app.Log),
 	})
 	return nil
 }
-
-type listenerKey struct{}
 
 // Addresses is the line that tells where the server listens.
 func (s *Server) Addresses() string {
