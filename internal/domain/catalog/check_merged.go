@@ -1,29 +1,56 @@
 package catalog
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
+	"slices"
 )
+
+// maxChecks bounds the work of looking at rules in the contexts they apply to: a few kilobytes of rules for every brand in
+// every category can ask for hours of it. Real catalogs need thousands.
+const maxChecks = 2_000_000
+
+// spend counts checks, and reports and stops when there are too many.
+func (p *parser) spend(at cursor, checks int) {
+	p.checks += checks
+	if p.checks > maxChecks {
+		at.problem("the rules apply in too many contexts to be checked; state them for fewer brands and categories")
+		at.r.stopped = true
+	}
+}
 
 // checkIndexNames finds rules that leave a photo index without an English name in a context where it is asked for.
 // Looking at rules without a name is enough: whatever context lacks a name, the most specific rule there has none either,
-// and its own contexts are looked at.
+// and its own contexts are looked at. Of several rules that lack the same name, the most general is reported.
 func (p *parser) checkIndexNames(known definitions) {
 	rules := make(map[indexKey]*IndexRule, len(p.doc.PhotoIndexes))
+	reported := make(map[*IndexRule]bool)
+	var nameless []int // places of rules
 	for i := range p.doc.PhotoIndexes {
 		rule := &p.doc.PhotoIndexes[i]
 		key := indexKey{rule.Code, rule.Context}
 		if rules[key] == nil { // one that is there twice was reported already
 			rules[key] = rule
 		}
-	}
-	for i, o := range p.indexAt {
-		rule := &p.doc.PhotoIndexes[i]
-		if rule.Name.EN != "" || p.faultyName[i] {
-			continue
+		switch {
+		case p.faultyName[i]:
+			reported[rule] = true
+		case rule.Name.EN == "":
+			nameless = append(nameless, i)
 		}
+	}
+	slices.SortStableFunc(nameless, func(a, b int) int {
+		return cmp.Compare(p.doc.PhotoIndexes[a].Context.specificity(), p.doc.PhotoIndexes[b].Context.specificity())
+	})
+
+	for _, i := range nameless {
+		rule, o := &p.doc.PhotoIndexes[i], p.indexAt[i]
 		for context := range p.contextsOf(known, rule.Context) {
-			if named, excluded := nameIn(rules, rule.Code, context); named || excluded {
+			if p.spend(o.cursor, 1); o.r.stopped {
+				return
+			}
+			if !lacksName(rules, reported, rule.Code, context) {
 				continue
 			}
 			c := o.get("name")
@@ -31,55 +58,55 @@ func (p *parser) checkIndexNames(known definitions) {
 				c.path += ".en"
 			}
 			c.problem("is required: no more general rule gives photo index %s an English name in %s", quote(rule.Code), context)
+			reported[rule] = true
 			break
 		}
 	}
 }
 
-// nameIn resolves, for one photo index in one context, whether it has an English name and whether it is excluded.
-func nameIn(rules map[indexKey]*IndexRule, code string, c Context) (named, excluded bool) {
+// lacksName resolves whether a photo index is asked for in a context and has no English name there, unless a rule was
+// reported for it already.
+func lacksName(rules map[indexKey]*IndexRule, reported map[*IndexRule]bool, code string, c Context) bool {
+	excluded := false
 	for _, context := range c.matching() {
 		rule := rules[indexKey{code, context}]
 		if rule == nil {
 			continue
 		}
-		named = named || rule.Name.EN != ""
+		if rule.Name.EN != "" || reported[rule] {
+			return false
+		}
 		if rule.Excluded != nil {
 			excluded = *rule.Excluded
 		}
 	}
-	return named, excluded
+	return !excluded
 }
 
 // contextsOf yields the contexts of items that a rule's context stands for. More specific ones within them add nothing to
 // the check of names. A context that refers to nothing stands for itself.
 func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
-	var categories []string
-	switch model, brand := known.models[c.Model], known.brands[c.Brand]; {
-	case c.Category != "":
-	case c.Model != "":
-		if model != nil {
-			c.Category = model.Category
-		}
-	case c.Brand != "":
-		if brand != nil {
-			categories = brand.Categories
-		}
-	default:
-		for _, category := range p.doc.Categories {
-			categories = append(categories, category.Code)
-		}
-	}
 	return func(yield func(Context) bool) {
-		if len(categories) == 0 {
-			yield(c)
+		model, brand := known.models[c.Model], known.brands[c.Brand]
+		switch {
+		case c.Category == "" && c.Model != "" && model != nil:
+			c.Category = model.Category
+		case c.Category == "" && c.Model == "" && brand != nil && len(brand.Categories) > 0:
+			for _, category := range brand.Categories {
+				if !yield(Context{Category: category, Brand: c.Brand}) {
+					return
+				}
+			}
+			return
+		case c == Context{} && len(p.doc.Categories) > 0:
+			for _, category := range p.doc.Categories {
+				if !yield(Context{Category: category.Code}) {
+					return
+				}
+			}
 			return
 		}
-		for _, category := range categories {
-			if !yield(Context{Category: category, Brand: c.Brand}) {
-				return
-			}
-		}
+		yield(c)
 	}
 }
 
@@ -88,11 +115,13 @@ func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
 func (p *parser) checkDefaults() {
 	rules := make(map[timeKey]int, len(p.doc.AnswerTimeRules)) // to the place in the list
 	suggested := make(map[int]bool)                            // codes that are the default anywhere
+	ruled := make(map[Context]bool)
 	for _, t := range p.doc.AnswerTimes {
 		suggested[t.Code] = t.Default
 	}
 	for i, rule := range p.doc.AnswerTimeRules {
 		rules[timeKey{rule.Code, rule.Context}] = i
+		ruled[rule.Context] = true
 		if rule.Default != nil && *rule.Default {
 			suggested[rule.Code] = true
 		}
@@ -108,7 +137,16 @@ func (p *parser) checkDefaults() {
 	}
 
 	reported := make(map[string]bool)
+	seen := make(map[Context]bool)
 	for context := range p.orderContexts() {
+		alike := context.alike(ruled)
+		if seen[alike] {
+			continue
+		}
+		seen[alike] = true
+		if p.spend(p.timeAt[0].cursor, len(candidates)); p.timeAt[0].r.stopped {
+			return
+		}
 		found := p.defaultsIn(context, candidates, rules)
 		if len(found) < 2 {
 			continue
@@ -124,6 +162,21 @@ func (p *parser) checkDefaults() {
 				found[0].code, found[1].code, context)
 		}
 	}
+}
+
+// alike returns a context to which the same rules apply, with as few codes as possible. The set has the contexts of all
+// rules.
+func (c Context) alike(ruled map[Context]bool) Context {
+	if ruled[c] {
+		return c
+	}
+	if !ruled[Context{Category: c.Category}] {
+		c.Category = ""
+	}
+	if !ruled[Context{Brand: c.Brand}] {
+		c.Brand = ""
+	}
+	return c
 }
 
 // suggestion is an answer time that is the default in some context, and where the document says so.

@@ -1,12 +1,11 @@
 package catalog
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"strconv"
 	"strings"
-
-	"go.yaml.in/yaml/v3"
 )
 
 // ChangeKind is what happens to an entry.
@@ -50,93 +49,80 @@ func Compare(before, after *Document) []Change {
 	return changes
 }
 
-// entry is an entry of any section in a form that can be compared.
-type entry struct {
-	code, context string
-	fields        []property
-}
-
-type property struct{ path, value string }
-
+// entryList is a section in a form that can be compared.
 type entryList struct {
 	entity  string
-	ordered bool // whether the order is seen by anyone
+	ordered bool // whether the order of entries is seen by anyone
 	entries []entry
 }
+
+// entry is what identifies an entry of a section, and what else it states.
+type entry struct {
+	code, context string
+	facts         []fact
+}
+
+// fact is a property as people read it, such as name.ja and シャネル.
+type fact struct{ path, value string }
 
 func entriesOf(d *Document) []entryList {
 	if d == nil {
 		d = &Document{}
 	}
-	return []entryList{
-		list("category", d.Categories, Category.tree),
-		list("brand", d.Brands, BrandEntry.tree),
-		list("model", d.Models, Model.tree),
-		list("photo-index", d.PhotoIndexes, IndexRule.tree),
-		list("answer-time", d.AnswerTimes, AnswerTime.tree),
-		unordered(list("answer-time-rule", d.AnswerTimeRules, AnswerTimeRule.tree)),
-		unordered(list("account-price", d.AccountPrices, AccountPrice.tree)),
-		list("reason", d.Reasons, Reason.tree),
-		list("condition", d.Conditions, Phrase.tree),
-		list("requirement", d.Requirements, Phrase.tree),
+	var lists []entryList
+	for _, s := range d.sections() {
+		l := entryList{entity: s.entity, ordered: true, entries: make([]entry, len(s.entries))}
+		var identifying []string // beside the code
+		switch s.key {
+		case "photo_indexes":
+			identifying = []string{"category", "brand", "model"}
+		case "answer_time_rules":
+			identifying, l.ordered = []string{"category", "brand"}, false
+		case "account_prices":
+			identifying, l.ordered = []string{"account"}, false
+		}
+		for i, m := range s.entries {
+			l.entries[i] = entryOf(m, identifying)
+		}
+		lists = append(lists, l)
 	}
+	return lists
 }
 
-// list takes entries apart. A model's brand and category are properties; a rule's are part of what identifies it.
-func list[T any](entity string, values []T, treeOf func(T) tree) entryList {
-	identifying := []string{"category", "brand", "model"}
-	switch entity {
-	case "model":
-		identifying = nil
-	case "account-price":
-		identifying = []string{"account"}
+func entryOf(m mapping, identifying []string) entry {
+	var e entry
+	for _, f := range facts("", m) {
+		switch {
+		case f.path == "code":
+			e.code = f.value
+		case slices.Contains(identifying, f.path):
+			e.context += ", " + f.path + " " + f.value
+		default:
+			e.facts = append(e.facts, f)
+		}
 	}
-	l := entryList{entity: entity, ordered: true, entries: make([]entry, len(values))}
-	for i, value := range values {
-		e := &l.entries[i]
-		for _, p := range flatten("", treeOf(value).node) {
-			switch {
-			case p.path == "code":
-				e.code = p.value
-			case slices.Contains(identifying, p.path):
-				e.context += ", " + p.path + " " + p.value
-			default:
-				e.fields = append(e.fields, p)
+	e.context = strings.TrimPrefix(e.context, ", ")
+	return e
+}
+
+// facts lists what a mapping states, with paths; a list is one fact.
+func facts(prefix string, m mapping) []fact {
+	var all []fact
+	for _, p := range m {
+		path := prefix + p.key
+		switch v := p.value.(type) {
+		case mapping:
+			all = append(all, facts(path+".", v)...)
+		case []string:
+			all = append(all, fact{path, "[" + strings.Join(v, ", ") + "]"})
+		case string:
+			if strings.Contains(v, "\n") {
+				v = strconv.Quote(v) // a change is one line
 			}
+			all = append(all, fact{path, v})
+		default:
+			all = append(all, fact{path, fmt.Sprint(v)})
 		}
-		e.context = strings.TrimPrefix(e.context, ", ")
-	}
-	return l
-}
-
-func unordered(l entryList) entryList {
-	l.ordered = false
-	return l
-}
-
-// flatten lists the properties of a mapping with their paths; a list is one property.
-func flatten(path string, n *yaml.Node) []property {
-	if n.Kind == yaml.ScalarNode {
-		value := n.Value
-		if strings.Contains(value, "\n") {
-			value = strconv.Quote(value) // a change is one line
-		}
-		return []property{{path, value}}
-	}
-	if n.Kind == yaml.SequenceNode {
-		values := make([]string, len(n.Content))
-		for i, child := range n.Content {
-			values[i] = child.Value
-		}
-		return []property{{path, "[" + strings.Join(values, ", ") + "]"}}
-	}
-	var all []property
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		child := n.Content[i].Value
-		if path != "" {
-			child = path + "." + child
-		}
-		all = append(all, flatten(child, n.Content[i+1])...)
 	}
 	return all
 }
@@ -168,11 +154,11 @@ func (l entryList) compare(after entryList) []Change {
 		change := Change{Kind: Changed, Entity: l.entity, Code: e.code, Context: e.context}
 		i, ok := was[key{e.code, e.context}]
 		if !ok {
-			change.Kind, change.Detail = Added, summary(e.fields)
+			change.Kind, change.Detail = Added, summary(e.facts)
 			changes = append(changes, change)
 			continue
 		}
-		for _, detail := range differences(l.entries[i].fields, e.fields) {
+		for _, detail := range differences(l.entries[i].facts, e.facts) {
 			change.Detail = detail
 			changes = append(changes, change)
 		}
@@ -187,36 +173,36 @@ func (l entryList) compare(after entryList) []Change {
 	return changes
 }
 
-func summary(fields []property) string {
-	parts := make([]string, len(fields))
-	for i, p := range fields {
-		parts[i] = p.path + ": " + p.value
+func summary(facts []fact) string {
+	parts := make([]string, len(facts))
+	for i, f := range facts {
+		parts[i] = f.path + ": " + f.value
 	}
 	return strings.Join(parts, ", ")
 }
 
-// differences describes the properties that differ, in the order of the format.
-func differences(before, after []property) []string {
+// differences describes the properties that differ: first what is stated now, then what is stated no more.
+func differences(before, after []fact) []string {
 	const absent = "(none)"
 	was := make(map[string]string, len(before))
-	for _, p := range before {
-		was[p.path] = p.value
+	for _, f := range before {
+		was[f.path] = f.value
 	}
 	is := make(map[string]bool, len(after))
 	var details []string
-	for _, p := range after {
-		is[p.path] = true
-		value, ok := was[p.path]
+	for _, f := range after {
+		is[f.path] = true
+		value, ok := was[f.path]
 		switch {
 		case !ok:
-			details = append(details, p.path+": "+absent+" → "+p.value)
-		case value != p.value:
-			details = append(details, p.path+": "+value+" → "+p.value)
+			details = append(details, f.path+": "+absent+" → "+f.value)
+		case value != f.value:
+			details = append(details, f.path+": "+value+" → "+f.value)
 		}
 	}
-	for _, p := range before {
-		if !is[p.path] {
-			details = append(details, p.path+": "+p.value+" → "+absent)
+	for _, f := range before {
+		if !is[f.path] {
+			details = append(details, f.path+": "+f.value+" → "+absent)
 		}
 	}
 	return details

@@ -56,3 +56,18 @@ func (c Context) matching() []Context {
 	}
 	return list
 }
+
+// specificity orders contexts as matching does.
+func (c Context) specificity() int {
+	n := 0
+	if c.Category != "" {
+		n++
+	}
+	if c.Brand != "" {
+		n += 2
+	}
+	if c.Model != "" {
+		n += 4
+	}
+	return n
+}

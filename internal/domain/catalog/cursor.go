@@ -83,8 +83,7 @@ type object struct {
 
 type field struct {
 	key   string
-	line  int // of the key
-	value cursor
+	value cursor // its line is that of the key
 }
 
 // object reads a mapping. Unknown and repeated properties are problems.
@@ -111,9 +110,11 @@ func (c cursor) object(known ...string) (object, bool) {
 		case !slices.Contains(known, name):
 			c.r.report(line, c.child(name), "unknown property; known here are %s", strings.Join(known, ", "))
 		case o.has(name):
-			c.r.report(line, c.child(name), "is stated twice; the first is at line %d", o.field(name).line)
+			c.r.report(line, c.child(name), "is stated twice; the first is at line %d", o.field(name).value.line)
 		default:
-			o.fields = append(o.fields, field{key: name, line: line, value: c.r.at(value, c.child(name))})
+			property := c.r.at(value, c.child(name))
+			property.line = line
+			o.fields = append(o.fields, field{key: name, value: property})
 		}
 	}
 	return o, true
@@ -167,7 +168,7 @@ func (o object) require(key string) cursor {
 
 // list returns the elements of a sequence, and whether the value is absent or a sequence.
 func (c cursor) list() ([]cursor, bool) {
-	if !c.present() {
+	if !c.present() || c.r.stopped {
 		return nil, true
 	}
 	if c.node.Kind != yaml.SequenceNode || c.node.ShortTag() != "!!seq" {

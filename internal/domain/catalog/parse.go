@@ -11,8 +11,8 @@ import (
 // maxAnswerTimes bounds the choices: they are offered as one list, without pages.
 const maxAnswerTimes = 100
 
-// The sections of a document, in the order in which an export writes them.
-var sections = []string{
+// sectionKeys are the properties of a document.
+var sectionKeys = []string{
 	"locales", "categories", "brands", "models", "photo_indexes", "answer_times", "answer_time_rules", "account_prices",
 	"reasons", "conditions", "requirements",
 }
@@ -32,13 +32,13 @@ func Parse(data []byte) (*Document, error) {
 	if !top.present() {
 		return nil, documentError([]Problem{{Line: 1, Message: "the document is empty"}})
 	}
-	o, ok := top.object(sections...)
+	o, ok := top.object(sectionKeys...)
 	if !ok {
 		return nil, documentError(r.problems)
 	}
 
 	p := &parser{
-		doc:        &Document{Locales: text.Locales},
+		doc:        &Document{Locales: slices.Clone(text.Locales)},
 		zones:      make(map[string]*time.Location),
 		unreadable: make(map[string]bool),
 	}
@@ -69,6 +69,8 @@ func Parse(data []byte) (*Document, error) {
 type parser struct {
 	doc   *Document
 	zones map[string]*time.Location
+
+	checks int // rules looked at in contexts
 
 	// Sections that could not be read as lists. References to them are not checked: they would all be reported.
 	unreadable map[string]bool

@@ -134,11 +134,10 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
 		return 0, io.EOF
 	}
-	n := bytes.IndexByte(r.rest, '\n') + 1
-	if n == 0 {
-		n = len(r.rest)
+	n := copy(p, r.rest)
+	if end := bytes.IndexByte(p[:n], '\n'); end >= 0 {
+		n = end + 1
 	}
-	n = copy(p, r.rest[:n])
 	r.begun = true
 	if n > 0 && r.rest[n-1] == '\n' {
 		r.lines++
@@ -183,6 +182,8 @@ func syntaxProblem(err error, data []byte, read int) Problem {
 		message == "did not find expected <document start>",
 		message == "found undefined tag handle":
 		line++
+	case message == "control characters are not allowed":
+		line = read
 	case strings.HasPrefix(message, "unknown anchor '"):
 		name, _, _ := strings.Cut(strings.TrimPrefix(message, "unknown anchor '"), "'")
 		line = read
