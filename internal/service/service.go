@@ -34,9 +34,10 @@ type Config struct {
 // Service runs the use cases.
 type Service struct {
 	Config
-	catalog atomic.Pointer[catalog.Snapshot]
-	keys    *keyCache
-	running runningKeys
+	catalog  atomic.Pointer[catalog.Snapshot]
+	keys     *keyCache
+	sessions *sessionCache
+	running  runningKeys
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -45,7 +46,7 @@ func New(c Config) *Service {
 	if c.Outbox == nil {
 		c.Outbox = func() {}
 	}
-	s := &Service{Config: c, keys: newKeyCache()}
+	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache()}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
 }

@@ -1,0 +1,78 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// Audience is who signs in through a browser: staff at the desk, or account users in the portal. A session of one is
+// unknown to the other.
+type Audience string
+
+// The audiences.
+const (
+	Desk   Audience = "desk"
+	Portal Audience = "portal"
+)
+
+// How long a session lives: it ends when nobody has used it for a working day, and in any case after a month.
+const (
+	SessionIdle     = 12 * time.Hour
+	SessionLifetime = 30 * 24 * time.Hour
+
+	// SessionTouch is how stale the time of last use may be: using a session writes to the database at most this often.
+	SessionTouch = time.Minute
+)
+
+// Session is one signed-in browser.
+type Session struct {
+	ID         string // names the session in lists; it is not the secret
+	Audience   Audience
+	UserID     string
+	IP         string
+	UserAgent  string
+	CreatedAt  time.Time
+	LastSeenAt time.Time
+	ExpiresAt  time.Time // unless it is used again before
+}
+
+// Seen returns the session as it is after a use now: its end moves, but never past its lifetime.
+func (s *Session) Seen(now time.Time) *Session {
+	seen := *s
+	seen.LastSeenAt = now
+	seen.ExpiresAt = now.Add(SessionIdle)
+	if end := s.CreatedAt.Add(SessionLifetime); seen.ExpiresAt.After(end) {
+		seen.ExpiresAt = end
+	}
+	return &seen
+}
+
+// UsableAt reports whether the session has not ended.
+func (s *Session) UsableAt(now time.Time) bool { return now.Before(s.ExpiresAt) }
+
+const sessionTokenBytes = 32
+
+// NewSessionToken returns a fresh secret for a session's cookie: 256 random bits in 43 characters.
+func NewSessionToken() string {
+	var b [sessionTokenBytes]byte
+	_, _ = rand.Read(b[:])
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// HashSessionToken returns what is stored of a session's secret; ok is false for what cannot be one.
+func HashSessionToken(token string) (hash string, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) != sessionTokenBytes {
+		return "", false
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:]), true
+}
+
+// NoSession is the refusal of a browser that is not signed in, or no longer.
+var NoSession = fault.New(fault.Unauthorized, "no-session", "You are not signed in, or your session has ended.")
