@@ -1,18 +1,167 @@
 package store
 
-import "github.com/assayhq/assay/internal/domain/webhook"
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
 
-// InsertDelivery puts a delivery into the outbox, due at once.
+	"github.com/assayhq/assay/internal/domain/webhook"
+)
+
+// InsertDelivery puts a delivery into the outbox and into the queue, due at once.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	_, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body, status, due_at, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, $8)`,
-		d.ID, e.ID, e.AccountID, e.Environment, textOrNull(d.OrderID), string(d.Event), string(d.Body), micros(d.CreatedAt))
-	return err
+	if _, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body, status, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8)`,
+		d.ID, e.ID, e.AccountID, e.Environment, textOrNull(d.OrderID), string(d.Event), string(d.Body), micros(d.CreatedAt)); err != nil {
+		return err
+	}
+	return t.enqueue(d.ID, e.ID, d.CreatedAt)
 }
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
 func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	_, err := t.exec(`DELETE FROM deliveries WHERE status = 'pending' AND endpoint_id IN (
-		SELECT id FROM webhook_endpoints WHERE api_key_id = $1)`, keyID)
+	endpoints, err := t.idList(t.ctx, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY id"+t.d.forUpdate, []any{keyID})
+	if err != nil {
+		return err
+	}
+	for _, id := range endpoints {
+		if err := t.DropPendingDeliveries(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// DropPendingDeliveries removes what is still to be sent to an endpoint. Its row has to be locked or gone, so that no
+// sender takes a delivery meanwhile.
+func (t *Tx) DropPendingDeliveries(endpointID string) error {
+	_, err := t.exec("DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)", endpointID)
 	return err
+}
+
+// DeliveryRecord is a delivery as its account and operators see it.
+type DeliveryRecord struct {
+	webhook.Delivery
+	AccountID   string
+	Environment string
+	EndpointURL string // empty when the endpoint is deleted
+}
+
+// DeliveryFilter chooses deliveries; an empty field chooses all.
+type DeliveryFilter struct {
+	AccountID   string
+	Environment string
+	EndpointID  string
+	OrderID     string
+	Status      webhook.Status
+	Before      string // the id of a delivery: only older ones, for the next page
+}
+
+const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.status, d.attempts, d.created_at, d.ended_at, q.due_at, e.url`
+
+const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_queue q ON q.delivery_id = d.id LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
+
+// Deliveries returns up to limit deliveries, newest first, without their bodies.
+func (q Queries) Deliveries(ctx context.Context, f DeliveryFilter, limit int) ([]*DeliveryRecord, error) {
+	args := []any{limit}
+	var where []string
+	add := func(condition string, value string) {
+		if value != "" {
+			args = append(args, value)
+			where = append(where, fmt.Sprintf(condition, len(args)))
+		}
+	}
+	add("d.account_id = $%d", f.AccountID)
+	add("d.environment = $%d", f.Environment)
+	add("d.endpoint_id = $%d", f.EndpointID)
+	add("d.order_id = $%d", f.OrderID)
+	add("d.id < $%d", f.Before)
+	tables := deliveryTables
+	switch f.Status {
+	case "":
+	case webhook.Pending: // by the small table
+		tables = ` FROM delivery_queue q JOIN deliveries d ON d.id = q.delivery_id LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
+	case webhook.Failed: // spelled out, because an index holds just these
+		where = append(where, "d.status = 'failed'")
+	default:
+		add("d.status = $%d", string(f.Status))
+	}
+	text := "SELECT " + deliveryColumns + tables
+	if len(where) > 0 {
+		text += " WHERE " + strings.Join(where, " AND ")
+	}
+	var found []*DeliveryRecord
+	err := q.rows(ctx, text+" ORDER BY d.id DESC LIMIT $1", args, func(scan func(...any) error) error {
+		r := new(DeliveryRecord)
+		found = append(found, r)
+		return r.scan(scan)
+	})
+	return found, err
+}
+
+// Delivery returns a delivery with its body.
+func (q Queries) Delivery(ctx context.Context, id string) (*DeliveryRecord, error) {
+	r := new(DeliveryRecord)
+	found := false
+	err := q.rows(ctx, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1", []any{id}, func(scan func(...any) error) error {
+		found = true
+		return r.scan(scan, &r.Body)
+	})
+	if err == nil && !found {
+		err = ErrNotFound
+	}
+	return r, err
+}
+
+func (r *DeliveryRecord) scan(scan func(...any) error, more ...any) error {
+	var orderID, url sql.NullString
+	var created int64
+	var ended, due sql.NullInt64
+	err := scan(append([]any{
+		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &r.Status, &r.Attempts, &created, &ended, &due, &url,
+	}, more...)...)
+	r.OrderID, r.EndpointURL, r.CreatedAt = orderID.String, url.String, timeOf(created)
+	if ended.Valid {
+		r.FinishedAt = timeOf(ended.Int64)
+	}
+	if due.Valid {
+		r.NextAttemptAt = timeOf(due.Int64)
+	}
+	return err
+}
+
+// FailedDeliveries returns up to limit deliveries that failed at the time or later, oldest first, from those that the
+// filter chooses; its Before is not looked at. after is the id of the last one of the previous call.
+func (q Queries) FailedDeliveries(ctx context.Context, f DeliveryFilter, since time.Time, after string, limit int) ([]string, error) {
+	return q.idList(ctx, `SELECT id FROM deliveries WHERE status = 'failed' AND ended_at >= $1 AND id > $2
+		AND ($3 = '' OR account_id = $3) AND ($4 = '' OR environment = $4) AND ($5 = '' OR endpoint_id = $5) AND ($6 = '' OR order_id = $6)
+		ORDER BY id LIMIT $7`, []any{micros(since), after, f.AccountID, f.Environment, f.EndpointID, f.OrderID, limit})
+}
+
+func (q Queries) idList(ctx context.Context, text string, args []any) ([]string, error) {
+	var ids []string
+	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
+// ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
+func (t *Tx) Redeliver(id string, now time.Time) error {
+	var endpointID string
+	if err := t.row(t.ctx, `SELECT endpoint_id FROM deliveries d WHERE id = $1 AND status <> 'pending' AND EXISTS (
+		SELECT 1 FROM webhook_endpoints e JOIN api_keys k ON k.id = e.api_key_id WHERE e.id = d.endpoint_id AND k.revoked_at IS NULL)`+t.d.forUpdate,
+		[]any{id}, &endpointID); err != nil {
+		return err
+	}
+	if err := t.one("UPDATE deliveries SET status = 'pending', ended_at = NULL WHERE id = $1", id); err != nil {
+		return err
+	}
+	return t.enqueue(id, endpointID, now)
 }

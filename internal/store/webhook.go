@@ -75,8 +75,7 @@ func (t *Tx) DeleteEndpoint(keyID, id string) error {
 	if err := t.one("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM deliveries WHERE endpoint_id = $1 AND status = 'pending'", id)
-	return err
+	return t.DropPendingDeliveries(id)
 }
 
 func joinEvents(events []webhook.Event) string {

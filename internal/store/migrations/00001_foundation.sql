@@ -221,14 +221,24 @@ CREATE TABLE deliveries (
   body        TEXT NOT NULL,
   status      TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
   attempts    BIGINT NOT NULL DEFAULT 0,
-  due_at      BIGINT NOT NULL,
-  claim_id    TEXT,
-  lease_until BIGINT,
   created_at  BIGINT NOT NULL,
-  ended_at    BIGINT
+  ended_at    BIGINT,
+  CHECK ((status = 'pending') = (ended_at IS NULL))
 );
-CREATE INDEX deliveries_due ON deliveries (due_at, id) WHERE status = 'pending';
-CREATE INDEX deliveries_pending_of_endpoint ON deliveries (endpoint_id, due_at, id) WHERE status = 'pending';
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, id);
 CREATE INDEX deliveries_of_account ON deliveries (account_id, environment, id);
 CREATE INDEX deliveries_of_order ON deliveries (order_id, id);
+CREATE INDEX deliveries_failed ON deliveries (account_id, environment, id) WHERE status = 'failed';
+
+-- What the sender works through: one small row for each pending delivery and none for any other, so that finding and
+-- taking work costs the same however many deliveries have ended. due_at is when a sender may take the row: the time of
+-- the next attempt or, while claim_id names the sender that has it, the end of that sender's lease.
+CREATE TABLE delivery_queue (
+  delivery_id TEXT PRIMARY KEY REFERENCES deliveries (id) ON DELETE CASCADE,
+  endpoint_id TEXT NOT NULL,
+  due_at      BIGINT NOT NULL,
+  failures    BIGINT NOT NULL DEFAULT 0,
+  claim_id    TEXT
+);
+CREATE INDEX delivery_queue_due ON delivery_queue (endpoint_id, due_at, delivery_id);
+CREATE INDEX delivery_queue_claimed ON delivery_queue (endpoint_id) WHERE claim_id IS NOT NULL;

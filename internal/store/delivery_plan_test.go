@@ -1,0 +1,36 @@
+package store_test
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestQueuePlans proves that finding and taking due deliveries costs the same however long the queues are: both go by
+// the index alone.
+func TestQueuePlans(t *testing.T) {
+	eachQueue(t, 5, func(q *queueTest) {
+		q.queue(2000, noon)
+		plans, err := q.store.QueuePlans(q.Context())
+		if err != nil {
+			q.Fatal(err)
+		}
+		for name, plan := range plans {
+			reads := 0
+			for line := range strings.Lines(plan) {
+				switch {
+				case strings.Contains(line, "delivery_queue_due"):
+					reads++
+				case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"), strings.Contains(line, "SCAN q"),
+					strings.Contains(line, "Sort"), strings.Contains(line, "B-TREE"):
+					q.Errorf("%s does more than look into the index: %s", name, line)
+				}
+			}
+			if reads == 0 || (name == "heads" && reads < 2) {
+				q.Errorf("%s does not use the index:\n%s", name, plan)
+			}
+		}
+		if q.Failed() {
+			q.Logf("%+v", plans)
+		}
+	})
+}

@@ -1,0 +1,102 @@
+// Package outbox fills a database with webhook endpoints and deliveries, for tests and load programs of the sender: an
+// account with one API key is made, and events are queued for its endpoints without any order behind them.
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Secret is the signing secret or client secret of every endpoint.
+const Secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" //nolint:gosec // of tests
+
+// Outbox is the account that gets the events.
+type Outbox struct {
+	Store   *store.Store
+	Secrets *secret.Box
+	Account *access.Account
+	Key     *access.Key
+}
+
+// New makes an account with an API key of the Test environment.
+func New(ctx context.Context, s *store.Store) (*Outbox, error) {
+	box, err := secret.New("the secret key of tests, which is long enough")
+	if err != nil {
+		return nil, err
+	}
+	id, now := store.NewID(), time.UnixMicro(1_700_000_000_000_000).UTC()
+	o := &Outbox{
+		Store: s, Secrets: box,
+		Account: &access.Account{ID: id, Name: "Account " + id, Locale: text.English, CreatedAt: now},
+	}
+	owner := &access.User{ID: store.NewID(), AccountID: id, Email: id + "@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: now}
+	o.Key = &access.Key{
+		ID: store.NewID(), AccountID: id, Environment: access.Test, Name: "key", Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: owner.ID, CreatedAt: now,
+	}
+	err = s.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertAccount(o.Account); err != nil {
+			return err
+		}
+		if err := tx.InsertUser(owner); err != nil {
+			return err
+		}
+		return tx.InsertKey(o.Key, o.Key.ID)
+	})
+	return o, err
+}
+
+// Endpoint registers an endpoint for both events. oauth is nil for signed deliveries.
+func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth) (*webhook.Endpoint, error) {
+	e := &webhook.Endpoint{
+		ID: store.NewID(), AccountID: o.Account.ID, Environment: string(o.Key.Environment), APIKeyID: o.Key.ID, URL: url,
+		Events: webhook.Events, CreatedAt: o.Account.CreatedAt, OAuth: oauth,
+	}
+	e.SealedSecret = o.Secrets.Seal(Secret, e.ID)
+	return e, o.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertEndpoint(e, url) })
+}
+
+const batch = 500 // deliveries in one transaction
+
+// Queue queues n events for each endpoint, due at the time, in turns, and returns the deliveries in the order in which they
+// were queued.
+func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time) ([]*webhook.Delivery, error) {
+	total := n * len(endpoints)
+	all := make([]*webhook.Delivery, 0, total)
+	for len(all) < total {
+		group := make([]*webhook.Delivery, 0, batch)
+		for i := len(all); i < min(len(all)+batch, total); i++ {
+			group = append(group, event(endpoints[i%len(endpoints)].ID, i, due))
+		}
+		first := len(all)
+		err := o.Store.Update(ctx, func(tx *store.Tx) error {
+			for i, d := range group {
+				if err := tx.InsertDelivery(d, endpoints[(first+i)%len(endpoints)]); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, group...)
+	}
+	return all, nil
+}
+
+// event makes a delivery with a body as long as that of a typical order.
+func event(endpointID string, n int, due time.Time) *webhook.Delivery {
+	id := store.NewID()
+	body := fmt.Appendf(nil, `{"webhook_event":"order-outcome","delivery_id":%q,"number":%d,"padding":%q}`, id, n, padding)
+	return &webhook.Delivery{ID: id, EndpointID: endpointID, Event: webhook.OrderOutcome, Body: body, CreatedAt: due}
+}
+
+var padding = strings.Repeat("abcdefghijklmnopqrstuvwxyz", 27)
