@@ -31,7 +31,7 @@ type App struct {
 }
 
 // Open opens the database, the media and the secrets that the settings name, and makes what is missing.
-func Open(ctx context.Context, s Settings, log *slog.Logger) (app *App, err error) {
+func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (app *App, err erro
 	if err != nil {
 		return nil, err
 	}
-	app = &App{Settings: s, Log: log, wake: func() {}}
+	app := &App{Settings: s, Log: log, wake: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())

@@ -40,8 +40,8 @@ const (
 )
 
 // New makes the server over an open app and binds its listeners; nothing is answered before Run.
-func New(ctx context.Context, app *App) (s *Server, err error) {
-	s = &Server{app: app, metrics: newMetrics(), listener: make(map[string]net.Listener)}
+func New(ctx context.Context, app *App) (_ *Server, err error) {
+	s := &Server{app: app, metrics: newMetrics(), listener: make(map[string]net.Listener)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
