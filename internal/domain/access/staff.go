@@ -1,0 +1,80 @@
+package access
+
+import (
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// StaffRole is what a staff user may do at the desk.
+type StaffRole string
+
+// The roles of staff users. An administrator may do all that a reviewer may, on any order.
+const (
+	Reviewer StaffRole = "reviewer"
+	Admin    StaffRole = "admin"
+)
+
+// StaffRoles lists every staff role.
+var StaffRoles = []StaffRole{Reviewer, Admin}
+
+// ParseStaffRole returns the staff role named by s.
+func ParseStaffRole(s string) (StaffRole, bool) {
+	switch r := StaffRole(s); r {
+	case Reviewer, Admin:
+		return r, true
+	}
+	return "", false
+}
+
+// Staff is a person, or a program, that judges orders at the desk. Staff belong to the service, not to an account.
+type Staff struct {
+	ID            string
+	Email         string
+	Name          string
+	Role          StaffRole
+	PasswordHash  string
+	CreatedAt     time.Time
+	DeactivatedAt *time.Time
+}
+
+// Active reports whether the staff user may still sign in and hold orders.
+func (s *Staff) Active() bool { return s.DeactivatedAt == nil }
+
+// Allows reports whether the staff user has the role; the empty role is everybody's, and an administrator has all.
+func (s *Staff) Allows(role StaffRole) bool {
+	return role == "" || s.Role == role || s.Role == Admin
+}
+
+const staffTokenPrefix = "assay_staff_"
+
+// NewStaffToken returns a fresh token for the desk interface, in the form of an API key: assay_staff_, 32 random base62
+// characters and a 6-character checksum. What is stored of it is HashSecretKey.
+func NewStaffToken() string {
+	body := staffTokenPrefix + randomBase62(keyRandom)
+	return body + checksum(body)
+}
+
+// ValidStaffToken reports whether s has the form and checksum of a staff token.
+func ValidStaffToken(s string) bool {
+	if !strings.HasPrefix(s, staffTokenPrefix) || len(s) != len(staffTokenPrefix)+keyRandom+keyChecksum {
+		return false
+	}
+	for i := len(staffTokenPrefix); i < len(s); i++ {
+		if strings.IndexByte(base62, s[i]) < 0 {
+			return false
+		}
+	}
+	body := s[:len(s)-keyChecksum]
+	return s[len(body):] == checksum(body)
+}
+
+// StaffUnauthenticated is the refusal of a desk request without a valid staff token. It tells nothing about why.
+var StaffUnauthenticated = fault.New(fault.Unauthorized, Unauthenticated.Code,
+	"The request needs a valid staff token in the Authorization header: Bearer <TOKEN>.")
+
+// MissingRole is the refusal of a staff user who lacks the role that an operation needs.
+func MissingRole(role StaffRole) *fault.Error {
+	return fault.New(fault.Forbidden, "forbidden", "This operation needs the role "+string(role)+".").With("required_role", string(role))
+}

@@ -1,0 +1,220 @@
+package order
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Limits of what a reviewer writes.
+const (
+	MaxComment      = 1000
+	MaxReferenceURL = 2048
+)
+
+// Codes of the problems that only the catalog or the order can tell.
+const (
+	codeUnknown      = "unknown_code"
+	codeOtherOutcome = "other_outcome"
+	codeDuplicate    = "duplicate"
+	codeRequired     = "required"
+)
+
+// Verdicts are the outcomes that a reviewer gives; canceled is none.
+var Verdicts = []Outcome{Authentic, Fake, UnableToVerify}
+
+// Vocabulary are the coded texts that reviewers choose from.
+type Vocabulary interface {
+	Reason(code string) (*catalog.Reason, bool)
+	Condition(code string) (*catalog.Phrase, bool)
+	Requirement(code string) (*catalog.Phrase, bool)
+}
+
+// Verdict is a reviewer's judgement.
+type Verdict struct {
+	Outcome     Outcome
+	ReasonCodes []string // at least one for a fake
+	IndexCodes  []string // for a fake only: the indexes that gave it away, of the order's photos
+}
+
+// Judge completes the order with the verdict, or refuses it with every problem at once and changes nothing. The texts
+// of the reasons are kept with the order. photos are all the order has.
+func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Time) error {
+	var problems problemList
+	if !slices.Contains(Verdicts, v.Outcome) {
+		problems.add("outcome", "enum", "must be one of authentic, fake, unable-to-verify")
+	}
+	reasons := v.reasons(words, &problems)
+	v.checkIndexes(photos, &problems)
+	if err := problems.err(); err != nil {
+		return err
+	}
+	if err := o.Apply(Complete, now); err != nil {
+		return err
+	}
+	o.Outcome = v.Outcome
+	o.Facts.Reasons = reasons
+	o.Facts.OutcomeIndexes = v.IndexCodes
+	if v.Outcome == Authentic {
+		o.CertificateID = NewCertificateID()
+	}
+	return nil
+}
+
+func (v *Verdict) reasons(words Vocabulary, problems *problemList) []CodedText {
+	if v.Outcome == Fake && len(v.ReasonCodes) == 0 {
+		problems.add("reason_codes", codeRequired, "is required for the outcome fake")
+	}
+	reasons := make([]CodedText, 0, len(v.ReasonCodes))
+	for i, code := range v.ReasonCodes {
+		field := fmt.Sprintf("reason_codes[%d]", i)
+		reason, ok := words.Reason(code)
+		switch {
+		case !ok:
+			problems.add(field, codeUnknown, "is not the code of a reason")
+		case reason.Outcome != string(v.Outcome):
+			problems.add(field, codeOtherOutcome, "is a reason of the outcome "+reason.Outcome)
+		case slices.Contains(v.ReasonCodes[:i], code):
+			problems.add(field, codeDuplicate, "is given more than once")
+		default:
+			reasons = append(reasons, CodedText{Code: code, Text: reason.Text})
+		}
+	}
+	return reasons
+}
+
+func (v *Verdict) checkIndexes(photos []Photo, problems *problemList) {
+	if v.Outcome != Fake && len(v.IndexCodes) > 0 {
+		problems.add("index_codes", "not_allowed", "is only for the outcome fake")
+		return
+	}
+	for i, code := range v.IndexCodes {
+		field := fmt.Sprintf("index_codes[%d]", i)
+		switch {
+		case !slices.ContainsFunc(photos, func(p Photo) bool { return p.Name != "" && p.IndexCode == code }):
+			problems.add(field, codeUnknown, "is not the index of a photo of this order")
+		case slices.Contains(v.IndexCodes[:i], code):
+			problems.add(field, codeDuplicate, "is given more than once")
+		}
+	}
+}
+
+// RequestDraft is what a reviewer asks of one photo index.
+type RequestDraft struct {
+	IndexCode         string
+	Condition         string // empty: none
+	Requirements      []string
+	Comment           string
+	ReferencePhotoURL string // empty: none
+	MaxPhotos         int    // 0: what the catalog says of the index
+}
+
+// Request asks the customer for photos, or refuses with every problem at once and changes nothing. indexes are those of
+// the order's catalog context; an index of the order's own photos may also be asked for when a later catalog has taken
+// it away.
+func (o *Order) Request(drafts []RequestDraft, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time) error {
+	var problems problemList
+	if len(drafts) == 0 || len(drafts) > MaxPhotos {
+		problems.add("photos", "items", fmt.Sprintf("must have 1 to %d items", MaxPhotos))
+	}
+	requests := make([]PhotoRequest, len(drafts))
+	for i := range drafts {
+		d, field := &drafts[i], fmt.Sprintf("photos[%d].", i)
+		if slices.ContainsFunc(drafts[:i], func(earlier RequestDraft) bool { return earlier.IndexCode == d.IndexCode }) {
+			problems.add(field+"index_code", codeDuplicate, "is asked for more than once")
+		}
+		requests[i] = d.resolve(field, words, indexes, photos, &problems)
+	}
+	if err := problems.err(); err != nil {
+		return err
+	}
+	if err := o.Apply(RequestPhotos, now); err != nil {
+		return err
+	}
+	o.Facts.Requested = requests
+	return nil
+}
+
+func (d *RequestDraft) resolve(field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *problemList) PhotoRequest {
+	r := PhotoRequest{IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL, MaxPhotos: d.MaxPhotos}
+	limit := 1
+	if x := findIndex(indexes, d.IndexCode); x != nil {
+		r.Name, limit = x.Name, x.PhotoLimit
+	} else if slices.ContainsFunc(photos, func(p Photo) bool { return p.IndexCode == d.IndexCode }) {
+		r.Name = text.Text{EN: d.IndexCode}
+	} else {
+		problems.add(field+"index_code", codeUnknown, "is not a photo index of this order's category, brand and model")
+	}
+	switch {
+	case d.MaxPhotos == 0:
+		r.MaxPhotos = limit
+	case d.MaxPhotos < 0:
+		problems.add(field+"max_photos", "min", "must be at least 1")
+	}
+	if d.Condition != "" {
+		if c, ok := words.Condition(d.Condition); ok {
+			r.Condition = &CodedText{Code: c.Code, Text: c.Text}
+		} else {
+			problems.add(field+"condition", codeUnknown, "is not the code of a condition")
+		}
+	}
+	for i, code := range d.Requirements {
+		at := fmt.Sprintf("%srequirements[%d]", field, i)
+		q, ok := words.Requirement(code)
+		switch {
+		case !ok:
+			problems.add(at, codeUnknown, "is not the code of a requirement")
+		case slices.Contains(d.Requirements[:i], code):
+			problems.add(at, codeDuplicate, "is given more than once")
+		default:
+			r.Requirements = append(r.Requirements, CodedText{Code: code, Text: q.Text})
+		}
+	}
+	if utf8.RuneCountInString(d.Comment) > MaxComment {
+		problems.add(field+"comment", "max_length", fmt.Sprintf("must be at most %d characters", MaxComment))
+	}
+	if d.ReferencePhotoURL != "" && !ValidReferenceURL(d.ReferencePhotoURL) {
+		problems.add(field+"reference_photo_url", "format", ReferenceURLRule)
+	}
+	return r
+}
+
+// ReferenceURLRule says in words what ValidReferenceURL holds.
+const ReferenceURLRule = "must be an absolute https URL of at most 2048 characters without credentials"
+
+// ValidReferenceURL reports whether a customer can be pointed to the URL: absolute, https, without credentials, in
+// ASCII and not over MaxReferenceURL. Managed photo URLs are so, too.
+func ValidReferenceURL(raw string) bool {
+	if len(raw) > MaxReferenceURL || strings.ContainsFunc(raw, notPlain) {
+		return false
+	}
+	u, err := url.Parse(raw)
+	return err == nil && u.Scheme == "https" && u.Hostname() != "" && u.User == nil
+}
+
+// notPlain finds what a URL must escape.
+func notPlain(r rune) bool {
+	return r > unicode.MaxASCII || !unicode.IsGraphic(r) || strings.ContainsRune(" \"<>\\^`{|}", r)
+}
+
+// problemList collects the broken rules of one request.
+type problemList []fault.Problem
+
+func (l *problemList) add(field, code, message string) {
+	*l = append(*l, fault.Problem{Field: field, Code: code, Message: message})
+}
+
+func (l problemList) err() error {
+	if len(l) == 0 {
+		return nil
+	}
+	return fault.Validation(l...)
+}
