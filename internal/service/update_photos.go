@@ -2,10 +2,10 @@ package service
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/store"
@@ -89,8 +89,28 @@ func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, k *access.
 	if o.Environment == access.Test {
 		return s.simulateAfterSubmission(ctx, tx, o, sub, now)
 	}
-	o.ClaimedAt = &now // the reviewer who asked has the order back; their time for it begins anew
-	return tx.UpdateOrder(o)
+	return s.handBack(ctx, tx, o, now)
+}
+
+// handBack gives a Live order whose photos have arrived back to the reviewer who asked, whose time for it begins anew, or
+// to the queue if that reviewer is gone.
+func (s *Service) handBack(ctx context.Context, tx *store.Tx, o *order.Order, now time.Time) error {
+	reviewer, err := tx.StaffForUpdate(o.AssigneeID)
+	switch {
+	case err == nil && reviewer.Active():
+		o.AssignTo(reviewer.ID, now)
+		return tx.UpdateOrder(o)
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	details, err := releaseDetails(ctx, tx, o, "the reviewer who asked is gone")
+	if err != nil {
+		return err
+	}
+	if err := o.Apply(order.Release, now); err != nil {
+		return err
+	}
+	return s.storeMove(tx, o, order.System, details)
 }
 
 // simulateAfterSubmission brings a Test order to the state that follows its submission.
@@ -100,9 +120,7 @@ func (s *Service) simulateAfterSubmission(ctx context.Context, tx *store.Tx, o *
 		return err
 	}
 	snap := s.Catalog()
-	c := &o.Facts.Classification
-	where := catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode}
-	o.Simulate(order.AfterSubmission(sub), snap, snap.PhotoIndexes(where), all, now)
+	o.Simulate(order.AfterSubmission(sub), snap, snap.PhotoIndexes(contextOf(o)), all, now)
 	if err := tx.UpdateOrder(o); err != nil {
 		return err
 	}

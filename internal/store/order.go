@@ -36,6 +36,9 @@ func (t *Tx) UpdateOrder(o *order.Order) error {
 	if err != nil {
 		return err
 	}
+	if err := t.countMove(o); err != nil {
+		return err
+	}
 	return t.one(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5, ended_at = $6, round = $7,
 		assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12 WHERE id = $13`,
 		string(o.Status), textOrNull(string(o.Outcome)), microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.UpdatedAt), microsOrNull(o.EndedAt),

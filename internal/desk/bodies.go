@@ -1,0 +1,74 @@
+package desk
+
+import (
+	"math"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+// readRequest checks the shape of a photo request; what its codes name is for the use case to say.
+func readRequest(r *http.Request) ([]order.RequestDraft, error) {
+	o, err := readObject(r)
+	if err != nil {
+		return nil, err
+	}
+	photos := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
+	drafts := make([]order.RequestDraft, len(photos))
+	for i, p := range photos {
+		drafts[i] = order.RequestDraft{
+			IndexCode:    p.String("index_code", httpx.Required, httpx.NotEmpty),
+			Condition:    p.String("condition", httpx.NotEmpty),
+			Requirements: p.Strings("requirements", httpx.NotEmpty, httpx.Unique),
+			Comment:      p.String("comment", httpx.MaxChars(order.MaxComment)),
+			ReferencePhotoURL: p.String("reference_photo_url", httpx.MaxChars(order.MaxReferenceURL),
+				httpx.Format(order.ReferenceURLRule, order.ValidReferenceURL)),
+			MaxPhotos: int(p.Int("max_photos", httpx.Min(1), httpx.Max(math.MaxInt32))),
+		}
+	}
+	return drafts, o.Done()
+}
+
+// readVerdict checks the shape of a verdict, and what its outcome asks of the rest.
+func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
+	o, err := readObject(r)
+	if err != nil {
+		return nil, "", err
+	}
+	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", httpx.Required, httpx.OneOf(names(order.Verdicts)...)))}
+	reasons := []httpx.Rule{httpx.NotEmpty, httpx.Unique}
+	if v.Outcome == order.Fake {
+		reasons = append(reasons, httpx.Required, httpx.MinItems(1))
+	}
+	v.ReasonCodes = o.Strings("reason_codes", reasons...)
+	v.IndexCodes = o.Strings("index_codes", httpx.NotEmpty, httpx.Unique)
+	if v.Outcome != order.Fake && v.Outcome != "" && len(v.IndexCodes) > 0 {
+		o.Problem("index_codes", "not_allowed", "is only for the outcome fake")
+	}
+	note = o.String("note", httpx.MaxChars(order.MaxNote))
+	return v, note, o.Done()
+}
+
+// readNote reads the body of a move that takes nothing but a note. The note is optional, and so is the body.
+func readNote(r *http.Request) (string, error) {
+	body, err := httpx.ReadBody(r)
+	if err != nil || len(body) == 0 {
+		return "", err
+	}
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return "", err
+	}
+	note := o.String("note", httpx.MaxChars(order.MaxNote))
+	return note, o.Done()
+}
+
+// readObject reads the JSON object that is the body.
+func readObject(r *http.Request) (httpx.Object, error) {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return httpx.Object{}, err
+	}
+	return httpx.ParseObject(body)
+}

@@ -1,0 +1,79 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
+// InsertStaff adds a staff user with the hash of their token; ErrExists when the email is taken.
+func (t *Tx) InsertStaff(s *access.Staff, tokenHash string) error {
+	_, err := t.exec("INSERT INTO staff (id, email, name, role, password_hash, token_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
+		s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
+	return err
+}
+
+const staffColumns = "id, email, name, role, password_hash, created_at, deactivated_at"
+
+// Staff returns a staff user by their id, deactivated or not.
+func (q Queries) Staff(ctx context.Context, id string) (*access.Staff, error) {
+	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE id = $1", id)
+}
+
+// StaffByEmail returns a staff user by their normalized email, deactivated or not.
+func (q Queries) StaffByEmail(ctx context.Context, email string) (*access.Staff, error) {
+	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE email = $1", email)
+}
+
+// StaffByToken returns the staff user whose token has the hash, deactivated or not.
+func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.Staff, error) {
+	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE token_hash = $1", tokenHash)
+}
+
+func (q Queries) staff(ctx context.Context, text, arg string) (*access.Staff, error) {
+	found, err := q.staffList(ctx, text, arg)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// AllStaff returns every staff user, the oldest first.
+func (q Queries) AllStaff(ctx context.Context) ([]*access.Staff, error) {
+	return q.staffList(ctx, "SELECT "+staffColumns+" FROM staff ORDER BY created_at, id")
+}
+
+func (q Queries) staffList(ctx context.Context, text string, args ...any) ([]*access.Staff, error) {
+	var list []*access.Staff
+	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+		s := new(access.Staff)
+		var created int64
+		var deactivated sql.NullInt64
+		err := scan(&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, &created, &deactivated)
+		s.CreatedAt, s.DeactivatedAt = timeOf(created), timeOrNil(deactivated)
+		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// StaffForUpdate returns a staff user whom the transaction is about to change, or whose being active it relies on.
+func (t *Tx) StaffForUpdate(id string) (*access.Staff, error) {
+	return t.staff(t.ctx, "SELECT "+staffColumns+" FROM staff WHERE id = $1"+t.d.forUpdate, id)
+}
+
+// DeactivateStaff ends a staff user; it reports whether they were active before.
+func (t *Tx) DeactivateStaff(id string, at time.Time) (bool, error) {
+	n, err := t.exec("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL", micros(at), id)
+	return n == 1, err
+}
+
+// SetStaffToken replaces the token of a staff user.
+func (t *Tx) SetStaffToken(id, tokenHash string) error {
+	return t.one("UPDATE staff SET token_hash = $1 WHERE id = $2", tokenHash, id)
+}
