@@ -1,4 +1,5 @@
-// Package rawsql changes databases behind the program's back, for tests of what the program then makes of them.
+// Package rawsql reads and changes databases behind the program's back: for tests of what is really stored, and of what the
+// program makes of something else.
 package rawsql
 
 import (
@@ -13,6 +14,53 @@ import (
 // Exec runs one statement. The target is a PostgreSQL URL or the path of a SQLite file.
 func Exec(t testing.TB, target, statement string) {
 	t.Helper()
+	db := open(t, target)
+	defer shut(t, db)
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Rows reads every row of a query as text; NULL is "<null>".
+func Rows(t testing.TB, target, query string, args ...any) [][]string {
+	t.Helper()
+	db := open(t, target)
+	defer shut(t, db)
+	rows, err := db.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out [][]string
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
+		}
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
+		}
+		row := make([]string, len(columns))
+		for i, v := range values {
+			row[i] = "<null>"
+			if v.Valid {
+				row[i] = v.String
+			}
+		}
+		out = append(out, row)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func open(t testing.TB, target string) *sql.DB {
+	t.Helper()
 	driver := "sqlite"
 	if strings.HasPrefix(target, "postgres://") {
 		driver = "pgx"
@@ -21,12 +69,12 @@ func Exec(t testing.TB, target, statement string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	if _, err := db.ExecContext(t.Context(), statement); err != nil {
-		t.Fatalf("%s: %v", statement, err)
+	return db
+}
+
+func shut(t testing.TB, db *sql.DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
 }
