@@ -160,6 +160,26 @@ func TestJSONEqualsYAML(t *testing.T) {
 	}
 }
 
+// A comma in an unquoted text inside braces silently ends the text and begins a key.
+func TestNoTextBecameAKey(t *testing.T) {
+	for _, document := range [][]byte{api.IntegrationYAML(), api.DeskYAML()} {
+		var root yaml.Node
+		if err := yaml.Unmarshal(document, &root); err != nil {
+			t.Fatal(err)
+		}
+		var visit func(n *yaml.Node)
+		visit = func(n *yaml.Node) {
+			for i, child := range n.Content {
+				if n.Kind == yaml.MappingNode && i%2 == 0 && strings.ContainsAny(child.Value, " ,;") {
+					t.Errorf("line %d: %q is a key", child.Line, child.Value)
+				}
+				visit(child)
+			}
+		}
+		visit(&root)
+	}
+}
+
 func TestSignatureExampleIsRight(t *testing.T) {
 	value := func(name string) string {
 		m := regexp.MustCompile(`(?m)^ *` + name + ` {2,}(\S.*)$`).FindStringSubmatch(api.Integration().Description)

@@ -1,0 +1,70 @@
+// Comfort for the reference pages; everything can be read without it.
+
+// Samples name the default address; the reader wants the address of the service that shows the page.
+const server = new URL(document.body.dataset.server);
+for (const sample of document.querySelectorAll("[data-sample]")) {
+  sample.textContent = sample.textContent.replaceAll(server.origin, location.origin);
+}
+
+for (const block of document.querySelectorAll("pre[data-copy]")) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "copy";
+  button.textContent = "Copy";
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(block.querySelector("code").textContent);
+      button.textContent = "Copied";
+    } catch {
+      button.textContent = "Not allowed";
+    }
+    setTimeout(() => (button.textContent = "Copy"), 1500);
+  });
+  block.append(button);
+}
+
+const filter = document.getElementById("filter");
+filter.hidden = false;
+filter.addEventListener("input", () => {
+  const wanted = filter.value.trim().toLowerCase();
+  for (const entry of document.querySelectorAll("[data-find]")) {
+    entry.hidden = !entry.dataset.find.includes(wanted);
+  }
+});
+
+// A narrow screen has no room for the contents beside the text.
+const menu = document.querySelector(".menu");
+const narrow = matchMedia("(max-width: 60rem)");
+const fold = () => (menu.open = !narrow.matches);
+narrow.addEventListener("change", fold);
+fold();
+menu.addEventListener("click", (event) => {
+  if (narrow.matches && event.target.closest("a")) menu.open = false;
+});
+
+// The entry of what is being read is marked in the contents.
+const entries = new Map();
+for (const a of document.querySelectorAll("aside a[href^='#']")) entries.set(a.hash.slice(1), a);
+const targets = [...entries.keys()].map((id) => document.getElementById(id)).filter(Boolean);
+let marked;
+const mark = () => {
+  const line = 120;
+  const current = targets.findLast((t) => t.getBoundingClientRect().top <= line) ?? targets[0];
+  const entry = entries.get(current.id);
+  if (entry === marked) return;
+  marked?.removeAttribute("aria-current");
+  entry.setAttribute("aria-current", "true");
+  if (!narrow.matches) entry.scrollIntoView({ block: "nearest" });
+  marked = entry;
+};
+targets.sort((a, b) => a.getBoundingClientRect().top - b.getBoundingClientRect().top);
+let waiting = false;
+addEventListener("scroll", () => {
+  if (waiting) return;
+  waiting = true;
+  requestAnimationFrame(() => {
+    waiting = false;
+    mark();
+  });
+}, { passive: true });
+mark();
