@@ -109,7 +109,7 @@ func TestErrorCodes(t *testing.T) {
 		}},
 		{"Desk", api.Desk(), []string{
 			"400 bad-request", "400 validation-error", "401 unauthorized", "403 forbidden", "404 order-not-found",
-			"409 invalid-transition", "409 order-claimed", "500 internal-error", "503 service-unavailable",
+			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error", "503 service-unavailable",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
