@@ -44,19 +44,33 @@ func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Wri
 			return err
 		}
 	}
+	reviewer, err := app.Service.CreateStaff(ctx, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
+	if err != nil {
+		return err
+	}
+	admin, err := app.Service.CreateStaff(ctx, "admin@demo.example", "Demo administrator", access.Admin)
+	if err != nil {
+		return err
+	}
 	_, err = fmt.Fprintf(out, `Assay demo: this is shown once.
 
   account      %s  (%s)
   owner        %s  password %s
   test key     %s
   live key     %s
+  reviewer     %s  password %s
+               desk token %s
+  admin        %s  password %s
+               desk token %s
 
 Try it:
 
   curl -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
 
-The interface is described at %s/docs/
+The interface is described at %s/docs
 
-`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live], keys[access.Test], s.BaseURL(), s.BaseURL())
+`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live],
+		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
+		keys[access.Test], s.BaseURL(), s.BaseURL())
 	return err
 }

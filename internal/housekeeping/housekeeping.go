@@ -1,5 +1,5 @@
-// Package housekeeping does what time demands: it ends photo requests that nobody answers, removes photos that no order
-// uses, and forgets idempotency keys.
+// Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without activity
+// to the queue, removes photos that no order uses, and forgets sessions and idempotency keys.
 package housekeeping
 
 import (
@@ -54,6 +54,8 @@ func (k *Keeper) Round(ctx context.Context) error {
 		run  func() (int, error)
 	}{
 		{"photo requests expired", func() (int, error) { return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch) }},
+		{"claims returned", func() (int, error) { return k.Service.ExpireClaims(ctx, now.Add(-k.ClaimAge), batch) }},
+		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
 	} {

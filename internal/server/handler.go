@@ -6,15 +6,19 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/api"
+	"github.com/assayhq/assay/internal/apidocs"
+	"github.com/assayhq/assay/internal/desk"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/integration"
 	"github.com/assayhq/assay/internal/media"
 )
 
-// handler puts the audiences together: the integration interface, the media, and the pages.
-func (s *Server) handler(api *integration.API) http.Handler {
+// handler puts the audiences together: the two interfaces, the media, and the pages.
+func (s *Server) handler(integrations *integration.API, reviewers *desk.API) http.Handler {
 	pages := http.NewServeMux()
 	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
+	pages.Handle("/docs", apidocs.Handler())
+	pages.Handle("/docs/", apidocs.Handler())
 	s.mountMedia(pages)
 
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators
@@ -22,7 +26,11 @@ func (s *Server) handler(api *integration.API) http.Handler {
 	route := func(w http.ResponseWriter, r *http.Request) {
 		document := r.Method == http.MethodGet && r.URL.Path == integration.Prefix+"/openapi.json"
 		if below(r.URL.Path, integration.Prefix) && !document {
-			api.ServeHTTP(w, r)
+			integrations.ServeHTTP(w, r)
+			return
+		}
+		if below(r.URL.Path, desk.Prefix) {
+			reviewers.ServeHTTP(w, r)
 			return
 		}
 		pages.ServeHTTP(w, r)

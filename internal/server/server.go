@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/assayhq/assay/internal/desk"
 	"github.com/assayhq/assay/internal/housekeeping"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/integration"
@@ -55,17 +56,20 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		return nil, err
 	}
 	set := &app.Settings
-	api := integration.New(integration.Config{
-		Service: app.Service, Limiter: ratelimit.NewMemory(time.Now), Failures: ratelimit.NewFailures(set.AuthFailureLimit, time.Now),
-		Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: &httpx.Responder{Log: app.Log},
+	responder := &httpx.Responder{Log: app.Log}
+	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
+	integrations := integration.New(integration.Config{
+		Service: app.Service, Limiter: ratelimit.NewMemory(time.Now), Failures: failures, Staging: staging,
+		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
+	reviewers := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
 	s.workers = []Worker{
 		&catalogRefresher{app.Service},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
 		},
 	}
-	if err := s.listen(ctx, s.handler(api)); err != nil {
+	if err := s.listen(ctx, s.handler(integrations, reviewers)); err != nil {
 		return nil, err
 	}
 	if set.WebhookPrivate {

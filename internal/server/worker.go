@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -17,18 +18,22 @@ type Worker interface {
 
 const (
 	firstPause = time.Second
-	longPause  = 30 * time.Second
+	longPause  = 8 * time.Second
 )
 
 // supervise runs a worker again when it fails, with growing pauses: a database that is away for a while must not end
-// the server.
+// the server. A worker that has run for a while before it failed starts with a short pause again.
 func (s *Server) supervise(ctx context.Context, w Worker) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		started := time.Now()
 		err := runWorker(ctx, w)
 		if ctx.Err() != nil {
 			return nil
 		}
-		s.app.Log.ErrorContext(ctx, "worker failed", "worker", w.Name(), "error", err, "again_in", pause)
+		if time.Since(started) > longPause {
+			pause = firstPause
+		}
+		s.app.Log.ErrorContext(ctx, "worker failed", "worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", pause)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -54,18 +59,22 @@ const catalogInterval = 500 * time.Millisecond
 // Name names the worker.
 func (c *catalogRefresher) Name() string { return "catalog" }
 
-// Run looks for a new catalog until ctx ends.
+// Run looks for a new catalog until ctx ends. When the database is away it goes on looking, so that the promise holds
+// as soon as the database is back.
 func (c *catalogRefresher) Run(ctx context.Context) error {
 	tick := time.NewTicker(catalogInterval)
 	defer tick.Stop()
+	failing := false
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
-			if err := c.service.RefreshCatalog(ctx); err != nil {
-				return err
-			}
 		}
+		err := c.service.RefreshCatalog(ctx)
+		if err != nil && !failing && ctx.Err() == nil {
+			c.service.Log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
+		}
+		failing = err != nil
 	}
 }

@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/server"
+)
+
+func staffCreate() *command {
+	return &command{
+		name: "staff create", args: "--email E --name N --role reviewer|admin", about: "makes a staff user with a password and a token for the desk interface",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
+			fs.StringVar(&inv.name, "name", "", "`name` that others at the desk see")
+			fs.StringVar(&inv.role, "role", "", "reviewer or admin")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"email": inv.email, "name": inv.name, "role": inv.role}); err != nil {
+				return err
+			}
+			role, ok := access.ParseStaffRole(inv.role)
+			if !ok {
+				return errors.New("--role must be reviewer or admin")
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				n, err := app.Service.CreateStaff(ctx, inv.email, inv.name, role)
+				if err != nil {
+					return err
+				}
+				return inv.print(struct {
+					UserID   string `json:"user_id"`
+					Email    string `json:"email"`
+					Password string `json:"password"`
+					Token    string `json:"token"`
+				}{n.Staff.ID, n.Staff.Email, n.Password, n.Token},
+					"%s %s (%s) made\npassword %s\ntoken %s\nPassword and token are not shown again.\n", role, n.Staff.Email, n.Staff.ID, n.Password, n.Token)
+			})
+		},
+	}
+}
