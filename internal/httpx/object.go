@@ -147,7 +147,7 @@ func (o Object) Strings(name string, rules ...Rule) []string {
 // Problem reports a problem of a property, or of the object itself when name is "".
 func (o Object) Problem(name, code, message string) {
 	switch {
-	case o.value.doc == nil || o.value.doc.full(): // a path is not free: 100 are enough
+	case o.value.doc == nil || o.value.doc.full(): // a path is not free
 	case name == "":
 		o.value.Problem(code, message)
 	default:
@@ -157,7 +157,7 @@ func (o Object) Problem(name, code, message string) {
 
 // Done returns nil, or one validation fault with every problem of the whole document: first those of the properties in
 // the order in which they were read, then unknown and duplicate properties and text that cannot be stored, in the order
-// of the document. After 100 problems no more are told.
+// of the document. After maxProblems no more are told.
 func (o Object) Done() error {
 	d := o.value.doc
 	if d == nil {
