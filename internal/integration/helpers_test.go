@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/assayhq/assay/internal/integration/integrationtest"
@@ -22,3 +23,13 @@ func rows(t *testing.T, w *world, query string, args ...any) [][]string {
 
 // with returns a copy of the body with one property changed; nil removes it.
 func with(body obj, name string, value any) obj { return integrationtest.With(body, obj{name: value}) }
+
+// encoded is a body as JSON text.
+func encoded(t *testing.T, body obj) string {
+	t.Helper()
+	text, err := json.Marshal(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
