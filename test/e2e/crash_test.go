@@ -1,0 +1,146 @@
+package e2e_test
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+const (
+	crashes     = 3
+	shoppers    = 8
+	totePrice   = 4
+	ordersFirst = 40 // acknowledged orders before each crash
+)
+
+// TestCrash kills the server in the middle of creations, again and again. Every order that a client was told of must be
+// there afterwards, and every order must have been paid once.
+func TestCrash(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, settings program.Settings) {
+		s := start(t, settings)
+		a := s.open(t)
+		acknowledged := map[string]string{} // id by external id
+		for crash := range crashes {
+			shopping := shop(t, s, a, fmt.Sprintf("round-%d", crash))
+			shopping.await(t, ordersFirst)
+			s.Kill(t)
+			shopping.stop(acknowledged)
+			s = s.again(t)
+			checkOrders(t, s, a, acknowledged)
+		}
+	})
+}
+
+// TestDatabaseCrash kills PostgreSQL instead: the server must go on with it as if nothing had happened.
+func TestDatabaseCrash(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Cluster(t)
+	database, err := cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := start(t, program.Settings{"database": database, "secret-key": secretKey})
+	s.failures = true
+	a := s.open(t)
+	acknowledged := map[string]string{}
+	for crash := range crashes {
+		shopping := shop(t, s, a, fmt.Sprintf("round-%d", crash))
+		shopping.await(t, ordersFirst)
+		if err := cluster.Crash(); err != nil {
+			t.Fatal(err)
+		}
+		if err := cluster.Start(); err != nil {
+			t.Fatal(err)
+		}
+		shopping.await(t, shopping.count()+ordersFirst)
+		shopping.stop(acknowledged)
+		checkOrders(t, s, a, acknowledged)
+	}
+}
+
+// shopping is a crowd of clients that create one order after the other.
+type shopping struct {
+	ending atomic.Bool
+	crowd  sync.WaitGroup
+	orders atomic.Int64
+
+	mu           sync.Mutex
+	acknowledged map[string]string
+}
+
+func shop(t *testing.T, s *site, a *account, round string) *shopping {
+	t.Helper()
+	c := s.client(t, a.Live)
+	draft := tote(upload(t, c, 1)[0])
+	running := &shopping{acknowledged: map[string]string{}}
+	for shopper := range shoppers {
+		running.crowd.Go(func() {
+			for n := 0; !running.ending.Load(); n++ {
+				one := draft
+				one.ExternalID = fmt.Sprintf("%s-%d-%d", round, shopper, n)
+				created, err := c.CreateOrder(t.Context(), one)
+				if err != nil { // the server is away: the order may exist, but nobody was told
+					time.Sleep(5 * time.Millisecond)
+					continue
+				}
+				running.mu.Lock()
+				running.acknowledged[one.ExternalID] = created.ID
+				running.mu.Unlock()
+				running.orders.Add(1)
+			}
+		})
+	}
+	return running
+}
+
+func (s *shopping) count() int64 { return s.orders.Load() }
+
+// await waits until so many orders were acknowledged.
+func (s *shopping) await(t *testing.T, orders int64) {
+	t.Helper()
+	eventually(t, time.Minute, fmt.Sprintf("%d orders are created", orders), func() bool { return s.count() >= orders })
+}
+
+// stop ends the crowd once everybody has an answer, and adds the orders that they were told of.
+func (s *shopping) stop(to map[string]string) {
+	s.ending.Store(true)
+	s.crowd.Wait()
+	for externalID, id := range s.acknowledged {
+		to[externalID] = id
+	}
+}
+
+// checkOrders proves that every acknowledged order exists, and that the balance is what all existing orders leave.
+func checkOrders(t *testing.T, s *site, a *account, acknowledged map[string]string) {
+	t.Helper()
+	c := s.client(t, a.Live)
+	existing := map[string]bool{}
+	for order, err := range c.AllOrders(t.Context(), client.OrdersQuery{}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if existing[order.ID] {
+			t.Errorf("the list holds order %s twice", order.ID)
+		}
+		existing[order.ID] = true
+		if id, told := acknowledged[*order.ExternalID]; told && id != order.ID {
+			t.Errorf("%s is the order %s, acknowledged was %s", *order.ExternalID, order.ID, id)
+		}
+	}
+	for externalID, id := range acknowledged {
+		if !existing[id] {
+			t.Errorf("the acknowledged order %s (%s) is gone", externalID, id)
+		}
+	}
+	if got, want := balance(t.Context(), t, c), int64(liveCredits-totePrice*len(existing)); got != want {
+		t.Errorf("the balance is %d, %d orders leave %d", got, len(existing), want)
+	}
+	t.Logf("%d orders, %d of them acknowledged", len(existing), len(acknowledged))
+}

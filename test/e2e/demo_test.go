@@ -1,0 +1,90 @@
+package e2e_test
+
+import (
+	"encoding/json"
+	"os/exec"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+var (
+	secretPattern   = regexp.MustCompile(`assay_(test|live)_[0-9A-Za-z]{38}`)
+	passwordPattern = regexp.MustCompile(`password\s+(\S+)`)
+)
+
+// TestDemo starts the program as its first user does: one command, an empty folder.
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	engines(t, func(t *testing.T, settings program.Settings) {
+		first := start(t, settings, "--demo")
+		eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(first.Stdout(), "curl") })
+		printed := first.Stdout()
+		keys := map[string]key{}
+		for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
+			keys[match[1]] = key{Key: match[0]}
+		}
+		if len(keys) != 2 || !passwordPattern.MatchString(printed) {
+			t.Fatalf("a Test key, a Live key and a password are not all in:\n%s", printed)
+		}
+		t.Run("CurlLine", func(t *testing.T) { runCurlLine(t, printed) })
+		t.Run("Credits", func(t *testing.T) {
+			for environment, want := range map[string]int64{"test": 100_000, "live": 1000} {
+				if got := balance(t.Context(), t, first.client(t, keys[environment])); got != want {
+					t.Errorf("the %s balance is %d, want %d", environment, got, want)
+				}
+			}
+		})
+		t.Run("Scopes", func(t *testing.T) {
+			for _, k := range keys {
+				c := first.client(t, k)
+				_, auditErr := c.AuditEvents(t.Context(), client.AuditQuery{})
+				_, ordersErr := c.ListOrders(t.Context(), client.OrdersQuery{})
+				_, webhooksErr := c.ListWebhooks(t.Context())
+				if auditErr != nil || ordersErr != nil || webhooksErr != nil {
+					t.Errorf("audit %v, orders %v, webhooks %v", auditErr, ordersErr, webhooksErr)
+				}
+			}
+		})
+		if code := first.Stop(t); code != 0 {
+			t.Fatalf("exit code %d", code)
+		}
+
+		second := first.again(t, "--demo")
+		if got := balance(t.Context(), t, second.client(t, keys["live"])); got != 1000 {
+			t.Errorf("after the second start the Live balance is %d, want 1000", got)
+		}
+		second.Stop(t)
+		for _, output := range []string{second.Stdout(), first.Stderr(), second.Stderr()} {
+			if secretPattern.MatchString(output) || passwordPattern.MatchString(output) {
+				t.Errorf("secrets are shown again or in the log:\n%s", output)
+			}
+		}
+	})
+}
+
+// runCurlLine gives the printed line to a shell, unchanged.
+func runCurlLine(t *testing.T, printed string) {
+	for _, line := range lines(printed) {
+		if !strings.HasPrefix(line, "curl ") {
+			continue
+		}
+		output, err := exec.CommandContext(t.Context(), "sh", "-c", line+" --silent --show-error --fail").Output()
+		if err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		var page struct {
+			Data  []client.Brand `json:"data"`
+			Total int            `json:"total"`
+		}
+		if err := json.Unmarshal(output, &page); err != nil || len(page.Data) == 0 || page.Total < len(page.Data) {
+			t.Errorf("%s answered %s", line, output)
+		}
+		return
+	}
+	t.Error("no curl line is printed")
+}

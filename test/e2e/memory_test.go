@@ -1,0 +1,87 @@
+package e2e_test
+
+import (
+	"bytes"
+	"fmt"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/client"
+	"golang.org/x/sync/errgroup"
+)
+
+// TestUploadMemory uploads far more than the memory that the server may use for it.
+func TestUploadMemory(t *testing.T) {
+	const (
+		uploads   = 8
+		files     = 10
+		photoSize = 10 << 20 // the largest that is accepted
+		limit     = 100 << 20
+	)
+	for _, protocol := range []string{"HTTP1", "HTTP2"} {
+		t.Run(protocol, func(t *testing.T) {
+			s := start(t, nil)
+			a := s.open(t)
+			through, base := http.DefaultClient, s.URL(prefix)
+			if protocol == "HTTP2" {
+				through, base = &http.Client{Transport: s.transport(t)}, baseURL
+			}
+			c, err := client.New(base, a.Test.Key, client.WithHTTPClient(through), client.WithoutRetry())
+			if err != nil {
+				t.Fatal(err)
+			}
+			before := residentPeak(t, s.PID())
+			photo := newPhoto(t, photoSize)
+			if len(photo) != photoSize {
+				t.Fatalf("the photo has %d bytes", len(photo))
+			}
+			var all errgroup.Group
+			for range uploads {
+				all.Go(func() error {
+					batch := make([]client.File, files)
+					for i := range batch {
+						batch[i] = client.File{Name: fmt.Sprintf("%d.png", i), Content: bytes.NewReader(photo)}
+					}
+					results, err := c.UploadPhotos(t.Context(), batch...)
+					for _, result := range results {
+						if err == nil {
+							err = result.Err()
+						}
+					}
+					return err
+				})
+			}
+			if err := all.Wait(); err != nil {
+				t.Fatal(err)
+			}
+			peak := residentPeak(t, s.PID())
+			t.Logf("resident memory: %d MiB before, %d MiB at its peak", before>>20, peak>>20)
+			if peak > limit {
+				t.Errorf("%d uploads of %d × %d MiB took %d MiB of memory, %d MiB is the limit", uploads, files, photoSize>>20, peak>>20, limit>>20)
+			}
+		})
+	}
+}
+
+// residentPeak is the most memory that the process has had at any time, in bytes.
+func residentPeak(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kibibytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kibibytes << 10
+		}
+	}
+	t.Fatal("the process has no VmHWM")
+	return 0
+}

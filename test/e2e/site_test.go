@@ -1,0 +1,213 @@
+// Package e2e holds tests of the real program, as its users meet it: started as a process, spoken to over the network
+// and by its commands, stopped and killed.
+package e2e_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+const (
+	// The default --media-url names this host; transports of these tests lead to the port that the server really has.
+	publicHost = "localhost:8443"
+	baseURL    = "https://" + publicHost + prefix
+	prefix     = "/v1/integrations"
+
+	secretKey   = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	catalogFile = "testdata/catalog.yaml"
+
+	liveCredits = 1_000_000
+)
+
+// categories are the rate-limit categories that a key of these tests gets a high limit in.
+var categories = []string{"catalog", "read", "create", "update", "upload", "webhook"}
+
+// site is one set of settings with the server that runs on it.
+type site struct {
+	*program.Process
+	data     string
+	failures bool // the test makes the server fail, so errors in its log are in order
+}
+
+// engines runs the test as one subtest for each database, with the settings that choose it.
+func engines(t *testing.T, f func(t *testing.T, settings program.Settings)) {
+	t.Helper()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		f(t, program.Settings{})
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		f(t, program.Settings{"database": pgtest.Database(t), "secret-key": secretKey})
+	})
+}
+
+// start starts a server with an empty data folder.
+func start(t *testing.T, settings program.Settings, arguments ...string) *site {
+	t.Helper()
+	all := program.Settings{"data": t.TempDir()}
+	for name, value := range settings {
+		all[name] = value
+	}
+	return run(t, program.New(t, all), all["data"], arguments...)
+}
+
+// again starts a server on the same settings, after the first has ended.
+func (s *site) again(t *testing.T, arguments ...string) *site {
+	t.Helper()
+	return run(t, s.Installation(), s.data, arguments...)
+}
+
+func run(t *testing.T, installation *program.Installation, data string, arguments ...string) *site {
+	t.Helper()
+	s := &site{data: data}
+	t.Cleanup(func() { // after the server has ended
+		if s.Process == nil || s.failures {
+			return
+		}
+		for _, line := range lines(s.Stderr()) {
+			if strings.Contains(line, `"level":"ERROR"`) {
+				t.Errorf("the server logged an error: %s", line)
+			}
+		}
+	})
+	s.Process = installation.Start(t, arguments...)
+	return s
+}
+
+// transport trusts the certificate that the server keeps in its data folder, and leads the public host to the server.
+func (s *site) transport(t *testing.T) *http.Transport {
+	t.Helper()
+	certificate, err := os.ReadFile(filepath.Join(s.data, "tls.crt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(certificate) {
+		t.Fatal("tls.crt holds no certificate")
+	}
+	transport := &http.Transport{
+		TLSClientConfig:     &tls.Config{RootCAs: roots, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: 64,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			if address == publicHost {
+				address = s.TLS
+			}
+			return new(net.Dialer).DialContext(ctx, network, address)
+		},
+	}
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// account is a customer of the service.
+type account struct {
+	ID       string `json:"account_id"`
+	Password string `json:"password"`
+	Name     string
+	Test     key
+	Live     key
+}
+
+type key struct {
+	ID          string   `json:"id"`
+	Key         string   `json:"key"`
+	Environment string   `json:"environment"`
+	Scopes      []string `json:"scopes"`
+}
+
+// open imports the catalog of these tests and makes an account with a key for each environment and Live credits.
+func (s *site) open(t *testing.T) *account {
+	t.Helper()
+	s.CLI(t, new(any), "catalog", "import", catalogFile)
+	a := &account{Name: "Acme"}
+	s.CLI(t, a, "accounts", "create", "--name", a.Name, "--owner", "owner@acme.example")
+	s.CLI(t, &a.Test, keyArguments(a.Name, "test")...)
+	s.CLI(t, &a.Live, keyArguments(a.Name, "live")...)
+	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits), "--note", "to start with")
+	eventually(t, time.Second, "the imported catalog is served", func() bool {
+		return s.get(t, a.Test.Key, prefix+"/catalog/categories?brand_code=contoso").StatusCode == http.StatusOK
+	})
+	return a
+}
+
+func keyArguments(account, environment string) []string {
+	arguments := []string{"keys", "create", "--account", account, "--env", environment, "--name", environment + " shop", "--scopes", "all"}
+	for _, category := range categories {
+		arguments = append(arguments, "--limit", category+"=1000000")
+	}
+	return arguments
+}
+
+// client speaks to the server over TLS. Every answer is held against the OpenAPI document; nothing is tried again.
+func (s *site) client(t *testing.T, k key) *client.Client {
+	t.Helper()
+	checked := apitest.New(t).Transport(s.transport(t))
+	c, err := client.New(baseURL, k.Key, client.WithHTTPClient(&http.Client{Transport: checked}), client.WithoutRetry())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// get sends a request with the key over plain HTTP, for tests that look at headers and envelopes. The body is read.
+func (s *site) get(t *testing.T, k, path string) *answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(path), http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k != "" {
+		request.Header.Set("Authorization", "Bearer "+k)
+	}
+	return send(t, http.DefaultClient, request)
+}
+
+// ops reads a path of the operator's listener.
+func (s *site) ops(t *testing.T, path string) *answer {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Ops+path, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return send(t, http.DefaultClient, request)
+}
+
+// eventually waits until the condition holds, and fails the test when it does not within the time.
+func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {
+		if condition() {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %s: %s", within, what)
+		}
+	}
+}
+
+// lines returns the lines of a text without its empty ones.
+func lines(text string) []string {
+	var some []string
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			some = append(some, line)
+		}
+	}
+	return some
+}
