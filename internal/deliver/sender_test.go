@@ -1,0 +1,369 @@
+package deliver
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestSignedDelivery(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusAccepted)
+			_, _ = w.Write([]byte("thanks"))
+		})
+		s := w.start(r, nil)
+		d := w.queue(1, w.endpoint(r.URL+"/hook?a=b"))[0]
+		s.Wake()
+		eventually(t, "the delivery", func() bool { return w.pending() == 0 })
+		got := r.all()
+		if len(got) != 1 || got[0].body != string(d.Body) || got[0].path != "/hook" {
+			t.Fatalf("received %+v, want %s", got, d.Body)
+		}
+		for name, want := range map[string]string{
+			"X-LG-Event":       "order-outcome",
+			"X-LG-Delivery-Id": d.ID,
+			"X-LG-Timestamp":   strconv.FormatInt(noon.Unix(), 10),
+			"Content-Type":     "application/json",
+			"User-Agent":       "Assay-Webhooks/" + buildinfo.Version,
+			"Authorization":    "",
+			"Content-Length":   strconv.Itoa(len(d.Body)),
+		} {
+			if value := got[0].header.Get(name); value != want {
+				t.Errorf("%s: %q, want %q", name, value, want)
+			}
+		}
+		if got := w.delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 || !got.FinishedAt.Equal(noon) {
+			t.Errorf("delivery: %+v", got)
+		}
+		a := w.attempts(d.ID)
+		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" || !a[0].At.Equal(noon) {
+			t.Errorf("attempts: %+v", a)
+		}
+	})
+}
+
+// TestRetries follows a delivery through its four attempts, a redelivery, and its end.
+func TestRetries(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		var status atomic.Int64
+		status.Store(http.StatusInternalServerError)
+		r := newReceiver(t, w.clock, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(int(status.Load())) })
+		s := w.start(r, nil)
+		d := w.queue(1, w.endpoint(r.URL))[0]
+		s.Wake()
+		for i, delay := range []time.Duration{time.Minute, 3 * time.Minute, 7 * time.Minute} {
+			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == i+1 })
+			due := w.clock.Now().Add(delay + delay/20) // half of the jitter
+			if got := w.delivery(d.ID); got.Status != webhook.Pending || !got.NextAttemptAt.Equal(due) {
+				t.Fatalf("after attempt %d: %+v, want the next at %v", i+1, got, due)
+			}
+			w.clock.Set(due)
+			s.Wake()
+		}
+		eventually(t, "the end", func() bool { return w.pending() == 0 })
+		if got := w.delivery(d.ID); got.Status != webhook.Failed || got.Attempts != 4 {
+			t.Errorf("after four attempts: %+v", got)
+		}
+
+		status.Store(http.StatusNoContent)
+		w.clock.Advance(time.Hour)
+		w.update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, w.clock.Now()) })
+		s.Wake()
+		eventually(t, "the redelivery", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
+		got := r.all()
+		if len(got) != 5 {
+			t.Fatalf("%d requests", len(got))
+		}
+		timestamps := make(map[string]bool)
+		for _, request := range got {
+			if request.body != string(d.Body) || request.header.Get("X-LG-Delivery-Id") != d.ID {
+				t.Errorf("attempts differ: %+v", request)
+			}
+			timestamps[request.header.Get("X-LG-Timestamp")] = true
+		}
+		if len(timestamps) != 5 {
+			t.Errorf("%d timestamps in 5 attempts", len(timestamps))
+		}
+		a := w.attempts(d.ID)
+		if len(a) != 5 || a[4].Number != 5 || a[0].HTTPStatus != 500 || a[4].HTTPStatus != 204 {
+			t.Errorf("attempts: %+v", a)
+		}
+	})
+}
+
+// TestRetryTimer shows that a repeated attempt needs nobody to wake the sender.
+func TestRetryTimer(t *testing.T) {
+	w := sqliteWorld(t)
+	var requests atomic.Int64
+	r := newReceiver(t, w.clock, func(w http.ResponseWriter, _ *http.Request) {
+		if requests.Add(1) == 1 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	s := w.sender(r, func(c *Config) {
+		c.Now = time.Now
+		c.Schedule = webhook.Schedule{Delays: []time.Duration{50 * time.Millisecond}}
+	})
+	s.poll = time.Hour
+	w.clock.Set(time.Now())
+	w.run(s)
+	w.queue(1, w.endpoint(r.URL))
+	s.Wake()
+	eventually(t, "the second attempt", func() bool { return w.pending() == 0 && requests.Load() == 2 })
+}
+
+func TestLeaseRecovery(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, nil)
+		e := w.endpoint(r.URL)
+		d := w.queue(1, e)[0]
+		w.update(func(tx *store.Tx) error { // a sender that crashes in the attempt
+			got, err := tx.ClaimDeliveries(store.ClaimRequest{
+				ClaimID: store.NewID(), Now: noon, LeaseUntil: noon.Add(30 * time.Second), InFlight: 4, Wanted: map[string]int{e.ID: 1},
+			})
+			if len(got.Deliveries) != 1 {
+				t.Errorf("claimed %+v", got)
+			}
+			return err
+		})
+		s := w.start(r, nil)
+		if w.store.Shared() { // another node may be at it
+			next := w.queue(1, e)[0]
+			s.Wake()
+			eventually(t, "the other delivery", func() bool { return w.delivery(next.ID).Status == webhook.Delivered })
+			if got := w.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 {
+				t.Fatalf("sent under another's lease: %+v", got)
+			}
+			w.clock.Advance(30 * time.Second)
+			s.Wake()
+		}
+		eventually(t, "the delivery", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
+		if got := w.delivery(d.ID).Attempts; got != 1 {
+			t.Errorf("%d attempts, want that the crash does not count", got)
+		}
+	})
+}
+
+// TestTwoSenders has two nodes on one PostgreSQL work through one backlog.
+func TestTwoSenders(t *testing.T) {
+	target := pgtest.Database(t)
+	first := newWorld(t, storetest.Open(t, target))
+	second := &world{TB: t, store: storetest.Open(t, target), outbox: first.outbox, clock: first.clock}
+	var inFlight [12]atomic.Int64
+	r := newReceiver(t, first.clock, func(_ http.ResponseWriter, req *http.Request) {
+		n, err := strconv.Atoi(req.URL.Path[1:])
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		if running := inFlight[n].Add(1); running > maxForEndpoint {
+			t.Errorf("%d requests at a time for one endpoint", running)
+		}
+		time.Sleep(time.Millisecond)
+		inFlight[n].Add(-1)
+	})
+	var endpoints []*webhook.Endpoint
+	for i := range inFlight {
+		endpoints = append(endpoints, first.endpoint(r.URL+"/"+strconv.Itoa(i)))
+	}
+	first.queue(60, endpoints...)
+	// 24 slots each for 48 that endpoints have: neither can take all.
+	a := first.start(r, func(c *Config) { c.InFlight, c.Metrics = 24, prometheus.NewRegistry() })
+	b := second.start(r, func(c *Config) { c.InFlight, c.Metrics = 24, prometheus.NewRegistry() })
+	eventually(t, "the end of the backlog", func() bool { return first.pending() == 0 })
+	seen := make(map[string]int)
+	for _, request := range r.all() {
+		seen[request.header.Get("X-LG-Delivery-Id")]++
+	}
+	for id, n := range seen {
+		if n != 1 {
+			t.Errorf("delivery %s was sent %d times", id, n)
+		}
+	}
+	if len(seen) != 60*len(inFlight) {
+		t.Errorf("%d deliveries of %d arrived", len(seen), 60*len(inFlight))
+	}
+	byA, byB := delivered(a), delivered(b)
+	if byA+byB != float64(len(seen)) || min(byA, byB) < float64(len(seen))/10 {
+		t.Errorf("the work was shared %v to %v", byA, byB)
+	}
+}
+
+func delivered(r *running) float64 {
+	return testutil.ToFloat64(r.Sender.metrics.attempts.WithLabelValues(resultDelivered))
+}
+
+// TestWakeOtherNodes shows that a node hears of deliveries that another one has queued.
+func TestWakeOtherNodes(t *testing.T) {
+	target := pgtest.Database(t)
+	w := newWorld(t, storetest.Open(t, target))
+	r := newReceiver(t, w.clock, nil)
+	s := w.sender(r, nil)
+	s.poll = time.Hour
+	w.run(s)
+	e := w.endpoint(r.URL)
+	w.queue(1, e)
+	s.Wake() // by the time this has arrived, the sender listens or will look once it does
+	eventually(t, "the first delivery", func() bool { return w.pending() == 0 })
+	other := storetest.Open(t, target)
+	w.queue(1, e)
+	if err := other.AnnounceDeliveries(t.Context(), "another node"); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the second delivery", func() bool { return w.pending() == 0 })
+}
+
+func TestStoppedEndpoints(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, nil)
+		deleted, other := w.endpoint(r.URL+"/deleted"), w.endpoint(r.URL+"/other")
+		w.queue(2, deleted, other)
+		w.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.outbox.Key.ID, deleted.ID) })
+		w.queue(1, deleted) // by a transaction that had seen the endpoint
+		s := w.start(r, nil)
+		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+		w.update(func(tx *store.Tx) error {
+			_, err := tx.RevokeKey(w.outbox.Key.ID, noon)
+			return err
+		})
+		w.queue(3, other)
+		s.Wake()
+		eventually(t, "that nothing is left", func() bool { return w.pending() == 0 })
+		for _, request := range r.all() {
+			if request.path != "/other" {
+				t.Errorf("sent to %s", request.path)
+			}
+		}
+		if r.count() != 2 {
+			t.Errorf("%d requests", r.count())
+		}
+	})
+}
+
+func TestStop(t *testing.T) {
+	w := sqliteWorld(t)
+	arrived, release := make(chan struct{}, 8), make(chan struct{})
+	r := newReceiver(t, w.clock, func(_ http.ResponseWriter, req *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-release:
+		case <-req.Context().Done():
+		}
+	})
+	t.Run("LetsAttemptsFinish", func(t *testing.T) {
+		s := w.start(r, nil)
+		d := w.queue(1, w.endpoint(r.URL+"/finish"))[0]
+		s.Wake()
+		<-arrived
+		s.stop()
+		close(release)
+		<-s.stopped
+		if got := w.delivery(d.ID); got.Status != webhook.Delivered {
+			t.Errorf("after the stop: %+v", got)
+		}
+	})
+	t.Run("GivesBackWhatHangs", func(t *testing.T) {
+		release = make(chan struct{})
+		s := w.sender(r, nil)
+		s.grace = 10 * time.Millisecond
+		running := w.run(s)
+		e := w.endpoint(r.URL + "/hang")
+		d := w.queue(1, e)[0]
+		s.Wake()
+		<-arrived
+		running.end()
+		if got := w.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || !got.NextAttemptAt.Equal(noon) {
+			t.Errorf("after the stop: %+v", got)
+		}
+		close(release)
+		w.start(r, nil)
+		eventually(t, "the delivery by the next sender", func() bool { return w.delivery(d.ID).Status == webhook.Delivered })
+	})
+}
+
+// TestUnreadableSecret is what happens when the secret key of the settings was changed.
+func TestUnreadableSecret(t *testing.T) {
+	w := sqliteWorld(t)
+	r := newReceiver(t, w.clock, nil)
+	e := w.endpoint(r.URL)
+	broken := *e
+	broken.ID, broken.URL = store.NewID(), r.URL+"/broken" // the secret is sealed for the other endpoint
+	w.update(func(tx *store.Tx) error { return tx.InsertEndpoint(&broken, broken.URL) })
+	all := w.queue(1, e, &broken)
+	w.start(r, nil)
+	eventually(t, "the one delivery", func() bool { return w.delivery(all[0].ID).Status == webhook.Delivered })
+	eventually(t, "that the other waits", func() bool { return w.delivery(all[1].ID).NextAttemptAt.Equal(noon.Add(secretPause)) })
+	if got := w.delivery(all[1].ID); got.Attempts != 0 || r.count() != 1 {
+		t.Errorf("attempted without a secret: %+v", got)
+	}
+}
+
+func TestRunWithoutDatabase(t *testing.T) {
+	s, err := store.Open(t.Context(), storetest.SQLite(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorld(t, s)
+	sender := w.sender(nil, nil)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := sender.Run(t.Context()); err == nil {
+		t.Error("a sender runs on a closed database")
+	}
+}
+
+func TestMetrics(t *testing.T) {
+	w := sqliteWorld(t)
+	r := newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/no" {
+			w.WriteHeader(http.StatusBadRequest)
+		}
+	})
+	registry := prometheus.NewRegistry()
+	s := w.sender(r, func(c *Config) { c.Metrics = registry })
+	yes, no := w.endpoint(r.URL+"/yes"), w.endpoint(r.URL+"/no")
+	w.queue(3, yes, no)
+	w.clock.Advance(2 * time.Second)
+	if err := testutil.GatherAndCompare(registry, golden(t, "testdata/metrics_before.txt"),
+		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds", "assay_webhook_attempts_total"); err != nil {
+		t.Error(err)
+	}
+	w.run(s)
+	eventually(t, "the attempts", func() bool {
+		_, oldest, err := w.store.QueueState(t.Context(), w.clock.Now())
+		return err == nil && oldest.IsZero() && r.count() == 6 && testutil.ToFloat64(s.metrics.inFlight) == 0
+	})
+	if err := testutil.GatherAndCompare(registry, golden(t, "testdata/metrics_after.txt"),
+		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds", "assay_webhook_attempts_total",
+		"assay_webhook_attempts_in_flight", "assay_webhook_deliveries_failed_total"); err != nil {
+		t.Error(err)
+	}
+	if n := testutil.CollectAndCount(s.metrics.seconds); n != 1 {
+		t.Errorf("%d histograms", n)
+	}
+}
+
+func TestAttemptKeepsDeadline(t *testing.T) {
+	w := sqliteWorld(t)
+	r := newReceiver(t, w.clock, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	s := w.sender(r, nil)
+	_, _, err := s.courier.attempt(ctx, &store.ClaimedDelivery{Endpoint: w.endpoint(r.URL), Body: []byte("{}")})
+	if err == nil || r.count() != 0 {
+		t.Errorf("an attempt of a stopped sender: %v", err)
+	}
+}
