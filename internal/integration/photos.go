@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"mime"
-	"mime/multipart"
 	"net/http"
 	"strings"
 
@@ -69,7 +68,7 @@ func (a *API) stageFiles(w http.ResponseWriter, r *http.Request) (results []uplo
 		return nil, nil, fault.BadRequest("The body must be multipart/form-data with a boundary.").With("field", "Content-Type")
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+httpx.MaxBody)
-	parts := multipart.NewReader(r.Body, params["boundary"])
+	parts := newMultipartBody(r.Body, params["boundary"])
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
