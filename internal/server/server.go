@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/assayhq/assay/internal/deliver"
 	"github.com/assayhq/assay/internal/desk"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/housekeeping"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/integration"
@@ -63,7 +65,13 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
 	reviewers := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
+	sender, err := s.sender()
+	if err != nil {
+		return nil, err
+	}
+	app.wake = sender.Wake
 	s.workers = []Worker{
+		sender,
 		&catalogRefresher{app.Service},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
@@ -79,6 +87,22 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations", "file", set.WebhookCAFile)
 	}
 	return s, nil
+}
+
+// sender returns the worker that sends webhooks.
+func (s *Server) sender() (*deliver.Sender, error) {
+	set := &s.app.Settings
+	c := deliver.Config{
+		Store: s.app.Store, Secrets: s.app.Service.Secrets, Guard: s.app.Service.Guard, Schedule: webhook.Schedule{Delays: set.WebhookDelays},
+		Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight, Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
+	}
+	if set.WebhookCAFile != "" {
+		var err error
+		if c.RootCAs, err = deliver.LoadCAs(set.WebhookCAFile); err != nil {
+			return nil, fmt.Errorf("--webhook-ca-file: %w", err)
+		}
+	}
+	return deliver.New(c), nil
 }
 
 // lockData keeps a second server off the same folder: it would remove the uploads that the first is receiving.

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/deliver"
 )
 
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
@@ -70,7 +72,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time for one whole delivery attempt")
 	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false, "development only: allow private addresses as webhook destinations")
 	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` of further trusted CAs for webhook destinations, in PEM")
-	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", 64, "delivery attempts at a time")
+	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", deliver.DefaultInFlight, "delivery attempts at a time")
 	fs.DurationVar(&s.PhotoRequestAge, "photo-request-expiry", 168*time.Hour, "unanswered photo requests end as unable-to-verify")
 	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour, "uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
