@@ -20,24 +20,36 @@ const (
 	maxLanes = 4096
 )
 
+// repute is what the sender has seen of an endpoint.
+type repute int
+
+const (
+	unknown repute = iota // nothing yet
+	prompt                // the last answer came within the patience
+	slow                  // it did not, or there was none
+)
+
 // lane is what the sender knows about one endpoint.
 type lane struct {
 	endpointID string
 	inFlight   int
-	waiting    bool      // it stands in line: it may have deliveries that are due
-	prompt     bool      // its last answer came within the patience
+	waiting    bool // it stands in line: it may have deliveries that are due
+	repute     repute
 	progress   time.Time // when it last began to work or answered
 }
 
-// doubtful says whether a delivery to the endpoint may hold its slot for long: its last answer was slow, there was none
-// yet, or one in flight is being kept waiting.
-func (l *lane) doubtful(now time.Time) bool {
-	return !l.prompt || (l.inFlight > 0 && now.Sub(l.progress) > patience)
+// reputeAt returns the repute at a time: an endpoint that is keeping a delivery waiting is slow, whatever it was before.
+func (l *lane) reputeAt(now time.Time) repute {
+	if l.inFlight > 0 && now.Sub(l.progress) > patience {
+		return slow
+	}
+	return l.repute
 }
 
 // turns decides who may send next. Endpoints that have something to send stand in a line; each turn gives them one slot
-// after the other, from the front. An endpoint has at most maxForEndpoint slots, and all doubtful ones together at most
-// half of them: however many endpoints hang, the other half stays with those that answer.
+// after the other, from the front. An endpoint has at most maxForEndpoint slots; one of which nothing is known yet has
+// one. Slow endpoints together have at most half of the slots, and with the unknown ones three quarters: however many
+// hang, there is room to meet new ones, and the last quarter stays with those that answer.
 type turns struct {
 	limit    int // slots
 	inFlight int
@@ -87,32 +99,63 @@ func (t *turns) forget() {
 	}
 }
 
-// next returns how many deliveries to take for which endpoints now. After it, settle has to be called.
-func (t *turns) next(now time.Time) map[string]int {
-	free, doubt := t.limit-t.inFlight, max(t.limit/2, 1)
+// room is how many slots there are for whom.
+type room struct{ all, notPrompt, slow int }
+
+func (t *turns) room(now time.Time) room {
+	r := room{all: t.limit - t.inFlight, notPrompt: max(t.limit*3/4, 1), slow: max(t.limit/2, 1)}
 	for l := range t.busy {
-		if l.doubtful(now) {
-			doubt -= l.inFlight
+		switch l.reputeAt(now) {
+		case prompt:
+		case unknown:
+			r.notPrompt -= l.inFlight
+		case slow:
+			r.notPrompt -= l.inFlight
+			r.slow -= l.inFlight
 		}
 	}
+	return r
+}
+
+// admits says whether the endpoint may have a slot beside n others, and takes it.
+func (r *room) admits(l *lane, n int, now time.Time) bool {
+	switch l.reputeAt(now) {
+	case prompt:
+		if n >= maxForEndpoint {
+			return false
+		}
+	case unknown:
+		if n >= 1 || r.notPrompt <= 0 {
+			return false
+		}
+		r.notPrompt--
+	case slow:
+		if n >= maxForEndpoint || r.notPrompt <= 0 || r.slow <= 0 {
+			return false
+		}
+		r.notPrompt--
+		r.slow--
+	}
+	r.all--
+	return true
+}
+
+// next returns how many deliveries to take for which endpoints now. After it, settle has to be called.
+func (t *turns) next(now time.Time) map[string]int {
+	free := t.room(now)
 	wanted := make(map[string]int)
 	for round := range maxForEndpoint {
 		for _, l := range t.line {
-			if free <= 0 {
+			if free.all <= 0 {
 				return wanted
 			}
 			n := wanted[l.endpointID]
-			if n != round || l.inFlight+n >= maxForEndpoint || (round == 0 && len(wanted) == maxTurns) {
+			if n != round || (round == 0 && len(wanted) == maxTurns) {
 				continue
 			}
-			if l.doubtful(now) {
-				if doubt <= 0 {
-					continue
-				}
-				doubt--
+			if free.admits(l, l.inFlight+n, now) {
+				wanted[l.endpointID] = n + 1
 			}
-			wanted[l.endpointID] = n + 1
-			free--
 		}
 	}
 	return wanted
@@ -149,7 +192,10 @@ func (t *turns) begin(endpointID string, now time.Time) {
 // end notes that a delivery to the endpoint is no longer in flight, and whether it was answered in how much time.
 func (t *turns) end(endpointID string, answered bool, took time.Duration, now time.Time) {
 	l := t.lanes[endpointID]
-	l.prompt, l.progress = answered && took <= patience, now
+	l.repute, l.progress = slow, now
+	if answered && took <= patience {
+		l.repute = prompt
+	}
 	l.inFlight--
 	t.inFlight--
 	if l.inFlight == 0 {

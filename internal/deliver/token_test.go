@@ -1,0 +1,320 @@
+package deliver
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/testkit/outbox"
+	"github.com/zitadel/oidc/v3/example/server/storage"
+	"github.com/zitadel/oidc/v3/pkg/oidc"
+	"github.com/zitadel/oidc/v3/pkg/op"
+)
+
+// clientID is one that HTTP Basic cannot carry unless it is form-encoded first.
+const clientID = "client: ü+&=%/?"
+
+// authority is a real OAuth2 server.
+type authority struct {
+	*httptest.Server
+	provider *op.Provider
+	clients  *clients
+	requests atomic.Int64
+	// before, if set, may answer a request in place of the server.
+	before func(w http.ResponseWriter, r *http.Request) (answered bool)
+}
+
+// clients is the server's database, with one client for client credentials.
+type clients struct {
+	*storage.Storage
+	mu     sync.Mutex
+	scopes [][]string // of the requests
+	agents []string
+}
+
+func (c *clients) ClientCredentials(ctx context.Context, id, secret string) (op.Client, error) {
+	if id != clientID || secret != outbox.Secret {
+		return nil, errors.New("wrong id or secret")
+	}
+	return c.Storage.ClientCredentials(ctx, "sid1", "verysecret") // the client that the library's own storage knows
+}
+
+func (c *clients) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.scopes = append(c.scopes, scopes)
+	return &oidc.JWTTokenRequest{Subject: id, Audience: []string{id}, Scopes: scopes}, nil
+}
+
+func newAuthority(t testing.TB) *authority {
+	t.Helper()
+	a := &authority{clients: &clients{Storage: storage.NewStorage(storage.NewUserStore("https://authority.example"))}}
+	a.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		a.requests.Add(1)
+		a.clients.mu.Lock()
+		a.clients.agents = append(a.clients.agents, r.UserAgent())
+		a.clients.mu.Unlock()
+		if a.before == nil || !a.before(w, r) {
+			a.provider.ServeHTTP(w, r)
+		}
+	}))
+	a.Config.ErrorLog = log.New(io.Discard, "", 0)
+	a.StartTLS()
+	t.Cleanup(a.Close)
+	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test"))}, a.clients, op.StaticIssuer(a.URL),
+		op.WithLogger(slog.New(slog.DiscardHandler)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.provider = provider
+	return a
+}
+
+func (a *authority) oauth() *webhook.OAuth {
+	return &webhook.OAuth{TokenURL: a.URL + "/oauth/token", ClientID: clientID}
+}
+
+// verify says whether the request carries a token that the server has issued to the client.
+func (a *authority) verify(r *http.Request) bool {
+	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if !ok {
+		return false
+	}
+	content, err := a.provider.Crypto().Decrypt(token)
+	return err == nil && strings.HasSuffix(content, ":"+clientID)
+}
+
+// newProtected starts a receiver that takes deliveries with a token of the authority only.
+func newProtected(t testing.TB, w *world, a *authority) *receiver {
+	return newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
+		if !a.verify(r) {
+			w.WriteHeader(http.StatusForbidden)
+		}
+	})
+}
+
+func TestOAuthDelivery(t *testing.T) {
+	w, a := sqliteWorld(t), newAuthority(t)
+	r := newProtected(t, w, a)
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	withScope := a.oauth()
+	withScope.Scope = "orders webhooks:receive"
+	scoped := w.oauthEndpoint(r.URL+"/scoped", withScope)
+	all := w.queue(10, e, scoped)
+	w.start(r, nil)
+	eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+	for _, d := range all {
+		if got := w.delivery(d.ID); got.Status != webhook.Delivered || got.Attempts != 1 {
+			t.Errorf("delivery: %+v, %+v", got, w.attempts(d.ID))
+		}
+	}
+	for _, request := range r.all() {
+		for _, name := range []string{"X-LG-Signature", "X-LG-Timestamp"} {
+			if _, ok := request.header[http.CanonicalHeaderKey(name)]; ok {
+				t.Errorf("a delivery with a token carries %s", name)
+			}
+		}
+		if request.header.Get("X-LG-Event") != "order-outcome" || request.header.Get("X-LG-Delivery-Id") == "" {
+			t.Errorf("headers: %v", request.header)
+		}
+	}
+	if n := a.requests.Load(); n != 2 {
+		t.Errorf("%d tokens were fetched for two endpoints", n)
+	}
+	a.clients.mu.Lock()
+	defer a.clients.mu.Unlock()
+	var scopes []string
+	for _, s := range a.clients.scopes {
+		scopes = append(scopes, strings.Join(s, " "))
+	}
+	if got := strings.Join(scopes, ","); got != ",orders webhooks:receive" && got != "orders webhooks:receive," {
+		t.Errorf("scopes: %q", got)
+	}
+	for _, agent := range a.clients.agents {
+		if agent != userAgent {
+			t.Errorf("the token was fetched as %q", agent)
+		}
+	}
+}
+
+func TestTokenIsKeptUntilShortlyBeforeItExpires(t *testing.T) {
+	w, a := sqliteWorld(t), newAuthority(t) // its tokens live five minutes
+	r := newProtected(t, w, a)
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	s := w.start(r, nil)
+	for _, step := range []struct {
+		advance time.Duration
+		fetched int64
+	}{{0, 1}, {3*time.Minute + 59*time.Second, 1}, {2 * time.Second, 2}, {time.Minute, 2}} {
+		w.clock.Advance(step.advance)
+		w.queue(1, e)
+		s.Wake()
+		eventually(t, "the delivery", func() bool { return w.pending() == 0 })
+		if n := a.requests.Load(); n != step.fetched {
+			t.Errorf("%s later %d tokens were fetched, want %d", step.advance, n, step.fetched)
+		}
+	}
+}
+
+func TestTokenIsDroppedAfter401(t *testing.T) {
+	w, a := sqliteWorld(t), newAuthority(t)
+	var requests atomic.Int64
+	r := newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 2 || !a.verify(r) {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	})
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	s := w.start(r, nil)
+	for range 2 {
+		w.queue(1, e)
+		s.Wake()
+		eventually(t, "the attempt", func() bool { return w.pending() == int(requests.Load()-1) })
+	}
+	if n := a.requests.Load(); n != 1 {
+		t.Fatalf("%d tokens for the first two attempts", n)
+	}
+	w.clock.Advance(2 * time.Minute)
+	s.Wake()
+	eventually(t, "the repeated attempt", func() bool { return w.pending() == 0 })
+	if n := a.requests.Load(); n != 2 {
+		t.Errorf("%d tokens after a 401", n)
+	}
+	got := r.all()
+	if first, second := got[1].header.Get("Authorization"), got[2].header.Get("Authorization"); first == second {
+		t.Error("the refused token was sent again")
+	}
+}
+
+// TestTokenFetchOutlivesItsFirstCaller shows that one delivery that ends does not fail those that wait with it.
+func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
+	w, a := sqliteWorld(t), newAuthority(t)
+	asked, release := make(chan struct{}), make(chan struct{})
+	a.before = func(http.ResponseWriter, *http.Request) bool {
+		close(asked)
+		<-release
+		return false
+	}
+	r := newProtected(t, w, a)
+	s := w.sender(r, nil)
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	first, cancel := context.WithCancel(t.Context())
+	errs := make(chan error, 2)
+	go func() {
+		_, err := s.courier.tokens.get(first, e, outbox.Secret)
+		errs <- err
+	}()
+	<-asked
+	go func() {
+		token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret)
+		if err == nil && token == "" {
+			err = errors.New("no token")
+		}
+		errs <- err
+	}()
+	cancel()
+	if err := <-errs; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first caller: %v", err)
+	}
+	close(release)
+	if err := <-errs; err != nil {
+		t.Errorf("the second caller: %v", err)
+	}
+	if n := a.requests.Load(); n != 1 {
+		t.Errorf("%d requests", n)
+	}
+}
+
+func TestTokenFailures(t *testing.T) {
+	say := func(status int, contentType, body string) func(http.ResponseWriter, *http.Request) bool {
+		return func(w http.ResponseWriter, _ *http.Request) bool {
+			w.Header().Set("Content-Type", contentType)
+			w.WriteHeader(status)
+			_, _ = io.WriteString(w, body)
+			return true
+		}
+	}
+	for name, test := range map[string]struct {
+		before func(http.ResponseWriter, *http.Request) bool
+		oauth  func(*webhook.OAuth)
+		answer string
+	}{
+		"WrongClient": {oauth: func(o *webhook.OAuth) { o.ClientID = "other" }, answer: `{"error":"invalid_client"}`},
+		"NoSuchPath":  {oauth: func(o *webhook.OAuth) { o.TokenURL += "/else" }, answer: "404 page not found\n"},
+		"ServerError": {before: say(500, "text/plain", "oops"), answer: "oops"},
+		"Redirect": {before: func(w http.ResponseWriter, r *http.Request) bool {
+			http.Redirect(w, r, "/oauth/token?again", http.StatusTemporaryRedirect)
+			return r.URL.RawQuery == ""
+		}},
+		"NoToken":      {before: say(200, "application/json", `{"token_type":"Bearer","expires_in":300}`)},
+		"EmptyToken":   {before: say(200, "application/json", `{"access_token":"","expires_in":300}`)},
+		"NotJSON":      {before: say(200, "application/json", "<html>")},
+		"NotAString":   {before: say(200, "application/json", `{"access_token":{"a":1}}`)},
+		"Unsendable":   {before: say(200, "application/json", `{"access_token":"a\nb"}`)},
+		"EndlessToken": {before: say(200, "application/json", `{"access_token":"`+strings.Repeat("x", 2<<20)+`"}`)},
+		"Reset":        {before: func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) }},
+		"Hangs": {before: func(_ http.ResponseWriter, r *http.Request) bool {
+			_, _ = io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+			return true
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w, a := sqliteWorld(t), newAuthority(t)
+			a.before = test.before
+			r := newProtected(t, w, a)
+			oauth := a.oauth()
+			if test.oauth != nil {
+				test.oauth(oauth)
+			}
+			d := w.queue(1, w.oauthEndpoint(r.URL, oauth))[0]
+			w.start(r, func(c *Config) { c.Timeout = 300 * time.Millisecond })
+			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == 1 })
+			got := w.attempts(d.ID)[0]
+			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || (test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {
+				t.Errorf("attempt: %+v", got)
+			}
+			if r.count() != 0 {
+				t.Error("the delivery was sent without a token")
+			}
+			if strings.Contains(got.Answer, "access_token") {
+				t.Errorf("a token is in the log: %s", got.Answer)
+			}
+		})
+	}
+}
+
+func TestTokenWithoutLifetime(t *testing.T) {
+	w, a := sqliteWorld(t), newAuthority(t)
+	a.before = func(w http.ResponseWriter, _ *http.Request) bool {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"access_token":"plain","token_type":"bearer"}`)
+		return true
+	}
+	r := newReceiver(t, w.clock, nil)
+	s := w.sender(r, nil)
+	e := w.oauthEndpoint(r.URL, a.oauth())
+	for _, step := range []struct {
+		advance time.Duration
+		fetched int64
+	}{{0, 1}, {3 * time.Minute, 1}, {2 * time.Minute, 2}} {
+		w.clock.Advance(step.advance)
+		if token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret); token != "plain" || err != nil {
+			t.Errorf("token %q, %v", token, err)
+		}
+		if n := a.requests.Load(); n != step.fetched {
+			t.Errorf("%d requests, want %d", n, step.fetched)
+		}
+	}
+}
