@@ -50,8 +50,10 @@ var MockOutcomes = []MockOutcome{MockAuthentic, MockFake, MockUnableToVerify, Mo
 
 // ParseMockOutcome returns the mock outcome named by s.
 func ParseMockOutcome(s string) (MockOutcome, bool) {
-	m := MockOutcome(s)
-	return m, slices.Contains(MockOutcomes, m)
+	if m := MockOutcome(s); slices.Contains(MockOutcomes, m) {
+		return m, true
+	}
+	return "", false
 }
 
 // CheckMock holds that a Test key names its outcome and a Live key does not.
