@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/integration/integrationtest"
 )
 
@@ -72,7 +71,7 @@ func TestAnswerTimes_Availability(t *testing.T) {
 			live.Get(t, bagTimes).Is(t, "data.1.available", true).Is(t, "data.1.next_available_at", nil)
 			live.CreateID(t, obj{"answer_time": 60})
 			live.Get(t, bagTimes).Is(t, "data.1.available", false).Is(t, "data.1.next_available_at", "2026-03-07T04:01:00.000Z")
-			w.Move(t, ids[1], w.Apply(order.Cancel), func(o *order.Order) error { o.Outcome = order.Canceled; return nil })
+			w.Cancel(t, ids[1])
 			live.Get(t, bagTimes).Is(t, "data.1.available", true)
 		})
 		t.Run("TestOrdersHoldNoCapacity", func(t *testing.T) {

@@ -6,8 +6,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // Bag returns a body that creates an order for a bag: with all required photos, and with mock_outcome authentic for a Test
@@ -63,51 +61,4 @@ func (w *World) Order(t testing.TB, id string) *order.Order {
 		t.Fatal(err)
 	}
 	return o
-}
-
-// Move moves an order as the desk would, without what the use cases add to it: no timeline, no refund, no events.
-func (w *World) Move(t testing.TB, id string, moves ...func(o *order.Order) error) {
-	t.Helper()
-	err := w.Store.Update(t.Context(), func(tx *store.Tx) error {
-		o, err := tx.OrderForUpdate(id)
-		if err != nil {
-			return err
-		}
-		for _, move := range moves {
-			if err := move(o); err != nil {
-				return err
-			}
-		}
-		return tx.UpdateOrder(o)
-	})
-	if err != nil {
-		t.Fatalf("move the order: %v", err)
-	}
-}
-
-// Apply is a move for Move.
-func (w *World) Apply(move order.Move) func(*order.Order) error {
-	return func(o *order.Order) error { return o.Apply(move, w.Clock.Now()) }
-}
-
-// RequestPhotos brings a Live order to update-photos with requests for the indexes overall (at most 2) and serial (1).
-func (w *World) RequestPhotos(t testing.TB, id string) {
-	t.Helper()
-	w.Move(t, id, w.Apply(order.Claim), w.Apply(order.RequestPhotos), func(o *order.Order) error {
-		o.Facts.Requested = Requested()
-		return nil
-	})
-}
-
-// Requested is a photo request for two indexes: overall, with everything a request can say, and serial, with nothing.
-func Requested() []order.PhotoRequest {
-	return []order.PhotoRequest{
-		{
-			IndexCode: "overall", Name: text.Text{EN: "Overall picture", JA: "全体写真"}, MaxPhotos: 2,
-			Condition:    &order.CodedText{Code: "unclear", Text: text.Text{EN: "Unclear", JA: "不鮮明です"}},
-			Requirements: []order.CodedText{{Code: "sharp-focus", Text: text.Text{EN: "Sharp focus", JA: "ピントを合わせてください"}}, {Code: "no-glare", Text: text.Text{EN: "No glare"}}},
-			Comment:      "Please use daylight.", ReferencePhotoURL: "https://cdn.example/examples/overall.jpg",
-		},
-		{IndexCode: "serial", Name: text.Text{EN: "Serial number"}, MaxPhotos: 1},
-	}
 }

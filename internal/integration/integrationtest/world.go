@@ -16,6 +16,7 @@ import (
 	_ "time/tzdata" // the program embeds it too
 
 	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/integration"
@@ -52,6 +53,8 @@ type World struct {
 	mediaDir  string
 	validator *apitest.Validator
 	log       lockedBuffer
+	staffOnce sync.Once
+	staff     *access.Staff
 }
 
 // Options change a world from what it usually is; the zero value does not.
