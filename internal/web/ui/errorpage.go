@@ -1,0 +1,113 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+// pageNotFound is the refusal of an address that leads nowhere.
+var pageNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such page.")
+
+// PageNotFound returns the refusal of an address that leads nowhere, or to something the visitor may not know of.
+func PageNotFound() error { return pageNotFound }
+
+// errorView is what the error page shows.
+type errorView struct {
+	Status    int
+	Title     string
+	Text      string
+	Detail    string // what exactly was refused; empty: nothing to add
+	RequestID string
+	Home      string
+}
+
+// showError answers with the page of an error. A fault is told to the visitor, every other error only to the log.
+func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
+	s := p.site
+	f := s.explain(r, err)
+	status := httpx.Status(f.Kind)
+	if f.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(httpx.RetrySeconds(f.RetryAfter)))
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	v := errorView{Status: status, RequestID: httpx.RequestIDFrom(r.Context()), Home: "/"}
+	v.Title, v.Text = s.errorTexts(r, status)
+	if status < http.StatusInternalServerError && status != http.StatusNotFound {
+		v.Detail = s.FaultText(r, f)
+	}
+	if p.Shell != nil {
+		if home := p.Shell(r).Home; home != "" {
+			v.Home = home
+		}
+	}
+	page := Page{Template: "error", Data: v, Status: status}
+	if p.byLocale[LocaleOf(r)][page.Template] == nil { // an area may have an error page of its own
+		if err := p.renderShared(w, r, page); err != nil {
+			s.logError(r, err)
+			http.Error(w, http.StatusText(status), status)
+		}
+		return
+	}
+	if err := p.Render(w, r, page); err != nil {
+		s.logError(r, err)
+		http.Error(w, http.StatusText(status), status)
+	}
+}
+
+// renderShared shows a page of ui within the navigation of this area.
+func (p *Pages) renderShared(w http.ResponseWriter, r *http.Request, page Page) error {
+	shared := *p.site.fallback
+	shared.Shell = p.Shell
+	return shared.Render(w, r, page)
+}
+
+func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {
+	key := "ui.error." + strconv.Itoa(status)
+	if !s.Messages.Has(key + ".title") {
+		key = "ui.error.other"
+	}
+	return s.T(r, key+".title"), s.T(r, key+".text")
+}
+
+// FaultText says a refusal in the visitor's language where there is a text for its code (ui.fault.CODE), else in English.
+func (s *Site) FaultText(r *http.Request, err error) string {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return ""
+	}
+	if key := "ui.fault." + f.Code; s.Messages.Has(key) {
+		return s.T(r, key)
+	}
+	return f.Message
+}
+
+// explain chooses what the visitor is told, and logs what the visitor is not told.
+func (s *Site) explain(r *http.Request, err error) *fault.Error {
+	f, ok := errors.AsType[*fault.Error](err)
+	ended := r.Context().Err()
+	switch {
+	case ok && f != nil:
+		if httpx.Status(f.Kind) >= http.StatusInternalServerError {
+			s.logError(r, errors.Join(err, f.Unwrap()))
+		}
+		return f
+	case errors.Is(ended, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return fault.UnavailableError(err)
+	}
+	s.logError(r, err)
+	return fault.New(fault.Internal, fault.CodeInternal, "The request failed because of an error in the service.")
+}
+
+func (s *Site) logError(r *http.Request, err error) {
+	if errors.Is(r.Context().Err(), context.Canceled) {
+		return // it failed for a visitor who has gone
+	}
+	s.Log.ErrorContext(r.Context(), "page failed", "request_id", httpx.RequestIDFrom(r.Context()), "method", r.Method, "path", r.URL.Path,
+		"error", fmt.Sprint(err))
+}

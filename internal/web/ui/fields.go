@@ -1,0 +1,201 @@
+package ui
+
+import (
+	"errors"
+	"fmt"
+	"html/template"
+	"slices"
+	"strings"
+)
+
+// field is one field of a form as its template shows it.
+type field struct {
+	ID       string
+	Name     string
+	Label    string
+	Hint     string
+	Error    string
+	Value    string
+	Required bool
+	Class    string
+	Attrs    []template.HTMLAttr
+	Options  []optionView
+
+	describedBy []string
+}
+
+// Option is one of the values to choose from.
+type Option struct {
+	Value string
+	Label string
+	Hint  string
+}
+
+type optionView struct {
+	Option
+	ID      string
+	Checked bool
+}
+
+// attributes are those that a template may give a field besides hint, value, class and id; true ones have no value.
+var attributes = []string{
+	"type", "autocomplete", "autofocus", "placeholder", "inputmode", "min", "max", "step", "minlength", "maxlength", "pattern", "readonly", "disabled",
+	"spellcheck", "rows", "accept", "multiple", "list", "form", "data-focus",
+}
+
+// newField makes a field from its options: pairs of name and value after the label.
+func (f *functions) newField(form *Form, name, label string, pairs []any) (*field, error) {
+	x := &field{ID: "f-" + strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(name), Name: name, Label: label, Value: form.Raw(name)}
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("field %s: options are pairs of name and value", name)
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		option, value := fmt.Sprint(pairs[i]), pairs[i+1]
+		switch {
+		case option == "hint":
+			x.Hint = fmt.Sprint(value)
+		case option == "class":
+			x.Class = fmt.Sprint(value)
+		case option == "id":
+			x.ID = fmt.Sprint(value)
+		case option == "value":
+			if form == nil || !form.Values.Has(name) {
+				x.Value = fmt.Sprint(value)
+			}
+		case option == "required":
+			x.Required = value == true
+		case slices.Contains(attributes, option):
+			x.attr(option, value)
+		default:
+			return nil, fmt.Errorf("field %s: unknown option %q", name, option)
+		}
+	}
+	if x.Required {
+		x.attr("required", true)
+	}
+	x.Error = f.fieldError(form, name)
+	if x.Hint != "" {
+		x.describedBy = append(x.describedBy, x.ID+"-hint")
+	}
+	if x.Error != "" {
+		x.describedBy = append(x.describedBy, x.ID+"-error")
+		x.attr("aria-invalid", "true")
+	}
+	if len(x.describedBy) > 0 {
+		x.attr("aria-describedby", strings.Join(x.describedBy, " "))
+	}
+	return x, nil
+}
+
+func (x *field) attr(name string, value any) {
+	switch value {
+	case false:
+	case true:
+		x.Attrs = append(x.Attrs, template.HTMLAttr(name)) //nolint:gosec // one of a fixed list
+	default:
+		x.Attrs = append(x.Attrs, template.HTMLAttr(name+`="`+template.HTMLEscapeString(fmt.Sprint(value))+`"`)) //nolint:gosec // escaped here
+	}
+}
+
+func (f *functions) fieldError(form *Form, name string) string {
+	if form == nil {
+		return ""
+	}
+	e, ok := form.errors[name]
+	if !ok {
+		return ""
+	}
+	return f.errorText(e)
+}
+
+// errorText prefers the visitor's language.
+func (f *functions) errorText(e formError) string {
+	if s, err := f.t(e.key, e.args...); err == nil {
+		return s
+	}
+	if e.text != "" {
+		return e.text
+	}
+	return e.key
+}
+
+// input is a field of one line: {{input .Form "email" (t "x.email") "type" "email" "required" true}}. A password is
+// never shown again.
+func (f *functions) input(form *Form, name, label string, pairs ...any) (template.HTML, error) {
+	x, err := f.newField(form, name, label, pairs)
+	if err != nil {
+		return "", err
+	}
+	if slices.ContainsFunc(x.Attrs, func(a template.HTMLAttr) bool { return a == `type="password"` }) {
+		x.Value = ""
+	}
+	return f.component("ui-input", x)
+}
+
+// textarea is a field of several lines.
+func (f *functions) textarea(form *Form, name, label string, pairs ...any) (template.HTML, error) {
+	x, err := f.newField(form, name, label, pairs)
+	if err != nil {
+		return "", err
+	}
+	return f.component("ui-textarea", x)
+}
+
+// choice is a list to choose one value from: {{choice .Form "role" (t "x.role") .Roles}}.
+func (f *functions) choice(form *Form, name, label string, options []Option, pairs ...any) (template.HTML, error) {
+	return f.chooser("ui-select", form, name, label, options, pairs)
+}
+
+// radios shows all values to choose one from; with "multiple" true several may be chosen.
+func (f *functions) radios(form *Form, name, label string, options []Option, pairs ...any) (template.HTML, error) {
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == "multiple" && pairs[i+1] == true {
+			return f.chooser("ui-checkboxes", form, name, label, options, slices.Delete(slices.Clone(pairs), i, i+2))
+		}
+	}
+	return f.chooser("ui-radios", form, name, label, options, pairs)
+}
+
+func (f *functions) chooser(component string, form *Form, name, label string, options []Option, pairs []any) (template.HTML, error) {
+	x, err := f.newField(form, name, label, pairs)
+	if err != nil {
+		return "", err
+	}
+	chosen := []string{x.Value}
+	if form != nil && form.Values.Has(name) {
+		chosen = form.Values[name]
+	}
+	for i, o := range options {
+		x.Options = append(x.Options, optionView{Option: o, ID: fmt.Sprintf("%s-%d", x.ID, i), Checked: slices.Contains(chosen, o.Value)})
+	}
+	return f.component(component, x)
+}
+
+// checkbox is a single yes or no: {{checkbox .Form "agree" "yes" (t "x.agree")}}.
+func (f *functions) checkbox(form *Form, name, value, label string, pairs ...any) (template.HTML, error) {
+	x, err := f.newField(form, name, label, pairs)
+	if err != nil {
+		return "", err
+	}
+	x.Value = value
+	if form.Checked(name, value) {
+		x.attr("checked", true)
+	}
+	return f.component("ui-checkbox", x)
+}
+
+// formAlert says above a form what is wrong with it: {{formalert .Form}}.
+func (f *functions) formAlert(form *Form) (template.HTML, error) {
+	switch {
+	case form == nil || form.OK():
+		return "", nil
+	case form.alert != nil:
+		return f.component("ui-alert", map[string]any{"Tone": Bad, "Text": f.errorText(*form.alert)})
+	}
+	s, err := f.t("ui.form.check", "n", len(form.errors))
+	if err != nil {
+		return "", errors.Join(err)
+	}
+	// Problems of fields that the page does not show have no other place.
+	return f.component("ui-alert", map[string]any{"Tone": Bad, "Text": s})
+}

@@ -1,0 +1,144 @@
+package ui
+
+import (
+	"errors"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+const maxFormBytes = 1 << 20
+
+// Form is what a visitor has entered and what is wrong with it. It is shown again with the same values. The nil form is
+// an empty one for templates.
+type Form struct {
+	Values url.Values
+	errors map[string]formError
+	alert  *formError
+}
+
+// formError is a message, or a text that has no translation.
+type formError struct {
+	key  string
+	args []any
+	text string
+}
+
+// NewForm returns a form with values to begin with: pairs of name and value.
+func NewForm(pairs ...string) *Form {
+	f := &Form{Values: url.Values{}}
+	for i := 0; i+1 < len(pairs); i += 2 {
+		f.Values.Set(pairs[i], pairs[i+1])
+	}
+	return f
+}
+
+// ReadForm reads the fields that were sent in the body, 1 MiB at most. Files are not read: an upload has its own handler.
+func ReadForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	if err := r.ParseForm(); err != nil {
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return nil, fault.New(fault.TooLarge, "form-too-large", "The form is too large.").Because(err)
+		}
+		return nil, fault.BadRequest("The form cannot be read.").Because(err)
+	}
+	for _, values := range r.PostForm {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(strings.ToValidUTF8(v, "\uFFFD"), "\x00", "\uFFFD")
+		}
+	}
+	return &Form{Values: r.PostForm}, nil
+}
+
+// Get returns a field without the spaces around it.
+func (f *Form) Get(name string) string {
+	if f == nil {
+		return ""
+	}
+	return strings.TrimSpace(f.Values.Get(name))
+}
+
+// Raw returns a field exactly as it was entered: a password may begin with a space.
+func (f *Form) Raw(name string) string {
+	if f == nil {
+		return ""
+	}
+	return f.Values.Get(name)
+}
+
+// All returns all values of a field, without empty ones.
+func (f *Form) All(name string) []string {
+	if f == nil {
+		return nil
+	}
+	var values []string
+	for _, v := range f.Values[name] {
+		if v = strings.TrimSpace(v); v != "" {
+			values = append(values, v)
+		}
+	}
+	return values
+}
+
+// Checked reports whether a field has the value among its values.
+func (f *Form) Checked(name, value string) bool {
+	if f == nil {
+		return false
+	}
+	for _, v := range f.Values[name] {
+		if v == value {
+			return true
+		}
+	}
+	return false
+}
+
+// Set replaces the value of a field.
+func (f *Form) Set(name, value string) { f.Values.Set(name, value) }
+
+// Fail marks a field as wrong, with a message. The first one stays.
+func (f *Form) Fail(field, key string, args ...any) { f.fail(field, formError{key: key, args: args}) }
+
+// Alert says what is wrong with the form as a whole.
+func (f *Form) Alert(key string, args ...any) { f.alert = &formError{key: key, args: args} }
+
+func (f *Form) fail(field string, e formError) {
+	if f.errors == nil {
+		f.errors = make(map[string]formError)
+	}
+	if _, ok := f.errors[field]; !ok {
+		f.errors[field] = e
+	}
+}
+
+// OK reports whether nothing is wrong.
+func (f *Form) OK() bool { return len(f.errors) == 0 && f.alert == nil }
+
+// Refuse takes what a use case has refused, so that the form can be shown again: problems go to their fields, other
+// faults to the top. It returns the error when it is not the visitor's: the handler returns it then.
+//
+//	if err := use(…); err != nil {
+//		if err := form.Refuse(err); err != nil { return err }
+//		return pages.Render(w, r, ui.Page{Template: "x", Data: …, Status: http.StatusUnprocessableEntity})
+//	}
+func (f *Form) Refuse(err error) error {
+	e, ok := errors.AsType[*fault.Error](err)
+	if !ok || e == nil {
+		return err
+	}
+	switch e.Kind {
+	case fault.Invalid, fault.Conflict, fault.PaymentRequired, fault.RateLimited, fault.TooLarge:
+	default:
+		return err
+	}
+	problems, _ := e.Details["errors"].([]fault.Problem)
+	for _, p := range problems {
+		f.fail(p.Field, formError{key: "ui.problem." + p.Code, text: p.Message})
+	}
+	if len(problems) == 0 {
+		f.alert = &formError{key: "ui.fault." + e.Code, text: e.Message}
+	}
+	return nil
+}

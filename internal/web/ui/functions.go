@@ -1,0 +1,247 @@
+package ui
+
+import (
+	"bytes"
+	"fmt"
+	"html"
+	"html/template"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// functions are what templates can call, bound to one language. The README of package web lists them for authors.
+type functions struct {
+	site       *Site
+	locale     text.Locale
+	components *template.Template
+}
+
+func (f *functions) all() template.FuncMap {
+	return template.FuncMap{
+		"t":         f.t,
+		"text":      f.text,
+		"lang":      func() string { return string(f.locale) },
+		"asset":     f.asset,
+		"number":    number,
+		"icon":      icon,
+		"dict":      dict,
+		"list":      func(items ...any) []any { return items },
+		"badge":     f.badge,
+		"status":    f.status,
+		"outcome":   f.outcome,
+		"time":      f.time,
+		"date":      f.date,
+		"ago":       f.ago,
+		"clock":     f.clock,
+		"duration":  f.duration,
+		"input":     f.input,
+		"textarea":  f.textarea,
+		"choice":    f.choice,
+		"radios":    f.radios,
+		"checkbox":  f.checkbox,
+		"formalert": f.formAlert,
+		"pager":     f.pager,
+		"tabs":      f.tabs,
+		"empty":     f.empty,
+		"copy":      f.copy,
+		"chart":     f.chart,
+	}
+}
+
+func (f *functions) t(key string, args ...any) (string, error) {
+	return f.site.Messages.lookUp(f.locale, key, args...)
+}
+
+// text returns a display text of the catalog in the page's language.
+func (f *functions) text(v any) (string, error) {
+	switch t := v.(type) {
+	case text.Text:
+		return t.In(f.locale), nil
+	case *text.Text:
+		if t == nil {
+			return "", nil
+		}
+		return t.In(f.locale), nil
+	}
+	return "", fmt.Errorf("text wants a text.Text, not %T", v)
+}
+
+func (f *functions) asset(name string) (string, error) { return f.site.assets.url(name) }
+
+// number writes a whole number with separators between thousands.
+func number(v any) (string, error) {
+	switch n := v.(type) {
+	case int:
+		return group(int64(n)), nil
+	case int64:
+		return group(n), nil
+	}
+	return "", fmt.Errorf("number wants an int or int64, not %T", v)
+}
+
+// dict makes a map of pairs, to give several things to a template.
+func dict(pairs ...any) (map[string]any, error) {
+	if len(pairs)%2 != 0 {
+		return nil, fmt.Errorf("dict wants pairs of name and value")
+	}
+	m := make(map[string]any, len(pairs)/2)
+	for i := 0; i < len(pairs); i += 2 {
+		m[fmt.Sprint(pairs[i])] = pairs[i+1]
+	}
+	return m, nil
+}
+
+// component runs a template of ui and returns what it wrote.
+func (f *functions) component(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	if err := f.components.ExecuteTemplate(&b, name, data); err != nil {
+		return "", err
+	}
+	return template.HTML(b.String()), nil //nolint:gosec // escaped by the template
+}
+
+var tones = []Tone{Neutral, Info, Good, Warn, Bad}
+
+// badge is a short word with a tone.
+func (f *functions) badge(tone any, label string) (template.HTML, error) {
+	t := Tone(fmt.Sprint(tone))
+	if !slices.Contains(tones, t) {
+		return "", fmt.Errorf("badge: unknown tone %q", t)
+	}
+	return template.HTML(`<span class="badge tone-` + string(t) + `">` + html.EscapeString(label) + `</span>`), nil //nolint:gosec // escaped here
+}
+
+var statusTones = map[order.Status]Tone{
+	order.Queued: Neutral, order.Processing: Info, order.UpdatePhotos: Warn, order.Completed: Good, order.Failed: Bad,
+}
+
+// status is the badge of an order's status.
+func (f *functions) status(s order.Status) (template.HTML, error) {
+	label, err := f.t("ui.status." + string(s))
+	if err != nil {
+		return "", err
+	}
+	return f.badge(statusTones[s], label)
+}
+
+var outcomeTones = map[order.Outcome]Tone{
+	order.Authentic: Good, order.Fake: Bad, order.UnableToVerify: Warn, order.Canceled: Neutral,
+}
+
+// outcome is the badge of an order's outcome, or a dash when there is none yet.
+func (f *functions) outcome(o order.Outcome) (template.HTML, error) {
+	if o == "" {
+		return dash, nil
+	}
+	return f.badge(outcomeTones[o], o.Label().In(f.locale))
+}
+
+const dash = template.HTML(`<span class="none">–</span>`)
+
+// empty says that a list has nothing, and what to do about it.
+func (f *functions) empty(title string, more ...string) (template.HTML, error) {
+	return f.component("ui-empty", map[string]any{"Title": title, "Text": strings.Join(more, " ")})
+}
+
+// copy shows a value to take along, with a button that copies it where scripts run.
+func (f *functions) copy(value string) (template.HTML, error) { return f.component("ui-copy", value) }
+
+// Tab is one of several views of the same thing; each is a page of its own.
+type Tab struct {
+	Href    string
+	Label   string
+	Count   int // shown when it is not 0
+	Current bool
+}
+
+func (f *functions) tabs(label string, tabs []Tab) (template.HTML, error) {
+	return f.component("ui-tabs", map[string]any{"Label": label, "Tabs": tabs})
+}
+
+// Pager leads through the pages of a list.
+type Pager struct {
+	Page  int
+	Limit int
+	Total int64 // -1: not known
+	More  bool  // whether there is a next page, when the total is not known
+	URL   *url.URL
+}
+
+// pagerView is a pager as the template shows it.
+type pagerView struct {
+	From, To, Total int64
+	Known           bool
+	Prev, Next      string
+	Links           []pagerLink
+}
+
+type pagerLink struct {
+	Page    int
+	Href    string // empty: a gap
+	Current bool
+}
+
+func (f *functions) pager(p Pager) (template.HTML, error) {
+	v := pagerView{From: int64(p.Page-1)*int64(p.Limit) + 1, Total: p.Total, Known: p.Total >= 0}
+	v.To = v.From + int64(p.Limit) - 1
+	last := p.Page
+	if v.Known {
+		v.To = min(v.To, p.Total)
+		last = int(max(1, (p.Total+int64(p.Limit)-1)/int64(p.Limit)))
+		for _, n := range pageNumbers(p.Page, last) {
+			link := pagerLink{Page: n, Current: n == p.Page}
+			if n > 0 {
+				link.Href = p.at(n)
+			}
+			v.Links = append(v.Links, link)
+		}
+	}
+	if p.Page > 1 {
+		v.Prev = p.at(p.Page - 1)
+	}
+	if p.Page < last || p.More {
+		v.Next = p.at(p.Page + 1)
+	}
+	if v.Known && p.Total <= int64(p.Limit) && p.Page == 1 {
+		v.Links = nil
+	}
+	return f.component("ui-pager", v)
+}
+
+func (p Pager) at(page int) string {
+	u := url.URL{}
+	q := url.Values{}
+	if p.URL != nil {
+		u.Path, u.RawPath, q = p.URL.Path, p.URL.RawPath, p.URL.Query()
+	}
+	q.Del(languageQuery)
+	q.Set("page", fmt.Sprint(page))
+	u.RawQuery = q.Encode()
+	return u.String()
+}
+
+// pageNumbers are the pages to link: the ends and those around the current one; 0 is a gap.
+func pageNumbers(page, last int) []int {
+	var numbers []int
+	for n := 1; n <= last; n++ {
+		if n == 1 || n == last || (n >= page-1 && n <= page+1) {
+			if len(numbers) > 0 {
+				if before := numbers[len(numbers)-1]; before == n-2 {
+					numbers = append(numbers, n-1)
+				} else if before < n-2 {
+					numbers = append(numbers, 0)
+				}
+			}
+			numbers = append(numbers, n)
+		} else if n < page-1 {
+			n = max(n, page-2) // lists have a million pages
+		} else {
+			n = last - 1
+		}
+	}
+	return numbers
+}

@@ -1,0 +1,157 @@
+package ui
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/service"
+)
+
+var sessionCookies = map[access.Audience]string{access.Desk: "assay_desk", access.Portal: "assay_portal"}
+
+// Sessions is the use cases that keep sessions; *service.Service is one.
+type Sessions interface {
+	Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
+	StartSession(ctx context.Context, audience access.Audience, userID string, from service.Origin) (*access.Session, string, error)
+	EndSession(ctx context.Context, session *access.Session) error
+}
+
+// Guard lets only signed-in users of an audience through. U is what the area knows of a user.
+type Guard[U any] struct {
+	Pages    *Pages
+	Sessions Sessions
+	Audience access.Audience
+	SignIn   string // page to sign in at; it gets ?next=
+
+	// User returns the user of a session. A fault of kind NotFound or Unauthorized says that the user is gone or may no
+	// longer sign in: the session ends.
+	User func(ctx context.Context, id string) (U, error)
+}
+
+// Signed is who sends a request.
+type Signed[U any] struct {
+	User    U
+	Session *access.Session
+}
+
+type signedKey struct{}
+
+// SignedIn returns who sends the request, behind Handle; nil elsewhere. Shells use it.
+func SignedIn[U any](r *http.Request) *Signed[U] {
+	s, _ := r.Context().Value(signedKey{}).(*Signed[U])
+	return s
+}
+
+// Handle adapts a handler for signed-in users. allow refuses users who may not come here, and may be left out. Visitors
+// who are not signed in are sent to the page to sign in, and come back afterwards.
+func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Signed[U]) error, allow ...func(U) error) http.Handler {
+	return g.Pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		who, err := g.Who(r)
+		if errors.Is(err, access.NoSession) {
+			return g.askToSignIn(w, r)
+		}
+		if err != nil {
+			return err
+		}
+		r = r.WithContext(context.WithValue(r.Context(), signedKey{}, who))
+		for _, check := range allow {
+			if err := check(who.User); err != nil {
+				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
+				return nil
+			}
+		}
+		if err := h(w, r, who); err != nil {
+			if httpx.Record(w).Begun() {
+				return err
+			}
+			g.Pages.showError(w, r, err)
+		}
+		return nil
+	})
+}
+
+// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign in.
+func (g *Guard[U]) Who(r *http.Request) (*Signed[U], error) {
+	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
+	if err != nil {
+		return nil, access.NoSession
+	}
+	session, err := g.Sessions.Session(r.Context(), g.Audience, c.Value)
+	if err != nil {
+		return nil, err
+	}
+	user, err := g.User(r.Context(), session.UserID)
+	if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Unauthorized) {
+		return nil, errors.Join(access.NoSession, g.Sessions.EndSession(r.Context(), session))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Signed[U]{User: user, Session: session}, nil
+}
+
+// askToSignIn sends a visitor to the page to sign in. A page that was asked for is remembered; a form that was sent is
+// not, because it must not be sent again unseen. A script is told instead, and reloads the page.
+func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+		return access.NoSession
+	}
+	to := g.SignIn
+	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.Path != "/" {
+		to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	}
+	http.Redirect(w, r, to, http.StatusSeeOther)
+	return nil
+}
+
+// Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.
+func (g *Guard[U]) Start(w http.ResponseWriter, r *http.Request, userID string) (*access.Session, error) {
+	if err := g.end(r); err != nil {
+		return nil, err
+	}
+	session, token, err := g.Sessions.StartSession(r.Context(), g.Audience, userID, OriginOf(r))
+	if err != nil {
+		return nil, err
+	}
+	g.SetCookie(w, r, token)
+	return session, nil
+}
+
+// SetCookie gives the browser the token of a session that a use case of the area has started in its own transaction.
+func (g *Guard[U]) SetCookie(w http.ResponseWriter, r *http.Request, token string) {
+	g.Pages.site.setCookie(w, r, sessionCookies[g.Audience], token, access.SessionLifetime, http.SameSiteLaxMode)
+}
+
+// End signs out: the session ends in the database and the cookie is taken back.
+func (g *Guard[U]) End(w http.ResponseWriter, r *http.Request) error {
+	if err := g.end(r); err != nil {
+		return err
+	}
+	g.SetCookie(w, r, "")
+	return nil
+}
+
+func (g *Guard[U]) end(r *http.Request) error {
+	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
+	if err != nil {
+		return nil //nolint:nilerr // no cookie: there is nothing to end
+	}
+	session, err := g.Sessions.Session(r.Context(), g.Audience, c.Value)
+	if errors.Is(err, access.NoSession) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return g.Sessions.EndSession(r.Context(), session)
+}
+
+// OriginOf tells where a request came from, for sessions and the audit log.
+func OriginOf(r *http.Request) service.Origin {
+	return service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
+}

@@ -1,0 +1,62 @@
+package ui
+
+import "strings"
+
+// Shell is the frame around the pages of an area for one visitor.
+type Shell struct {
+	Label  string // of the area, beside the product's name: a text, not a key
+	Home   string // where the name leads to
+	Groups []NavGroup
+	User   *UserMenu
+	Notice string // said on every page, for example that this is the Test environment; empty: nothing
+}
+
+// NavGroup is links that belong together; a label is optional.
+type NavGroup struct {
+	Label string
+	Items []NavItem
+}
+
+// NavItem is one link of the navigation.
+type NavItem struct {
+	Href  string
+	Label string
+	Icon  string // a name that {{icon}} knows
+	Count int    // shown beside the label when it is not 0
+
+	Current bool // set by Render for the item whose address is the longest prefix of the page's
+}
+
+// UserMenu shows who is signed in.
+type UserMenu struct {
+	Name    string
+	Detail  string // role or account
+	Href    string // own settings; empty: none
+	SignOut string // where the form to sign out posts to
+}
+
+// markCurrent marks the item that the page belongs to.
+func (s *Shell) markCurrent(path string) {
+	var best *NavItem
+	for g := range s.Groups {
+		for i := range s.Groups[g].Items {
+			item := &s.Groups[g].Items[i]
+			base, _, _ := strings.Cut(item.Href, "?")
+			if path != base && !strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/") {
+				continue
+			}
+			if best == nil || len(base) > len(best.Href) {
+				best = item
+			}
+		}
+	}
+	if best != nil {
+		best.Current = true
+	}
+}
+
+// empty reports whether there is nothing to show around the page.
+func (s Shell) empty() bool { return len(s.Groups) == 0 && s.User == nil }
+
+// Plain is empty for templates.
+func (s Shell) Plain() bool { return s.empty() }

@@ -1,0 +1,176 @@
+package ui
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/secret"
+)
+
+//go:embed templates messages static
+var ownFiles embed.FS
+
+// Config is what the pages of all areas share.
+type Config struct {
+	Log       *slog.Logger
+	Now       func() time.Time
+	Secrets   *secret.Box // signs short-lived cookies
+	PublicURL string      // where people open the pages
+	MediaURL  string      // photos are shown from there
+}
+
+// Area is the pages of one audience. Files holds
+//
+//	templates/**.html          pages, named by their path below templates, without .html
+//	templates/shared/*.html    what the pages of the area share
+//	messages/*.yaml            texts, under keys that begin with the area's name
+//	static/**                  assets, addressed as NAME/file
+type Area struct {
+	Name  string
+	Files fs.FS
+}
+
+// Site is everything that pages are made with. It does not change once it is made.
+type Site struct {
+	Config
+	Messages *Messages
+
+	public   *url.URL
+	assets   *assets
+	policy   string // Content-Security-Policy
+	origins  *http.CrossOriginProtection
+	cookies  []byte // key that signs cookies
+	areas    map[string]*Pages
+	fallback *Pages // for errors outside of every area
+}
+
+// New parses the templates and messages of all areas and refuses what would fail later: a template that does not parse,
+// a text missing in a language, a key or asset that does not exist.
+func New(c Config, areas ...Area) (*Site, error) {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	s := &Site{
+		Config: c, Messages: &Messages{byKey: make(map[string]message)}, assets: &assets{files: make(map[string]*asset)}, areas: make(map[string]*Pages),
+		origins: http.NewCrossOriginProtection(),
+	}
+	var err error
+	if s.public, err = url.Parse(c.PublicURL); err != nil {
+		return nil, fmt.Errorf("public URL: %w", err)
+	}
+	if s.policy, err = contentPolicy(c.MediaURL); err != nil {
+		return nil, err
+	}
+	if c.Secrets != nil {
+		s.cookies = c.Secrets.Derive("cookies")
+	}
+	s.origins.SetDenyHandler(http.HandlerFunc(s.refuseOrigin))
+	areas = append([]Area{{Name: "ui", Files: ownFiles}}, areas...)
+	for _, a := range areas {
+		if err := errors.Join(s.Messages.load(a.Name, a.Files), s.assets.add(a.Name, a.Files)); err != nil {
+			return nil, err
+		}
+	}
+	s.assets.seal()
+	for _, a := range areas {
+		if s.areas[a.Name], err = s.parse(a); err != nil {
+			return nil, fmt.Errorf("%s: %w", a.Name, err)
+		}
+	}
+	s.fallback = s.areas["ui"]
+	return s, nil
+}
+
+// Pages returns the pages of an area that New was given.
+func (s *Site) Pages(area string) *Pages {
+	p, ok := s.areas[area]
+	if !ok {
+		panic("ui: there is no area " + area) // a mistake of the program, found at its start
+	}
+	return p
+}
+
+// T returns a text in the language of the request.
+func (s *Site) T(r *http.Request, key string, args ...any) string {
+	return s.Messages.T(LocaleOf(r), key, args...)
+}
+
+// AssetURL returns the address of a static file, such as "desk/viewer.js"; it panics when there is none.
+func (s *Site) AssetURL(name string) string {
+	u, err := s.assets.url(name)
+	if err != nil {
+		panic("ui: " + err.Error())
+	}
+	return u
+}
+
+// parse makes the templates of an area, for each language, because texts are bound when a template is parsed.
+func (s *Site) parse(a Area) (*Pages, error) {
+	p := &Pages{site: s, name: a.Name, used: make(literals), byLocale: make(map[text.Locale]map[string]*template.Template)}
+	for _, l := range text.Locales {
+		base, err := s.base(l)
+		if err != nil {
+			return nil, err
+		}
+		pages, err := p.parsePages(base, a.Files)
+		if err != nil {
+			return nil, err
+		}
+		p.byLocale[l] = pages
+	}
+	return p, s.check(p.used)
+}
+
+// base is the layout and the components in one language.
+func (s *Site) base(l text.Locale) (*template.Template, error) {
+	f := &functions{site: s, locale: l}
+	t := template.New("base").Funcs(f.all()).Option("missingkey=error")
+	t, err := t.ParseFS(ownFiles, "templates/shared/*.html")
+	if err != nil {
+		return nil, err
+	}
+	if f.components, err = t.Clone(); err != nil { // executed by functions; what is executed cannot be cloned any more
+		return nil, err
+	}
+	return t, nil
+}
+
+// check refuses names in templates that lead nowhere.
+func (s *Site) check(used literals) error {
+	var problems []error
+	for key := range used["t"] {
+		if !s.Messages.Has(key) {
+			problems = append(problems, fmt.Errorf("a template uses the message %q, which does not exist", key))
+		}
+	}
+	for name := range used["asset"] {
+		_, err := s.assets.url(name)
+		problems = append(problems, err)
+	}
+	for name := range used["icon"] {
+		_, err := icon(name)
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
+// Routes mounts what all areas need: the assets and the preferences.
+func (s *Site) Routes(mux *http.ServeMux) {
+	mux.Handle("GET "+assetPrefix, s.assets)
+	mux.Handle("POST /preferences", s.fallback.Handle(s.setPreferences))
+	mux.Handle("/", s.fallback.Handle(func(http.ResponseWriter, *http.Request) error { return pageNotFound }))
+}
+
+// overTLS reports whether the visitor's browser has a secure connection, perhaps to a proxy in front.
+func (s *Site) overTLS(r *http.Request) bool {
+	return r.TLS != nil || strings.EqualFold(s.public.Scheme, "https")
+}

@@ -1,0 +1,5 @@
+// The entry module of every page. Pages work without it; it makes them livelier.
+import "./theme.js";
+import "./time.js";
+import "./dialog.js";
+import "./copy.js";

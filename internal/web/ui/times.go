@@ -1,0 +1,110 @@
+package ui
+
+import (
+	"fmt"
+	"html"
+	"html/template"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Times are written by the server in UTC and say so; a script turns them into the visitor's time zone where it runs.
+var (
+	timeLayouts = map[text.Locale]string{text.English: "2 Jan 2006, 15:04 UTC", text.Japanese: "2006年1月2日 15:04 UTC"}
+	dateLayouts = map[text.Locale]string{text.English: "2 January 2006", text.Japanese: "2006年1月2日"}
+)
+
+// FormatDate writes a day, in UTC.
+func FormatDate(l text.Locale, t time.Time) string { return t.UTC().Format(dateLayouts[l]) }
+
+// FormatTime writes a moment, in UTC.
+func FormatTime(l text.Locale, t time.Time) string { return t.UTC().Format(timeLayouts[l]) }
+
+// moment accepts what templates have: a time or a pointer to one; ok is false for none.
+func moment(v any) (time.Time, bool, error) {
+	switch t := v.(type) {
+	case time.Time:
+		return t, !t.IsZero(), nil
+	case *time.Time:
+		if t == nil {
+			return time.Time{}, false, nil
+		}
+		return *t, true, nil
+	}
+	return time.Time{}, false, fmt.Errorf("%T is not a time", v)
+}
+
+func (f *functions) timeElement(v any, kind, shown string, more ...string) (template.HTML, error) {
+	t, ok, err := moment(v)
+	if err != nil || !ok {
+		return dash, err
+	}
+	if shown == "" {
+		shown = FormatTime(f.locale, t)
+	}
+	attrs := ""
+	for i := 0; i+1 < len(more); i += 2 {
+		attrs += " " + more[i] + `="` + html.EscapeString(more[i+1]) + `"`
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-time="` + kind + `"` + attrs + `>` + //nolint:gosec // escaped here
+		html.EscapeString(shown) + `</time>`), nil
+}
+
+// time is a moment.
+func (f *functions) time(v any) (template.HTML, error) { return f.timeElement(v, "local", "") }
+
+// date is a day in UTC, the same for everyone: of a certificate, say.
+func (f *functions) date(v any) (template.HTML, error) {
+	t, ok, err := moment(v)
+	if err != nil || !ok {
+		return dash, err
+	}
+	return template.HTML(`<time datetime="` + t.UTC().Format(time.DateOnly) + `">` + FormatDate(f.locale, t) + `</time>`), nil //nolint:gosec // made here
+}
+
+// ago is a moment in the past that scripts tell as the time since then.
+func (f *functions) ago(v any) (template.HTML, error) { return f.timeElement(v, "ago", "") }
+
+// Shares of the time for an answer at which a clock turns amber and red.
+const (
+	clockSoon   = 4
+	clockUrgent = 10
+)
+
+// clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Without
+// scripts it is the time itself, with the tone it has when the page is made.
+func (f *functions) clock(v any, minutes int) (template.HTML, error) {
+	due, ok, err := moment(v)
+	if err != nil || !ok {
+		return dash, err
+	}
+	whole := time.Duration(minutes) * time.Minute
+	soon, urgent := due.Add(-whole/clockSoon), due.Add(-whole/clockUrgent)
+	tone, now := Good, f.site.Now()
+	switch {
+	case !now.Before(urgent):
+		tone = Bad
+	case !now.Before(soon):
+		tone = Warn
+	}
+	return f.timeElement(due, "clock", "", "class", "clock tone-"+string(tone), "data-soon", strconv.FormatInt(soon.UnixMilli(), 10),
+		"data-urgent", strconv.FormatInt(urgent.UnixMilli(), 10))
+}
+
+// duration writes a length of time in its two largest units.
+func (f *functions) duration(d time.Duration) (string, error) {
+	switch {
+	case d < 0:
+		s, err := f.duration(-d)
+		return "−" + s, err
+	case d < time.Minute:
+		return f.t("ui.duration.seconds", "n", int(d/time.Second))
+	case d < time.Hour:
+		return f.t("ui.duration.minutes", "n", int(d/time.Minute))
+	case d < 24*time.Hour:
+		return f.t("ui.duration.hours", "n", int(d/time.Hour), "minutes", int(d%time.Hour/time.Minute))
+	}
+	return f.t("ui.duration.days", "n", int(d/(24*time.Hour)), "hours", int(d%(24*time.Hour)/time.Hour))
+}
