@@ -19,11 +19,11 @@ func (t *Tx) InsertOrder(o *order.Order) error {
 	for { // a number that is taken is drawn again: one in thousands of millions
 		o.Number = order.NewNumber()
 		n, err := t.exec(`INSERT INTO orders (id, account_id, environment, api_key_id, seq, number, external_id, status, outcome, answer_time, price,
-			due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19) ON CONFLICT (number) DO NOTHING`,
+			due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts, category_code, brand_code)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21) ON CONFLICT (number) DO NOTHING`,
 			o.ID, o.AccountID, string(o.Environment), o.APIKeyID, o.Seq, o.Number, o.ExternalID, string(o.Status), textOrNull(string(o.Outcome)),
 			o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt),
-			o.Round, textOrNull(o.CertificateID), string(facts))
+			o.Round, textOrNull(o.CertificateID), string(facts), o.Facts.Classification.CategoryCode, o.Facts.Classification.BrandCode)
 		if err != nil || n == 1 {
 			return err
 		}

@@ -1,0 +1,58 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Board returns a page of the Live orders that match, and whether there are more: open orders the earliest due first,
+// ended ones the newest first.
+func (s *Service) Board(ctx context.Context, f store.BoardFilter, page, limit int) ([]store.BoardRow, bool, error) {
+	return s.Store.Board(ctx, f, page, limit)
+}
+
+// ClaimCounts returns how many orders a staff user holds, and for how many they wait for photos.
+func (s *Service) ClaimCounts(ctx context.Context, who *access.Staff) (map[order.Status]int64, error) {
+	return s.Store.ClaimCounts(ctx, who.ID)
+}
+
+// Surroundings is what the desk shows around an order.
+type Surroundings struct {
+	Account *access.Account
+	Files   map[string]store.PhotoRow // of the order's photos, by name
+	Others  []store.BoardRow          // the newest orders of the same account, without this one
+}
+
+const otherOrders = 10
+
+// SurroundingsOf reads what belongs around an order.
+func (s *Service) SurroundingsOf(ctx context.Context, o *order.Order) (*Surroundings, error) {
+	around := new(Surroundings)
+	var err error
+	if around.Account, err = s.Store.Account(ctx, o.AccountID); err != nil {
+		return nil, err
+	}
+	if around.Files, err = s.Store.PhotosOfOrder(ctx, o.ID); err != nil {
+		return nil, err
+	}
+	newest, err := s.Store.NewestOrders(ctx, o.AccountID, o.Environment, otherOrders+1)
+	for i := range newest {
+		if newest[i].ID != o.ID && len(around.Others) < otherOrders {
+			around.Others = append(around.Others, newest[i])
+		}
+	}
+	return around, err
+}
+
+// PhotoOf returns what is known of an uploaded photo, or a not-found fault.
+func (s *Service) PhotoOf(ctx context.Context, name string) (*store.PhotoRow, error) {
+	p, err := s.Store.Photo(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, errPhotoNotFound
+	}
+	return p, err
+}
