@@ -35,10 +35,18 @@ func (t *Tx) InsertPhotos(photos []PhotoRow) error {
 	return err
 }
 
-// UsePhotos marks the photos as used and returns which of the names exist for the account and environment.
+// UsePhotos marks the photos as used and returns which of the names exist for the account and environment. A photo that
+// is in use stays so for good: it is only read, so that orders with the same photos do not wait for each other.
 func (t *Tx) UsePhotos(accountID string, env access.Environment, names []string) (map[string]bool, error) {
-	text, args := photosByName("UPDATE photos SET used = 1 WHERE name IN ", accountID, env, names)
-	return t.names(t.ctx, text+" RETURNING name", args)
+	if len(names) == 0 {
+		return nil, nil
+	}
+	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND name IN ", accountID, env, names)
+	known, err := t.names(t.ctx, text+" RETURNING name", args)
+	if err != nil || len(known) == len(names) {
+		return known, err
+	}
+	return t.KnownPhotos(t.ctx, accountID, env, names)
 }
 
 // KnownPhotos returns which of the names exist for the account and environment.
