@@ -1,0 +1,110 @@
+package store_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+)
+
+// insertPhotos makes an account with some Test photos and returns both.
+func insertPhotos(t *testing.T, s *store.Store, count int) (accountID string, names []string) {
+	t.Helper()
+	at := time.UnixMicro(1).UTC()
+	a := &access.Account{ID: store.NewID(), Name: "Acme", Locale: text.English, CreatedAt: at}
+	rows := make([]store.PhotoRow, count)
+	for i := range rows {
+		rows[i] = store.PhotoRow{Name: photo.NewName(photo.PNG), AccountID: a.ID, Environment: access.Test, Width: 1, Height: 1, CreatedAt: at}
+		names = append(names, rows[i].Name)
+	}
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		if err := tx.InsertAccount(a); err != nil {
+			return err
+		}
+		return tx.InsertPhotos(rows)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID, names
+}
+
+func TestUsePhotos(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		accountID, names := insertPhotos(t, s, 3)
+		use := func(env access.Environment, names ...string) []string {
+			t.Helper()
+			var known map[string]bool
+			err := s.Update(t.Context(), func(tx *store.Tx) (err error) {
+				known, err = tx.UsePhotos(accountID, env, names)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return slices.Sorted(maps.Keys(known))
+		}
+		tests := []struct {
+			name  string
+			env   access.Environment
+			names []string
+			want  []string
+		}{
+			{"Fresh", access.Test, names[:1], names[:1]},
+			{"Again", access.Test, names[:1], names[:1]},
+			{"FreshAndUsed", access.Test, names[:2], names[:2]},
+			{"Unknown", access.Test, []string{photo.NewName(photo.PNG)}, nil},
+			{"KnownAndUnknown", access.Test, []string{names[2], photo.NewName(photo.PNG)}, names[2:]},
+			{"OtherEnvironment", access.Live, names, nil},
+			{"None", access.Test, nil, nil},
+		}
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				if got, want := use(tt.env, tt.names...), slices.Sorted(slices.Values(tt.want)); !slices.Equal(got, want) {
+					t.Errorf("known are %v, want %v", got, want)
+				}
+			})
+		}
+		t.Run("KeptFromDeletion", func(t *testing.T) {
+			err := s.Update(t.Context(), func(tx *store.Tx) error {
+				gone, err := tx.DeleteUnusedPhotos(time.Now(), 10)
+				if len(gone) != 0 {
+					t.Errorf("photos in use were deleted: %v", gone)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	})
+}
+
+// TestUsePhotos_Shared makes two orders with the same photos at once: once a photo is in use, nobody waits for it.
+func TestUsePhotos_Shared(t *testing.T) {
+	s := storetest.Open(t, pgtest.Database(t)) // SQLite has one writer: there is no "at once"
+	accountID, names := insertPhotos(t, s, 2)
+	use := func(tx *store.Tx) error {
+		_, err := tx.UsePhotos(accountID, access.Test, names)
+		return err
+	}
+	if err := s.Update(t.Context(), use); err != nil {
+		t.Fatal(err)
+	}
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		if err := use(tx); err != nil {
+			return err
+		}
+		return s.Update(t.Context(), use)
+	})
+	if err != nil {
+		t.Errorf("the second order waited for the first: %v", err)
+	}
+}
