@@ -25,4 +25,3 @@ FROM (SELECT 'processing' AS status UNION ALL SELECT 'update-photos' UNION ALL S
 DROP INDEX orders_queue;
 CREATE INDEX orders_desk ON orders (environment, status, COALESCE(due_at, 9223372036854775807), id);
 CREATE INDEX orders_of_assignee ON orders (assignee_id, environment, status, COALESCE(due_at, 9223372036854775807), id) WHERE assignee_id IS NOT NULL;
-CREATE INDEX orders_claimed ON orders (claimed_at) WHERE environment = 'live' AND status = 'processing';
