@@ -229,9 +229,14 @@ func TestStaff(t *testing.T) {
 			n := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			held, done, waiting := w.claimed(t, n), w.claimed(t, n), w.waiting(t, n)
 			w.post(t, n, "/orders/"+done+"/complete", `{"outcome":"unable-to-verify"}`).want(t, http.StatusOK, "")
+			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
+			check(t, err)
 			check(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
 			check(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
+			if _, err := w.Service.Session(ctx, access.Desk, session); err == nil {
+				t.Error("a session of a deactivated staff user goes on")
+			}
 			r := w.get(t, w.Mika, "/orders/"+held)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
 				t.Errorf("the held order: %v", r.body)

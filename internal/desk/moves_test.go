@@ -180,6 +180,22 @@ func TestNote(t *testing.T) {
 	})
 }
 
+// TestWaking holds that the sender of webhooks is woken for the moves that the customer is told of, and for no others.
+func TestWaking(t *testing.T) {
+	w := newWorldOn(t)
+	id := w.queued(t)
+	for _, step := range []struct {
+		move   string
+		wakens int64
+	}{{"claim", 0}, {"claim", 0}, {"release", 0}, {"claim", 0}, {"request_photos", 1}, {"cancel", 1}, {"cancel", 0}} {
+		before := w.Wakings.Load()
+		w.post(t, w.Admin, "/orders/"+id+"/"+step.move, bodies[step.move])
+		if got := w.Wakings.Load() - before; got != step.wakens {
+			t.Errorf("%s woke the sender %d times, want %d", step.move, got, step.wakens)
+		}
+	}
+}
+
 // TestDocumentedAnswers provokes every answer that the document has, except those of a broken service.
 func TestDocumentedAnswers(t *testing.T) {
 	w := newWorldOn(t)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -35,6 +36,7 @@ type world struct {
 	Service  *service.Service
 	Clock    *fakeclock.Clock
 	Contract *apitest.Validator
+	Wakings  atomic.Int64 // of the sender of webhooks
 	server   *httptest.Server
 
 	Mika, Ren, Admin *service.NewStaff
@@ -69,7 +71,10 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	w := &world{Store: s, Clock: fakeclock.New(start), Contract: apitest.NewDesk(t)}
 	urls, err := photo.NewURLs("https://media.example.com/media")
 	check(t, err)
-	w.Service = service.New(service.Config{Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com", Log: slog.New(slog.DiscardHandler)})
+	w.Service = service.New(service.Config{
+		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com", Log: slog.New(slog.DiscardHandler),
+		Outbox: func() { w.Wakings.Add(1) },
+	})
 	_, err = w.Service.ImportCatalog(t.Context(), demo.Catalog)
 	check(t, err)
 	api := desk.New(desk.Config{

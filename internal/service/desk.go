@@ -126,7 +126,9 @@ func (s *Service) changeOrder(ctx context.Context, pick func(*store.Tx) (string,
 	if err != nil {
 		return nil, err
 	}
-	s.Outbox()
+	if _, sends := eventOf(d.Status); sends {
+		s.Outbox()
+	}
 	return d, nil
 }
 

@@ -85,14 +85,18 @@ func (s *Service) RotateStaffToken(ctx context.Context, staffID string) (string,
 	return token, err
 }
 
-// DeactivateStaff ends a staff user: token and password no longer work, and what they hold goes back to the queue. Orders
-// that wait for photos they have asked for go to the queue when the photos arrive. Deactivating again changes nothing.
+// DeactivateStaff ends a staff user: their token no longer works, their sessions end, and what they hold goes back to the
+// queue. Orders that wait for photos they have asked for go to the queue when the photos arrive. Deactivating again
+// changes nothing.
 func (s *Service) DeactivateStaff(ctx context.Context, staffID string) error {
 	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
 		if _, err := tx.StaffForUpdate(staffID); err != nil {
 			return err
 		}
-		_, err := tx.DeactivateStaff(staffID, s.now())
+		if _, err := tx.DeactivateStaff(staffID, s.now()); err != nil {
+			return err
+		}
+		_, err := tx.DeleteSessions(access.Desk, staffID, "")
 		return err
 	}); err != nil {
 		if errors.Is(err, store.ErrNotFound) {
@@ -100,6 +104,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, staffID string) error {
 		}
 		return err
 	}
+	s.sessions.drop()
 	// Each order in a transaction of its own: one that held several would wait for others and let them wait. A program
 	// that ends in between has lost nothing, for claims without activity expire.
 	ids, err := s.Store.ClaimsOf(ctx, staffID)
