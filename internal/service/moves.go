@@ -19,8 +19,9 @@ var timelineEvents = map[order.Status]string{
 	order.Failed:       "failed",
 }
 
-// recordMove writes what follows from a move whose row is written: the timeline entry, the refund where one is due, and
-// the events for the endpoints of the order's key. It runs in the transaction of the move.
+// recordMove writes what follows from a move whose row is written: the timeline entry, the refund where one is due, the
+// certificate of an authentic item, and the events for the endpoints of the order's key. It runs in the transaction of
+// the move.
 func (s *Service) recordMove(tx *store.Tx, o *order.Order, actor order.Actor, details map[string]any) error {
 	event := timelineEvents[o.Status]
 	if o.Outcome != "" {
@@ -37,6 +38,9 @@ func (s *Service) recordMove(tx *store.Tx, o *order.Order, actor order.Actor, de
 		if err := tx.RefundOrder(o.ID, "order "+o.Number+" "+event, o.UpdatedAt); err != nil {
 			return err
 		}
+	}
+	if err := s.certify(tx, o); err != nil {
+		return err
 	}
 	return s.emit(tx, o)
 }

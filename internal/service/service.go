@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
@@ -37,6 +38,8 @@ type Service struct {
 	catalog  atomic.Pointer[catalog.Snapshot]
 	keys     *keyCache
 	sessions *sessionCache
+	signer   *certificate.Signer // nil: no certificates are issued
+	keyKept  atomic.Bool         // the signer's public key is in the database
 	running  runningKeys
 }
 
@@ -46,7 +49,7 @@ func New(c Config) *Service {
 	if c.Outbox == nil {
 		c.Outbox = func() {}
 	}
-	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache()}
+	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache(), signer: newSigner(&c)}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
 }

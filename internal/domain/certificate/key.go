@@ -1,0 +1,119 @@
+package certificate
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+var encoding = base64.RawURLEncoding.Strict()
+
+// Signer signs certificates with one key.
+type Signer struct {
+	key ed25519.PrivateKey
+	id  string
+}
+
+// NewSigner returns the signer of a secret of 32 bytes.
+func NewSigner(seed []byte) (*Signer, error) {
+	if len(seed) != ed25519.SeedSize {
+		return nil, fmt.Errorf("a signing key is made of %d bytes, not %d", ed25519.SeedSize, len(seed))
+	}
+	key := ed25519.NewKeyFromSeed(seed)
+	return &Signer{key: key, id: KeyID(key.Public().(ed25519.PublicKey))}, nil
+}
+
+// Key returns the public part, for the key set.
+func (s *Signer) Key() Key { return Key{ID: s.id, Public: s.key.Public().(ed25519.PublicKey)} }
+
+// Sign returns the certificate in its canonical form with a signature over that.
+func (s *Signer) Sign(c *Certificate) (*Signed, error) {
+	c.Type, c.Version = Type, Version
+	raw, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	document, err := Canonical(raw)
+	if err != nil {
+		return nil, err
+	}
+	return &Signed{Document: document, KeyID: s.id, Signature: ed25519.Sign(s.key, document)}, nil
+}
+
+// Key is a public key by its id.
+type Key struct {
+	ID     string
+	Public ed25519.PublicKey
+}
+
+// KeyID returns the name of a public key: its thumbprint (RFC 7638), so that the same key has the same name everywhere.
+func KeyID(public ed25519.PublicKey) string {
+	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + encoding.EncodeToString(public) + `"}`))
+	return encoding.EncodeToString(sum[:])
+}
+
+// KeySet is the keys that an issuer signs with, or has signed with.
+type KeySet []Key
+
+// Find returns the key with the id.
+func (k KeySet) Find(id string) (ed25519.PublicKey, bool) {
+	for _, key := range k {
+		if key.ID == id {
+			return key.Public, true
+		}
+	}
+	return nil, false
+}
+
+// jwk is a public key as RFC 8037 writes it.
+type jwk struct {
+	Kty string `json:"kty"`
+	Crv string `json:"crv"`
+	X   string `json:"x"`
+	Kid string `json:"kid"`
+	Use string `json:"use"`
+	Alg string `json:"alg"`
+}
+
+// MarshalJSON writes a JSON Web Key Set.
+func (k KeySet) MarshalJSON() ([]byte, error) {
+	set := struct {
+		Keys []jwk `json:"keys"`
+	}{Keys: make([]jwk, len(k))}
+	for i, key := range k {
+		set.Keys[i] = jwk{Kty: "OKP", Crv: "Ed25519", X: encoding.EncodeToString(key.Public), Kid: key.ID, Use: "sig", Alg: "EdDSA"}
+	}
+	return json.Marshal(set)
+}
+
+// ParseKeys reads a JSON Web Key Set. Keys of other kinds are left out; a key whose id is not its thumbprint is refused.
+func ParseKeys(data []byte) (KeySet, error) {
+	var set struct {
+		Keys []jwk `json:"keys"`
+	}
+	if err := json.Unmarshal(data, &set); err != nil {
+		return nil, fmt.Errorf("the key set is not JSON: %w", err)
+	}
+	var keys KeySet
+	for _, j := range set.Keys {
+		if j.Kty != "OKP" || j.Crv != "Ed25519" {
+			continue
+		}
+		public, err := encoding.DecodeString(j.X)
+		if err != nil || len(public) != ed25519.PublicKeySize {
+			return nil, fmt.Errorf("the key %q is malformed", j.Kid)
+		}
+		key := Key{ID: KeyID(public), Public: public}
+		if j.Kid != key.ID {
+			return nil, fmt.Errorf("the key %q does not have its thumbprint as its id", j.Kid)
+		}
+		keys = append(keys, key)
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("the key set holds no Ed25519 key")
+	}
+	return keys, nil
+}

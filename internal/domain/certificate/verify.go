@@ -1,0 +1,76 @@
+package certificate
+
+import (
+	"bytes"
+	"crypto/ed25519"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Why a certificate is not what it says.
+var (
+	ErrMalformed  = errors.New("this is not a certificate file")
+	ErrUnknownKey = errors.New("the certificate is signed with a key that is not in the key set")
+	ErrSignature  = errors.New("the signature is wrong: the certificate was changed, or was not issued by the owner of the key")
+)
+
+// maxFile is far above any certificate: 75 photos have less than 20 KiB.
+const maxFile = 1 << 20
+
+// Result is a certificate whose signature is right.
+type Result struct {
+	Certificate *Certificate
+	KeyID       string
+	// Revoked is what the file itself says. A file that was saved before a revocation does not know of it: only the page
+	// at Certificate.URL tells whether the certificate still stands.
+	Revoked *Revocation
+}
+
+// Verify checks a certificate file against the issuer's keys, offline. The error is ErrMalformed, ErrUnknownKey or
+// ErrSignature.
+func Verify(file []byte, keys KeySet) (*Result, error) {
+	s, err := Parse(file)
+	if err != nil {
+		return nil, err
+	}
+	public, ok := keys.Find(s.KeyID)
+	if !ok {
+		return nil, ErrUnknownKey
+	}
+	if !ed25519.Verify(public, s.Document, s.Signature) {
+		return nil, ErrSignature
+	}
+	c, err := s.Read()
+	if err != nil {
+		return nil, err
+	}
+	if c.Type != Type || c.Version != Version {
+		return nil, fmt.Errorf("%w of version %d", ErrMalformed, Version)
+	}
+	return &Result{Certificate: c, KeyID: s.KeyID, Revoked: s.Revoked}, nil
+}
+
+// Parse reads a certificate file without checking its signature. Spaces and the order of names make no difference; a file
+// that could be read in two ways is ErrMalformed.
+func Parse(file []byte) (*Signed, error) {
+	if len(file) > maxFile {
+		return nil, fmt.Errorf("%w: it is too large", ErrMalformed)
+	}
+	strict, err := Canonical(file) // refuses names that stand twice, which json would read as the last
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	d := json.NewDecoder(bytes.NewReader(strict))
+	d.DisallowUnknownFields()
+	var e envelope
+	if err := d.Decode(&e); err != nil && !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
+	}
+	signature, err := encoding.DecodeString(e.Signature)
+	if err != nil || len(signature) != ed25519.SignatureSize || len(e.Certificate) == 0 || e.KeyID == "" {
+		return nil, fmt.Errorf("%w: certificate, key_id or signature is missing or malformed", ErrMalformed)
+	}
+	return &Signed{Document: e.Certificate, KeyID: e.KeyID, Signature: signature, Revoked: e.Revoked}, nil
+}

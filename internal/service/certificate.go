@@ -1,0 +1,183 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// newSigner returns what certificates are signed with; nil without a secret key, and then none are issued.
+func newSigner(c *Config) *certificate.Signer {
+	if c.Secrets == nil {
+		return nil
+	}
+	signer, err := certificate.NewSigner(c.Secrets.Derive("certificate"))
+	if err != nil {
+		panic("service: " + err.Error()) // a derived key has the right length
+	}
+	return signer
+}
+
+// supersededReason is told where a Test order was moved on by its developer.
+const supersededReason = "The simulated result was replaced."
+
+// certify issues the certificate of an order that has just become authentic, in the transaction of that move: its facts are
+// those of the verdict, whatever is changed afterwards. A Test order can be moved on; then its certificate no longer stands.
+func (s *Service) certify(tx *store.Tx, o *order.Order) error {
+	moved := o.Environment == access.Test && !o.UpdatedAt.Equal(o.CreatedAt)
+	if moved {
+		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
+			return err
+		}
+	}
+	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || s.signer == nil {
+		return nil
+	}
+	files, err := tx.OrderPhotoFiles(context.Background(), o.ID)
+	if err != nil {
+		return err
+	}
+	signed, err := s.signer.Sign(s.certificateOf(o, files))
+	if err != nil {
+		return err
+	}
+	if !s.keyKept.Load() {
+		if err := tx.InsertCertificateKey(s.signer.Key(), o.UpdatedAt); err != nil {
+			return err
+		}
+	}
+	return tx.InsertCertificate(&store.CertificateRow{Signed: *signed, ID: o.CertificateID, OrderID: o.ID}, o.UpdatedAt)
+}
+
+func (s *Service) certificateOf(o *order.Order, files []store.OrderPhotoFile) *certificate.Certificate {
+	kind := &o.Facts.Classification
+	c := &certificate.Certificate{
+		ID: o.CertificateID, URL: s.CertificateURL(o.CertificateID), Issuer: s.PublicURL, IssuedAt: certificate.Time(o.UpdatedAt.Truncate(time.Second)),
+		OrderNumber: o.Number, Outcome: string(o.Outcome), Test: o.Environment == access.Test,
+		Item: certificate.Item{
+			Category: certificate.Name{Code: kind.CategoryCode, Text: kind.CategoryName}, Brand: certificate.Name{Code: kind.BrandCode, Text: kind.BrandName},
+		},
+		Photos: make([]certificate.Photo, len(files)),
+	}
+	if kind.ModelName != nil {
+		c.Item.Model = &certificate.Name{Code: kind.ModelCode, Text: *kind.ModelName}
+	}
+	indexes := s.Catalog().PhotoIndexes(catalog.Context{Category: kind.CategoryCode, Brand: kind.BrandCode, Model: kind.ModelCode})
+	for i, f := range files {
+		name := text.Text{EN: f.IndexCode}
+		if at := slices.IndexFunc(indexes, func(x *catalog.PhotoIndex) bool { return x.Code == f.IndexCode }); at >= 0 {
+			name = indexes[at].Name
+		}
+		c.Photos[i] = certificate.Photo{IndexCode: f.IndexCode, Name: name, SHA256: f.SHA256}
+	}
+	return c
+}
+
+// CertificateNotFound is the refusal of an address that no certificate has.
+var CertificateNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such certificate.").With("entity", "certificate")
+
+// Certificate returns the certificate with the id, revoked or not, or CertificateNotFound.
+func (s *Service) Certificate(ctx context.Context, id string) (*store.CertificateRow, error) {
+	if !order.IsCertificateID(id) {
+		return nil, CertificateNotFound
+	}
+	c, err := s.Store.Certificate(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, CertificateNotFound
+	}
+	return c, err
+}
+
+// CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.
+func (s *Service) CertificatePhotos(ctx context.Context, c *store.CertificateRow) ([]string, error) {
+	files, err := s.Store.OrderPhotoFiles(ctx, c.OrderID)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := c.Read()
+	if err != nil {
+		return nil, err
+	}
+	byHash := make(map[string]string, len(files))
+	for _, f := range files {
+		byHash[f.SHA256] = f.Name
+	}
+	names := make([]string, len(facts.Photos))
+	for i, p := range facts.Photos {
+		names[i] = byHash[p.SHA256]
+	}
+	return names, nil
+}
+
+// CertificateKeys returns the keys that certificates are and were signed with.
+func (s *Service) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
+	keys, err := s.Store.CertificateKeys(ctx)
+	if err != nil || s.signer == nil {
+		return keys, err
+	}
+	if _, ok := keys.Find(s.signer.Key().ID); !ok {
+		keys = append(certificate.KeySet{s.signer.Key()}, keys...)
+	}
+	return keys, nil
+}
+
+// KeepCertificateKey makes the current key known before the first certificate is signed with it. It is done at start.
+func (s *Service) KeepCertificateKey(ctx context.Context) error {
+	if s.signer == nil {
+		return nil
+	}
+	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCertificateKey(s.signer.Key(), s.now()) })
+	if err == nil {
+		s.keyKept.Store(true)
+	}
+	return err
+}
+
+// maxRevocationReason is how much an administrator may say in public.
+const maxRevocationReason = 500
+
+// RevokeCertificate takes a certificate back: it stays at its address and says so, with the reason. Only an administrator
+// may; what they did stands in the order's timeline. A certificate that is revoked already is a conflict.
+func (s *Service) RevokeCertificate(ctx context.Context, who *access.Staff, id, reason string) error {
+	if !who.Allows(access.Admin) {
+		return access.MissingRole(access.Admin)
+	}
+	reason = strings.TrimSpace(storable(reason, maxRevocationReason+1))
+	switch n := utf8.RuneCountInString(reason); {
+	case n == 0:
+		return fault.Validation(fault.Problem{Field: "reason", Code: "required", Message: "is required"})
+	case n > maxRevocationReason:
+		return fault.Validation(fault.Problem{Field: "reason", Code: "max_length", Message: "must be at most 500 characters"})
+	}
+	return s.Store.Update(ctx, func(tx *store.Tx) error {
+		c, err := tx.Certificate(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			return CertificateNotFound
+		}
+		if err != nil {
+			return err
+		}
+		now := s.now()
+		err = tx.RevokeCertificate(id, reason, now)
+		if errors.Is(err, store.ErrNotFound) {
+			return fault.New(fault.Conflict, "certificate-revoked", "The certificate is revoked already.")
+		}
+		if err != nil {
+			return err
+		}
+		return tx.AppendTimeline(c.OrderID, &store.TimelineEntry{
+			At: now, Event: "certificate-revoked", Actor: staffActor(who), Details: map[string]any{"reason": reason},
+		})
+	})
+}

@@ -1,0 +1,157 @@
+package service_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/shop"
+)
+
+// verified returns the certificate of an order after checking its file with the published keys.
+func verified(t *testing.T, s *service.Service, orderID string) (*store.CertificateRow, *certificate.Certificate) {
+	t.Helper()
+	o, err := s.Store.Order(t.Context(), orderID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row, err := s.Certificate(t.Context(), o.CertificateID)
+	if err != nil {
+		t.Fatalf("certificate of order in %s %s: %v", o.Status, o.Outcome, err)
+	}
+	file, err := row.File()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, err := s.CertificateKeys(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := certificate.Verify(file, keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := r.Certificate; c.OrderNumber != o.Number || c.ID != o.CertificateID || c.URL != s.CertificateURL(o.CertificateID) || c.Outcome != "authentic" ||
+		time.Time(c.IssuedAt) != o.EndedAt.Truncate(time.Second) {
+		t.Errorf("certificate %+v is not of order %+v", c, o)
+	}
+	return row, r.Certificate
+}
+
+func TestCertificate(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx := t.Context()
+		if err := s.Service.KeepCertificateKey(ctx); err != nil {
+			t.Fatal(err)
+		}
+		admin, err := s.Service.CreateStaff(ctx, "admin@assay.test", "Admin", access.Admin)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reviewer, err := s.Service.CreateStaff(ctx, "reviewer@assay.test", "Reviewer", access.Reviewer)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		t.Run("Simulated", func(t *testing.T) {
+			id := s.Order(t, s.Test, order.MockAuthentic)
+			row, c := verified(t, s.Service, id)
+			if !c.Test || c.Item.Brand.Code != "prada" || c.Item.Category.JA == "" || len(c.Photos) != 1 || c.Photos[0].Name.JA == "" || len(c.Photos[0].SHA256) != 64 {
+				t.Errorf("certificate = %+v", c)
+			}
+			names, err := s.Service.CertificatePhotos(ctx, row)
+			photos, _ := s.Store.OrderPhotos(ctx, id)
+			if err != nil || len(names) != 1 || names[0] != photos[0].Name {
+				t.Errorf("CertificatePhotos = %v, %v; want %v", names, err, photos)
+			}
+		})
+		t.Run("Live", func(t *testing.T) {
+			id := s.Order(t, s.Live, "")
+			if _, err := s.Service.ClaimOrder(ctx, &reviewer.Staff, id); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Service.CompleteOrder(ctx, &reviewer.Staff, id, &order.Verdict{Outcome: order.Authentic}, ""); err != nil {
+				t.Fatal(err)
+			}
+			if _, c := verified(t, s.Service, id); c.Test {
+				t.Error("a Live certificate is marked as a test")
+			}
+		})
+		t.Run("OnlyAuthentic", func(t *testing.T) {
+			for _, mock := range []order.MockOutcome{order.MockFake, order.MockUnableToVerify, order.MockUpdatePhotos} {
+				o, err := s.Store.Order(ctx, s.Order(t, s.Test, mock))
+				if err != nil || o.CertificateID != "" {
+					t.Errorf("%s: certificate %q, %v", mock, o.CertificateID, err)
+				}
+			}
+		})
+		t.Run("Unknown", func(t *testing.T) {
+			for _, id := range []string{"", "x", order.NewCertificateID(), strings.Repeat("A", 32), strings.Repeat("\x00", 32)} {
+				if _, err := s.Service.Certificate(ctx, id); !errors.Is(err, service.CertificateNotFound) {
+					t.Errorf("Certificate(%q) = %v", id, err)
+				}
+			}
+		})
+		t.Run("Revoke", func(t *testing.T) {
+			id := s.Order(t, s.Test, order.MockAuthentic)
+			row, _ := verified(t, s.Service, id)
+			if err := s.Service.RevokeCertificate(ctx, &reviewer.Staff, row.ID, "x"); fault.CodeOf(err) != "forbidden" {
+				t.Errorf("a reviewer revokes: %v", err)
+			}
+			for _, reason := range []string{"", "  ", strings.Repeat("あ", 501)} {
+				if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, reason); fault.CodeOf(err) != fault.CodeValidation {
+					t.Errorf("reason of %d characters: %v", len(reason), err)
+				}
+			}
+			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, order.NewCertificateID(), "x"); !errors.Is(err, service.CertificateNotFound) {
+				t.Errorf("unknown: %v", err)
+			}
+			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, " The item was swapped.\n"); err != nil {
+				t.Fatal(err)
+			}
+			row, _ = verified(t, s.Service, id)
+			if row.Revoked == nil || row.Revoked.Reason != "The item was swapped." {
+				t.Errorf("revocation = %+v", row.Revoked)
+			}
+			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, "again"); fault.CodeOf(err) != "certificate-revoked" {
+				t.Errorf("twice: %v", err)
+			}
+			timeline, err := s.Store.Timeline(ctx, id)
+			last := timeline[len(timeline)-1]
+			if err != nil || last.Event != "certificate-revoked" || last.Actor.ID != admin.Staff.ID || last.Details["reason"] != "The item was swapped." {
+				t.Errorf("timeline ends with %+v, %v", last, err)
+			}
+		})
+		t.Run("KeyChange", func(t *testing.T) {
+			id := s.Order(t, s.Test, order.MockAuthentic)
+			box, err := secret.New(secret.Generate())
+			if err != nil {
+				t.Fatal(err)
+			}
+			config := s.Service.Config
+			config.Secrets = box
+			after := service.New(config)
+			old, _ := verified(t, after, id)
+			if err := after.RefreshCatalog(ctx); err != nil {
+				t.Fatal(err)
+			}
+			s.Service = after
+			fresh, _ := verified(t, after, s.Order(t, s.Test, order.MockAuthentic))
+			keys, err := after.CertificateKeys(ctx)
+			if err != nil || len(keys) != 2 || old.KeyID == fresh.KeyID || !slices.ContainsFunc(keys, func(k certificate.Key) bool { return k.ID == old.KeyID }) {
+				t.Errorf("keys = %v, %v; certificates have %s and %s", keys, err, old.KeyID, fresh.KeyID)
+			}
+		})
+	})
+}
