@@ -44,7 +44,7 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	q := httpx.ReadQuery(r)
 	from, to := q.Time("from"), q.Time("to")
 	f := store.AuditFilter{
-		From: given(from), To: given(to),
+		From: given(q, "from", from), To: given(q, "to", to),
 		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
 		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
 		ActorID:    q.UUID("actor_id"),
@@ -67,8 +67,9 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	return httpx.WriteJSON(w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total})
 }
 
-func given(t time.Time) *time.Time {
-	if t.IsZero() {
+// given returns the time of a parameter that is there. The zero time is a time like any other: 0001-01-01T00:00:00Z.
+func given(q *httpx.Query, name string, t time.Time) *time.Time {
+	if !q.Has(name) {
 		return nil
 	}
 	return &t
