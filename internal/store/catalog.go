@@ -33,7 +33,7 @@ func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
 func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog.Load, error) {
 	var load catalog.Load
 	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing') AND answer_time = $1
-		ORDER BY due_at LIMIT $2`, []any{answerTime, limit}, func(scan func(...any) error) error {
+		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan func(...any) error) error {
 		var due int64
 		if err := scan(&due); err != nil {
 			return err

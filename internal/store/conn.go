@@ -107,7 +107,9 @@ func brokenConnection(err error) bool {
 }
 
 // pool is the shared readers. pgx caches prepared statements itself; for SQLite they are kept here, because parsing
-// a statement costs more than running it.
+// a statement costs more than running it. SQLite parses a statement again after each bind when its planner has looked at a
+// parameter: in LIMIT $n, and in the comparison of a column that a partial index names. Statements that run with
+// every request hide such parameters in a CAST.
 type pool struct {
 	db      *sql.DB
 	prepare bool

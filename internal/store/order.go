@@ -66,7 +66,7 @@ func (q Queries) FindOrder(ctx context.Context, accountID string, env access.Env
 			return o, err
 		}
 	}
-	return q.order(ctx, "SELECT "+orderColumns+` FROM orders WHERE account_id = $1 AND environment = $2 AND external_id = $3
+	return q.order(ctx, "SELECT "+orderColumns+` FROM orders WHERE account_id = $1 AND environment = CAST($2 AS TEXT) AND external_id = $3
 		ORDER BY seq DESC LIMIT 1`, accountID, string(env), idOrExternalID)
 }
 
@@ -106,7 +106,7 @@ func (q Queries) OrderPage(ctx context.Context, accountID string, env access.Env
 	}
 	orders := make([]order.Order, 0, limit)
 	err := q.rows(ctx, `SELECT id, number, external_id, status, outcome, due_at, updated_at FROM orders
-		WHERE account_id = $1 AND environment = $2 AND seq <= $3 AND seq > $4 ORDER BY seq DESC`, []any{accountID, string(env), high, low},
+		WHERE account_id = $1 AND environment = CAST($2 AS TEXT) AND seq <= $3 AND seq > $4 ORDER BY seq DESC`, []any{accountID, string(env), high, low},
 		func(scan func(...any) error) error {
 			var o order.Order
 			var outcome sql.NullString
