@@ -132,7 +132,17 @@ func (s *Service) insertOrder(tx *store.Tx, k *access.Key, o *order.Order, photo
 // chooseAnswerTime returns the answer time that the order gets: the requested one, or the default, or else the slowest
 // that is available now.
 func (s *Service) chooseAnswerTime(ctx context.Context, snap *catalog.Snapshot, where catalog.Context, k *access.Key, requested int) (*catalog.AnswerTime, error) {
-	offers, err := s.Offers(ctx, snap, where, k.AccountID)
+	options := snap.AnswerTimes(where, k.AccountID)
+	// Most orders get the first choice; how far the others are taken is not read for them.
+	for _, option := range options {
+		if option.Code != requested && (requested != 0 || !option.Default) {
+			continue
+		}
+		if first, err := s.offers(ctx, s.Store.Queries, []*catalog.AnswerTime{option}); err != nil || first[0].Available {
+			return option, err
+		}
+	}
+	offers, err := s.offers(ctx, s.Store.Queries, options)
 	if err != nil {
 		return nil, err
 	}
