@@ -35,6 +35,12 @@ func TestAuthentication(t *testing.T) {
 		t.Run("Valid", func(t *testing.T) { valid.Get(t, "/balance").Want(t, 200) })
 		t.Run("SchemeInAnyCase", func(t *testing.T) { send(t, "bEARER "+valid.Secret).Want(t, 200) })
 
+		t.Run("EveryOperation", func(t *testing.T) {
+			for _, op := range operations {
+				w.Anonymous().Send(t, op.send).Refused(t, 401, "unauthorized")
+			}
+		})
+
 		typo := valid.Secret[:20] + flip(valid.Secret[20]) + valid.Secret[21:]
 		refusals := map[string][]string{
 			"Missing":         nil,
