@@ -56,6 +56,7 @@ type Sender struct {
 	woken   chan struct{}
 	tell    chan struct{}
 
+	presence    presence
 	poll, grace time.Duration
 }
 
@@ -132,15 +133,21 @@ func (s *Sender) Run(ctx context.Context) error {
 			return err
 		}
 	}
+	if !s.Store.Shared() {
+		s.presence.set(1, 0)
+		newLoop(s).run(ctx)
+		return nil
+	}
+	// A stopping sender is at work until its attempts are over.
+	attending, leave := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
-	defer helpers.Wait()
-	listening, stop := context.WithCancel(ctx)
-	defer stop()
-	if s.Store.Shared() {
-		helpers.Go(func() { s.listen(listening) })
-		helpers.Go(func() { s.announce(listening) })
+	for _, helper := range []func(context.Context){s.attend, s.listen, s.announce} {
+		helpers.Go(func() { helper(attending) })
 	}
 	newLoop(s).run(ctx)
+	leave()
+	helpers.Wait()
+	s.leave(ctx)
 	return nil
 }
 
@@ -186,5 +193,9 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-// errStopped is the cause of attempts that a stopping sender cut off.
-var errStopped = errors.New("the sender was stopped")
+var (
+	// errStopped is the cause of attempts that a stopping sender cut off.
+	errStopped = errors.New("the sender was stopped")
+	// errLate says that an attempt was not made, because its lease might have ended before it.
+	errLate = errors.New("the lease is about to end")
+)

@@ -131,7 +131,7 @@ func TestLeaseRecovery(t *testing.T) {
 		d := w.queue(1, e)[0]
 		w.update(func(tx *store.Tx) error { // a sender that crashes in the attempt
 			got, err := tx.ClaimDeliveries(store.ClaimRequest{
-				ClaimID: store.NewID(), Now: noon, LeaseUntil: noon.Add(30 * time.Second), InFlight: 4, Wanted: map[string]int{e.ID: 1},
+				ClaimID: store.NewID(), Now: noon, LeaseUntil: noon.Add(30 * time.Second), Wanted: map[string]int{e.ID: 1},
 			})
 			if len(got.Deliveries) != 1 {
 				t.Errorf("claimed %+v", got)
@@ -178,10 +178,12 @@ func TestTwoSenders(t *testing.T) {
 	for i := range inFlight {
 		endpoints = append(endpoints, first.endpoint(r.URL+"/"+strconv.Itoa(i)))
 	}
+	a, b := first.start(r, nil), second.start(r, nil)
+	for _, s := range []*running{a, b} {
+		eventually(t, "that both know of each other", func() bool { return s.presence.share(endpoints[0].ID) == maxForEndpoint/2 })
+	}
 	first.queue(60, endpoints...)
-	// 24 slots each for 48 that endpoints have: neither can take all.
-	a := first.start(r, func(c *Config) { c.InFlight, c.Metrics = 24, prometheus.NewRegistry() })
-	b := second.start(r, func(c *Config) { c.InFlight, c.Metrics = 24, prometheus.NewRegistry() })
+	a.Wake()
 	eventually(t, "the end of the backlog", func() bool { return first.pending() == 0 })
 	seen := make(map[string]int)
 	for _, request := range r.all() {
@@ -196,7 +198,7 @@ func TestTwoSenders(t *testing.T) {
 		t.Errorf("%d deliveries of %d arrived", len(seen), 60*len(inFlight))
 	}
 	byA, byB := delivered(a), delivered(b)
-	if byA+byB != float64(len(seen)) || min(byA, byB) < float64(len(seen))/10 {
+	if byA+byB != float64(len(seen)) || min(byA, byB) < float64(len(seen))/5 {
 		t.Errorf("the work was shared %v to %v", byA, byB)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"pgregory.net/rapid"
 )
@@ -18,18 +19,38 @@ func heads(due time.Time, ids ...string) []store.QueueHead {
 	return h
 }
 
-// prompted makes endpoints known as prompt.
+const most = aheadFactor * maxForEndpoint // for a prompt endpoint
+
+func alone(string) int { return maxForEndpoint }
+
+// give takes n deliveries for the endpoint.
+func (t *turns) give(id string, n int) {
+	for range n {
+		t.take(&store.ClaimedDelivery{Endpoint: &webhook.Endpoint{ID: id}})
+	}
+}
+
+// sent begins all attempts that can begin, and returns how many by endpoint.
+func (t *turns) sent(now time.Time) map[string]int {
+	n := make(map[string]int)
+	for d := t.begin(now); d != nil; d = t.begin(now) {
+		n[d.Endpoint.ID]++
+	}
+	return n
+}
+
+// prompted makes endpoints known as prompt; they stay in the line.
 func prompted(t *turns, now time.Time, ids ...string) {
 	t.see(heads(now, ids...), now)
-	t.settle(map[string]int{}, nil)
 	for _, id := range ids {
-		t.begin(id, now)
+		t.give(id, 1)
+		t.sent(now)
 		t.end(id, true, time.Millisecond, now)
 	}
 }
 
 func TestTurnsSee(t *testing.T) {
-	turns := newTurns(8)
+	turns := newTurns(8, alone)
 	if next := turns.see(nil, noon); !next.IsZero() {
 		t.Errorf("next of nothing: %v", next)
 	}
@@ -37,21 +58,23 @@ func TestTurnsSee(t *testing.T) {
 	if !next.Equal(noon.Add(time.Second)) {
 		t.Errorf("next: %v", next)
 	}
-	if got := turns.next(noon); len(got) != 1 || got["a"] != 1 {
+	if got := turns.next(noon); !maps.Equal(got, map[string]int{"a": 1}) {
 		t.Errorf("turn: %v", got)
 	}
 }
 
-func TestTurnsAreShared(t *testing.T) {
-	turns := newTurns(6)
-	prompted(turns, noon, "a", "b", "c", "d")
+func TestTurnsInTheLine(t *testing.T) {
+	turns := newTurns(16, alone) // two prompt endpoints may take all
+	prompted(turns, noon, "a", "b", "c")
+	all := map[string]bool{"a": true, "b": true, "c": true}
 	for step, test := range []struct {
 		want  map[string]int
 		again map[string]bool
 	}{
-		{map[string]int{"a": 2, "b": 2, "c": 1, "d": 1}, map[string]bool{"a": true, "b": true, "c": true}},
-		{map[string]int{"a": 2, "b": 2, "c": 2}, map[string]bool{"c": true}},
-		{map[string]int{"c": 4}, nil},
+		{map[string]int{"a": most, "b": most}, all},
+		{map[string]int{"c": most, "a": most}, all},
+		{map[string]int{"b": most, "c": most}, map[string]bool{"c": true}},
+		{map[string]int{"a": most, "c": most}, nil},
 		{map[string]int{}, nil},
 	} {
 		got := turns.next(noon)
@@ -62,24 +85,57 @@ func TestTurnsAreShared(t *testing.T) {
 	}
 }
 
-func TestTurnsRotate(t *testing.T) {
-	turns := newTurns(1)
-	prompted(turns, noon, "a", "b", "c")
-	order := ""
-	for range 7 {
-		got := turns.next(noon)
-		for id := range got {
-			order += id
-		}
-		turns.settle(got, map[string]bool{"a": true, "b": true, "c": true})
+func TestTurnsOfSlots(t *testing.T) {
+	turns := newTurns(6, alone)
+	prompted(turns, noon, "a", "b")
+	turns.give("a", 10)
+	turns.give("b", 10)
+	if got := turns.sent(noon); !maps.Equal(got, map[string]int{"a": 3, "b": 3}) {
+		t.Errorf("sent %v of 6", got)
 	}
-	if order != "abcabca" {
-		t.Errorf("turns went to %s", order)
+	turns.end("a", true, 0, noon)
+	turns.end("a", true, 0, noon)
+	if got := turns.sent(noon); got["a"]+got["b"] != 2 || turns.lanes["b"].inFlight > maxForEndpoint {
+		t.Errorf("sent %v", got)
+	}
+}
+
+// TestTurnsAhead shows that a prompt endpoint is given more before it has run out.
+func TestTurnsAhead(t *testing.T) {
+	turns := newTurns(64, alone)
+	prompted(turns, noon, "a")
+	for step, test := range []struct{ ended, want int }{{0, most}, {most/2 - 1, 0}, {1, most / 2}} {
+		for range test.ended {
+			turns.sent(noon)
+			turns.end("a", true, 0, noon)
+		}
+		got := turns.next(noon)
+		if got["a"] != test.want {
+			t.Errorf("turn %d: %v, want %d", step, got, test.want)
+		}
+		turns.settle(got, map[string]bool{"a": true})
+		turns.give("a", got["a"])
+	}
+	turns.sent(noon)
+	if back := turns.giveBack(false, noon); len(back) != 0 {
+		t.Errorf("%d were given back of an endpoint that answers", len(back))
+	}
+	if back := turns.giveBack(false, noon.Add(2*patience)); len(back) != most-maxForEndpoint {
+		t.Errorf("%d were given back of an endpoint that hangs", len(back))
+	}
+	if got := turns.next(noon.Add(2 * patience)); len(got) != 0 {
+		t.Errorf("an endpoint that hangs was given %v", got)
+	}
+	for range maxForEndpoint {
+		turns.end("a", false, time.Second, noon)
+	}
+	if turns.taken != 0 || turns.inFlight != 0 || len(turns.busy) != 0 {
+		t.Errorf("left: %+v", turns)
 	}
 }
 
 func TestTurnsOfHangingEndpoints(t *testing.T) {
-	turns := newTurns(20)
+	turns := newTurns(20, alone)
 	all := map[string]bool{"good": true, "new": true}
 	var hanging []string
 	for i := range 18 {
@@ -91,10 +147,9 @@ func TestTurnsOfHangingEndpoints(t *testing.T) {
 		got := turns.next(now)
 		turns.settle(got, all)
 		for id, n := range got {
-			for range n {
-				turns.begin(id, now)
-			}
+			turns.give(id, n)
 		}
+		turns.sent(now)
 		return got
 	}
 	turns.see(heads(noon, hanging...), noon)
@@ -102,41 +157,33 @@ func TestTurnsOfHangingEndpoints(t *testing.T) {
 		t.Errorf("endpoints that never answered got %v, want three quarters of 20 slots", got)
 	}
 	prompted(turns, noon, "good")
-	if got := take(noon); !maps.Equal(got, map[string]int{"good": 4}) {
+	if got := take(noon); !maps.Equal(got, map[string]int{"good": most}) || turns.lanes["good"].inFlight != 4 {
 		t.Errorf("turn: %v", got)
 	}
 	// All time out. From now on they are known: half of the slots are the most that they get.
 	later := noon.Add(10 * time.Second)
-	for _, l := range turns.lanes {
-		for l.inFlight > 0 {
-			turns.end(l.endpointID, l.endpointID == "good", 10*time.Millisecond, later)
+	for _, id := range hanging {
+		if turns.lanes[id].inFlight > 0 {
+			turns.end(id, false, 10*time.Second, later)
 		}
 	}
+	turns.lanes["good"].progress = later
 	take(later)
-	if n := turns.inFlight - turns.lanes["good"].inFlight; n != 10+3 {
-		t.Errorf("endpoints that hang got %d slots, want 10 and one each for the 3 that are unknown", n)
-	}
-	if n := turns.lanes["good"].inFlight; n != 4 {
-		t.Errorf("the one that answers got %d slots", n)
+	inFlight := turns.inFlight - turns.lanes["good"].inFlight
+	if inFlight != 10+3 {
+		t.Errorf("endpoints that hang got %d slots, want 10 and one each for the 3 that are unknown", inFlight)
 	}
 	turns.see(heads(later, "new"), later)
 	if got := take(later); !maps.Equal(got, map[string]int{"new": 1}) {
 		t.Errorf("turn: %v, want one slot for a new endpoint", got)
 	}
-	// The good one hangs now, too: it counts among the slow with what it has in flight, and gets nothing more.
-	turns.end("good", true, 10*time.Millisecond, later)
-	if got := turns.next(later.Add(2 * time.Second)); len(got) != 0 {
-		t.Errorf("turn: %v", got)
-	}
 }
 
 func TestTurnsForget(t *testing.T) {
-	turns := newTurns(8)
+	turns := newTurns(8, alone)
 	for i := range maxLanes + 1 {
-		id := fmt.Sprint(i)
-		turns.see(heads(noon, id), noon)
-		got := turns.next(noon)
-		turns.settle(got, nil)
+		turns.see(heads(noon, fmt.Sprint(i)), noon)
+		turns.settle(turns.next(noon), nil)
 	}
 	turns.see(heads(noon, "last"), noon)
 	if n := len(turns.lanes); n > 2 {
@@ -148,20 +195,20 @@ func TestTurnsForget(t *testing.T) {
 func TestTurnsLimits(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
-		turns := newTurns(limit)
+		nodes := &presence{nodes: rapid.IntRange(1, 6).Draw(t, "nodes")}
+		turns := newTurns(limit, nodes.share)
 		now := noon
 		inFlight := make(map[string]int)
 		total := 0
 		t.Repeat(map[string]func(*rapid.T){
 			"see": func(t *rapid.T) {
-				id := fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "endpoint"))
-				turns.see(heads(now, id), now)
+				turns.see(heads(now, fmt.Sprint(rapid.IntRange(0, 30).Draw(t, "endpoint"))), now)
 			},
 			"exchange": func(t *rapid.T) {
 				wanted := turns.next(now)
-				if len(wanted) == 0 && total < limit/2 {
+				if len(wanted) == 0 && turns.taken < limit/2 {
 					for _, l := range turns.line {
-						if l.inFlight == 0 || (l.inFlight < maxForEndpoint && l.reputeAt(now) != unknown) {
+						if l.taken() == 0 && nodes.share(l.endpointID) > 0 {
 							t.Fatalf("%s waits although %d of %d slots are free", l.endpointID, limit-total, limit)
 						}
 					}
@@ -170,13 +217,20 @@ func TestTurnsLimits(t *testing.T) {
 				for id, n := range wanted {
 					got := rapid.IntRange(0, n).Draw(t, "got")
 					again[id] = got == n
-					for range got {
-						turns.begin(id, now)
-						inFlight[id]++
-						total++
-					}
+					turns.give(id, got)
 				}
 				turns.settle(wanted, again)
+			},
+			"send": func(t *rapid.T) {
+				for id, n := range turns.sent(now) {
+					inFlight[id] += n
+					total += n
+				}
+				for l := range turns.busy {
+					if total < limit && len(l.ahead) > 0 && l.inFlight < nodes.share(l.endpointID) {
+						t.Fatalf("%s has %d ahead and does not send", l.endpointID, len(l.ahead))
+					}
+				}
 			},
 			"end": func(t *rapid.T) {
 				for id, n := range inFlight {
@@ -188,17 +242,52 @@ func TestTurnsLimits(t *testing.T) {
 					}
 				}
 			},
-			"wait": func(*rapid.T) { now = now.Add(400 * time.Millisecond) },
+			"wait":     func(*rapid.T) { now = now.Add(400 * time.Millisecond) },
+			"giveBack": func(t *rapid.T) { turns.giveBack(rapid.Bool().Draw(t, "all"), now) },
 			"": func(t *rapid.T) {
-				if total > limit || turns.inFlight != total {
-					t.Fatalf("%d in flight, counted %d, limit %d", total, turns.inFlight, limit)
+				taken := 0
+				for _, l := range turns.lanes {
+					taken += l.taken()
+					if _, busy := turns.busy[l]; busy != (l.taken() > 0) {
+						t.Fatalf("busy: %v, taken: %d", busy, l.taken())
+					}
+				}
+				if total > limit || turns.inFlight != total || turns.taken != taken || taken > takenFactor*limit {
+					t.Fatalf("%d in flight, counted %d, limit %d; %d taken, counted %d", total, turns.inFlight, limit, taken, turns.taken)
 				}
 				for id, n := range inFlight {
-					if n > maxForEndpoint {
+					if n > nodes.share(id) {
 						t.Fatalf("%d in flight for %s", n, id)
 					}
 				}
 			},
 		})
 	})
+}
+
+// TestPresenceShares shows that the shares of all senders make up the slots of an endpoint, and no sender is left without.
+func TestPresenceShares(t *testing.T) {
+	for nodes := 1; nodes <= 9; nodes++ {
+		all := make([]int, nodes)
+		for endpoint := range 200 {
+			sum := 0
+			for number := range nodes {
+				p := presence{nodes: nodes, number: number}
+				n := p.share(fmt.Sprint(endpoint))
+				sum += n
+				all[number] += n
+			}
+			if sum != maxForEndpoint {
+				t.Errorf("%d senders have %d slots together", nodes, sum)
+			}
+		}
+		for number, n := range all {
+			if n < 200*maxForEndpoint/nodes/2 {
+				t.Errorf("sender %d of %d has %d of %d slots", number, nodes, n, 200*maxForEndpoint)
+			}
+		}
+	}
+	if n := new(presence).share("a"); n != 0 {
+		t.Errorf("a sender that has not joined has %d slots", n)
+	}
 }

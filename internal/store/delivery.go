@@ -12,17 +12,17 @@ import (
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at once.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	if _, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body, status, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, 'pending', $8)`,
+	if _, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 		d.ID, e.ID, e.AccountID, e.Environment, textOrNull(d.OrderID), string(d.Event), string(d.Body), micros(d.CreatedAt)); err != nil {
 		return err
 	}
-	return t.enqueue(d.ID, e.ID, d.CreatedAt)
+	return t.enqueue(d.ID, e.ID, 0, d.CreatedAt)
 }
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
 func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	endpoints, err := t.idList(t.ctx, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY id"+t.d.forUpdate, []any{keyID})
+	endpoints, err := t.idList(t.ctx, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", []any{keyID})
 	if err != nil {
 		return err
 	}
@@ -34,9 +34,12 @@ func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
 	return nil
 }
 
-// DropPendingDeliveries removes what is still to be sent to an endpoint. Its row has to be locked or gone, so that no
-// sender takes a delivery meanwhile.
+// DropPendingDeliveries removes what is still to be sent to an endpoint.
 func (t *Tx) DropPendingDeliveries(endpointID string) error {
+	if _, err := t.exec(`DELETE FROM delivery_attempts WHERE delivery_id IN (
+		SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1 AND attempts > 0)`, endpointID); err != nil {
+		return err
+	}
 	_, err := t.exec("DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)", endpointID)
 	return err
 }
@@ -59,9 +62,11 @@ type DeliveryFilter struct {
 	Before      string // the id of a delivery: only older ones, for the next page
 }
 
-const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.status, d.attempts, d.created_at, d.ended_at, q.due_at, e.url`
+const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.created_at, q.due_at, q.attempts, x.status, x.attempts,
+	x.ended_at, e.url`
 
-const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_queue q ON q.delivery_id = d.id LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
+const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_queue q ON q.delivery_id = d.id LEFT JOIN delivery_ends x ON x.delivery_id = d.id
+	LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f DeliveryFilter, limit int) ([]*DeliveryRecord, error) {
@@ -78,17 +83,15 @@ func (q Queries) Deliveries(ctx context.Context, f DeliveryFilter, limit int) ([
 	add("d.endpoint_id = $%d", f.EndpointID)
 	add("d.order_id = $%d", f.OrderID)
 	add("d.id < $%d", f.Before)
-	tables := deliveryTables
 	switch f.Status {
-	case "":
-	case webhook.Pending: // by the small table
-		tables = ` FROM delivery_queue q JOIN deliveries d ON d.id = q.delivery_id LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
-	case webhook.Failed: // spelled out, because an index holds just these
-		where = append(where, "d.status = 'failed'")
-	default:
-		add("d.status = $%d", string(f.Status))
+	case webhook.Pending:
+		where = append(where, "q.delivery_id IS NOT NULL")
+	case webhook.Failed:
+		where = append(where, "x.status = 'failed'")
+	case webhook.Delivered:
+		where = append(where, "x.status = 'delivered'")
 	}
-	text := "SELECT " + deliveryColumns + tables
+	text := "SELECT " + deliveryColumns + deliveryTables
 	if len(where) > 0 {
 		text += " WHERE " + strings.Join(where, " AND ")
 	}
@@ -116,28 +119,28 @@ func (q Queries) Delivery(ctx context.Context, id string) (*DeliveryRecord, erro
 }
 
 func (r *DeliveryRecord) scan(scan func(...any) error, more ...any) error {
-	var orderID, url sql.NullString
+	var orderID, ended, url sql.NullString
 	var created int64
-	var ended, due sql.NullInt64
+	var due, attempts, allAttempts, endedAt sql.NullInt64
 	err := scan(append([]any{
-		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &r.Status, &r.Attempts, &created, &ended, &due, &url,
+		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &created, &due, &attempts, &ended, &allAttempts, &endedAt, &url,
 	}, more...)...)
 	r.OrderID, r.EndpointURL, r.CreatedAt = orderID.String, url.String, timeOf(created)
 	if ended.Valid {
-		r.FinishedAt = timeOf(ended.Int64)
-	}
-	if due.Valid {
-		r.NextAttemptAt = timeOf(due.Int64)
+		r.Status, r.Attempts, r.FinishedAt = webhook.Status(ended.String), int(allAttempts.Int64), timeOf(endedAt.Int64)
+	} else {
+		r.Status, r.Attempts, r.NextAttemptAt = webhook.Pending, int(attempts.Int64), timeOf(due.Int64)
 	}
 	return err
 }
 
 // FailedDeliveries returns up to limit deliveries that failed at the time or later, oldest first, from those that the
-// filter chooses; its Before is not looked at. after is the id of the last one of the previous call.
+// filter chooses; its Status and Before are not looked at. after is the id of the last one of the previous call.
 func (q Queries) FailedDeliveries(ctx context.Context, f DeliveryFilter, since time.Time, after string, limit int) ([]string, error) {
-	return q.idList(ctx, `SELECT id FROM deliveries WHERE status = 'failed' AND ended_at >= $1 AND id > $2
-		AND ($3 = '' OR account_id = $3) AND ($4 = '' OR environment = $4) AND ($5 = '' OR endpoint_id = $5) AND ($6 = '' OR order_id = $6)
-		ORDER BY id LIMIT $7`, []any{micros(since), after, f.AccountID, f.Environment, f.EndpointID, f.OrderID, limit})
+	return q.idList(ctx, `SELECT x.delivery_id FROM delivery_ends x JOIN deliveries d ON d.id = x.delivery_id
+		WHERE x.status = 'failed' AND x.ended_at >= $1 AND x.delivery_id > $2
+		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5) AND ($6 = '' OR d.order_id = $6)
+		ORDER BY x.delivery_id LIMIT $7`, []any{micros(since), after, f.AccountID, f.Environment, f.EndpointID, f.OrderID, limit})
 }
 
 func (q Queries) idList(ctx context.Context, text string, args []any) ([]string, error) {
@@ -155,13 +158,13 @@ func (q Queries) idList(ctx context.Context, text string, args []any) ([]string,
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
 	var endpointID string
-	if err := t.row(t.ctx, `SELECT endpoint_id FROM deliveries d WHERE id = $1 AND status <> 'pending' AND EXISTS (
-		SELECT 1 FROM webhook_endpoints e JOIN api_keys k ON k.id = e.api_key_id WHERE e.id = d.endpoint_id AND k.revoked_at IS NULL)`+t.d.forUpdate,
-		[]any{id}, &endpointID); err != nil {
+	if err := t.row(t.ctx, `SELECT d.endpoint_id FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN api_keys k ON k.id = e.api_key_id
+		WHERE d.id = $1 AND k.revoked_at IS NULL`, []any{id}, &endpointID); err != nil {
 		return err
 	}
-	if err := t.one("UPDATE deliveries SET status = 'pending', ended_at = NULL WHERE id = $1", id); err != nil {
+	var attempts int
+	if err := t.row(t.ctx, "DELETE FROM delivery_ends WHERE delivery_id = $1 RETURNING attempts", []any{id}, &attempts); err != nil {
 		return err
 	}
-	return t.enqueue(id, endpointID, now)
+	return t.enqueue(id, endpointID, attempts, now)
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -17,81 +18,82 @@ type AttemptResult struct {
 // RecordAttempts writes down results, each only if its claim still stands: a result whose lease was taken over, or whose
 // delivery was dropped, changes nothing. Recording a result twice is thus harmless.
 func (t *Tx) RecordAttempts(results []AttemptResult, now time.Time) error {
-	var acknowledged, failed []*AttemptResult
+	var ended, repeated []*AttemptResult
 	for i := range results {
-		if r := &results[i]; r.Acknowledged() {
-			acknowledged = append(acknowledged, r)
+		if r := &results[i]; r.Next == nil {
+			ended = append(ended, r)
 		} else {
-			failed = append(failed, r)
+			repeated = append(repeated, r)
 		}
 	}
-	if err := inBatches(acknowledged, func(batch []*AttemptResult) error { return t.recordDelivered(batch, now) }); err != nil {
+	if err := inBatches(ended, func(batch []*AttemptResult) error { return t.recordEnds(batch, now) }); err != nil {
 		return err
 	}
-	for _, r := range failed {
-		if err := t.recordFailed(r, now); err != nil {
+	for _, r := range repeated {
+		err := t.row(t.ctx, `UPDATE delivery_queue SET claim_id = NULL, failures = failures + 1, attempts = attempts + 1, due_at = $1
+			WHERE delivery_id = $2 AND claim_id = $3 RETURNING attempts`, []any{micros(*r.Next), r.DeliveryID, r.ClaimID}, &r.Number)
+		if errors.Is(err, ErrNotFound) {
+			continue
+		}
+		if err == nil {
+			err = t.insertAttempts([]*AttemptResult{r})
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// recordDelivered ends deliveries that were acknowledged. It is what happens most, so it takes three statements for all
-// of them.
-func (t *Tx) recordDelivered(batch []*AttemptResult, now time.Time) error {
-	claims := make([]any, 0, 2*len(batch))
+// leaveQueue removes n rows by their deliveries, if delivery and claim belong together. PostgreSQL would compare the two as
+// pairs only by reading the whole queue.
+func leaveQueue(n int) string {
+	return "DELETE FROM delivery_queue WHERE delivery_id IN " + list(1, n) + " AND delivery_id || claim_id IN " + list(n+1, n) + " RETURNING delivery_id, attempts + 1"
+}
+
+// recordEnds moves deliveries from the queue to those that have ended. It is what happens most, so it takes three
+// statements for many.
+func (t *Tx) recordEnds(batch []*AttemptResult, now time.Time) error {
+	claims := make([]any, 2*len(batch))
 	byID := make(map[string]*AttemptResult, len(batch))
-	for _, r := range batch {
-		claims = append(claims, r.DeliveryID, r.ClaimID)
+	for i, r := range batch {
+		claims[i], claims[len(batch)+i] = r.DeliveryID, r.DeliveryID+r.ClaimID
 		byID[r.DeliveryID] = r
 	}
-	standing, err := t.idList(t.ctx, "DELETE FROM delivery_queue WHERE (delivery_id, claim_id) IN (VALUES "+tuples(len(batch), 2)+
-		") RETURNING delivery_id", claims)
+	standing := make([]*AttemptResult, 0, len(batch))
+	err := t.rows(t.ctx, leaveQueue(len(batch)), claims, func(scan func(...any) error) error {
+		var id string
+		var number int
+		err := scan(&id, &number)
+		r := byID[id]
+		r.Number = number
+		standing = append(standing, r)
+		return err
+	})
 	if err != nil {
 		return err
 	}
-	return inBatches(standing, func(ids []string) error {
-		attempts := make([]*AttemptResult, 0, len(ids))
-		err := t.rows(t.ctx, "UPDATE deliveries SET status = 'delivered', attempts = attempts + 1, ended_at = $1 WHERE id IN "+list(2, len(ids))+
-			" RETURNING id, attempts", append([]any{micros(now)}, anys(ids)...), func(scan func(...any) error) error {
-			var id string
-			var number int
-			err := scan(&id, &number)
-			r := byID[id]
-			r.Number = number
-			attempts = append(attempts, r)
-			return err
-		})
-		if err != nil {
-			return err
+	if err := inBatches(standing, func(batch []*AttemptResult) error {
+		args := make([]any, 0, 4*len(batch))
+		for _, r := range batch {
+			status := webhook.Failed
+			if r.Acknowledged() {
+				status = webhook.Delivered
+			}
+			args = append(args, r.DeliveryID, string(status), r.Number, micros(now))
 		}
-		return t.insertAttempts(attempts)
-	})
-}
-
-// recordFailed puts the delivery back into its queue for the next attempt, or ends it.
-func (t *Tx) recordFailed(r *AttemptResult, now time.Time) error {
-	text, args := "DELETE FROM delivery_queue WHERE delivery_id = $1 AND claim_id = $2", []any{r.DeliveryID, r.ClaimID}
-	status, ended := webhook.Failed, any(micros(now))
-	if r.Next != nil {
-		text = "UPDATE delivery_queue SET claim_id = NULL, failures = failures + 1, due_at = $3 WHERE delivery_id = $1 AND claim_id = $2"
-		args = append(args, micros(*r.Next))
-		status, ended = webhook.Pending, nil
-	}
-	if n, err := t.exec(text, args...); err != nil || n == 0 {
+		_, err := t.exec("INSERT INTO delivery_ends (delivery_id, status, attempts, ended_at) VALUES "+tuples(len(batch), 4), args...)
+		return err
+	}); err != nil {
 		return err
 	}
-	if err := t.row(t.ctx, "UPDATE deliveries SET status = $1, attempts = attempts + 1, ended_at = CAST($2 AS BIGINT) WHERE id = $3 RETURNING attempts",
-		[]any{string(status), ended, r.DeliveryID}, &r.Number); err != nil {
-		return err
-	}
-	return t.insertAttempts([]*AttemptResult{r})
+	return t.insertAttempts(standing)
 }
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"
 
-func (t *Tx) insertAttempts(batch []*AttemptResult) error {
-	return inBatches(batch, func(batch []*AttemptResult) error {
+func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
+	return inBatches(attempts, func(batch []*AttemptResult) error {
 		args := make([]any, 0, 7*len(batch))
 		for _, r := range batch {
 			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus, string(r.Failure), r.Answer)

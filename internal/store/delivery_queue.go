@@ -1,15 +1,19 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-func (t *Tx) enqueue(deliveryID, endpointID string, due time.Time) error {
-	_, err := t.exec("INSERT INTO delivery_queue (delivery_id, endpoint_id, due_at) VALUES ($1, $2, $3)", deliveryID, endpointID, micros(due))
+// enqueue makes a delivery pending; attempts is how many were made before.
+func (t *Tx) enqueue(deliveryID, endpointID string, attempts int, due time.Time) error {
+	_, err := t.exec("INSERT INTO delivery_queue (delivery_id, endpoint_id, due_at, failures, attempts) VALUES ($1, $2, $3, 0, $4)",
+		deliveryID, endpointID, micros(due), attempts)
 	return err
 }
 
@@ -57,127 +61,88 @@ type ClaimRequest struct {
 	ClaimID    string // fresh for each request
 	Now        time.Time
 	LeaseUntil time.Time      // when others may take what the sender has not finished
-	InFlight   int            // the most that all senders together may have of one endpoint
 	Wanted     map[string]int // how many deliveries by endpoint
 }
 
 // ClaimedDelivery is a delivery that this sender alone may attempt until its lease ends.
 type ClaimedDelivery struct {
-	ID       string
-	ClaimID  string
-	Endpoint *webhook.Endpoint
-	Event    webhook.Event
-	Body     []byte
-	Failures int // attempts since it was put into the queue
+	ID         string
+	ClaimID    string
+	LeaseUntil time.Time
+	Endpoint   *webhook.Endpoint
+	Event      webhook.Event
+	Body       []byte
+	Failures   int // attempts since it was put into the queue
 }
 
 // Claimed is what a sender got.
 type Claimed struct {
 	Deliveries []*ClaimedDelivery
-	// Again names the endpoints to ask for again: they may have more that is due, or another sender was at their queue.
+	// Again names the endpoints of which as much was there as was wanted: there may be more.
 	Again map[string]bool
 }
 
 // ClaimDeliveries takes deliveries that are due, the longest waiting of each endpoint first, expired leases among them.
-// Senders take turns at the queue of an endpoint by locking the endpoint's row, which makes the limit on deliveries in
-// flight exact; a queue at which another sender is right now is left out instead of waited for. What is queued for an
-// endpoint that is deleted, or whose key is revoked, is dropped.
+// What another sender is taking at this moment is passed over. What is queued for an endpoint that is deleted, or whose
+// key is revoked, is dropped.
 func (t *Tx) ClaimDeliveries(r ClaimRequest) (Claimed, error) {
 	c := Claimed{Again: make(map[string]bool)}
 	ids := make([]string, 0, len(r.Wanted))
 	for id := range r.Wanted {
 		ids = append(ids, id)
 	}
-	endpoints, err := t.lockReceiving(ids)
+	slices.Sort(ids)
+	endpoints, err := t.receiving(ids)
 	if err != nil {
 		return c, err
 	}
-	if err := t.dropOrphans(ids, endpoints, c.Again); err != nil {
-		return c, err
-	}
-	inFlight, err := t.inFlight(ids, r.Now)
-	if err != nil {
-		return c, err
-	}
-	for id, e := range endpoints {
-		n := min(r.Wanted[id], r.InFlight-inFlight[id])
-		if n <= 0 {
+	for _, id := range ids {
+		e := endpoints[id]
+		if e == nil {
+			if err := t.DropPendingDeliveries(id); err != nil {
+				return c, err
+			}
 			continue
 		}
-		taken, err := t.take(&r, e, n)
+		taken, err := t.take(&r, e, r.Wanted[id])
 		if err != nil {
 			return c, err
 		}
 		c.Deliveries = append(c.Deliveries, taken...)
-		c.Again[id] = len(taken) == n
+		c.Again[id] = len(taken) == r.Wanted[id]
 	}
 	return c, t.loadBodies(c.Deliveries)
 }
 
-// lockReceiving locks the rows of those endpoints that get deliveries, except rows that are locked already.
-func (t *Tx) lockReceiving(ids []string) (map[string]*webhook.Endpoint, error) {
-	locked := make(map[string]*webhook.Endpoint, len(ids))
-	return locked, inBatches(ids, func(ids []string) error {
+// receiving returns those of the endpoints that get deliveries.
+func (t *Tx) receiving(ids []string) (map[string]*webhook.Endpoint, error) {
+	receiving := make(map[string]*webhook.Endpoint, len(ids))
+	return receiving, inBatches(ids, func(ids []string) error {
 		found, err := t.endpoints(t.ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id IN "+list(1, len(ids))+`
-			AND EXISTS (SELECT 1 FROM api_keys k WHERE k.id = webhook_endpoints.api_key_id AND k.revoked_at IS NULL)`+t.d.skipLocked, anys(ids)...)
+			AND EXISTS (SELECT 1 FROM api_keys k WHERE k.id = webhook_endpoints.api_key_id AND k.revoked_at IS NULL)`, anys(ids)...)
 		for _, e := range found {
-			locked[e.ID] = e
+			receiving[e.ID] = e
 		}
 		return err
 	})
 }
 
-// dropOrphans drops the queues of those endpoints that were not locked because they get nothing any more; the others
-// are noted to be asked for again.
-func (t *Tx) dropOrphans(ids []string, locked map[string]*webhook.Endpoint, again map[string]bool) error {
-	for _, id := range ids {
-		if locked[id] != nil {
-			continue
-		}
-		var n int
-		err := t.row(t.ctx, `SELECT COUNT(*) FROM webhook_endpoints e JOIN api_keys k ON k.id = e.api_key_id
-			WHERE e.id = $1 AND k.revoked_at IS NULL`, []any{id}, &n)
-		if err == nil && n == 0 {
-			err = t.DropPendingDeliveries(id)
-		}
-		if err != nil {
-			return err
-		}
-		again[id] = n > 0
-	}
-	return nil
-}
-
-// inFlight counts what senders have of the endpoints.
-func (t *Tx) inFlight(ids []string, now time.Time) (map[string]int, error) {
-	counts := make(map[string]int, len(ids))
-	return counts, inBatches(ids, func(ids []string) error {
-		return t.rows(t.ctx, "SELECT endpoint_id, COUNT(*) FROM delivery_queue WHERE claim_id IS NOT NULL AND endpoint_id IN "+list(2, len(ids))+
-			" AND due_at > $1 GROUP BY endpoint_id", append([]any{micros(now)}, anys(ids)...), func(scan func(...any) error) error {
-			var id string
-			var n int
-			err := scan(&id, &n)
-			counts[id] = n
-			return err
-		})
-	})
-}
-
 // takeDue claims the first n rows of one endpoint's queue. The number is part of the text, because a plan made for an
 // unknown limit may read them all.
-func takeDue(n int) string {
+func (d *dialect) takeDue(n int) string {
 	return `UPDATE delivery_queue SET claim_id = $1, due_at = $2 WHERE delivery_id IN (
-		SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $3 AND due_at <= $4 ORDER BY due_at, delivery_id LIMIT ` + strconv.Itoa(n) + `)
+		SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $3 AND due_at <= $4 ORDER BY due_at, delivery_id LIMIT ` + strconv.Itoa(n) + d.skipLocked + `)
 		RETURNING delivery_id, failures`
 }
 
 func (t *Tx) take(r *ClaimRequest, e *webhook.Endpoint, n int) ([]*ClaimedDelivery, error) {
 	var taken []*ClaimedDelivery
-	err := t.rows(t.ctx, takeDue(n), []any{r.ClaimID, micros(r.LeaseUntil), e.ID, micros(r.Now)}, func(scan func(...any) error) error {
-		d := &ClaimedDelivery{ClaimID: r.ClaimID, Endpoint: e}
+	err := t.rows(t.ctx, t.d.takeDue(n), []any{r.ClaimID, micros(r.LeaseUntil), e.ID, micros(r.Now)}, func(scan func(...any) error) error {
+		d := &ClaimedDelivery{ClaimID: r.ClaimID, LeaseUntil: r.LeaseUntil, Endpoint: e}
 		taken = append(taken, d)
 		return scan(&d.ID, &d.Failures)
 	})
+	slices.SortFunc(taken, func(a, b *ClaimedDelivery) int { return cmp.Compare(a.ID, b.ID) }) // the engines return them in any order
 	return taken, err
 }
 

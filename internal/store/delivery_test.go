@@ -3,6 +3,7 @@ package store_test
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -64,7 +65,7 @@ const lease = 30 * time.Second
 // claim takes up to n deliveries of each endpoint.
 func (q *queueTest) claim(n int, now time.Time) (got store.Claimed) {
 	q.Helper()
-	r := store.ClaimRequest{ClaimID: store.NewID(), Now: now, LeaseUntil: now.Add(lease), InFlight: 4, Wanted: map[string]int{}}
+	r := store.ClaimRequest{ClaimID: store.NewID(), Now: now, LeaseUntil: now.Add(lease), Wanted: map[string]int{}}
 	for _, e := range q.endpoints {
 		r.Wanted[e.ID] = n
 	}
@@ -135,14 +136,14 @@ func TestClaimDeliveries(t *testing.T) {
 		if got := q.claim(4, noon.Add(-time.Second)); len(got.Deliveries) != 0 || got.Again[q.endpoints[0].ID] {
 			q.Errorf("claimed before anything is due: %+v", got)
 		}
-		if got := q.claim(4, noon.Add(time.Second)); len(got.Deliveries) != 6 {
-			q.Errorf("claimed %d, want the limit of 4 in flight for each endpoint", len(got.Deliveries))
-		}
-		if got := q.claim(4, noon.Add(2*time.Second)); len(got.Deliveries) != 0 {
-			q.Errorf("claimed %d over the limit", len(got.Deliveries))
+		if got := q.claim(1, noon.Add(time.Second)); len(got.Deliveries) != 3 || !got.Again[q.endpoints[0].ID] {
+			q.Errorf("claimed %+v, want one more of each endpoint", got)
 		}
 		if due := q.heads()[q.endpoints[2].ID]; !due.Equal(later[0].CreatedAt) {
 			q.Errorf("head: %v, want %v", due, later[0].CreatedAt)
+		}
+		if got := q.claim(32, noon.Add(2*time.Second)); len(got.Deliveries) != 6 || got.Again[q.endpoints[0].ID] {
+			q.Errorf("claimed %+v, want all that is left", got)
 		}
 	})
 }
@@ -293,38 +294,25 @@ func TestClaimDropsWhatNobodyGets(t *testing.T) {
 	})
 }
 
-// TestConcurrentClaims has eight senders race: no delivery may go to two, and no endpoint may exceed its limit.
+// TestConcurrentClaims has eight senders race: no delivery may go to two.
 func TestConcurrentClaims(t *testing.T) {
 	eachQueue(t, 5, func(q *queueTest) {
 		q.queue(40, noon)
 		var mu sync.Mutex
-		taken, inFlight := make(map[string]int), make(map[string]int)
+		taken := make(map[string]int)
 		var senders sync.WaitGroup
 		for range 8 {
 			senders.Go(func() {
-				for {
+				for done := false; !done; {
 					got := q.claim(3, noon)
-					again := false
-					for _, more := range got.Again {
-						again = again || more
-					}
 					mu.Lock()
 					for _, d := range got.Deliveries {
 						taken[d.ID]++
-						if inFlight[d.Endpoint.ID]++; inFlight[d.Endpoint.ID] > 4 {
-							q.Errorf("%d in flight for one endpoint", inFlight[d.Endpoint.ID])
-						}
 					}
-					done := len(taken) == 200 && len(got.Deliveries) == 0
+					done = len(taken) == 200
 					mu.Unlock()
 					for _, d := range got.Deliveries {
-						mu.Lock()
-						inFlight[d.Endpoint.ID]--
-						mu.Unlock()
 						q.record(d, 200, nil, noon)
-					}
-					if done {
-						return
 					}
 				}
 			})
@@ -334,6 +322,36 @@ func TestConcurrentClaims(t *testing.T) {
 			if n != 1 {
 				q.Errorf("delivery %s was taken %d times", id, n)
 			}
+		}
+		if len(q.heads()) != 0 {
+			q.Errorf("heads: %v", q.heads())
+		}
+	})
+}
+
+func TestSenderSeen(t *testing.T) {
+	eachQueue(t, 0, func(q *queueTest) {
+		var got []string
+		seen := func(id string, now time.Time) {
+			q.update(func(tx *store.Tx) (err error) {
+				got, err = tx.SenderSeen(id, now, now.Add(-5*time.Second))
+				return err
+			})
+		}
+		seen("b", noon)
+		seen("a", noon.Add(5*time.Second))
+		if !slices.Equal(got, []string{"a", "b"}) {
+			q.Errorf("at work: %v", got)
+		}
+		seen("a", noon.Add(6*time.Second))
+		if !slices.Equal(got, []string{"a"}) {
+			q.Errorf("at work: %v, want those seen lately", got)
+		}
+		seen("c", noon.Add(6*time.Second))
+		q.update(func(tx *store.Tx) error { return tx.SenderGone("a") })
+		seen("c", noon.Add(6*time.Second))
+		if !slices.Equal(got, []string{"c"}) {
+			q.Errorf("at work: %v, want those that have not ended", got)
 		}
 	})
 }

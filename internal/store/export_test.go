@@ -15,13 +15,18 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 		}
 		explain = "EXPLAIN "
 	}
+	claims := make([]any, 128)
+	for i := range claims {
+		claims[i] = NewID()
+	}
 	plans := make(map[string]string)
 	for name, statement := range map[string]struct {
 		text string
 		args []any
 	}{
 		"heads": {queueHeads, nil},
-		"take":  {takeDue(4), []any{"claim", int64(2), NewID(), int64(1)}},
+		"take":  {s.d.takeDue(4), []any{"claim", int64(2), NewID(), int64(1)}},
+		"leave": {leaveQueue(64), claims},
 	} {
 		rows, err := s.db.QueryContext(ctx, explain+statement.text, statement.args...)
 		if err != nil {

@@ -209,8 +209,8 @@ CREATE TABLE webhook_endpoints (
   CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL))
 );
 
--- The outbox: written in the transaction that moves the order, with the exact bytes to send. A delivery outlives its
--- endpoint once it has ended; a pending one is dropped with it.
+-- The outbox: written in the transaction that moves the order, with the exact bytes to send, and never changed. A
+-- delivery outlives its endpoint once it has ended; a pending one is dropped with it.
 CREATE TABLE deliveries (
   id          TEXT PRIMARY KEY,
   endpoint_id TEXT NOT NULL,
@@ -219,26 +219,30 @@ CREATE TABLE deliveries (
   order_id    TEXT,
   event       TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
   body        TEXT NOT NULL,
-  status      TEXT NOT NULL CHECK (status IN ('pending', 'delivered', 'failed')),
-  attempts    BIGINT NOT NULL DEFAULT 0,
-  created_at  BIGINT NOT NULL,
-  ended_at    BIGINT,
-  CHECK ((status = 'pending') = (ended_at IS NULL))
+  created_at  BIGINT NOT NULL
 );
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, id);
 CREATE INDEX deliveries_of_account ON deliveries (account_id, environment, id);
 CREATE INDEX deliveries_of_order ON deliveries (order_id, id);
-CREATE INDEX deliveries_failed ON deliveries (account_id, environment, id) WHERE status = 'failed';
 
--- What the sender works through: one small row for each pending delivery and none for any other, so that finding and
--- taking work costs the same however many deliveries have ended. due_at is when a sender may take the row: the time of
--- the next attempt or, while claim_id names the sender that has it, the end of that sender's lease.
+-- A delivery is either in the queue, pending, or ended. The queue is what the sender works through; it is small, so
+-- that finding and taking work costs the same however many deliveries have ended. due_at is when a sender may take the
+-- row: the time of the next attempt or, while claim_id names the claim of the sender that has it, the end of that
+-- sender's lease. failures counts the attempts since the row was queued, attempts all that were ever made.
 CREATE TABLE delivery_queue (
   delivery_id TEXT PRIMARY KEY REFERENCES deliveries (id) ON DELETE CASCADE,
   endpoint_id TEXT NOT NULL,
   due_at      BIGINT NOT NULL,
-  failures    BIGINT NOT NULL DEFAULT 0,
+  failures    BIGINT NOT NULL,
+  attempts    BIGINT NOT NULL,
   claim_id    TEXT
 );
 CREATE INDEX delivery_queue_due ON delivery_queue (endpoint_id, due_at, delivery_id);
-CREATE INDEX delivery_queue_claimed ON delivery_queue (endpoint_id) WHERE claim_id IS NOT NULL;
+
+CREATE TABLE delivery_ends (
+  delivery_id TEXT PRIMARY KEY,
+  status      TEXT NOT NULL CHECK (status IN ('delivered', 'failed')),
+  attempts    BIGINT NOT NULL,
+  ended_at    BIGINT NOT NULL
+);
+CREATE INDEX delivery_ends_failed ON delivery_ends (delivery_id) WHERE status = 'failed';
