@@ -5,7 +5,6 @@ package desk
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -87,7 +86,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	route, id := a.match(r)
 	if route == nil {
-		return errNoRoute
+		return httpx.NoRoute
 	}
 	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if !staff.Allows(route.Role) {
@@ -98,68 +97,29 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	return route.handle(w, r.WithContext(ctx), &call{staff: staff, id: id})
 }
 
-var errNoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
-
-// authenticate returns the staff user of a request. An address with too many failures is told to wait instead; a valid
-// token from the same address is not affected.
+// authenticate returns the staff user of a request.
 func (a *API) authenticate(r *http.Request) (*access.Staff, error) {
-	staff, err := a.Service.AuthenticateStaff(r.Context(), bearer(r))
-	if fault.CodeOf(err) != access.StaffUnauthenticated.Code {
-		return staff, err
+	staff, err := a.Service.AuthenticateStaff(r.Context(), httpx.Bearer(r))
+	if fault.CodeOf(err) == access.StaffUnauthenticated.Code {
+		return nil, httpx.CountFailure(a.Failures, r, err)
 	}
-	address := httpx.ClientIP(r)
-	if wait, blocked := a.Failures.Blocked(address); blocked {
-		return nil, fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many failed authentications from this address.").
-			With("retry_after_seconds", httpx.RetrySeconds(wait)).After(wait)
-	}
-	a.Failures.Failed(address)
-	return nil, err
+	return staff, err
 }
 
-// bearer returns the token of the Authorization header, or "".
-func bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
-}
-
-// match finds the operation of a request. Paths are compared segment by segment in their escaped form; nothing is
-// cleaned or redirected.
+// match finds the operation of a request and the id in its path.
 func (a *API) match(r *http.Request) (*Route, string) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix+"/")
 	if !ok {
 		return nil, ""
 	}
-	segments := strings.Split(path, "/")
 	for i := range a.routes {
 		route := &a.routes[i]
 		if route.Method != r.Method {
 			continue
 		}
-		if id, ok := route.matches(segments); ok {
+		if id, ok := httpx.MatchPath(route.segments, path); ok {
 			return route, id
 		}
 	}
 	return nil, ""
-}
-
-func (r *Route) matches(path []string) (id string, ok bool) {
-	if len(path) != len(r.segments) {
-		return "", false
-	}
-	for i, want := range r.segments {
-		switch {
-		case want == "{id}":
-			unescaped, err := url.PathUnescape(path[i])
-			if err != nil || unescaped == "" {
-				return "", false
-			}
-			id = unescaped
-		case want != path[i]:
-			return "", false
-		}
-	}
-	return id, true
 }

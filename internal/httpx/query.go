@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"math"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,8 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// MaxPage is the highest page number of a list. Multiplied with any page size it stays far from overflow.
-const MaxPage = 1_000_000_000
+// MaxPage is the highest page number of a list: lists multiply with care.
+const MaxPage = math.MaxInt64
 
 // Query reads the query parameters of a request and collects every problem on the way; Done tells them all at once.
 // Parameters that nobody asks for are ignored.
@@ -73,7 +74,11 @@ func (q *Query) Int(name string, fallback, low, high int) int {
 		q.Problem(name, CodeType, "must be an integer")
 		return fallback
 	}
-	n, _ := strconv.ParseInt(s, 10, 64) // clamps; nothing but the range can be wrong
+	n, err := strconv.ParseInt(s, 10, 64) // nothing but the range can be wrong, and then n is the nearest integer
+	if err != nil && n > 0 && int64(high) == n {
+		q.Problem(name, CodeMax, "must be at most "+strconv.Itoa(high))
+		return fallback
+	}
 	if code, message := checkInt(n, []Rule{Min(int64(low)), Max(int64(high))}); code != "" {
 		q.Problem(name, code, message)
 		return fallback

@@ -101,11 +101,11 @@ func TestQueryInt(t *testing.T) {
 }
 
 func TestQueryPage(t *testing.T) {
-	q := query(t, "page=1000000000&limit=100")
+	q := query(t, "page=9223372036854775807&limit=100")
 	if page, limit := q.Page(50, 100); page != MaxPage || limit != 100 || q.Done() != nil {
 		t.Errorf("page %d, limit %d, %v", page, limit, q.Done())
 	}
-	q = query(t, "page=1000000001&limit=101")
+	q = query(t, "page=9223372036854775808&limit=101")
 	if page, limit := q.Page(50, 100); page != 1 || limit != 50 {
 		t.Errorf("page %d, limit %d", page, limit)
 	}

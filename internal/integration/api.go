@@ -5,12 +5,10 @@ package integration
 import (
 	"context"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -106,7 +104,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	route, id := a.match(r)
 	if route == nil {
-		return errNoRoute
+		return httpx.NoRoute
 	}
 	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if err := a.take(w, r, key, route.Category); err != nil {
@@ -123,10 +121,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})
 }
 
-var errNoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
-
-// match finds the operation of a request. Paths are compared segment by segment in their escaped form, so that an
-// escaped slash stays inside its segment; nothing is cleaned or redirected.
+// match finds the operation of a request and the id in its path.
 func (a *API) match(r *http.Request) (*Route, string) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix+"/")
 	if !ok {
@@ -137,30 +132,9 @@ func (a *API) match(r *http.Request) (*Route, string) {
 		if route.Method != r.Method {
 			continue
 		}
-		if id, ok := route.matches(path); ok {
+		if id, ok := httpx.MatchPath(route.segments, path); ok {
 			return route, id
 		}
 	}
 	return nil, ""
-}
-
-func (r *Route) matches(path string) (id string, ok bool) {
-	for i, want := range r.segments {
-		segment, rest, more := strings.Cut(path, "/")
-		if more == (i == len(r.segments)-1) {
-			return "", false
-		}
-		switch {
-		case want == "{id}":
-			unescaped, err := url.PathUnescape(segment)
-			if err != nil || unescaped == "" {
-				return "", false
-			}
-			id = unescaped
-		case want != segment:
-			return "", false
-		}
-		path = rest
-	}
-	return id, true
 }

@@ -3,7 +3,6 @@ package integration
 import (
 	"net/http"
 	"strconv"
-	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -11,32 +10,13 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 )
 
-// authenticate returns the key of a request. An address with too many failures is told to wait instead; a valid key
-// from the same address is not affected.
+// authenticate returns the key of a request.
 func (a *API) authenticate(r *http.Request) (*access.Key, error) {
-	key, err := a.Service.Authenticate(r.Context(), bearer(r))
-	if err == nil {
-		return key, nil
-	}
+	key, err := a.Service.Authenticate(r.Context(), httpx.Bearer(r))
 	if fault.CodeOf(err) == access.Unauthenticated.Code {
-		address := httpx.ClientIP(r)
-		if wait, blocked := a.Failures.Blocked(address); blocked {
-			seconds := httpx.RetrySeconds(wait)
-			return nil, fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many failed authentications from this address.").
-				With("retry_after_seconds", seconds).After(wait)
-		}
-		a.Failures.Failed(address)
+		return nil, httpx.CountFailure(a.Failures, r, err)
 	}
-	return nil, err
-}
-
-// bearer returns the token of the Authorization header, or "".
-func bearer(r *http.Request) string {
-	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !ok || !strings.EqualFold(scheme, "Bearer") {
-		return ""
-	}
-	return strings.TrimSpace(token)
+	return key, err
 }
 
 // take counts the request against the key's quota of a category and tells the quota in the response's headers.
