@@ -47,7 +47,7 @@ type orderView struct {
 }
 
 type photoView struct {
-	URL       *string `json:"url"` // null: the customer could not provide it
+	URL       string `json:"url"`
 	IndexCode string  `json:"index_code"`
 	Round     int     `json:"round"`
 }
@@ -82,12 +82,11 @@ func (a *API) answer(w http.ResponseWriter, o *service.DeskOrder, l text.Locale)
 	v := orderView{
 		Detail:      o.View(l, a.Service.Now(), a.Service.CertificateURL),
 		OrderNumber: o.Number, ExternalID: o.ExternalID, Environment: o.Environment, AnswerTime: o.AnswerTime,
-		Photos: make([]photoView, len(o.Photos)), Notes: make([]noteView, len(o.Notes)), Timeline: make([]entryView, len(o.Timeline)),
+		Photos: make([]photoView, 0, len(o.Photos)), Notes: make([]noteView, len(o.Notes)), Timeline: make([]entryView, len(o.Timeline)),
 	}
-	for i, p := range o.Photos {
-		v.Photos[i] = photoView{IndexCode: p.IndexCode, Round: p.Round}
-		if p.Name != "" {
-			v.Photos[i].URL = new(a.Service.MediaURLs.URL(p.Name))
+	for _, p := range o.Photos {
+		if p.Name != "" { // what could not be provided is in the timeline
+			v.Photos = append(v.Photos, photoView{a.Service.MediaURLs.URL(p.Name), p.IndexCode, p.Round})
 		}
 	}
 	for i, n := range o.Notes {

@@ -80,7 +80,7 @@ func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, k *access.
 			return err
 		}
 	}
-	if err := tx.AppendTimeline(o.ID, &store.TimelineEntry{At: now, Event: "photos-submitted", Actor: keyActor(k), Details: map[string]any{"round": round}}); err != nil {
+	if err := tx.AppendTimeline(o.ID, &store.TimelineEntry{At: now, Event: "photos-submitted", Actor: keyActor(k), Details: submissionDetails(round, photos)}); err != nil {
 		return err
 	}
 	if err := o.Apply(order.SubmitPhotos, now); err != nil {
@@ -125,4 +125,19 @@ func (s *Service) simulateAfterSubmission(ctx context.Context, tx *store.Tx, o *
 		return err
 	}
 	return s.recordMove(tx, o, order.System, nil)
+}
+
+// submissionDetails says which round was answered, and which indexes could not be provided.
+func submissionDetails(round int, photos []order.Photo) map[string]any {
+	details := map[string]any{"round": round}
+	var unavailable []string
+	for _, p := range photos {
+		if p.Name == "" {
+			unavailable = append(unavailable, p.IndexCode)
+		}
+	}
+	if unavailable != nil {
+		details["unavailable_index_codes"] = unavailable
+	}
+	return details
 }
