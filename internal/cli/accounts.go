@@ -11,6 +11,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -196,7 +197,7 @@ func creditsGrant() *command {
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				balance, err := app.Service.GrantCredits(ctx, a, env, inv.amount, inv.note)
 				if fault.CodeOf(err) == "not-enough-credits" {
-					return fmt.Errorf("the balance would become negative or too large: %w", err)
+					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d", inv.amount, int64(credit.MaxCredits))
 				}
 				if err != nil {
 					return err

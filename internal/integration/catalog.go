@@ -99,7 +99,7 @@ func views[T, V any](items []T, view func(T) V) []V {
 
 // pageOf cuts a page out of a list that is in memory.
 func pageOf[T, V any](items []T, page, limit int, view func(T) V) pageView[V] {
-	from := min((page-1)*limit, len(items))
+	from := min(min(page-1, len(items))*limit, len(items))
 	to := min(from+limit, len(items))
 	return pageView[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
 }

@@ -75,7 +75,7 @@ func (a *API) stageFiles(w http.ResponseWriter, r *http.Request) (results []uplo
 			break
 		}
 		if err != nil {
-			return nil, uploads, a.brokenBody(r, err)
+			return nil, uploads, a.brokenBody(err)
 		}
 		name := part.FileName()
 		if name == "" {
@@ -89,7 +89,7 @@ func (a *API) stageFiles(w http.ResponseWriter, r *http.Request) (results []uplo
 		staged, info, err := a.stageFile(r, part)
 		result := uploadResult{Status: "uploaded", OriginalName: photo.OriginalName(name)}
 		if err != nil {
-			refusal, err := a.refusalOf(r, err)
+			refusal, err := a.refusalOf(err)
 			if err != nil {
 				return nil, uploads, err
 			}
@@ -123,24 +123,21 @@ func (a *API) stageFile(r *http.Request, part io.Reader) (*media.Staged, photo.I
 }
 
 // refusalOf returns the refusal of one file, or the error that ends the whole upload.
-func (a *API) refusalOf(r *http.Request, err error) (*fault.Error, error) {
+func (a *API) refusalOf(err error) (*fault.Error, error) {
 	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
 		return f, nil
 	}
 	if fault.CodeOf(err) != "" {
 		return nil, err
 	}
-	return nil, a.brokenBody(r, err)
+	return nil, a.brokenBody(err)
 }
 
-// brokenBody tells why a body could not be read: it is too large, or not what it says to be. A server that cannot write
-// its own files is not the client's fault.
-func (a *API) brokenBody(r *http.Request, err error) error {
+// brokenBody tells why a body could not be read: it is too large, cut off, too slow, or not what it says to be. All of
+// these are the client's doing; a server that cannot write its own files has said so with a fault of its own.
+func (a *API) brokenBody(err error) error {
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(a.MaxPhotoBytes).Because(err)
-	}
-	if r.Context().Err() != nil {
-		return r.Context().Err()
 	}
 	return fault.BadRequest("The multipart body is broken: " + strings.TrimPrefix(err.Error(), "multipart: ")).Because(err)
 }

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 )
@@ -36,14 +37,22 @@ func NewStaging(dir string) (*Staging, error) {
 		return nil, err
 	}
 	for _, e := range entries {
-		if !strings.HasPrefix(e.Name(), stagedPrefix) {
-			continue // not made here
+		if !strings.HasPrefix(e.Name(), stagedPrefix) || fresh(e) {
+			continue // not made here, or still being written by another server on the same folder
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
 	}
 	return &Staging{dir: dir}, nil
+}
+
+// leftover is the age from which a staged file cannot belong to a running upload.
+const leftover = time.Hour
+
+func fresh(e fs.DirEntry) bool {
+	info, err := e.Info()
+	return err == nil && time.Since(info.ModTime()) < leftover
 }
 
 // Stage reads r to its end into a new file. A file over maxBytes is refused with photo.FileTooLarge as soon as that is

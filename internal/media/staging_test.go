@@ -10,10 +10,12 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -158,11 +160,23 @@ func TestNewStaging_RemovesLeftovers(t *testing.T) {
 	if err := os.WriteFile(foreign, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	old := time.Now().Add(-2 * leftover)
+	for _, name := range filesIn(t, s.dir) {
+		if err := os.Chtimes(filepath.Join(s.dir, name), old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	running, err := s.Stage(t.Context(), strings.NewReader("being written by another server"), 100)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := NewStaging(s.dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := filesIn(t, s.dir); len(got) != 1 || got[0] != "README" {
-		t.Errorf("found %q", got)
+	got := filesIn(t, s.dir)
+	slices.Sort(got)
+	if want := []string{"README", filepath.Base(running.file.Name())}; !slices.Equal(got, want) {
+		t.Errorf("found %q, want %q", got, want)
 	}
 }
 

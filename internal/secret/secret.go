@@ -18,8 +18,8 @@ import (
 )
 
 const (
-	// MinKeyLength is the least number of characters of a secret key.
-	MinKeyLength = 32
+	// StrongKeyLength is the least number of characters of a key that is not weak.
+	StrongKeyLength = 32
 
 	keySize = 32 // bytes of every derived key: AES-256, ed25519 seeds, HMAC-SHA256
 
@@ -41,11 +41,13 @@ type Box struct {
 	aead cipher.AEAD
 }
 
-// New returns the box of a secret key: any text of at least MinKeyLength characters. What the key is made of does not
-// matter, its length guards against a password typed in its place. The error never holds the key.
+// Weak reports whether a key is so short that it could be a password typed in place of a random key.
+func Weak(key string) bool { return utf8.RuneCountInString(key) < StrongKeyLength }
+
+// New returns the box of a secret key: any text. The error never holds the key.
 func New(key string) (*Box, error) {
-	if n := utf8.RuneCountInString(key); n < MinKeyLength {
-		return nil, fmt.Errorf("secret key must have at least %d characters, not %d", MinKeyLength, n)
+	if key == "" {
+		return nil, errors.New("secret key must not be empty")
 	}
 	root, err := hkdf.Extract(sha256.New, []byte(key), nil)
 	if err != nil {

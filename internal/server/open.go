@@ -35,6 +35,9 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
+	if strings.Contains(s.Database, "://") && !store.IsPostgres(s.Database) {
+		return nil, errors.New("--database must be postgres://…, or empty for SQLite in --data")
+	}
 	urls, err := photo.NewURLs(s.MediaURL)
 	if err != nil {
 		return nil, fmt.Errorf("--media-url: %w", err)

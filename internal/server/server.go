@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/assayhq/assay/internal/deliver"
@@ -22,6 +23,7 @@ import (
 	"github.com/assayhq/assay/internal/integration"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/secret"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -50,8 +52,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 			err = errors.Join(err, s.close())
 		}
 	}()
-	if s.lock, err = lockData(app.Settings.Data); err != nil {
-		return nil, err
+	if app.Settings.Database == "" {
+		if s.lock, err = lockData(app.Settings.Data); err != nil {
+			return nil, err
+		}
 	}
 	staging, err := media.NewStaging(app.Media.StagingDir())
 	if err != nil {
@@ -80,6 +84,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err := s.listen(ctx, s.handler(integrations, reviewers)); err != nil {
 		return nil, err
 	}
+	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
+		app.Log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
+	}
 	if set.WebhookPrivate {
 		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; never use it in production")
 	}
@@ -105,7 +112,7 @@ func (s *Server) sender() (*deliver.Sender, error) {
 	return deliver.New(c), nil
 }
 
-// lockData keeps a second server off the same folder: it would remove the uploads that the first is receiving.
+// lockData keeps a second server off the same SQLite database: each would count rate limits and claims by itself.
 func lockData(dir string) (*os.File, error) {
 	f, err := os.OpenFile(filepath.Join(filepath.Clean(dir), "server.lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -166,6 +173,7 @@ func (s *Server) Addresses() string {
 // most, and returns nil. ready gets the line of addresses once everything is up.
 func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
+	defer runtime.KeepAlive(quietHeap())
 	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
 	i := 0
 	for _, name := range []string{"listen", "tls-listen", "ops-listen"} {

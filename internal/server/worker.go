@@ -54,7 +54,8 @@ func runWorker(ctx context.Context, w Worker) (err error) {
 // catalogRefresher takes over a catalog that another node or a command has imported, within a second.
 type catalogRefresher struct{ service *service.Service }
 
-const catalogInterval = 500 * time.Millisecond
+// catalogInterval is short because operators import and try at once; what it costs is one look at an index.
+const catalogInterval = 50 * time.Millisecond
 
 // Name names the worker.
 func (c *catalogRefresher) Name() string { return "catalog" }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -74,14 +75,14 @@ func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog
 
 // CatalogDocument returns the current catalog document; it is empty when none was imported.
 func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error) {
-	text, _, err := s.Store.CatalogDocument(ctx)
+	stored, _, err := s.Store.CatalogDocument(ctx)
 	if errors.Is(err, store.ErrNotFound) {
-		return new(catalog.Document), nil
+		return &catalog.Document{Locales: text.Locales}, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return catalog.Parse([]byte(text))
+	return catalog.Parse([]byte(stored))
 }
 
 // Offers returns the answer times of a context for an account, with their availability now.

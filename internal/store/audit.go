@@ -102,6 +102,9 @@ func (q Queries) AuditPage(ctx context.Context, accountID string, f AuditFilter,
 		args = append(args, high, low)
 	} else {
 		text += where + fmt.Sprintf(" ORDER BY seq DESC LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2)
+		if int64(page-1) > total/int64(limit) {
+			return []*audit.Event{}, total, nil // past the end; the product could overflow
+		}
 		args = append(args, limit, int64(page-1)*int64(limit))
 	}
 	events := []*audit.Event{}

@@ -91,6 +91,9 @@ func (q Queries) LedgerPage(ctx context.Context, accountID string, env access.En
 
 // seqRange returns the page as the half-open range (low, high] of a dense sequence that ends with total.
 func seqRange(total int64, page, limit int) (high, low int64) {
+	if int64(page-1) > total/int64(limit) {
+		return 0, 0 // past the end; the product could overflow
+	}
 	high = total - int64(page-1)*int64(limit)
 	return high, high - int64(limit)
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // maxAnswerTimes bounds the choices: they are offered as one list, without pages.
-const maxAnswerTimes = 100
+const maxAnswerTimes = 1000
 
 // sectionKeys are the properties of a document.
 var sectionKeys = []string{
