@@ -13,6 +13,7 @@ import (
 // TestMain also proves, when every test has run, that each answer of the OpenAPI document was really given: an answer that
 // no test has met is either not tested or not true.
 func TestMain(m *testing.M) {
+	fewerChecks()
 	code := m.Run()
 	if code == 0 && everythingRan() {
 		for _, c := range integrationtest.Unseen() {
@@ -24,6 +25,18 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// fewerChecks keeps the properties quick: each check of them is a series of requests. -rapid.checks overrules it.
+func fewerChecks() {
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "rapid.checks" })
+	if !chosen {
+		if err := flag.Set("rapid.checks", "40"); err != nil {
+			panic(err)
+		}
+	}
 }
 
 func everythingRan() bool {

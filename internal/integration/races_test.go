@@ -51,11 +51,15 @@ func TestCredits_Race(t *testing.T) {
 	})
 }
 
+// catalogWithRoom returns the catalog with room for n open orders of the answer time 60.
+func catalogWithRoom(n int) []byte {
+	return []byte(strings.Replace(string(integrationtest.Catalog), "max_open_orders: 3", fmt.Sprintf("max_open_orders: %d", n), 1))
+}
+
 // TestCapacity_Race creates four times as many orders at once as an answer time has room for.
 func TestCapacity_Race(t *testing.T) {
 	const room = 7
-	document := strings.Replace(string(integrationtest.Catalog), "max_open_orders: 3", fmt.Sprintf("max_open_orders: %d", room), 1)
-	integrationtest.EachWith(t, integrationtest.Options{Catalog: []byte(document)}, func(t *testing.T, w *world) {
+	integrationtest.EachWith(t, integrationtest.Options{Catalog: catalogWithRoom(room)}, func(t *testing.T, w *world) {
 		t.Run("ExactlyAsManyAsThereIsRoom", func(t *testing.T) {
 			clients := make([]*client, 4)
 			bodies := make([]obj, 4)
