@@ -1,12 +1,13 @@
 package integrationtest
 
 import (
+	"slices"
 	"testing"
 
-	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/store"
 )
 
-// Delivery is a row of the outbox.
+// Delivery is what the outbox holds of one event for one endpoint.
 type Delivery struct {
 	ID         string
 	EndpointID string
@@ -18,12 +19,15 @@ type Delivery struct {
 // Deliveries returns what the outbox holds about an order, oldest first. Every body is held against the OpenAPI document.
 func (w *World) Deliveries(t testing.TB, orderID string) []Delivery {
 	t.Helper()
-	var list []Delivery
-	for _, row := range rawsql.Rows(t, w.Target, "SELECT id, endpoint_id, event, status, body FROM deliveries WHERE order_id = $1 ORDER BY id", orderID) {
-		list = append(list, Delivery{ID: row[0], EndpointID: row[1], Event: row[2], Status: row[3], Body: row[4]})
-	}
-	for _, d := range list {
-		w.validator.For(t).Delivery(d.Event, []byte(d.Body))
+	records, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: orderID}, 100)
+	must(t, err)
+	slices.Reverse(records)
+	list := make([]Delivery, len(records))
+	for i, r := range records {
+		whole, err := w.Store.Delivery(t.Context(), r.ID)
+		must(t, err)
+		list[i] = Delivery{ID: r.ID, EndpointID: r.EndpointID, Event: string(r.Event), Status: string(r.Status), Body: string(whole.Body)}
+		w.validator.For(t).Delivery(list[i].Event, whole.Body)
 	}
 	return list
 }
