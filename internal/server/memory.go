@@ -6,4 +6,4 @@ package server
 // this much and no more, however large the heap is.
 //
 // The caller keeps the result reachable as long as it serves.
-func quietHeap() []byte { return make([]byte, 32<<20) }
+func quietHeap() []byte { return make([]byte, 16<<20) }

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/housekeeping"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/integration"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -36,6 +37,8 @@ type Server struct {
 	listener map[string]net.Listener // by setting: listen, tls-listen, ops-listen
 	servers  []*http.Server
 	lock     *os.File
+	images   *imaging.Cache
+	stopping []func() // ends requests that would never end by themselves
 }
 
 const (
@@ -81,7 +84,11 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
 		},
 	}
-	if err := s.listen(ctx, s.handler(integrations, reviewers)); err != nil {
+	web, err := s.pages()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.listen(ctx, s.handler(integrations, reviewers, web)); err != nil {
 		return nil, err
 	}
 	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
@@ -216,6 +223,9 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 func (s *Server) shutdown(ctx context.Context) {
 	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.app.Settings.shutdownTimeLimit)
 	defer cancel()
+	for _, stop := range s.stopping {
+		stop()
+	}
 	var all errgroup.Group
 	for _, server := range s.servers {
 		all.Go(func() error {
@@ -236,6 +246,10 @@ func (s *Server) close() error {
 		if e := l.Close(); !errors.Is(e, net.ErrClosed) {
 			err = errors.Join(err, e)
 		}
+	}
+	if s.images != nil {
+		err = errors.Join(err, s.images.Close())
+		s.images = nil
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())
