@@ -1,0 +1,31 @@
+package httpx
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/ratelimit"
+)
+
+// Bearer returns the token of the Authorization header, or "".
+func Bearer(r *http.Request) string {
+	scheme, token, ok := strings.Cut(r.Header.Get("Authorization"), " ")
+	if !ok || !strings.EqualFold(scheme, "Bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+// CountFailure counts a failed authentication against the address of the request and returns the refusal, or, from an
+// address with too many failures, the advice to wait. It is called for failures only: a valid token from the same
+// address is not affected.
+func CountFailure(f *ratelimit.Failures, r *http.Request, refusal error) error {
+	address := ClientIP(r)
+	if wait, blocked := f.Blocked(address); blocked {
+		return fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many failed authentications from this address.").
+			With("retry_after_seconds", RetrySeconds(wait)).After(wait)
+	}
+	f.Failed(address)
+	return refusal
+}
