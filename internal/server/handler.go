@@ -14,11 +14,14 @@ import (
 )
 
 // handler puts the audiences together: the two interfaces, the media, and the pages.
-func (s *Server) handler(integrations *integration.API, reviewers *desk.API) http.Handler {
+func (s *Server) handler(integrations *integration.API, reviewers *desk.API, web http.Handler) http.Handler {
 	pages := http.NewServeMux()
 	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
 	pages.Handle("/docs", apidocs.Handler())
 	pages.Handle("/docs/", apidocs.Handler())
+	for _, pattern := range []string{"/desk", "/desk/", "/assets/", "/preferences"} {
+		pages.Handle(pattern, web)
+	}
 	s.mountMedia(pages)
 
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -56,3 +57,22 @@ func (s *Service) PhotoOf(ctx context.Context, name string) (*store.PhotoRow, er
 	}
 	return p, err
 }
+
+// FindOrderID returns the id of the order that a person means: by its id or its number, in any case and without the prefix.
+func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if id, ok := store.ParseID(text); ok {
+		return id, nil
+	}
+	number := strings.ToUpper(text)
+	if !strings.HasPrefix(number, orderNumberPrefix) {
+		number = orderNumberPrefix + number
+	}
+	if !order.ValidNumber(number) {
+		return "", errDeskOrderNotFound
+	}
+	id, err := s.Store.OrderIDByNumber(ctx, number)
+	return id, deskOrderNotFound(err)
+}
+
+const orderNumberPrefix = "AS-"

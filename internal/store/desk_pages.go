@@ -153,3 +153,9 @@ func (q Queries) Photo(ctx context.Context, name string) (*PhotoRow, error) {
 	p.CreatedAt = timeOf(created)
 	return p, nil
 }
+
+// OrderIDByNumber returns the id of the order with a number, whoever's it is.
+func (q Queries) OrderIDByNumber(ctx context.Context, number string) (id string, err error) {
+	err = q.row(ctx, "SELECT id FROM orders WHERE number = $1", []any{number}, &id)
+	return id, err
+}

@@ -1,0 +1,34 @@
+package server
+
+import (
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/web/desk"
+	"github.com/assayhq/assay/internal/web/ui"
+)
+
+// pages puts the HTML pages together. What ends when the server stops is added to
+// s.stopping.
+func (s *Server) pages() (http.Handler, error) {
+	set := &s.app.Settings
+	site, err := ui.New(ui.Config{
+		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
+	}, desk.Area)
+	if err != nil {
+		return nil, err
+	}
+	images, err := imaging.NewCache(filepath.Join(set.Data, "images"), s.app.Media)
+	if err != nil {
+		return nil, err
+	}
+	s.images = images
+	reviewers := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images})
+	s.stopping = append(s.stopping, reviewers.Close)
+	mux := http.NewServeMux()
+	site.Routes(mux)
+	reviewers.Routes(mux)
+	return site.Wrap(mux), nil
+}

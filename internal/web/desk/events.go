@@ -1,0 +1,178 @@
+package desk
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+const (
+	feedInterval   = time.Second      // between two looks at the numbers, however many pages are open
+	feedHeartbeat  = 20 * time.Second // finds connections that are dead and sessions that have ended
+	feedLifetime   = 10 * time.Minute // then the browser connects anew
+	feedWriteLimit = 10 * time.Second
+)
+
+// feed tells open pages that orders have moved. One look at the numbers of orders, which nothing has to count, serves
+// all pages of a node; nobody looks while no page is open.
+type feed struct {
+	look func(context.Context, access.Environment) (map[order.Status]int64, error)
+	log  *slog.Logger
+
+	mu       sync.Mutex
+	counts   map[order.Status]int64
+	version  uint64
+	pages    map[chan struct{}]bool
+	watching bool
+	nudge    chan struct{}
+	stop     chan struct{}
+	stopOnce sync.Once
+}
+
+func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
+	return &feed{look: look, log: log, pages: make(map[chan struct{}]bool), nudge: make(chan struct{}, 1), stop: make(chan struct{})}
+}
+
+// join adds a page; its channel gets a signal after each change.
+func (f *feed) join() chan struct{} {
+	c := make(chan struct{}, 1)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.pages[c] = true
+	if !f.watching {
+		f.watching = true
+		go f.watch()
+	}
+	return c
+}
+
+func (f *feed) leave(c chan struct{}) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.pages, c)
+}
+
+// watch looks at the numbers until the last page has left.
+func (f *feed) watch() {
+	tick := time.NewTicker(feedInterval)
+	defer tick.Stop()
+	for {
+		nudged := false
+		select {
+		case <-f.stop:
+			return
+		case <-f.nudge:
+			nudged = true
+		case <-tick.C:
+		}
+		f.mu.Lock()
+		if len(f.pages) == 0 {
+			f.watching = false
+			f.mu.Unlock()
+			return
+		}
+		f.mu.Unlock()
+		ctx, cancel := context.WithTimeout(context.Background(), feedWriteLimit)
+		counts, err := f.look(ctx, access.Live)
+		cancel()
+		if err != nil {
+			f.log.Warn("the desk cannot read the numbers of orders", "error", err) //nolint:noctx // belongs to no request
+			continue
+		}
+		f.seen(counts, nudged)
+	}
+}
+
+// seen keeps the numbers and tells all pages when they have changed, or when something else is known to have.
+func (f *feed) seen(counts map[order.Status]int64, changed bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if maps.Equal(counts, f.counts) && !changed {
+		return
+	}
+	f.counts = counts
+	f.version++
+	for c := range f.pages {
+		select {
+		case c <- struct{}{}:
+		default: // it has not taken the last signal yet
+		}
+	}
+}
+
+// changed makes the feed look at once: somebody has moved an order through this node.
+func (f *feed) changed() {
+	select {
+	case f.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// last returns the numbers that were seen last; nil when nobody has looked yet.
+func (f *feed) last() map[order.Status]int64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.counts
+}
+
+// keep takes numbers that a page has read anyway.
+func (f *feed) keep(counts map[order.Status]int64) { f.seen(counts, false) }
+
+func (f *feed) state() (version uint64, counts map[order.Status]int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version, f.counts
+}
+
+func (f *feed) close() { f.stopOnce.Do(func() { close(f.stop) }) }
+
+// streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events.
+func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	signal := d.feed.join()
+	defer d.feed.leave(signal)
+	header := w.Header()
+	header.Set("Content-Type", "text/event-stream")
+	header.Set("X-Accel-Buffering", "no")
+	out := http.NewResponseController(w)
+	send := func(format string, args ...any) bool {
+		_ = out.SetWriteDeadline(time.Now().Add(feedWriteLimit)) // where it is not supported, the system's own limit holds
+		_, err := fmt.Fprintf(w, format, args...)
+		return err == nil && out.Flush() == nil
+	}
+	version, _ := d.feed.state()
+	if !send("retry: 3000\nevent: hello\ndata: %d\n\n", version) {
+		return nil
+	}
+	heartbeat := time.NewTicker(feedHeartbeat)
+	defer heartbeat.Stop()
+	end := time.NewTimer(feedLifetime)
+	defer end.Stop()
+	for {
+		select {
+		case <-r.Context().Done():
+			return nil
+		case <-d.feed.stop:
+			return nil
+		case <-end.C:
+			return nil
+		case <-heartbeat.C:
+			if _, err := d.guard.Who(r); err != nil || !send(": still here\n\n") {
+				return nil //nolint:nilerr // the browser connects anew and is told then
+			}
+		case <-signal:
+			version, counts := d.feed.state()
+			data, err := json.Marshal(counts)
+			if err != nil || !send("id: %d\nevent: changed\ndata: %s\n\n", version, data) {
+				return nil //nolint:nilerr // the reader is gone
+			}
+		}
+	}
+}

@@ -1,0 +1,90 @@
+// The queue: refreshes itself when orders move, and takes the next order with one key.
+import { showTimes } from "../ui/time.js";
+
+const board = document.getElementById("board");
+const live = document.getElementById("live");
+
+// Filters apply as soon as they are chosen.
+board.addEventListener("change", (event) => {
+  const form = event.target.closest("form[data-auto]");
+  if (form) form.requestSubmit();
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (event.key === "n") document.querySelector(".take-next")?.click();
+  else if (event.key === "/") document.getElementById("find")?.focus();
+  else return;
+  event.preventDefault();
+});
+
+function typing(element) {
+  return element instanceof HTMLElement && (element.isContentEditable || element.matches("input, select, textarea"));
+}
+
+// refresh replaces the board; whoever is in the middle of it stays where they are.
+let running = false;
+let again = false;
+async function refresh() {
+  if (running) {
+    again = true;
+    return;
+  }
+  running = true;
+  try {
+    const response = await fetch(board.dataset.rows, { headers: { Accept: "text/html" } });
+    if (response.status === 401) return location.reload();
+    if (!response.ok) return;
+    const html = await response.text();
+    if (board.contains(document.activeElement) && document.activeElement.matches("select, input")) return; // a filter is being chosen
+    const place = placeOf(document.activeElement);
+    board.innerHTML = html;
+    showTimes(board);
+    if (place) board.querySelector(place)?.focus({ preventScroll: true });
+  } catch {
+    // the next event tries again
+  } finally {
+    running = false;
+    if (again) {
+      again = false;
+      refresh();
+    }
+  }
+}
+
+function placeOf(element) {
+  if (!(element instanceof HTMLAnchorElement) || !board.contains(element)) return null;
+  return `a[href="${CSS.escape(element.getAttribute("href")).replaceAll("\\/", "/")}"]`;
+}
+
+// The stream is open only while the page is seen: a hidden page neither costs a connection nor keeps anybody signed in.
+let source = null;
+function open() {
+  if (source || document.hidden) return;
+  source = new EventSource("/desk/events");
+  source.addEventListener("changed", (event) => {
+    const counts = JSON.parse(event.data);
+    if (counts) live.textContent = board.dataset.live.replace("{n}", counts.queued ?? 0);
+    refresh();
+  });
+  source.addEventListener("error", () => {
+    if (source?.readyState !== EventSource.CLOSED) return;
+    source = null;
+    setTimeout(open, 5000);
+  });
+}
+function close() {
+  source?.close();
+  source = null;
+}
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) return close();
+  open();
+  refresh();
+});
+addEventListener("pagehide", close);
+addEventListener("pageshow", (event) => {
+  if (event.persisted) refresh();
+  open();
+});
+open();
