@@ -1,0 +1,85 @@
+package audit_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/audit"
+)
+
+// TestValues holds the values of the wire.
+func TestValues(t *testing.T) {
+	t.Run("Codes", func(t *testing.T) {
+		if want := []audit.Code{
+			"auth.login.succeeded", "auth.login.failed", "auth.password.changed", "auth.email.changed", "api-key.created", "api-key.renamed", "api-key.revoked", "webhook.created",
+		}; !slices.Equal(audit.Codes, want) {
+			t.Errorf("the codes are %q", audit.Codes)
+		}
+	})
+	t.Run("ActorTypes", func(t *testing.T) {
+		if want := []audit.ActorType{"user", "api-key", "system"}; !slices.Equal(audit.ActorTypes, want) {
+			t.Errorf("the actor types are %q", audit.ActorTypes)
+		}
+	})
+	t.Run("Sources", func(t *testing.T) {
+		if want := []audit.Source{"portal-web", "mobile", "integration-api", "system"}; !slices.Equal(audit.Sources, want) {
+			t.Errorf("the sources are %q", audit.Sources)
+		}
+	})
+	t.Run("TargetTypes", func(t *testing.T) {
+		if want := []audit.TargetType{"user", "order", "api-key", "webhook", "webhook-delivery"}; !slices.Equal(audit.TargetTypes, want) {
+			t.Errorf("the target types are %q", audit.TargetTypes)
+		}
+	})
+	t.Run("Operator", func(t *testing.T) {
+		if want := (audit.Actor{Type: "system", Name: "operator", Source: "system"}); audit.Operator != want {
+			t.Errorf("the operator is %+v", audit.Operator)
+		}
+	})
+}
+
+// TestChainHash holds that every change of an event, and of what came before it, changes its hash.
+func TestChainHash(t *testing.T) {
+	event := func() *audit.Event {
+		return &audit.Event{
+			ID: "id", AccountID: "account", Seq: 7, UserID: "user", At: time.Unix(1, 2000).UTC(), Code: audit.KeyCreated,
+			Actor:  audit.Actor{Type: audit.ByUser, ID: "actor", Name: "name", Source: audit.FromPortal, IP: "ip", UserAgent: "agent"},
+			Target: audit.Target{Type: audit.OnAPIKey, ID: "target"},
+		}
+	}
+	original := audit.ChainHash("previous", event(), "{}")
+	t.Run("Stable", func(t *testing.T) {
+		if again := audit.ChainHash("previous", event(), "{}"); again != original || len(original) != 64 {
+			t.Errorf("the hash is %s, then %s", original, again)
+		}
+	})
+	t.Run("EveryFieldCounts", func(t *testing.T) {
+		for name, change := range map[string]func(*audit.Event){
+			"id": func(e *audit.Event) { e.ID = "x" }, "account": func(e *audit.Event) { e.AccountID = "x" }, "seq": func(e *audit.Event) { e.Seq++ },
+			"user": func(e *audit.Event) { e.UserID = "x" }, "at": func(e *audit.Event) { e.At = e.At.Add(time.Microsecond) },
+			"code": func(e *audit.Event) { e.Code = audit.KeyRevoked }, "actor type": func(e *audit.Event) { e.Actor.Type = audit.BySystem },
+			"actor id": func(e *audit.Event) { e.Actor.ID = "x" }, "actor name": func(e *audit.Event) { e.Actor.Name = "x" },
+			"source": func(e *audit.Event) { e.Actor.Source = audit.FromSystem }, "ip": func(e *audit.Event) { e.Actor.IP = "x" },
+			"user agent": func(e *audit.Event) { e.Actor.UserAgent = "x" }, "target type": func(e *audit.Event) { e.Target.Type = audit.OnUser },
+			"target id": func(e *audit.Event) { e.Target.ID = "x" },
+			"boundary":  func(e *audit.Event) { e.ID, e.AccountID = "idac", "count" }, // text that moves from one field to the next
+		} {
+			e := event()
+			change(e)
+			if audit.ChainHash("previous", e, "{}") == original {
+				t.Errorf("a change of %s does not show", name)
+			}
+		}
+	})
+	t.Run("MetadataCounts", func(t *testing.T) {
+		if audit.ChainHash("previous", event(), `{"name":"x"}`) == original {
+			t.Error("a change of the metadata does not show")
+		}
+	})
+	t.Run("PredecessorCounts", func(t *testing.T) {
+		if audit.ChainHash("", event(), "{}") == original {
+			t.Error("a change of the past does not show")
+		}
+	})
+}
