@@ -29,6 +29,9 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*access.Key, 
 			return nil, err
 		}
 		s.keys.put(hash, k, now)
+		if k.UsableAt(now) {
+			s.noteKeyUse(k, now)
+		}
 	}
 	if !k.UsableAt(now) {
 		return nil, access.Unauthenticated

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -17,6 +18,7 @@ type NewKey struct {
 	Name        string
 	Scopes      []access.Scope
 	Limits      map[string]int // by category, where it is not the default
+	ExpiresAt   *time.Time     // nil: never
 	UserID      string         // the account user who makes it; empty: the owner, for whom an operator acts
 	Actor       audit.Actor
 }
@@ -32,7 +34,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (k *access.Key, secre
 	secretKey = access.NewSecretKey(n.Environment)
 	k = &access.Key{
 		ID: store.NewID(), AccountID: n.AccountID, Environment: n.Environment, Name: n.Name, Hint: access.KeyHint(secretKey),
-		Scopes: n.Scopes, Limits: n.Limits, CreatedBy: n.UserID, CreatedAt: s.now(),
+		Scopes: n.Scopes, Limits: n.Limits, CreatedBy: n.UserID, CreatedAt: s.now(), ExpiresAt: n.ExpiresAt,
 	}
 	if k.Limits == nil {
 		k.Limits = map[string]int{}

@@ -36,11 +36,13 @@ type Config struct {
 type Service struct {
 	Config
 	catalog  atomic.Pointer[catalog.Snapshot]
+	paused   atomic.Pointer[[]int] // answer times that are not to be ordered now; nil: none
 	keys     *keyCache
 	sessions *sessionCache
 	signer   *certificate.Signer // nil: no certificates are issued
 	keyKept  atomic.Bool         // the signer's public key is in the database
 	running  runningKeys
+	uses     keyUses
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.

@@ -29,7 +29,7 @@ func (s *Service) SubmitPhotos(ctx context.Context, k *access.Key, idOrExternalI
 		if err != nil {
 			return err
 		}
-		return s.acceptSubmission(ctx, tx, k, o, sub, photos)
+		return s.acceptSubmission(ctx, tx, keyActor(k), o, sub, photos)
 	})
 	if err == nil {
 		s.Outbox()
@@ -69,7 +69,7 @@ func (s *Service) checkSubmission(tx *store.Tx, k *access.Key, o *order.Order, s
 	return photos, sub.CheckCounts(o.Facts.Requested)
 }
 
-func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, k *access.Key, o *order.Order, sub *order.Submission, photos []order.Photo) error {
+func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, who order.Actor, o *order.Order, sub *order.Submission, photos []order.Photo) error {
 	now := s.now()
 	round := o.Round
 	if err := tx.InsertOrderPhotos(o.ID, round, photos); err != nil {
@@ -80,7 +80,7 @@ func (s *Service) acceptSubmission(ctx context.Context, tx *store.Tx, k *access.
 			return err
 		}
 	}
-	if err := tx.AppendTimeline(o.ID, &store.TimelineEntry{At: now, Event: "photos-submitted", Actor: keyActor(k), Details: submissionDetails(round, photos)}); err != nil {
+	if err := tx.AppendTimeline(o.ID, &store.TimelineEntry{At: now, Event: "photos-submitted", Actor: who, Details: submissionDetails(round, photos)}); err != nil {
 		return err
 	}
 	if err := o.Apply(order.SubmitPhotos, now); err != nil {

@@ -30,6 +30,11 @@ type NewOAuth struct {
 // CreateEndpoint registers a webhook endpoint for the key. It returns the signing secret, which is told once; there is
 // none with OAuth.
 func (s *Service) CreateEndpoint(ctx context.Context, k *access.Key, n NewEndpoint, from Origin) (e *webhook.Endpoint, signingSecret string, err error) {
+	return s.createEndpoint(ctx, k, n, from.key(k), k.CreatedBy)
+}
+
+// createEndpoint is CreateEndpoint for whoever does it, on behalf of an account user.
+func (s *Service) createEndpoint(ctx context.Context, k *access.Key, n NewEndpoint, by audit.Actor, userID string) (e *webhook.Endpoint, signingSecret string, err error) {
 	if err := s.checkHost(ctx, "url", n.URL); err != nil {
 		return nil, "", err
 	}
@@ -68,7 +73,7 @@ func (s *Service) CreateEndpoint(ctx context.Context, k *access.Key, n NewEndpoi
 			return err
 		}
 		return tx.AppendAudit(&audit.Event{
-			AccountID: k.AccountID, UserID: k.CreatedBy, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: from.key(k),
+			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: by,
 			Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
 			Metadata: map[string]any{
 				"name": nullable(e.Name), "events": e.Events, "auth_type": e.AuthType(), "environment": string(k.Environment),

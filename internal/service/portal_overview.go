@@ -1,0 +1,201 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// What the overview looks at; all of it costs the same however much business an account does.
+const (
+	overviewDays    = 30
+	overviewOrders  = 8
+	overviewResults = 500
+	OverviewMost    = 1000 // counts end here
+)
+
+// Overview is how an account is doing in an environment.
+type Overview struct {
+	Book    store.Book
+	Waiting int // orders that wait for photos
+	Pending int // deliveries on their way
+	Failed  int // deliveries that failed, of those made in the last day
+	Recent  []store.OrderRow
+	Days    []DayCount
+
+	// Results are those of the newest orders, Ended of them have ended.
+	Results    map[order.Outcome]int
+	Ended      int
+	Turnaround time.Duration // the median; 0: none has ended
+}
+
+// DayCount is how many orders were made on a day, in UTC.
+type DayCount struct {
+	Day    time.Time
+	Orders int64
+}
+
+// Overview returns how the member's account is doing.
+func (s *Service) Overview(ctx context.Context, who *Member, env access.Environment) (*Overview, error) {
+	o := new(Overview)
+	var err error
+	if o.Book, err = s.Store.Book(ctx, who.AccountID, env); err != nil {
+		return nil, err
+	}
+	if o.Waiting, err = s.Store.CountWaiting(ctx, who.AccountID, env, OverviewMost); err != nil {
+		return nil, err
+	}
+	if o.Pending, o.Failed, err = s.Store.WebhookHealth(ctx, who.AccountID, env, s.now().Add(-24*time.Hour), OverviewMost); err != nil {
+		return nil, err
+	}
+	if o.Recent, err = s.Store.OrdersBelow(ctx, who.AccountID, env, o.Book.Orders, overviewOrders); err != nil {
+		return nil, err
+	}
+	if o.Days, err = s.ordersPerDay(ctx, who.AccountID, env, o.Book.Orders); err != nil {
+		return nil, err
+	}
+	ends, err := s.Store.OrderEnds(ctx, who.AccountID, env, o.Book.Orders-overviewResults)
+	if err != nil {
+		return nil, err
+	}
+	o.summarise(ends)
+	return o, nil
+}
+
+func (o *Overview) summarise(ends []store.OrderEnd) {
+	o.Results = make(map[order.Outcome]int)
+	var times []time.Duration
+	for _, e := range ends {
+		if e.EndedAt == nil {
+			continue
+		}
+		o.Ended++
+		if e.Outcome != "" {
+			o.Results[e.Outcome]++
+		}
+		if e.Outcome != order.Canceled && e.Status == order.Completed {
+			times = append(times, e.EndedAt.Sub(e.CreatedAt))
+		}
+	}
+	if len(times) > 0 {
+		slices.Sort(times)
+		o.Turnaround = times[len(times)/2]
+	}
+}
+
+// ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the number
+// at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
+func (s *Service) ordersPerDay(ctx context.Context, accountID string, env access.Environment, total int64) ([]DayCount, error) {
+	today := s.now().Truncate(24 * time.Hour)
+	days := make([]DayCount, overviewDays)
+	low, high := make([]int64, overviewDays+1), make([]int64, overviewDays+1) // orders before the day: at least, at most
+	for i := range days {
+		days[i].Day = today.AddDate(0, 0, i-overviewDays+1)
+		high[i] = total
+	}
+	low[overviewDays], high[overviewDays] = total, total // tomorrow
+	for {
+		var middles []int64
+		for i := range low {
+			if low[i] < high[i] {
+				middles = append(middles, (low[i]+high[i]+1)/2)
+			}
+		}
+		if middles == nil {
+			break
+		}
+		slices.Sort(middles)
+		times, err := s.Store.OrderTimes(ctx, accountID, env, slices.Compact(middles))
+		if err != nil {
+			return nil, err
+		}
+		for i := range days {
+			if low[i] >= high[i] {
+				continue
+			}
+			middle := (low[i] + high[i] + 1) / 2
+			if at, ok := times[middle]; ok && at.Before(days[i].Day) {
+				low[i] = middle
+			} else {
+				high[i] = middle - 1
+			}
+		}
+	}
+	for i := range days {
+		days[i].Orders = low[i+1] - low[i]
+	}
+	return days, nil
+}
+
+// PortalLedger returns a page of the account's ledger, newest first, and how many entries there are.
+func (s *Service) PortalLedger(ctx context.Context, who *Member, env access.Environment, page, limit int) ([]store.LedgerLine, store.Book, error) {
+	book, err := s.Store.Book(ctx, who.AccountID, env)
+	if err != nil {
+		return nil, book, err
+	}
+	lines, err := s.Store.LedgerBelow(ctx, who.AccountID, env, book.Entries-int64(page-1)*int64(limit), limit)
+	return lines, book, err
+}
+
+// EachLedgerLine calls f for every entry of the account's ledger, newest first, as of now.
+func (s *Service) EachLedgerLine(ctx context.Context, who *Member, env access.Environment, f func(*store.LedgerLine) error) error {
+	book, err := s.Store.Book(ctx, who.AccountID, env)
+	if err != nil {
+		return err
+	}
+	for seq := book.Entries; seq > 0; seq -= exportBatch {
+		lines, err := s.Store.LedgerBelow(ctx, who.AccountID, env, seq, exportBatch)
+		if err != nil {
+			return err
+		}
+		for i := range lines {
+			if err := f(&lines[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// PortalAudit returns up to limit events of the account that match and whose sequence number is not above seq, newest
+// first; 0 is the newest. It also returns how many events the log has in all.
+func (s *Service) PortalAudit(ctx context.Context, who *Member, f store.AuditFilter, seq int64, limit int) ([]*audit.Event, int64, error) {
+	count, err := s.Store.AuditCount(ctx, who.AccountID)
+	if err != nil {
+		return nil, 0, err
+	}
+	if seq <= 0 || seq > count {
+		seq = count
+	}
+	events, err := s.Store.AuditBelow(ctx, who.AccountID, f, seq, limit)
+	return events, count, err
+}
+
+// EachAuditEvent calls f for every event of the account that matches, newest first, as of now.
+func (s *Service) EachAuditEvent(ctx context.Context, who *Member, f store.AuditFilter, each func(*audit.Event) error) error {
+	for seq := int64(0); ; {
+		events, _, err := s.PortalAudit(ctx, who, f, seq, exportBatch)
+		if err != nil {
+			return err
+		}
+		for _, e := range events {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		if len(events) < exportBatch || events[len(events)-1].Seq <= 1 {
+			return nil
+		}
+		seq = events[len(events)-1].Seq - 1
+	}
+}
+
+// PortalAuditEvent returns an event of the account by its sequence number, or store.ErrNotFound.
+func (s *Service) PortalAuditEvent(ctx context.Context, who *Member, seq int64) (*audit.Event, error) {
+	return s.Store.AuditEventOf(ctx, who.AccountID, seq)
+}

@@ -1,0 +1,280 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// How long links can be used.
+const (
+	InvitationLife = 7 * 24 * time.Hour
+	ResetLife      = 24 * time.Hour
+)
+
+// Refusals about the team.
+var (
+	LinkUnusable   = fault.New(fault.NotFound, fault.CodeNotFound, "This link does not exist, was used before or is too old.").With("entity", "link")
+	UserNotFound   = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such user in this account.").With("entity", "user")
+	LastOwner      = fault.New(fault.Conflict, "last-owner", "An account needs at least one owner.")
+	AlreadyMember  = fault.New(fault.Conflict, "already-a-member", "A user with this email is in this account already.")
+	EmailTaken     = fault.New(fault.Conflict, "email-taken", "A user with this email exists already. Sign in, or ask to be invited with another email.")
+	errUnknownRole = fault.Validation(fault.Problem{Field: "role", Code: "unknown_code", Message: "must be owner, developer or viewer"})
+)
+
+// Team returns the users of the member's account and the invitations that are open. The invitations are for owners.
+func (s *Service) Team(ctx context.Context, who *Member) ([]*access.User, []*store.PortalLink, error) {
+	users, err := s.Store.Users(ctx, who.AccountID)
+	if err != nil || !who.Allows(access.Owner) {
+		return users, nil, err
+	}
+	links, err := s.Store.Invitations(ctx, who.AccountID, s.now())
+	return users, links, err
+}
+
+// Invite makes a link with which somebody joins the account. It replaces what invitations the email has there. The address
+// of the link is told once. It is for owners.
+func (s *Service) Invite(ctx context.Context, who *Member, email string, role access.Role) (address string, err error) {
+	if err := who.Require(access.Owner); err != nil {
+		return "", err
+	}
+	if !slices.Contains(memberRoles, role) {
+		return "", errUnknownRole
+	}
+	email, err = access.NormalizeEmail(email)
+	if err != nil {
+		return "", fault.Validation(fault.Problem{Field: "email", Code: "format", Message: "must be an email address"})
+	}
+	l := &store.PortalLink{Kind: store.Invitation, AccountID: who.AccountID, Email: email, Role: role, CreatedBy: who.ID}
+	return s.makeLink(ctx, l, InvitationLife, "/portal/join", func(tx *store.Tx) error {
+		if u, err := tx.UserByEmail(ctx, email); err == nil && u.AccountID == who.AccountID {
+			return AlreadyMember
+		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		return tx.DeleteInvitationsTo(who.AccountID, email)
+	})
+}
+
+// makeLink stores a link and returns its address.
+func (s *Service) makeLink(ctx context.Context, l *store.PortalLink, life time.Duration, path string, before func(*store.Tx) error) (string, error) {
+	token := access.NewSessionToken()
+	hash, _ := access.HashSessionToken(token)
+	l.ID, l.CreatedAt = store.NewID(), s.now()
+	l.ExpiresAt = l.CreatedAt.Add(life)
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := before(tx); err != nil {
+			return err
+		}
+		return tx.InsertLink(l, hash)
+	})
+	return s.PublicURL + path + "?token=" + token, err
+}
+
+// Uninvite takes an invitation back. It is for owners.
+func (s *Service) Uninvite(ctx context.Context, who *Member, id string) error {
+	if err := who.Require(access.Owner); err != nil {
+		return err
+	}
+	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteInvitation(who.AccountID, id) })
+	if errors.Is(err, store.ErrNotFound) {
+		return LinkUnusable
+	}
+	return err
+}
+
+// ResetPasswordOf makes a link with which a user of the account chooses a new password. It is for owners.
+func (s *Service) ResetPasswordOf(ctx context.Context, who *Member, userID string) (address string, err error) {
+	if err := who.Require(access.Owner); err != nil {
+		return "", err
+	}
+	user, err := s.Store.User(ctx, userID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && user.AccountID != who.AccountID {
+		return "", UserNotFound
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.resetLink(ctx, user, who.ID)
+}
+
+// ResetPasswordByOperator is ResetPasswordOf for an operator, by the user's email.
+func (s *Service) ResetPasswordByOperator(ctx context.Context, email string) (address string, err error) {
+	email, err = access.NormalizeEmail(email)
+	if err != nil {
+		return "", err
+	}
+	user, err := s.Store.UserByEmail(ctx, email)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", UserNotFound
+	}
+	if err != nil {
+		return "", err
+	}
+	return s.resetLink(ctx, user, "operator")
+}
+
+func (s *Service) resetLink(ctx context.Context, user *access.User, by string) (string, error) {
+	l := &store.PortalLink{Kind: store.PasswordReset, AccountID: user.AccountID, UserID: user.ID, Email: user.Email, Role: user.Role, CreatedBy: by}
+	return s.makeLink(ctx, l, ResetLife, "/portal/reset", func(tx *store.Tx) error { return tx.DeleteResets(user.ID) })
+}
+
+// Link returns the link behind a token, or LinkUnusable.
+func (s *Service) Link(ctx context.Context, kind store.LinkKind, token string) (*store.PortalLink, error) {
+	return s.link(ctx, s.Store.Queries, kind, token)
+}
+
+func (s *Service) link(ctx context.Context, q store.Queries, kind store.LinkKind, token string) (*store.PortalLink, error) {
+	hash, ok := access.HashSessionToken(token)
+	if !ok {
+		return nil, LinkUnusable
+	}
+	l, err := q.LinkByHash(ctx, kind, hash, s.now())
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, LinkUnusable
+	}
+	return l, err
+}
+
+// AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The link
+// is spent.
+func (g *PortalSignIn) AcceptInvitation(ctx context.Context, token, password string) (userID string, err error) {
+	if err := CheckNewPassword("new_password", password); err != nil {
+		return "", err
+	}
+	s := g.service
+	if _, err := s.Link(ctx, store.Invitation, token); err != nil { // before the work of a hash
+		return "", err
+	}
+	hash := access.HashPassword(password)
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		l, err := s.link(ctx, tx.Queries, store.Invitation, token)
+		if err != nil {
+			return err
+		}
+		if err := spend(tx, l, s.now()); err != nil {
+			return err
+		}
+		former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
+		if err == nil {
+			userID = former.ID
+			return tx.RestoreUser(former.ID, l.Role, hash)
+		}
+		if !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		userID = store.NewID()
+		return tx.InsertUser(&access.User{ID: userID, AccountID: l.AccountID, Email: l.Email, Role: l.Role, PasswordHash: hash, CreatedAt: s.now()})
+	})
+	if errors.Is(err, store.ErrExists) {
+		return "", EmailTaken
+	}
+	return userID, err
+}
+
+// ResetPassword gives the user of a link the password they have chosen. The link is spent and all their sessions end; a
+// second factor stays.
+func (g *PortalSignIn) ResetPassword(ctx context.Context, token, password string, from Origin) error {
+	if err := CheckNewPassword("new_password", password); err != nil {
+		return err
+	}
+	s := g.service
+	if _, err := s.Link(ctx, store.PasswordReset, token); err != nil {
+		return err
+	}
+	hash := access.HashPassword(password)
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		l, err := s.link(ctx, tx.Queries, store.PasswordReset, token)
+		if err != nil {
+			return err
+		}
+		if err := spend(tx, l, s.now()); err != nil {
+			return err
+		}
+		user, err := tx.User(ctx, l.UserID)
+		if errors.Is(err, store.ErrNotFound) {
+			return LinkUnusable
+		}
+		if err != nil {
+			return err
+		}
+		if err := g.setPassword(tx, user, hash, from); err != nil {
+			return err
+		}
+		_, err = tx.DeleteSessions(access.Portal, user.ID, "")
+		return err
+	})
+	s.sessions.drop()
+	return err
+}
+
+func spend(tx *store.Tx, l *store.PortalLink, now time.Time) error {
+	err := tx.UseLink(l.ID, now)
+	if errors.Is(err, store.ErrNotFound) {
+		return LinkUnusable
+	}
+	return err
+}
+
+// ChangeRole gives a user of the account another role. One owner has to stay. It is for owners.
+func (s *Service) ChangeRole(ctx context.Context, who *Member, userID string, role access.Role) error {
+	if !slices.Contains(memberRoles, role) {
+		return errUnknownRole
+	}
+	return s.changeTeam(ctx, who, userID, role != access.Owner, func(tx *store.Tx) error { return tx.SetUserRole(who.AccountID, userID, role) })
+}
+
+// RemoveUser takes a user out of the account: their sessions end and their links with them. What they made stays. It is for
+// owners, and one owner has to stay.
+func (s *Service) RemoveUser(ctx context.Context, who *Member, userID string) error {
+	err := s.changeTeam(ctx, who, userID, true, func(tx *store.Tx) error {
+		if err := tx.RemoveUser(who.AccountID, userID, s.now()); err != nil {
+			return err
+		}
+		if err := tx.DeleteUserTOTP(userID); err != nil {
+			return err
+		}
+		if err := tx.DeleteResets(userID); err != nil {
+			return err
+		}
+		_, err := tx.DeleteSessions(access.Portal, userID, "")
+		return err
+	})
+	s.sessions.drop()
+	return err
+}
+
+// ResetSecondFactorOf takes the second factor from a user of the account who has lost it. It is for owners.
+func (s *Service) ResetSecondFactorOf(ctx context.Context, who *Member, userID string) error {
+	return s.changeTeam(ctx, who, userID, false, func(tx *store.Tx) error { return tx.DeleteUserTOTP(userID) })
+}
+
+// changeTeam makes a change of a user of the account; losesOwner tells that the user is no owner afterwards.
+func (s *Service) changeTeam(ctx context.Context, who *Member, userID string, losesOwner bool, f func(*store.Tx) error) error {
+	if err := who.Require(access.Owner); err != nil {
+		return err
+	}
+	return s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockTeam(who.AccountID); err != nil {
+			return err
+		}
+		users, err := tx.Users(ctx, who.AccountID)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(users, func(u *access.User) bool { return u.ID == userID })
+		if at < 0 {
+			return UserNotFound
+		}
+		otherOwner := slices.ContainsFunc(users, func(u *access.User) bool { return u.Role == access.Owner && u.ID != userID })
+		if losesOwner && users[at].Role == access.Owner && !otherOwner {
+			return LastOwner
+		}
+		return f(tx)
+	})
+}

@@ -1,0 +1,63 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/google/uuid"
+)
+
+// EndpointsOf returns the endpoints of an account in an environment, newest first.
+func (q Queries) EndpointsOf(ctx context.Context, accountID string, env access.Environment) ([]*webhook.Endpoint, error) {
+	return q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC",
+		accountID, string(env))
+}
+
+// EndpointOf returns an endpoint of the account and environment.
+func (q Queries) EndpointOf(ctx context.Context, accountID string, env access.Environment, id string) (*webhook.Endpoint, error) {
+	found, err := q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1 AND account_id = $2 AND environment = $3",
+		id, accountID, string(env))
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, ErrNotFound
+	}
+	return found[0], nil
+}
+
+// DeliveryOf returns a delivery of the account and environment with its body.
+func (q Queries) DeliveryOf(ctx context.Context, accountID string, env access.Environment, id string) (*DeliveryRecord, error) {
+	d, err := q.Delivery(ctx, id)
+	if err == nil && (d.AccountID != accountID || d.Environment != string(env)) {
+		return nil, ErrNotFound
+	}
+	return d, err
+}
+
+// WebhookHealth counts the pending deliveries of an account and environment, and those that were made since the time and
+// failed, each as far as limit.
+func (q Queries) WebhookHealth(ctx context.Context, accountID string, env access.Environment, since time.Time, limit int) (pending, failed int, err error) {
+	err = q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM delivery_queue WHERE endpoint_id IN (
+		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`, []any{accountID, string(env), limit}, &pending)
+	if err != nil {
+		return 0, 0, err
+	}
+	err = q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE account_id = $1 AND environment = $2 AND status = 'failed' AND id >= $3
+		LIMIT $4) AS found`, []any{accountID, string(env), FirstID(since), limit}, &failed)
+	return pending, failed, err
+}
+
+// FirstID returns an id that sorts before every id of NewID from the time on, and after those of earlier milliseconds.
+func FirstID(t time.Time) string {
+	var id uuid.UUID
+	ms := t.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i)) //nolint:gosec // the six bytes of the time, one by one
+	}
+	id[6] = 0x70
+	id[8] = 0x80
+	return id.String()
+}
