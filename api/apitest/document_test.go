@@ -193,7 +193,8 @@ func TestOrderDetailConditions(t *testing.T) {
 		change        func(map[string]any)
 		accepted      bool
 	}{
-		{"AuthenticWithoutReasons", "authentic", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, true},
+		{"AuthenticWithoutReasons", "authentic", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, false},
+		{"AuthenticWithEmptyReasons", "authentic", func(o map[string]any) { o["outcome_reasons"], o["outcome_reasons_locale"] = []any{}, []any{} }, true},
 		{"AuthenticWithoutCertificate", "authentic", set("certificate_url", nil), true},
 		{"ErrorWithoutOutcome", "queued", set("status", "error"), true},
 		{"CompletedWithoutCertificateProperty", "authentic", remove("certificate_url"), false},
