@@ -51,7 +51,7 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	}
 
 	var answer []byte
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.Store.UpdateInTurn(ctx, k.AccountID+string(k.Environment), func(tx *store.Tx) error { // all orders change the balance
 		known, err := tx.UsePhotos(k.AccountID, k.Environment, photoNames(photos))
 		if err != nil {
 			return err

@@ -29,6 +29,7 @@ type Store struct {
 	Queries
 	db     *sql.DB
 	writer *writer // nil on PostgreSQL, which takes any number of writers itself
+	turns  turns   // of PostgreSQL
 	url    string  // of PostgreSQL
 }
 
@@ -148,6 +149,19 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 		return wrap(s.writer.run(tx))
 	}
 	return wrap(s.updatePostgres(ctx, tx))
+}
+
+// UpdateInTurn is Update for transactions that all change the same row, which key names. They wait for each other before
+// they begin, few at a time; ctx ends the waiting.
+func (s *Store) UpdateInTurn(ctx context.Context, key string, f func(*Tx) error) error {
+	if s.writer == nil { // SQLite's writer takes all at once
+		leave, err := s.turns.take(ctx, key)
+		if err != nil {
+			return err
+		}
+		defer leave()
+	}
+	return s.Update(ctx, f)
 }
 
 const (
