@@ -1,0 +1,224 @@
+package cli_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/cli"
+)
+
+// run calls the program with its own data folder and returns what it printed.
+func run(t *testing.T, data string, environment map[string]string, args ...string) (code int, stdout, stderr string) {
+	t.Helper()
+	var out, errors bytes.Buffer
+	stdio := cli.IO{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errors, LookupEnv: func(name string) (string, bool) {
+		if name == "ASSAY_DATA" {
+			return data, true
+		}
+		value, ok := environment[name]
+		return value, ok
+	}}
+	code = cli.Run(t.Context(), args, stdio)
+	return code, out.String(), errors.String()
+}
+
+// only decodes the one JSON value that a command may print.
+func only(t *testing.T, stdout string, v any) {
+	t.Helper()
+	d := json.NewDecoder(strings.NewReader(stdout))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil || d.More() {
+		t.Fatalf("the output is not one JSON value as promised: %v: %q", err, stdout)
+	}
+}
+
+// TestUsage holds what is told about wrong calls: on standard error, with a status that is not 0.
+func TestUsage(t *testing.T) {
+	for _, call := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{name: "NoCommand", code: 2, want: "Usage: assay COMMAND"},
+		{name: "Help", args: []string{"--help"}, code: 0, want: "Usage: assay COMMAND"},
+		{name: "UnknownCommand", args: []string{"fly"}, code: 2, want: "Usage: assay COMMAND"},
+		{name: "HalfACommand", args: []string{"keys"}, code: 2, want: "Usage: assay COMMAND"},
+		{name: "UnknownFlag", args: []string{"version", "--colour"}, code: 2, want: "-colour"},
+		{name: "FlagsOfACommand", args: []string{"keys", "create", "--help"}, code: 0, want: "-scopes"},
+		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 arguments, has 0"},
+		{name: "TooManyArguments", args: []string{"version", "now"}, code: 2, want: "takes 0 arguments, has 1"},
+		{name: "MissingFlag", args: []string{"accounts", "create"}, code: 1, want: "--name is required"},
+		{name: "WrongEnvironment", args: []string{"credits", "grant", "--account", "a", "--env", "prod", "--amount", "1", "--note", "n"}, code: 1, want: "--env must be test or live"},
+		{name: "WrongScope", args: []string{"keys", "create", "--account", "a", "--env", "test", "--name", "n", "--scopes", "x"}, code: 1, want: `unknown scope "x"`},
+		{name: "WrongLimit", args: []string{"keys", "create", "--limit", "read=0"}, code: 2, want: "N at least 1"},
+		{name: "WrongCategory", args: []string{"keys", "create", "--limit", "reads=5"}, code: 2, want: "catalog, read, create"},
+		{name: "WrongLocale", args: []string{"accounts", "create", "--name", "n", "--owner", "a@b.example", "--locale", "fr"}, code: 1, want: "--locale must be en or ja"},
+		{name: "WrongSize", args: []string{"version", "--max-photo-bytes", "big"}, code: 2, want: "10MiB"},
+	} {
+		t.Run(call.name, func(t *testing.T) {
+			code, stdout, stderr := run(t, t.TempDir(), nil, call.args...)
+			if code != call.code || stdout != "" || !strings.Contains(stderr, call.want) {
+				t.Errorf("status %d, out %q, err %q", code, stdout, stderr)
+			}
+		})
+	}
+}
+
+// TestVersion tells which build this is.
+func TestVersion(t *testing.T) {
+	t.Run("JSON", func(t *testing.T) {
+		code, stdout, _ := run(t, t.TempDir(), nil, "version", "--json")
+		var v struct{ Version, Commit string }
+		only(t, stdout, &v)
+		if code != 0 || v.Version == "" || v.Commit == "" {
+			t.Errorf("status %d: %s", code, stdout)
+		}
+	})
+}
+
+// TestSettings holds where settings come from.
+func TestSettings(t *testing.T) {
+	t.Run("FlagWinsOverEnvironment", func(t *testing.T) {
+		set := map[string]string{"ASSAY_LOG_FORMAT": "xml"}
+		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 || !strings.Contains(stderr, "--log-format must be text or json") {
+			t.Errorf("the environment does not count: status %d, %s", code, stderr)
+		}
+		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export", "--log-format", "json"); code != 0 {
+			t.Errorf("the flag does not win: status %d, %s", code, stderr)
+		}
+	})
+	t.Run("BrokenEnvironment", func(t *testing.T) {
+		set := map[string]string{"ASSAY_WEBHOOK_TIMEOUT": "soon"}
+		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 || !strings.Contains(stderr, "ASSAY_WEBHOOK_TIMEOUT") {
+			t.Errorf("status %d, %s", code, stderr)
+		}
+	})
+	t.Run("SecretKeyWithDatabase", func(t *testing.T) {
+		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--database", "postgres://x"); code == 0 || !strings.Contains(stderr, "--secret-key is required") {
+			t.Errorf("status %d, %s", code, stderr)
+		}
+	})
+	t.Run("MediaURLMustBeHTTPS", func(t *testing.T) {
+		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--media-url", "http://x/"); code == 0 || !strings.Contains(stderr, "--media-url") {
+			t.Errorf("status %d, %s", code, stderr)
+		}
+	})
+}
+
+// TestCommands administers an installation.
+func TestCommands(t *testing.T) {
+	data := t.TempDir()
+	var account struct {
+		AccountID string `json:"account_id"`
+		UserID    string `json:"user_id"`
+		Email     string `json:"email"`
+		Password  string `json:"password"`
+	}
+	var key struct {
+		ID          string   `json:"id"`
+		Key         string   `json:"key"`
+		Environment string   `json:"environment"`
+		Scopes      []string `json:"scopes"`
+	}
+	succeed := func(t *testing.T, v any, args ...string) {
+		t.Helper()
+		code, stdout, stderr := run(t, data, nil, append(args, "--json")...)
+		if code != 0 {
+			t.Fatalf("status %d: %s", code, stderr)
+		}
+		only(t, stdout, v)
+	}
+	fail := func(t *testing.T, want string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := run(t, data, nil, args...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("status %d, out %q, err %q", code, stdout, stderr)
+		}
+	}
+	t.Run("AccountsCreate", func(t *testing.T) {
+		succeed(t, &account, "accounts", "create", "--name", "Acme", "--owner", "Owner@acme.example", "--locale", "ja")
+		if account.AccountID == "" || account.UserID == "" || account.Email != "owner@acme.example" || account.Password == "" {
+			t.Errorf("the account is %+v", account)
+		}
+		fail(t, `"Acme" exists already`, "accounts", "create", "--name", "Acme", "--owner", "other@acme.example")
+	})
+	t.Run("KeysCreate", func(t *testing.T) {
+		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes", "orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6")
+		if !strings.HasPrefix(key.Key, "assay_live_") || key.Environment != "live" || strings.Join(key.Scopes, " ") != "orders:read audit:read" {
+			t.Errorf("the key is %+v", key)
+		}
+		fail(t, `"Nobody"`, "keys", "create", "--account", "Nobody", "--env", "live", "--name", "shop", "--scopes", "all")
+	})
+	t.Run("KeysList", func(t *testing.T) {
+		var list []map[string]any
+		succeed(t, &list, "keys", "list", "--account", account.AccountID)
+		if len(list) != 1 || list[0]["id"] != key.ID || list[0]["revoked_at"] != nil {
+			t.Errorf("the keys are %v", list)
+		}
+		if limits, _ := list[0]["limits"].(map[string]any); limits["read"] != 5.0 || limits["catalog"] != 6.0 {
+			t.Errorf("the limits are %v", list[0]["limits"])
+		}
+		if text, err := json.Marshal(list); err != nil || strings.Contains(string(text), key.Key) {
+			t.Errorf("the list tells the key: %s", text)
+		}
+	})
+	t.Run("KeysRevoke", func(t *testing.T) {
+		var revoked map[string]any
+		succeed(t, &revoked, "keys", "revoke", key.ID)
+		if revoked["revoked_at"] == nil {
+			t.Errorf("the key is %v", revoked)
+		}
+		fail(t, "is not a key id", "keys", "revoke", "x")
+	})
+	t.Run("CreditsGrant", func(t *testing.T) {
+		var balance struct {
+			Balance int64 `json:"balance"`
+		}
+		succeed(t, &balance, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "50", "--note", "start")
+		succeed(t, &balance, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-20", "--note", "correction")
+		if balance.Balance != 30 {
+			t.Errorf("the balance is %d", balance.Balance)
+		}
+		fail(t, "negative", "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-31", "--note", "too much")
+	})
+	t.Run("CatalogImport", func(t *testing.T) {
+		file := filepath.Join(t.TempDir(), "catalog.yaml")
+		write := func(text string) {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write("locales: [en, ja]\ncategories:\n  - code: Bags\n    name: {ja: バッグ}\n")
+		fail(t, file+":3:", "catalog", "import", file)
+		write("locales: [en, ja]\ncategories: [{code: bags, name: {en: Bags}}]\n")
+		var result struct {
+			DryRun  bool  `json:"dry_run"`
+			Changes []any `json:"changes"`
+		}
+		succeed(t, &result, "catalog", "import", file, "--dry-run")
+		if !result.DryRun || len(result.Changes) == 0 {
+			t.Errorf("the dry run tells %+v", result)
+		}
+		succeed(t, &result, "catalog", "import", file)
+		if result.DryRun || len(result.Changes) == 0 {
+			t.Errorf("the import tells %+v", result)
+		}
+		var exported map[string]any
+		succeed(t, &exported, "catalog", "export")
+		if exported["categories"] == nil {
+			t.Errorf("the export is %v", exported)
+		}
+	})
+	t.Run("SecretsAreTheOwnersOnly", func(t *testing.T) {
+		for _, name := range []string{"secret.key", "assay.db"} {
+			if info, err := os.Stat(filepath.Join(data, name)); err != nil || info.Mode().Perm() != 0o600 {
+				t.Errorf("%s: %v (%v)", name, info, err)
+			}
+		}
+	})
+}

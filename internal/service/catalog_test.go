@@ -1,0 +1,61 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/fakeclock"
+)
+
+// TestCatalogImport holds that an import is whole or not at all, and reaches every node.
+func TestCatalogImport(t *testing.T) {
+	const small = `
+locales: [en, ja]
+categories: [{code: bags, name: {en: Bags}}]
+brands: [{code: chanel, name: {en: Chanel}, categories: [bags]}]
+photo_indexes: [{code: overall, category: bags, name: {en: Overall}}]
+answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
+`
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		clock := fakeclock.New(morning)
+		s, other := node(st, clock), node(st, clock)
+		t.Run("Planned", func(t *testing.T) {
+			if _, changes, err := s.PlanCatalogImport(t.Context(), []byte(small)); err != nil || len(changes) == 0 {
+				t.Errorf("the plan has %d changes (%v)", len(changes), err)
+			}
+			if v, err := st.CatalogVersion(t.Context()); err != nil || v != 0 {
+				t.Errorf("a plan made version %d (%v)", v, err)
+			}
+		})
+		t.Run("Imported", func(t *testing.T) {
+			if changes, err := s.ImportCatalog(t.Context(), []byte(small)); err != nil || len(changes) == 0 {
+				t.Fatalf("the import made %d changes (%v)", len(changes), err)
+			}
+			if s.Catalog().Brand("chanel") == nil || other.Catalog().Brand("chanel") != nil {
+				t.Error("the import is not seen where it was made")
+			}
+		})
+		t.Run("OtherNodes", func(t *testing.T) {
+			if err := other.RefreshCatalog(t.Context()); err != nil || other.Catalog().Brand("chanel") == nil {
+				t.Errorf("another node does not see the import (%v)", err)
+			}
+		})
+		t.Run("SameAgainChangesNothing", func(t *testing.T) {
+			if _, changes, err := s.PlanCatalogImport(t.Context(), []byte(small)); err != nil || len(changes) != 0 {
+				t.Errorf("the plan has %v (%v)", changes, err)
+			}
+		})
+		t.Run("Refused", func(t *testing.T) {
+			for _, document := range []string{"", "locales: [en", strings.Replace(small, "chanel, name", "Chanel, name", 1), small + "account_prices: [{account: Nobody, code: 60, price: 1}]\n"} {
+				if _, err := s.ImportCatalog(t.Context(), []byte(document)); err == nil {
+					t.Errorf("a broken document was imported: %s", document)
+				}
+			}
+			if s.Catalog().Brand("chanel") == nil {
+				t.Error("a refused import changed the catalog")
+			}
+		})
+	})
+}

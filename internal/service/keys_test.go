@@ -1,0 +1,70 @@
+package service_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/fakeclock"
+)
+
+// TestKeys makes and revokes keys.
+func TestKeys(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		clock := fakeclock.New(morning)
+		s := node(st, clock)
+		made, err := s.CreateAccount(t.Context(), "Acme", "owner@acme.example", text.English)
+		if err != nil {
+			t.Fatal(err)
+		}
+		create := func(name string, scopes ...access.Scope) (*access.Key, string, error) {
+			return s.CreateKey(t.Context(), service.NewKey{
+				AccountID: made.Account.ID, Environment: access.Live, Name: name, Scopes: scopes, Limits: map[string]int{"read": 7}, Actor: audit.Operator,
+			})
+		}
+		key, secretKey, err := create("shop", access.OrdersRead)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run("Authenticates", func(t *testing.T) {
+			k, err := s.Authenticate(t.Context(), secretKey)
+			if err != nil || k.ID != key.ID || k.Limits["read"] != 7 || k.CreatedBy != made.Owner.ID {
+				t.Errorf("the key is %+v (%v)", k, err)
+			}
+		})
+		t.Run("Refused", func(t *testing.T) {
+			if _, _, err := create("", access.OrdersRead); err == nil {
+				t.Error("a key without a name was made")
+			}
+			if _, _, err := create("none"); err == nil {
+				t.Error("a key without a scope was made")
+			}
+		})
+		t.Run("RevokedOnce", func(t *testing.T) {
+			for range 2 { // the second changes nothing, and the log has one event
+				k, err := s.RevokeKey(t.Context(), strings.ToUpper(key.ID), audit.Operator)
+				if err != nil || k.RevokedAt == nil || !k.RevokedAt.Equal(morning) {
+					t.Errorf("the key is revoked at %v (%v)", k.RevokedAt, err)
+				}
+				clock.Advance(time.Hour)
+			}
+			events, total, err := st.AuditPage(t.Context(), made.Account.ID, store.AuditFilter{Code: audit.KeyRevoked}, 1, 10)
+			if err != nil || total != 1 || events[0].UserID != made.Owner.ID {
+				t.Errorf("the log has %d revocations: %+v (%v)", total, events, err)
+			}
+		})
+		t.Run("UnknownKey", func(t *testing.T) {
+			for _, id := range []string{"", "x", store.NewID()} {
+				if _, err := s.RevokeKey(t.Context(), id, audit.Operator); err == nil {
+					t.Errorf("%q was revoked", id)
+				}
+			}
+		})
+	})
+}
