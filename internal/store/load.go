@@ -16,11 +16,15 @@ import (
 // ErrNotEmpty is returned when a dump should be loaded into a database that holds something.
 var ErrNotEmpty = errors.New("the database is not empty: restore into a new one")
 
-// CanLoad returns nil when a dump of the schema version can be loaded into the database: it does not exist or has no rows,
+// CanLoad returns nil when a dump of the schema version can be loaded into the database: it does not exist or holds nothing,
 // and its schema is not newer than the dump's. It returns ErrNotEmpty or ErrNewerDump otherwise.
 func CanLoad(ctx context.Context, target string, schema int64) (err error) {
-	if known, err := newestVersion(); err != nil || schema > known {
-		return errors.Join(err, ErrNewerDump)
+	known, err := newestVersion()
+	if err != nil {
+		return err
+	}
+	if schema > known {
+		return ErrNewerDump
 	}
 	if !IsPostgres(target) {
 		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
@@ -75,7 +79,10 @@ func Load(ctx context.Context, target string, dump io.Reader) (header *DumpHeade
 	if err := l.fill(ctx, d, tables); err != nil {
 		return nil, fmt.Errorf("load the database: %w", err)
 	}
-	return &d.header, l.migrate(ctx, newest)
+	if err := l.migrate(ctx, newest); err != nil {
+		return nil, err
+	}
+	return &d.header, l.analyze(ctx)
 }
 
 // matches holds that the dump has the tables and columns of its schema version, no more and no less.
@@ -139,16 +146,25 @@ func (l *loader) migrate(ctx context.Context, to int64) error {
 	return migrateSQLite(ctx, l.target, to)
 }
 
-// checkEmpty returns ErrNotEmpty when a table has a row.
+// analyze tells PostgreSQL's planner how large the tables are now. It would find out by itself, some slow minutes later.
+func (l *loader) analyze(ctx context.Context) error {
+	if !IsPostgres(l.target) {
+		return nil
+	}
+	_, err := l.db.ExecContext(ctx, "ANALYZE")
+	return wrap(err)
+}
+
+// checkEmpty returns ErrNotEmpty when a table has more rows than the migrations have put there.
 func checkEmpty(ctx context.Context, query func(context.Context, string, ...any) *sql.Row, tables []table) error {
 	for i := range tables {
+		t := &tables[i]
 		var n int64
-		err := query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+tables[i].quoted()+" LIMIT 1) AS some").Scan(&n)
-		if err != nil {
+		if err := query(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM "+t.quoted()+" LIMIT $1) AS found", t.initial+1).Scan(&n); err != nil {
 			return wrap(err)
 		}
-		if n > 0 {
-			return fmt.Errorf("%w: table %s has rows", ErrNotEmpty, tables[i].name)
+		if n > t.initial {
+			return fmt.Errorf("%w: table %s has rows", ErrNotEmpty, t.name)
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// The queries of this file prove what the rest of the program relies on. Each walks an index in its order, so that
-// neither engine sorts and no result is ever in memory as a whole.
+// The queries of this file prove what the rest of the program relies on. Each can walk an index in its order, and no result
+// is ever in memory as a whole.
 
 // AccountProof is what an account says of its audit log.
 type AccountProof struct {
@@ -44,7 +44,7 @@ type BalanceProof struct {
 // BalancesOf returns the balances of an account.
 func (q Queries) BalancesOf(ctx context.Context, accountID string) ([]BalanceProof, error) {
 	var balances []BalanceProof
-	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1 ORDER BY environment DESC", []any{accountID},
+	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1", []any{accountID},
 		func(scan func(...any) error) error {
 			var b BalanceProof
 			err := scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
@@ -61,20 +61,26 @@ type EntryProof struct {
 	ChargeAmount sql.NullInt64 // of the charge that it gives back: an entry of kind charge for the same order
 }
 
-// EachEntry calls f for the ledger entries of an account and environment in their sequence.
+// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is joined
+// by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
 func (q Queries) EachEntry(ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error) error {
-	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id, o.id, c.amount FROM ledger_entries AS e
-		LEFT JOIN orders AS o ON o.id = e.order_id AND o.account_id = e.account_id AND o.environment = e.environment
-		LEFT JOIN ledger_entries AS c ON c.id = e.charge_id AND c.kind = 'charge' AND c.order_id = e.order_id
-			AND c.account_id = e.account_id AND c.environment = e.environment
+	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id, o.account_id, o.environment,
+		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
+		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
 		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
 		func(scan func(...any) error) error {
 			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
-			var orderID, chargeID, found sql.NullString
-			if err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &found, &e.ChargeAmount); err != nil {
+			var orderID, chargeID, orderAccount, orderEnv, chargeKind, chargeOrder, chargeAccount, chargeEnv sql.NullString
+			var chargeAmount sql.NullInt64
+			if err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &orderAccount, &orderEnv,
+				&chargeKind, &chargeOrder, &chargeAccount, &chargeEnv, &chargeAmount); err != nil {
 				return err
 			}
-			e.OrderID, e.ChargeID, e.HasOrder = orderID.String, chargeID.String, found.Valid
+			e.OrderID, e.ChargeID = orderID.String, chargeID.String
+			e.HasOrder = orderAccount.String == accountID && orderEnv.String == string(env)
+			if chargeKind.String == string(credit.Charge) && chargeOrder == orderID && chargeAccount.String == accountID && chargeEnv.String == string(env) {
+				e.ChargeAmount = chargeAmount
+			}
 			return f(&e)
 		})
 }
@@ -158,9 +164,11 @@ type OrderPhotoProof struct {
 func (q Queries) OrderPhotosAfter(ctx context.Context, key OrderPhotoKey, last string, limit int) ([]OrderPhotoProof, error) {
 	var photos []OrderPhotoProof
 	err := q.rows(ctx, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo, p.account_id, p.environment, p.used, p.bytes
-		FROM order_photos AS x LEFT JOIN orders AS o ON o.id = x.order_id LEFT JOIN photos AS p ON p.name = x.photo
-		WHERE x.photo IS NOT NULL AND (x.order_id, x.round, x.position) > ($1, $2, $3) AND x.order_id <= $4
-		ORDER BY x.order_id, x.round, x.position LIMIT $5`, []any{key.OrderID, key.Round, key.Position, last, limit},
+		FROM (SELECT order_id, round, position, photo FROM order_photos
+			WHERE photo IS NOT NULL AND (order_id, round, position) > ($1, $2, $3) AND order_id <= $4
+			ORDER BY order_id, round, position LIMIT $5) AS x
+		LEFT JOIN orders AS o ON o.id = x.order_id LEFT JOIN photos AS p ON p.name = x.photo
+		ORDER BY x.order_id, x.round, x.position`, []any{key.OrderID, key.Round, key.Position, last, limit},
 		func(scan func(...any) error) error {
 			var p OrderPhotoProof
 			var account, env, owner, ownerEnv sql.NullString

@@ -16,6 +16,7 @@ import (
 type table struct {
 	name    string
 	columns []column
+	initial int64 // rows that the migrations themselves put into an empty database
 }
 
 type column struct {
@@ -60,6 +61,9 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 			t.columns = append(t.columns, c)
 			return nil
 		})
+	for i := 0; i < len(tables) && err == nil; i++ {
+		err = q.row(ctx, "SELECT COUNT(*) FROM "+tables[i].quoted(), nil, &tables[i].initial)
+	}
 	return tables, err
 }
 
