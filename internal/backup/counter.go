@@ -1,0 +1,23 @@
+package backup
+
+import (
+	"fmt"
+	"sync"
+)
+
+// counter counts what goes on in parallel and gives a sign of life now and then.
+type counter struct {
+	what     string // with %d
+	progress func(string)
+
+	mu sync.Mutex
+	n  int64
+}
+
+func (c *counter) add() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.n++; c.n%progressEvery == 0 {
+		c.progress(fmt.Sprintf(c.what, c.n))
+	}
+}

@@ -1,0 +1,207 @@
+package backup
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// Options says what to back up, and where to.
+type Options struct {
+	Store *store.Store
+	Media media.Store
+
+	// DataDir is the folder of the generated secrets, SecretFiles are those to copy: files and folders in it. What does
+	// not exist was not generated and is left out.
+	DataDir     string
+	SecretFiles []string
+
+	Dir      string // of the backup: empty, or not there yet
+	Now      func() time.Time
+	Progress func(string) // is told how far it is; nil is allowed
+}
+
+// Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that fails
+// leaves a folder without a manifest, which Restore refuses.
+func Create(ctx context.Context, o Options) (*Summary, error) {
+	s, err := create(ctx, &o)
+	if err != nil {
+		return nil, fmt.Errorf("backup: %w", err)
+	}
+	return s, nil
+}
+
+func create(ctx context.Context, o *Options) (*Summary, error) {
+	progress := progressOr(o.Progress)
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	f, err := newFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer f.close()
+	m := &manifest{Format: format, ProgramVersion: buildinfo.Version}
+	header, err := f.database(ctx, o.Store, o.Now())
+	if err != nil {
+		return nil, err
+	}
+	m.CreatedAt, m.SchemaVersion, m.Rows = header.CreatedAt, header.Schema, header.Total()
+	m.Accounts, m.Orders = header.Rows("accounts"), header.Rows("orders")
+	progress(fmt.Sprintf("database: %d rows", m.Rows))
+	if m.Photos, err = f.photos(ctx, o.Media, progress); err != nil {
+		return nil, err
+	}
+	progress(fmt.Sprintf("media: %d photos", m.Photos))
+	if m.Secrets, err = f.secrets(ctx, o.DataDir, o.SecretFiles); err != nil {
+		return nil, fmt.Errorf("secrets: %w", err)
+	}
+	if err := f.complete(m); err != nil {
+		return nil, err
+	}
+	m.Dir = dir
+	return &m.Summary, nil
+}
+
+func progressOr(f func(string)) func(string) {
+	if f == nil {
+		return func(string) {}
+	}
+	return f
+}
+
+// database writes the dump. It compresses for speed, because a snapshot of the database is open meanwhile.
+func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*store.DumpHeader, error) {
+	w, err := f.create(databaseFile)
+	if err != nil {
+		return nil, err
+	}
+	z, err := gzip.NewWriterLevel(w, gzip.BestSpeed)
+	if err != nil {
+		return nil, errors.Join(err, w.file.Close())
+	}
+	header, err := s.Dump(ctx, z, now)
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.file.Close())
+	}
+	_, err = w.list()
+	return header, err
+}
+
+// openDump opens the dump of a backup.
+func openDump(root *os.Root) (io.Reader, io.Closer, error) {
+	file, err := root.Open(databaseFile)
+	if err != nil {
+		return nil, nil, err
+	}
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, nil, errors.Join(fmt.Errorf("%s: %w", databaseFile, err), file.Close())
+	}
+	return z, file, nil
+}
+
+// photos copies the files that the rows of the dump name. It reads the dump again for that, so that the snapshot need
+// not stay open until the last file is copied.
+func (f *folder) photos(ctx context.Context, files media.Store, progress func(string)) (copied int64, err error) {
+	dump, closer, err := openDump(f.root)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+	found := counter{what: "media: %d photos so far", progress: progress}
+	copier, ctx := errgroup.WithContext(ctx)
+	copier.SetLimit(copies)
+	err = store.EachDumpedPhoto(dump, func(p store.DumpedPhoto) error {
+		copier.Go(func() error {
+			ok, err := f.photo(ctx, files, &p)
+			if ok {
+				found.add()
+			}
+			return err
+		})
+		return ctx.Err()
+	})
+	if failed := copier.Wait(); failed != nil {
+		return 0, failed
+	}
+	return found.n, err
+}
+
+// photo copies one file and reports whether it was there. Housekeeping may have deleted one that no order uses since the
+// rows were read.
+func (f *folder) photo(ctx context.Context, files media.Store, p *store.DumpedPhoto) (copied bool, err error) {
+	file, err := files.Open(ctx, p.Name)
+	switch {
+	case errors.Is(err, media.ErrNotFound) && !p.Used:
+		return false, nil
+	case errors.Is(err, media.ErrNotFound):
+		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", p.Name)
+	case err != nil:
+		return false, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, sha, err := f.copy(ctx, mediaPath(p.Name), file)
+	if err == nil && sha != p.SHA256 {
+		err = errors.New("its file is not what was uploaded")
+	}
+	if err != nil {
+		return false, fmt.Errorf("photo %s: %w", p.Name, err)
+	}
+	return true, nil
+}
+
+// secrets copies files and folders of the data folder, those that are there.
+func (f *folder) secrets(ctx context.Context, dataDir string, names []string) (copied int64, err error) {
+	data, err := os.OpenRoot(dataDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, data.Close()) }()
+	for _, name := range names {
+		name = path.Clean(filepath.ToSlash(name))
+		err := fs.WalkDir(data.FS(), name, func(p string, d fs.DirEntry, err error) error {
+			if p == name && errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+			if err != nil || d.IsDir() {
+				return err
+			}
+			copied++
+			return f.secret(ctx, data, p)
+		})
+		if err != nil {
+			return copied, err
+		}
+	}
+	return copied, nil
+}
+
+func (f *folder) secret(ctx context.Context, data *os.Root, name string) (err error) {
+	file, err := data.Open(name)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	_, _, err = f.copy(ctx, path.Join(secretsFolder, name), file)
+	return err
+}

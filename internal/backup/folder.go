@@ -1,0 +1,186 @@
+package backup
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"sync"
+)
+
+// folder is a backup that is being written. Its files may be written in parallel.
+type folder struct {
+	dir  string
+	root *os.Root
+
+	mu    sync.Mutex
+	made  map[string]bool // folders
+	sums  *file
+	lines *bufio.Writer // into sums
+	bytes int64
+}
+
+// newFolder makes the folder of a backup, or takes an empty one.
+func newFolder(dir string) (f *folder, err error) {
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if len(entries) > 0 {
+		return nil, fmt.Errorf("%s is not empty: a backup needs a folder of its own", dir)
+	}
+	// A folder that was there may be open to others. One that belongs to somebody else stays as it is: files are closed anyway.
+	if err := os.Chmod(dir, folderMode); err != nil && !errors.Is(err, fs.ErrPermission) {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	f = &folder{dir: dir, root: root, made: map[string]bool{".": true}}
+	if f.sums, err = f.create(sumsFile); err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
+	f.lines = bufio.NewWriter(f.sums)
+	return f, nil
+}
+
+// close lets go of the folder, finished or not. What had to be durable is so before.
+func (f *folder) close() {
+	_ = f.sums.file.Close()
+	_ = f.root.Close()
+}
+
+// file is a file of a backup that is being written and hashed.
+type file struct {
+	folder *folder
+	name   string
+	file   *os.File
+	hash   hash.Hash
+	size   int64
+}
+
+func (f *folder) create(name string) (*file, error) {
+	if err := f.makeFolder(path.Dir(name)); err != nil {
+		return nil, err
+	}
+	created, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	return &file{folder: f, name: name, file: created, hash: sha256.New()}, nil
+}
+
+func (f *folder) makeFolder(name string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for made := name; !f.made[made]; made = path.Dir(made) {
+		if err := f.root.MkdirAll(made, folderMode); err != nil {
+			return err
+		}
+		f.made[made] = true
+	}
+	return nil
+}
+
+func (w *file) Write(p []byte) (int, error) {
+	n, err := w.file.Write(p)
+	w.hash.Write(p[:n])
+	w.size += int64(n)
+	return n, err
+}
+
+// finish makes the file durable and returns its hash.
+func (w *file) finish() (string, error) {
+	if err := errors.Join(w.file.Sync(), w.file.Close()); err != nil {
+		return "", err
+	}
+	w.folder.mu.Lock()
+	defer w.folder.mu.Unlock()
+	w.folder.bytes += w.size
+	return hex.EncodeToString(w.hash.Sum(nil)), nil
+}
+
+// list makes the file durable and puts it into SHA256SUMS.
+func (w *file) list() (string, error) {
+	sha, err := w.finish()
+	if err != nil {
+		return "", err
+	}
+	w.folder.mu.Lock()
+	defer w.folder.mu.Unlock()
+	_, err = w.folder.lines.WriteString(sum{sha, w.name}.line())
+	return sha, err
+}
+
+// copy keeps what r holds and returns its size and hash.
+func (f *folder) copy(ctx context.Context, name string, r io.Reader) (size int64, sha string, err error) {
+	if err := checkPath(name); err != nil {
+		return 0, "", err
+	}
+	w, err := f.create(name)
+	if err != nil {
+		return 0, "", err
+	}
+	if _, err := io.Copy(w, &interruptible{ctx, r}); err != nil {
+		return 0, "", errors.Join(err, w.file.Close())
+	}
+	sha, err = w.list()
+	return w.size, sha, err
+}
+
+// complete makes everything durable and then, with the manifest, a backup of it.
+func (f *folder) complete(m *manifest) (err error) {
+	if err := f.lines.Flush(); err != nil {
+		return err
+	}
+	if m.SumsSHA256, err = f.sums.finish(); err != nil {
+		return err
+	}
+	m.Bytes = f.bytes
+	content, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return err
+	}
+	const unfinished = manifestFile + ".new"
+	w, err := f.create(unfinished)
+	if err != nil {
+		return err
+	}
+	if _, err := w.Write(append(content, '\n')); err != nil {
+		return errors.Join(err, w.file.Close())
+	}
+	if _, err := w.finish(); err != nil {
+		return err
+	}
+	for name := range f.made {
+		if err := syncFolder(filepath.Join(f.dir, name)); err != nil {
+			return err
+		}
+	}
+	if err := f.root.Rename(unfinished, manifestFile); err != nil {
+		return err
+	}
+	return errors.Join(syncFolder(f.dir), syncFolder(filepath.Dir(f.dir)))
+}
+
+// syncFolder makes the entries of a folder durable.
+func syncFolder(dir string) error {
+	f, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

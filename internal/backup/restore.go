@@ -1,0 +1,260 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path"
+	"path/filepath"
+
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// RestoreOptions says where a backup is, and which place to fill with it.
+type RestoreOptions struct {
+	Dir      string // of the backup
+	Database string // as for store.Open: must be empty or not exist
+	Media    media.Store
+	Staging  *media.Staging // for Media
+	DataDir  string         // gets the secrets
+	Progress func(string)   // is told how far it is; nil is allowed
+}
+
+// Restore fills an empty place with a backup. Before it writes anything it proves every file of the backup against its
+// hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that can
+// be repeated, because photos and secrets that are there already, unchanged, are left as they are.
+func Restore(ctx context.Context, o RestoreOptions) (*Summary, error) {
+	s, err := restore(ctx, &o)
+	if err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	return s, nil
+}
+
+func restore(ctx context.Context, o *RestoreOptions) (_ *Summary, err error) {
+	progress := progressOr(o.Progress)
+	dir, err := filepath.Abs(o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, root.Close()) }()
+	m, err := readManifest(root)
+	if err != nil {
+		return nil, err
+	}
+	m.Dir = dir
+	if err := store.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
+		return nil, err
+	}
+	if err := verify(ctx, root, m); err != nil {
+		return nil, err
+	}
+	progress("the backup is complete and undamaged")
+	p, err := openPlace(o, root, progress)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, p.data.Close()) }()
+	if err := p.each(ctx, p.check); err != nil {
+		return nil, err
+	}
+	if err := p.each(ctx, p.put); err != nil {
+		return nil, err
+	}
+	progress(fmt.Sprintf("%d photos and secrets", p.done.n))
+	if err := loadDatabase(ctx, root, o.Database); err != nil {
+		return nil, err
+	}
+	return &m.Summary, nil
+}
+
+func loadDatabase(ctx context.Context, root *os.Root, target string) (err error) {
+	dump, closer, err := openDump(root)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, closer.Close()) }()
+	_, err = store.Load(ctx, target, dump)
+	return err
+}
+
+// verify proves that every file of the backup is what was written.
+func verify(ctx context.Context, root *os.Root, m *manifest) error {
+	sha, err := hashFile(ctx, root, sumsFile)
+	if err != nil {
+		return err
+	}
+	if sha != m.SumsSHA256 {
+		return fmt.Errorf("%s is damaged: it is not the one of the manifest", sumsFile)
+	}
+	databases := 0
+	files, ctx := errgroup.WithContext(ctx)
+	files.SetLimit(copies)
+	err = eachSum(root, func(s sum) error {
+		_, isPhoto := photoName(s.path)
+		_, isSecret := secretName(s.path)
+		switch {
+		case s.path == databaseFile:
+			databases++
+		case !isPhoto && !isSecret:
+			return fmt.Errorf("%s names %q, which does not belong into a backup", sumsFile, s.path)
+		}
+		files.Go(func() error {
+			sha, err := hashFile(ctx, root, s.path)
+			if err == nil && sha != s.sha256 {
+				err = fmt.Errorf("%s is damaged: its SHA-256 is not the one of the backup", s.path)
+			}
+			return err
+		})
+		return ctx.Err()
+	})
+	if failed := files.Wait(); failed != nil {
+		return failed
+	}
+	if err == nil && databases != 1 {
+		err = fmt.Errorf("%s does not name the database, or names it twice", sumsFile)
+	}
+	return err
+}
+
+// place is where a backup is restored to.
+type place struct {
+	backup  *os.Root
+	data    *os.Root
+	dataDir string
+	media   media.Store
+	staging *media.Staging
+	done    counter
+}
+
+func openPlace(o *RestoreOptions, backup *os.Root, progress func(string)) (*place, error) {
+	dir, err := filepath.Abs(o.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return nil, err
+	}
+	data, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &place{
+		backup: backup, data: data, dataDir: dir, media: o.Media, staging: o.Staging,
+		done: counter{what: "%d photos and secrets so far", progress: progress},
+	}, nil
+}
+
+// each calls f for every photo and secret of the backup, a few at the same time.
+func (p *place) each(ctx context.Context, f func(context.Context, sum) error) error {
+	files, ctx := errgroup.WithContext(ctx)
+	files.SetLimit(copies)
+	err := eachSum(p.backup, func(s sum) error {
+		if s.path != databaseFile {
+			files.Go(func() error { return f(ctx, s) })
+		}
+		return ctx.Err()
+	})
+	if failed := files.Wait(); failed != nil {
+		return failed
+	}
+	return err
+}
+
+// check refuses a place that has another file where one of the backup belongs.
+func (p *place) check(ctx context.Context, s sum) error {
+	sha, err := p.present(ctx, s)
+	if err == nil && sha != "" && sha != s.sha256 {
+		err = fmt.Errorf("the place is not empty: it has another file in place of %s", s.path)
+	}
+	return err
+}
+
+// present returns the hash of the file that the place has for one of the backup; empty when there is none.
+func (p *place) present(ctx context.Context, s sum) (sha string, err error) {
+	if name, ok := secretName(s.path); ok {
+		sha, err = hashFile(ctx, p.data, name)
+		if errors.Is(err, os.ErrNotExist) {
+			return "", nil
+		}
+		return sha, err
+	}
+	name, _ := photoName(s.path)
+	file, err := p.media.Open(ctx, name)
+	if errors.Is(err, media.ErrNotFound) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	return hashOf(ctx, file)
+}
+
+// put copies one file to its place, unless it is there.
+func (p *place) put(ctx context.Context, s sum) (err error) {
+	if sha, err := p.present(ctx, s); err != nil || sha == s.sha256 {
+		return err
+	}
+	file, err := p.backup.Open(s.path)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if name, ok := secretName(s.path); ok {
+		err = p.putSecret(name, file)
+	} else {
+		err = p.putPhoto(ctx, s, file)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", s.path, err)
+	}
+	p.done.add()
+	return nil
+}
+
+func (p *place) putPhoto(ctx context.Context, s sum, file io.Reader) (err error) {
+	name, _ := photoName(s.path)
+	staged, err := p.staging.Stage(ctx, file, math.MaxInt64)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, staged.Close()) }()
+	if staged.SHA256() != s.sha256 {
+		return errors.New("it has changed while it was restored")
+	}
+	return p.media.Put(ctx, name, staged)
+}
+
+// putSecret writes a secret whole or not at all.
+func (p *place) putSecret(name string, file io.Reader) error {
+	folder := path.Dir(name)
+	if err := p.data.MkdirAll(folder, folderMode); err != nil {
+		return err
+	}
+	unfinished := name + ".restoring"
+	if err := p.data.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) { // of a restore that was interrupted
+		return err
+	}
+	w, err := p.data.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, file)
+	if err := errors.Join(err, w.Sync(), w.Close()); err != nil {
+		return err
+	}
+	if err := p.data.Rename(unfinished, name); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Join(p.dataDir, folder))
+}
