@@ -36,14 +36,6 @@ type Options struct {
 // Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that fails
 // leaves a folder without a manifest, which Restore refuses.
 func Create(ctx context.Context, o Options) (*Summary, error) {
-	s, err := create(ctx, &o)
-	if err != nil {
-		return nil, fmt.Errorf("backup: %w", err)
-	}
-	return s, nil
-}
-
-func create(ctx context.Context, o *Options) (*Summary, error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {

@@ -28,15 +28,7 @@ type RestoreOptions struct {
 // Restore fills an empty place with a backup. Before it writes anything it proves every file of the backup against its
 // hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that can
 // be repeated, because photos and secrets that are there already, unchanged, are left as they are.
-func Restore(ctx context.Context, o RestoreOptions) (*Summary, error) {
-	s, err := restore(ctx, &o)
-	if err != nil {
-		return nil, fmt.Errorf("restore: %w", err)
-	}
-	return s, nil
-}
-
-func restore(ctx context.Context, o *RestoreOptions) (_ *Summary, err error) {
+func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
@@ -59,7 +51,7 @@ func restore(ctx context.Context, o *RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	progress("the backup is complete and undamaged")
-	p, err := openPlace(o, root, progress)
+	p, err := openPlace(&o, root, progress)
 	if err != nil {
 		return nil, err
 	}

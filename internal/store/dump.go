@@ -61,7 +61,7 @@ type rawText struct {
 // Dump writes all rows as they are at one moment, in a form that any engine can be filled with (see Load): lines of
 // JSON, first the header, then each row as an array, then an end mark. Memory does not grow with the database.
 func (s *Store) Dump(ctx context.Context, w io.Writer, now time.Time) (*DumpHeader, error) {
-	h := &DumpHeader{Format: dumpFormat, CreatedAt: now.UTC(), Tables: []DumpTable{}}
+	h := &DumpHeader{Format: dumpFormat, CreatedAt: now.UTC().Truncate(time.Millisecond), Tables: []DumpTable{}}
 	err := s.Snapshot(ctx, func(q Queries) error {
 		if err := q.row(ctx, "SELECT MAX(version_id) FROM goose_db_version", nil, &h.Schema); err != nil {
 			return err
