@@ -62,7 +62,7 @@ const (
 func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), versionCommand(),
+		catalogImport(), catalogExport(), checkCommand(), backupCommand(), restoreCommand(), versionCommand(),
 	}
 }
 

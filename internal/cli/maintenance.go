@@ -1,0 +1,70 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/server"
+)
+
+func checkCommand() *command {
+	return &command{
+		name: "check", about: "proves the ledger, the audit log and that every photo of an order exists; fails when something is wrong",
+		run: func(ctx context.Context, inv *invocation) error {
+			return inv.open(ctx, func(app *server.App) error {
+				report, err := app.Service.Check(ctx)
+				if err != nil {
+					return err
+				}
+				var lines strings.Builder
+				for _, p := range report.Problems {
+					fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
+				}
+				if err := inv.print(report, "%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
+					lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents, report.Photos, report.ProblemCount); err != nil {
+					return err
+				}
+				if !report.OK {
+					return fmt.Errorf("%d problems found", report.ProblemCount)
+				}
+				return nil
+			})
+		},
+	}
+}
+
+func backupCommand() *command {
+	return &command{
+		name: "backup", args: "DIR", about: "copies database, photos and generated secrets into an empty folder while the server runs", nargs: 1,
+		run: func(ctx context.Context, inv *invocation) error {
+			return inv.open(ctx, func(app *server.App) error {
+				s, err := app.Backup(ctx, inv.args[0], inv.progress)
+				if err != nil {
+					return err
+				}
+				return inv.printSummary("backed up", s)
+			})
+		},
+	}
+}
+
+func restoreCommand() *command {
+	return &command{
+		name: "restore", args: "DIR", about: "fills an empty place with a backup, on either database engine", nargs: 1,
+		run: func(ctx context.Context, inv *invocation) error {
+			s, err := server.Restore(ctx, inv.settings, inv.args[0], inv.progress)
+			if err != nil {
+				return err
+			}
+			return inv.printSummary("restored", s)
+		},
+	}
+}
+
+func (inv *invocation) progress(line string) { fmt.Fprintln(inv.Stderr, line) }
+
+func (inv *invocation) printSummary(verb string, s *backup.Summary) error {
+	return inv.print(s, "%s %d accounts, %d orders, %d photos (%d rows, %d bytes)\n", verb, s.Accounts, s.Orders, s.Photos, s.Rows, s.Bytes)
+}
