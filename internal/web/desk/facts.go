@@ -52,7 +52,7 @@ func cameraTime(s string) string {
 type factsView struct {
 	Photo  *store.PhotoRow
 	Format string
-	Facts  imaging.Facts
+	Facts  *imaging.Facts
 	Taken  string
 	Edited editHint
 }
@@ -77,7 +77,7 @@ func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *signed) erro
 	if err != nil {
 		d.Site.Log.WarnContext(r.Context(), "facts of a photo cannot be read", "name", name, "error", err)
 	}
-	v := factsView{Photo: row, Format: strings.ToUpper(string(format)), Facts: facts, Taken: cameraTime(facts.TakenAt), Edited: editOf(&facts)}
+	v := factsView{Photo: row, Format: strings.ToUpper(string(format)), Facts: &facts, Taken: cameraTime(facts.TakenAt), Edited: editOf(&facts)}
 	if r.URL.Query().Has("part") {
 		return d.pages.Fragment(w, r, "facts", "facts", v)
 	}

@@ -84,8 +84,8 @@ func (q *queueQuery) filtered() bool {
 type queueView struct {
 	Tab        string
 	Tabs       []ui.Tab
-	Counts     map[order.Status]int64
-	Mine       map[order.Status]int64
+	Counts     map[string]int64 // by status
+	Mine       map[string]int64
 	Rows       []rowView
 	Pager      ui.Pager
 	Me         string // id of who looks
@@ -153,7 +153,7 @@ func (d *Desk) queueView(r *http.Request, who *access.Staff) (*queueView, error)
 		return nil, err
 	}
 	v := &queueView{
-		Tab: q.tab.name, Counts: counts, Mine: mine, Rows: d.rowViews(r, rows), Me: who.ID, Filtered: q.filtered(), Ended: q.tab.name == "done",
+		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.ID, Filtered: q.filtered(), Ended: q.tab.name == "done",
 		Pager: ui.Pager{Page: q.page, Limit: rowsPerPage, Total: -1, More: more, URL: &url.URL{Path: "/desk", RawQuery: r.URL.RawQuery}},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
@@ -195,6 +195,15 @@ func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
 	for _, s := range q.tab.statuses {
 		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: d.Site.T(r, "ui.status."+string(s))})
 	}
+}
+
+// byName is numbers by status for templates, which know no other keys than strings.
+func byName(counts map[order.Status]int64) map[string]int64 {
+	named := make(map[string]int64, len(counts))
+	for s, n := range counts {
+		named[string(s)] = n
+	}
+	return named
 }
 
 // takeNext claims the order that is due first.

@@ -167,7 +167,7 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *signe
 		}
 		page.Answers = append(page.Answers, a)
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "request_preview", Data: page})
+	return d.pages.Render(w, r, ui.Page{Template: "request_preview", Data: page, Wide: true})
 }
 
 // sendRequest asks the customer.

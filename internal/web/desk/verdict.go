@@ -207,7 +207,7 @@ func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *signe
 		}
 		page.Answers = append(page.Answers, a)
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page})
+	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page, Wide: true})
 }
 
 // detailJSON is what the customer's program will read. The address of a certificate is made with the verdict itself.

@@ -87,23 +87,15 @@ if (form) {
   }
 }
 
-// markIndex sets the check of an index; the viewer does that. It reports whether there is such a check.
+// markIndex sets the check of an index, or takes it back when it is set already. It reports whether there is such a check.
 export function markIndex(code, value) {
-  const input = document.querySelector(`input[name="check.${CSS.escape(code)}"][value="${value}"]`);
+  const name = `input[name="check.${CSS.escape(code)}"]`;
+  const input = document.querySelector(`${name}[value="${value}"]`);
   if (!input) return false;
-  input.checked = !(input.checked && value !== "");
-  if (!input.checked) document.querySelector(`input[name="check.${CSS.escape(code)}"][value=""]`).checked = true;
-  input.dispatchEvent(new Event("change", { bubbles: true }));
-  if (!input.checked) box0(code);
+  const target = input.checked ? document.querySelector(`${name}[value=""]`) : input;
+  target.checked = true;
+  target.dispatchEvent(new Event("change", { bubbles: true }));
   return true;
-}
-
-function box0(code) {
-  const box = document.getElementById(`a-${code}`);
-  if (box?.checked) {
-    box.checked = false;
-    box.dispatchEvent(new Event("change", { bubbles: true }));
-  }
 }
 
 // markOf returns the check of an index, null when there is no checklist.

@@ -39,7 +39,7 @@ if (dialog) {
   dialog.addEventListener("close", () => current?.focus());
   part("#viewer-brightness").addEventListener("input", light);
   part("#viewer-contrast").addEventListener("input", light);
-  part("#viewer-with").addEventListener("change", (event) => panes[1].load(sourceOf(shots[Number(event.target.value)])).then(status));
+  part("#viewer-with").addEventListener("change", (event) => beside(shots[Number(event.target.value)]));
 }
 
 function sourceOf(shot) {
@@ -126,14 +126,21 @@ function fillCompare() {
   const keep = before && before !== current && panes[1].source?.screen === before.href && before.dataset.index !== current.dataset.index && !same(others[0]);
   if (keep) select.value = String(shots.indexOf(before));
   const chosen = shots[Number(select.value)];
-  if (chosen) panes[1].load(sourceOf(chosen)).then(status);
+  if (chosen) beside(chosen);
+}
+
+// beside shows a picture in the second pane, at the place that the first one looks at.
+async function beside(shot) {
+  await panes[1].load(sourceOf(shot));
+  if (linked) panes[1].follow(panes[0]);
+  status();
 }
 
 function otherCompare(by) {
   const select = part("#viewer-with");
   if (!comparing || select.options.length === 0) return;
   select.selectedIndex = (select.selectedIndex + by + select.options.length) % select.options.length;
-  panes[1].load(sourceOf(shots[Number(select.value)])).then(status);
+  beside(shots[Number(select.value)]);
 }
 
 async function inform() {
