@@ -1,0 +1,324 @@
+package uitest
+
+import (
+	"context"
+	_ "embed" // the accessibility check
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/chromedp"
+)
+
+const (
+	browserLife   = 5 * time.Minute  // of one browser, on a busy machine
+	browserAction = 30 * time.Second // of one action
+
+	// screenshotVariable names a folder that Screenshot writes to; without it nothing is written.
+	screenshotVariable = "ASSAY_SCREENSHOTS"
+)
+
+// Browser is a real Chromium with one page. Selectors are those of CSS; an action waits until its element is there. The
+// test fails when a page logs an error, breaks the content security policy, or asks another origin for anything.
+type Browser struct {
+	t    testing.TB
+	ctx  context.Context //nolint:containedctx // the browser is its context
+	home string          // the origin that pages may use
+
+	mu       sync.Mutex
+	allowed  []string // parts of messages that are expected
+	problems []string
+}
+
+// NewBrowser starts Chromium for the pages at an address. It is closed with the test.
+func NewBrowser(t testing.TB, home string) *Browser {
+	t.Helper()
+	program := need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
+		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900))
+	limited, cancel := context.WithTimeout(context.Background(), browserLife)
+	allocator, closeAllocator := chromedp.NewExecAllocator(limited, options...)
+	ctx, closePage := chromedp.NewContext(allocator)
+	b := &Browser{t: t, ctx: ctx, home: originOf(home)}
+	if err := chromedp.Do(ctx); err != nil {
+		t.Fatalf("start %s: %v", program, err)
+	}
+	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
+		t.Fatal(err)
+	}
+	messages, requests := chromedp.Console(ctx), chromedp.Events(ctx, network.RequestWillBeSent)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for m, err := range messages {
+			if err != nil {
+				return
+			}
+			if m.IsException() || m.Type == "error" {
+				b.problem("the browser says: " + m.String())
+			}
+		}
+	})
+	reading.Go(func() {
+		for e, err := range requests {
+			if err != nil {
+				return
+			}
+			b.request(e.Request.URL)
+		}
+	})
+	t.Cleanup(func() {
+		_ = chromedp.Cancel(ctx) // waits until the process has ended
+		closePage()
+		closeAllocator()
+		cancel()
+		reading.Wait()
+		b.report()
+	})
+	return b
+}
+
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+func (b *Browser) request(address string) {
+	if originOf(address) != b.home && !strings.HasPrefix(address, "data:") && !strings.HasPrefix(address, "blob:") {
+		b.problem("another origin is asked: " + address)
+	}
+}
+
+// Allow takes messages with these words as expected: a refused request that the test itself provokes, or photos from a
+// media address of their own.
+func (b *Browser) Allow(words ...string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.allowed = append(b.allowed, words...)
+}
+
+func (b *Browser) problem(words string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.problems = append(b.problems, words)
+}
+
+func (b *Browser) report() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, p := range b.problems {
+		if !slices.ContainsFunc(b.allowed, func(words string) bool { return strings.Contains(p, words) }) {
+			b.t.Error(p)
+		}
+	}
+}
+
+// Do runs actions of chromedp, and ends the test when one fails.
+func (b *Browser) Do(actions ...chromedp.Action[chromedp.Void]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	defer cancel()
+	b.must(chromedp.Do(ctx, actions...))
+}
+
+func (b *Browser) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.Screenshot("failed")
+		b.t.Fatalf("browser: %v\n%s", err, b.where())
+	}
+}
+
+// Eval returns the value of an expression in the page; promises are awaited.
+func Eval[T any](b *Browser, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	defer cancel()
+	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
+	b.must(err)
+	return v
+}
+
+// where tells the page on which an action failed.
+func (b *Browser) where() string {
+	ctx, cancel := context.WithTimeout(b.ctx, 5*time.Second)
+	defer cancel()
+	words, err := chromedp.Run(ctx, chromedp.Evaluate[string]("location.href + '\\n' + document.body.innerText"))
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprintf("at %.2000s", words)
+}
+
+// Open goes to a page of the site and waits until it is loaded.
+func (b *Browser) Open(path string) {
+	b.t.Helper()
+	b.Do(chromedp.Navigate(b.home + path))
+}
+
+// Path returns the path and query of the page.
+func (b *Browser) Path() string {
+	b.t.Helper()
+	return Eval[string](b, "location.pathname + location.search")
+}
+
+// Click clicks an element.
+func (b *Browser) Click(selector string) {
+	b.t.Helper()
+	b.Do(chromedp.Click(chromedp.CSS(selector)))
+}
+
+// Follow clicks an element that leads to another page, and waits until that is loaded.
+func (b *Browser) Follow(selector string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	defer cancel()
+	_, err := chromedp.RunResponse(ctx, chromedp.Click(chromedp.CSS(selector)))
+	b.must(err)
+}
+
+// Fill replaces what is in a field by typing.
+func (b *Browser) Fill(selector, value string) {
+	b.t.Helper()
+	b.Await(selector)
+	Eval[bool](b, "(document.querySelector("+quote(selector)+").value = '') === ''")
+	b.Do(chromedp.SendKeys(chromedp.CSS(selector), value))
+}
+
+// Choose chooses a value of a list.
+func (b *Browser) Choose(selector, value string) {
+	b.t.Helper()
+	b.Await(selector)
+	if !Eval[bool](b, "(e => { e.value = "+quote(value)+"; e.dispatchEvent(new Event('input', {bubbles: true})); "+
+		"return e.dispatchEvent(new Event('change', {bubbles: true})) && e.value === "+quote(value)+" })(document.querySelector("+quote(selector)+"))") {
+		b.t.Fatalf("%s has no value %q", selector, value)
+	}
+}
+
+// Press sends keys to the page, as chromedp's package kb names them.
+func (b *Browser) Press(keys string, modifiers ...chromedp.Modifier) {
+	b.t.Helper()
+	b.Do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+}
+
+// Upload gives files to a field.
+func (b *Browser) Upload(selector string, files ...string) {
+	b.t.Helper()
+	b.Do(chromedp.SetUploadFiles(chromedp.CSS(selector), files, chromedp.NodeReady))
+}
+
+// Await waits until an element can be seen.
+func (b *Browser) Await(selector string) {
+	b.t.Helper()
+	b.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
+}
+
+// AwaitGone waits until an element is gone or hidden.
+func (b *Browser) AwaitGone(selector string) {
+	b.t.Helper()
+	b.AwaitTrue("!document.querySelector(" + quote(selector) + ")?.checkVisibility()")
+}
+
+// AwaitTrue waits until an expression in the page is true.
+func (b *Browser) AwaitTrue(expression string) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	defer cancel()
+	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
+	b.must(err)
+}
+
+func quote(s string) string {
+	q, _ := json.Marshal(s)
+	return string(q)
+}
+
+// Text returns the visible words of the first element that matches.
+func (b *Browser) Text(selector string) string {
+	b.t.Helper()
+	b.Do(chromedp.WaitReady(chromedp.CSS(selector)))
+	return Eval[string](b, "document.querySelector("+quote(selector)+").innerText")
+}
+
+// Count returns how many elements match.
+func (b *Browser) Count(selector string) int {
+	b.t.Helper()
+	return Eval[int](b, "document.querySelectorAll("+quote(selector)+").length")
+}
+
+// Theme makes the system's theme light or dark.
+func (b *Browser) Theme(theme string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+	})
+	b.must(err)
+}
+
+// Widths of common screens, for Resize.
+const (
+	DeskWidth   = 1280
+	TabletWidth = 820
+	PhoneWidth  = 390
+)
+
+// Resize makes the screen as wide as a desk's, a tablet's or a phone's.
+func (b *Browser) Resize(width int) {
+	b.t.Helper()
+	b.Do(chromedp.EmulateViewport(int64(width), 900))
+}
+
+// Scripts turns JavaScript on or off, for the pages that are opened from then on.
+func (b *Browser) Scripts(on bool) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+	b.must(err)
+}
+
+// Screenshot writes the page to a file in the folder that ASSAY_SCREENSHOTS names, if it names one.
+func (b *Browser) Screenshot(name string) {
+	dir := os.Getenv(screenshotVariable)
+	if dir == "" {
+		return
+	}
+	picture, err := chromedp.Run(b.ctx, chromedp.FullScreenshot(100))
+	if err != nil {
+		b.t.Log(err)
+		return
+	}
+	file := strings.ReplaceAll(b.t.Name(), "/", "-") + "-" + name + ".png"
+	if err := os.WriteFile(filepath.Join(filepath.Clean(dir), file), picture, 0o600); err != nil {
+		b.t.Log(err)
+	}
+}
+
+//go:embed accessibility.js
+var accessibilityCheck string
+
+// CheckAccessibility fails for what keeps people from using the page: names that are missing, contrast that is too low,
+// a broken outline, a page wider than its screen.
+func (b *Browser) CheckAccessibility() {
+	b.t.Helper()
+	for _, p := range b.AccessibilityProblems() {
+		b.t.Errorf("accessibility of %s: %s", b.Path(), p)
+	}
+}
+
+// AccessibilityProblems returns what CheckAccessibility would fail for.
+func (b *Browser) AccessibilityProblems() []string {
+	b.t.Helper()
+	_, check, _ := strings.Cut(accessibilityCheck, "\n") // the first line is a comment
+	return Eval[[]string](b, "("+check+")()")
+}
