@@ -3,6 +3,7 @@
 package certificate
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -106,10 +107,12 @@ type envelope struct {
 
 // File returns the certificate as one JSON file, in a form that people can read.
 func (s *Signed) File() ([]byte, error) {
-	b, err := json.MarshalIndent(envelope{
-		Certificate: s.Document, KeyID: s.KeyID, Signature: encoding.EncodeToString(s.Signature), Revoked: s.Revoked,
-	}, "", "  ")
-	return append(b, '\n'), err
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	err := e.Encode(envelope{Certificate: s.Document, KeyID: s.KeyID, Signature: encoding.EncodeToString(s.Signature), Revoked: s.Revoked})
+	return b.Bytes(), err
 }
 
 // Read returns the facts of a signed document, which it does not verify.
