@@ -1,0 +1,152 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// allowed is what each kind of visitor gets for a page: its status, for an order in Mika's hands. 303 to the page to sign
+// in is "in", 303 to elsewhere is 303.
+type allowed struct {
+	form                         []string // sent with POST
+	none, assigned, other, admin int
+	openToAll                    bool
+	moves                        order.Status // where the order is after an allowed POST; empty: where it was
+}
+
+const toSignIn = -1
+
+var verdictFields = []string{"outcome", "authentic"}
+
+func everyone(status int) allowed {
+	return allowed{none: toSignIn, assigned: status, other: status, admin: status}
+}
+
+// matrix has every page of the desk. A page that is not here fails the test.
+var matrix = map[string]allowed{
+	"GET /desk/sign-in":       {openToAll: true, none: 200, assigned: 303, other: 303, admin: 303},
+	"POST /desk/sign-in":      {openToAll: true, none: 422, assigned: 422, other: 422, admin: 422},
+	"GET /desk/sign-in/code":  {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
+	"POST /desk/sign-in/code": {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
+	"POST /desk/sign-out":     {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
+
+	"GET /desk":        everyone(200),
+	"GET /desk/rows":   everyone(200),
+	"GET /desk/events": everyone(200),
+	"GET /desk/find":   everyone(303),
+	"POST /desk/next":  everyone(303),
+
+	"GET /desk/orders/{id}":                  everyone(200),
+	"POST /desk/orders/{id}/claim":           everyone(303),
+	"POST /desk/orders/{id}/release":         {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
+	"POST /desk/orders/{id}/draft":           {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
+	"POST /desk/orders/{id}/verdict":         {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
+	"GET /desk/orders/{id}/verdict":          everyone(303), // there is no draft
+	"POST /desk/orders/{id}/complete":        {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed},
+	"GET /desk/orders/{id}/request":          {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request":         {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.UpdatePhotos},
+	"GET /desk/orders/{id}/request/preview":  {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request/preview": {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"GET /desk/orders/{id}/fail":             {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/fail":            {form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed},
+	"GET /desk/orders/{id}/cancel":           {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/cancel":          {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},
+	"GET /desk/orders/{id}/reassign":         {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/reassign":        {none: toSignIn, assigned: 403, other: 403, admin: 422},
+
+	"GET /desk/photos/{name}/facts":  everyone(200),
+	"GET /desk/photos/{name}/{size}": everyone(200),
+
+	"GET /desk/me":                    everyone(200),
+	"GET /desk/me/password":           everyone(303),
+	"GET /desk/me/second-factor/end":  everyone(303),
+	"GET /desk/me/token":              everyone(303),
+	"POST /desk/me/password":          everyone(422),
+	"GET /desk/me/second-factor":      everyone(200),
+	"POST /desk/me/second-factor":     everyone(400),
+	"POST /desk/me/second-factor/end": everyone(422),
+	"POST /desk/me/sessions/{id}/end": everyone(303),
+	"POST /desk/me/sessions/end":      everyone(303),
+	"POST /desk/me/token":             everyone(422),
+}
+
+// TestAccess holds every page × {nobody, a user of the portal, the assignee, another reviewer, an administrator}.
+func TestAccess(t *testing.T) {
+	w := newWorld(t)
+	for _, pattern := range w.Desk.Patterns() {
+		want, ok := matrix[pattern]
+		if !ok {
+			t.Errorf("%s is not in the matrix of who may see it", pattern)
+			continue
+		}
+		method, path, _ := strings.Cut(pattern, " ")
+		for name, visitor := range map[string]struct {
+			as     func() *visitor
+			status int
+		}{
+			"Nobody":        {func() *visitor { return w.visit(t) }, want.none},
+			"PortalUser":    {func() *visitor { return w.customer(t) }, want.none},
+			"Assignee":      {func() *visitor { return w.as(t, w.Mika) }, want.assigned},
+			"OtherReviewer": {func() *visitor { return w.as(t, w.Ren) }, want.other},
+			"Administrator": {func() *visitor { return w.as(t, w.Aoi) }, want.admin},
+		} {
+			t.Run(pattern+"/"+name, func(t *testing.T) {
+				id := w.claimed(t, w.Mika)
+				photos, err := w.Store.OrderPhotos(t.Context(), id)
+				check(t, err)
+				v := visitor.as()
+				v.t = t
+				target := strings.NewReplacer("{id}", id, "{name}", photos[0].Name, "{size}", "thumb").Replace(path)
+				var p *page
+				if method == http.MethodGet {
+					p = v.get(target)
+				} else {
+					p = v.post(target, want.form...)
+				}
+				if visitor.status == toSignIn {
+					if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/desk/sign-in") {
+						t.Errorf("%d to %q, want to be asked to sign in", p.status, p.location)
+					}
+				} else if p.status != visitor.status {
+					t.Errorf("status %d to %q, want %d\n%.600s", p.status, p.location, visitor.status, p.body)
+				}
+				moved := want.moves
+				if visitor.status != http.StatusSeeOther || moved == "" || name == "OtherReviewer" {
+					moved = order.Processing
+				}
+				if got := w.order(t, id).Status; got != moved {
+					t.Errorf("the order is in %s, want %s", got, moved)
+				}
+			})
+		}
+	}
+}
+
+// TestOtherSites holds that a form of another site does nothing.
+func TestOtherSites(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	v := w.as(t, w.Mika)
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.Server.URL+"/desk/orders/"+id+"/release", nil)
+	check(t, err)
+	r.Header.Set("Origin", "https://evil.example")
+	r.Header.Set("Sec-Fetch-Site", "cross-site")
+	r.AddCookie(v.cookies["assay_desk"])
+	res, err := http.DefaultClient.Do(r)
+	check(t, err)
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusForbidden || w.order(t, id).Status != order.Processing {
+		t.Errorf("status %d, order in %s: a form of another site was obeyed", res.StatusCode, w.order(t, id).Status)
+	}
+}
+
+// TestScriptsAreToldToSignIn holds that a script gets 401 instead of the page to sign in.
+func TestScriptsAreToldToSignIn(t *testing.T) {
+	w := newWorld(t)
+	v := w.visit(t)
+	v.fetch = "cors"
+	v.get("/desk/rows").want(t, http.StatusUnauthorized)
+}

@@ -1,0 +1,242 @@
+package desk_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+func TestQueue(t *testing.T) {
+	w := newWorld(t)
+	id, mine := w.queued(t), w.claimed(t, w.Mika)
+	v := w.as(t, w.Mika)
+	t.Run("Tabs", func(t *testing.T) {
+		v.get("/desk").want(t, http.StatusOK, id, mine, "Chanel", w.Account.Name)
+		v.get("/desk?tab=mine").want(t, http.StatusOK, mine).lacks(t, id)
+		v.get("/desk?tab=photos").want(t, http.StatusOK, "Nothing here").lacks(t, id, mine)
+		v.get("/desk?tab=done").want(t, http.StatusOK).lacks(t, id, mine)
+	})
+	t.Run("Filters", func(t *testing.T) {
+		v.get("/desk?brand=chanel&category=bags").want(t, http.StatusOK, id, mine)
+		v.get("/desk?brand=gucci").want(t, http.StatusOK, "No order matches").lacks(t, id)
+		v.get("/desk?category=watches").want(t, http.StatusOK, "No order matches").lacks(t, id)
+		v.get("/desk?status=queued").want(t, http.StatusOK, id).lacks(t, mine)
+		v.get("/desk?mine=1").want(t, http.StatusOK, mine).lacks(t, id)
+		v.get("/desk?brand=%00&category=nonsense&status=x&page=-3&tab=y").want(t, http.StatusOK, id)
+	})
+	t.Run("Rows", func(t *testing.T) {
+		p := v.get("/desk/rows?tab=mine").want(t, http.StatusOK, mine)
+		p.lacks(t, "<html", id)
+	})
+	t.Run("Find", func(t *testing.T) {
+		number := w.order(t, id).Number
+		for _, text := range []string{number, strings.ToLower(number), strings.TrimPrefix(number, "AS-"), id} {
+			if p := v.get("/desk/find?q=" + text); p.location != "/desk/orders/"+id {
+				t.Errorf("%q leads to %q", text, p.location)
+			}
+		}
+		if p := v.get("/desk/find?q=%00'--"); p.location != "/desk" {
+			t.Errorf("nonsense leads to %q", p.location)
+		}
+	})
+	t.Run("Next", func(t *testing.T) {
+		if p := v.post("/desk/next"); p.location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika) {
+			t.Errorf("%d to %q", p.status, p.location)
+		}
+		w.as(t, w.Ren).follow("/desk/next").want(t, http.StatusOK, "The queue is empty")
+	})
+	t.Run("TestOrders", func(t *testing.T) {
+		test := w.Order(t, w.Test, order.MockUpdatePhotos)
+		v.get("/desk").lacks(t, test)
+		v.get("/desk/orders/"+test).want(t, http.StatusOK, "This is a Test order").lacks(t, `id="verdict"`)
+	})
+}
+
+func TestOrderPage(t *testing.T) {
+	w := newWorld(t)
+	id, earlier := w.claimed(t, w.Mika), w.queued(t)
+	t.Run("Assignee", func(t *testing.T) {
+		w.as(t, w.Mika).get("/desk/orders/"+id).want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb", `name="check.serial-number"`, earlier,
+			"Taken").lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
+	})
+	t.Run("OtherReviewer", func(t *testing.T) {
+		w.as(t, w.Ren).get("/desk/orders/"+id).want(t, http.StatusOK, "Mika Sato works on this order.").lacks(t, `id="verdict"`, "/release", "/request")
+	})
+	t.Run("Administrator", func(t *testing.T) {
+		w.as(t, w.Aoi).get("/desk/orders/"+id).want(t, http.StatusOK, `id="verdict"`, "/cancel", "/reassign")
+	})
+	t.Run("Unknown", func(t *testing.T) {
+		for _, path := range []string{"01a1dd4d-8786-7cb8-9f38-3f4bad94bcd5", "x", "%00"} {
+			w.as(t, w.Mika).get("/desk/orders/"+path).want(t, http.StatusNotFound)
+		}
+	})
+	t.Run("Japanese", func(t *testing.T) {
+		w.as(t, w.Mika).get("/desk/orders/"+id+"?lang=ja").want(t, http.StatusOK, "鑑定結果", "シャネル", "シリアル")
+	})
+}
+
+func TestVerdict(t *testing.T) {
+	w := newWorld(t)
+	fields := []string{"outcome", "fake", "reason.fake", "logo-misaligned", "reason.authentic", "no-such-reason", "check.serial-number", "fail", "check.overall-picture", "pass", "note", "Stitches <b>"}
+	t.Run("Fake", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Mika)
+		p := v.follow("/desk/orders/"+id+"/verdict", fields...).want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
+			"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
+		p.lacks(t, "A certificate")
+		if got := w.order(t, id); got.Status != order.Processing {
+			t.Fatalf("the order is in %s before it is confirmed", got.Status)
+		}
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Stitches &lt;b&gt;", `value="fail" id="c-serial-number-2" checked`) // the draft is kept
+		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Stitches <b>").
+			want(t, http.StatusOK, "is completed: Fake.")
+		got := w.order(t, id)
+		if got.Outcome != order.Fake || len(got.Facts.Reasons) != 1 || len(got.Facts.OutcomeIndexes) != 1 {
+			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Facts.Reasons, got.Facts.OutcomeIndexes)
+		}
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Result", "Fail", "Stitches &lt;b&gt;") // note and checklist stay
+	})
+	t.Run("Refused", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Mika)
+		v.post("/desk/orders/"+id+"/verdict").want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
+		v.post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
+		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).want(t, http.StatusUnprocessableEntity, "This is too long.")
+	})
+	t.Run("TakeNext", func(t *testing.T) {
+		id, next := w.claimed(t, w.Mika), w.queued(t)
+		v := w.as(t, w.Mika)
+		v.follow("/desk/orders/"+id+"/verdict", "outcome", "authentic").want(t, http.StatusOK, "A certificate with a public page is made.")
+		if p := v.post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.location != "/desk/orders/"+next {
+			t.Errorf("%d to %q, want the next order", p.status, p.location)
+		}
+	})
+	t.Run("TakenByOthers", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Mika)
+		v.follow("/desk/orders/"+id+"/verdict", "outcome", "authentic").want(t, http.StatusOK)
+		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi, id, w.Ren.ID)
+		check(t, err)
+		v.follow("/desk/orders/"+id+"/complete", "outcome", "authentic").want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
+		if got := w.order(t, id).Status; got != order.Processing {
+			t.Errorf("the order is in %s", got)
+		}
+	})
+	t.Run("MovedOn", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, id, "")
+		check(t, err)
+		w.as(t, w.Mika).follow("/desk/orders/"+id+"/release").want(t, http.StatusOK, "The order has moved on", "Canceled")
+	})
+}
+
+func TestRequestPhotos(t *testing.T) {
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	v := w.as(t, w.Mika)
+	path := "/desk/orders/" + id + "/request"
+	fields := []string{
+		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "sharp-focus", "requirements.serial-number", "macro",
+		"comment.serial-number", "All digits, please.", "max.serial-number", "2", "comment.overall-picture", "not asked for",
+	}
+	t.Run("Form", func(t *testing.T) {
+		v.get(path).want(t, http.StatusOK, "Serial number", `name="want" value="serial-number"`, `name="want" value="brand-stamp"`)
+	})
+	t.Run("NotVisibleIsAskedFor", func(t *testing.T) {
+		v.post("/desk/orders/"+id+"/draft", "check.brand-stamp", "not-visible").want(t, http.StatusNoContent)
+		v.get(path).want(t, http.StatusOK, `name="want" value="brand-stamp" id="w-brand-stamp" checked`)
+	})
+	t.Run("Refused", func(t *testing.T) {
+		v.post(path+"/preview").want(t, http.StatusUnprocessableEntity, "Tick at least one index.")
+		v.post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0", "condition.serial-number", "nonsense").
+			want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not one of the choices")
+		v.post(path+"/preview", "want", "nonsense").want(t, http.StatusUnprocessableEntity)
+	})
+	t.Run("Preview", func(t *testing.T) {
+		v.post(path+"/preview", fields...).want(t, http.StatusOK, "Unclear", "不鮮明", "All digits, please.", "Serial number", "シリアル", "max_photos&#34;: 2", `name="condition.serial-number" value="unclear"`).
+			lacks(t, "<blockquote>not asked for")
+		v.post(path+"/preview", append([]string{"edit", "1"}, fields...)...).want(t, http.StatusOK, "All digits, please.", `value="serial-number" id="w-serial-number" checked`)
+		if got := w.order(t, id).Status; got != order.Processing {
+			t.Errorf("a preview has moved the order to %s", got)
+		}
+	})
+	t.Run("Send", func(t *testing.T) {
+		v.follow(path, fields...).want(t, http.StatusOK, "is asked for photos")
+		got := w.order(t, id)
+		if got.Status != order.UpdatePhotos || len(got.Facts.Requested) != 1 || got.Facts.Requested[0].MaxPhotos != 2 || len(got.Facts.Requested[0].Requirements) != 2 {
+			t.Errorf("the order is in %s with %+v", got.Status, got.Facts.Requested)
+		}
+		v.get("/desk?tab=photos").want(t, http.StatusOK, id)
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
+	})
+	t.Run("Answered", func(t *testing.T) {
+		url := w.Photo(t, w.Live)
+		_, err := w.Service.SubmitPhotos(t.Context(), w.Live, id, &order.Submission{
+			Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &url}}, Note: "Is this <better>?",
+		})
+		check(t, err)
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Round 1", "Is this &lt;better&gt;?", "Photos received", `id="verdict"`)
+	})
+}
+
+func TestOtherMoves(t *testing.T) {
+	w := newWorld(t)
+	t.Run("FailNeedsNote", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Mika)
+		v.post("/desk/orders/"+id+"/fail", "note", " ").want(t, http.StatusUnprocessableEntity, "This is needed.")
+		v.follow("/desk/orders/"+id+"/fail", "note", "no photo opens").want(t, http.StatusOK, "has ended without a verdict")
+	})
+	t.Run("Claim", func(t *testing.T) {
+		id := w.queued(t)
+		w.as(t, w.Mika).follow("/desk/orders/"+id+"/claim").want(t, http.StatusOK, "The order is yours.")
+		w.as(t, w.Ren).follow("/desk/orders/"+id+"/claim").want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
+	})
+	t.Run("Reassign", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Aoi)
+		v.get("/desk/orders/"+id+"/reassign").want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").lacks(t, `value="`+w.Mika.ID)
+		v.follow("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).want(t, http.StatusOK, "The order is now with Ren Ito.")
+		if got := w.order(t, id); got.AssigneeID != w.Ren.ID {
+			t.Errorf("the order is with %s", got.AssigneeID)
+		}
+	})
+	t.Run("Cancel", func(t *testing.T) {
+		id := w.queued(t)
+		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		check(t, err)
+		w.as(t, w.Aoi).follow("/desk/orders/"+id+"/cancel").want(t, http.StatusOK, "is canceled and refunded.")
+		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		check(t, err)
+		if after-before != w.order(t, id).Price {
+			t.Errorf("the balance went from %d to %d", before, after)
+		}
+	})
+}
+
+func TestPhotos(t *testing.T) {
+	w := newWorld(t)
+	photos, err := w.Store.OrderPhotos(t.Context(), w.queued(t))
+	check(t, err)
+	v := w.as(t, w.Ren)
+	path := "/desk/photos/" + photos[0].Name
+	p := v.get(path+"/original").want(t, http.StatusOK)
+	for name, want := range map[string]string{"Content-Type": "image/png", "Cache-Control": "private, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"} {
+		if got := p.header.Get(name); got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(p.header.Get("Content-Security-Policy"), "sandbox") {
+		t.Error("a photo may run scripts")
+	}
+	v.get(path+"/huge").want(t, http.StatusNotFound)
+	missing := v.get("/desk/photos/"+strings.Repeat("a", 32)+".jpg/thumb").want(t, http.StatusNotFound)
+	if got := missing.header.Get("Cache-Control"); got != "no-store" {
+		t.Errorf("the page of a missing photo may be kept: %q", got)
+	}
+	v.get(path+"/facts").want(t, http.StatusOK, "写真.png", "SHA-256", "no camera data")
+	v.get(path+"/facts?part=1").want(t, http.StatusOK, "写真.png").lacks(t, "<html")
+}
