@@ -108,6 +108,7 @@ func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
 		}
 		if errors.Is(readErr, io.EOF) {
 			hash.Sum(s.sum[:0])
+			beginFlush(s.file)
 			return nil
 		}
 		if readErr != nil {
