@@ -19,9 +19,7 @@ func (s *Server) handler(integrations *integration.API, reviewers *desk.API, web
 	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
 	pages.Handle("/docs", apidocs.Handler())
 	pages.Handle("/docs/", apidocs.Handler())
-	for _, pattern := range []string{"/desk", "/desk/", "/assets/", "/preferences"} {
-		pages.Handle(pattern, web)
-	}
+	pages.Handle("/", web) // an address that leads nowhere gets a page that says so
 	s.mountMedia(pages)
 
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/web/certificate"
 	"github.com/assayhq/assay/internal/web/desk"
 	"github.com/assayhq/assay/internal/web/ui"
 )
@@ -16,7 +17,7 @@ func (s *Server) pages() (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
-	}, desk.Area)
+	}, desk.Area, certificate.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -30,5 +31,6 @@ func (s *Server) pages() (http.Handler, error) {
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	reviewers.Routes(mux)
+	certificate.New(site, s.app.Service, images).Routes(mux)
 	return site.Wrap(mux), nil
 }

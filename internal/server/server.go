@@ -84,6 +84,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
 		},
 	}
+	if err := app.Service.KeepCertificateKey(ctx); err != nil {
+		return nil, err
+	}
 	web, err := s.pages()
 	if err != nil {
 		return nil, err

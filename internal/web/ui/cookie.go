@@ -27,7 +27,7 @@ func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, value str
 	if value == "" {
 		age = -1
 	}
-	http.SetCookie(w, &http.Cookie{
+	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the connection is
 		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true, SameSite: site,
 	})
 }
