@@ -74,7 +74,7 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: ## load programs; figures are ratios to a bare handler or loop in the same run
+bench: build ## load programs; figures are ratios to a bare handler or loop in the same run
 	$(GO) run -tags $(TAGS) ./test/bench
 
 .PHONY: tidy-check

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -38,6 +39,7 @@ var serverSettings = []string{
 // Instance is a PostgreSQL server of its own, in a temporary folder. Its methods are not safe for concurrent use, except
 // DSN and Database.
 type Instance struct {
+	settings []string
 	binaries string
 	owner    owner
 	folder   string
@@ -48,8 +50,9 @@ type Instance struct {
 }
 
 // Launch initialises and starts a server. When this process ends without Close, in whatever way, the server still stops
-// and its folder is removed. Tests use Cluster or Database; Launch is for programs.
-func Launch() (*Instance, error) {
+// and its folder is removed. Tests use Cluster or Database; Launch is for programs. Settings, such as "fsync=on", go
+// before those of a throwaway server.
+func Launch(settings ...string) (*Instance, error) {
 	binaries, err := findBinaries()
 	if err != nil {
 		return nil, err
@@ -66,7 +69,7 @@ func Launch() (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	i := &Instance{binaries: binaries, owner: owner, folder: folder, password: rand.Text(), janitor: janitor}
+	i := &Instance{settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, folder: folder, password: rand.Text(), janitor: janitor}
 	if err := i.initialise(); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
@@ -119,7 +122,7 @@ func (i *Instance) Start() error {
 	}
 	defer log.Close() // the server has its own handle
 	arguments := []string{"-D", i.data(), "-p", strconv.Itoa(i.port)}
-	for _, setting := range serverSettings {
+	for _, setting := range i.settings { // of two for one name the last counts
 		arguments = append(arguments, "-c", setting)
 	}
 	cmd := i.owner.command(i.folder, filepath.Join(i.binaries, "postgres"), arguments...)

@@ -1,0 +1,49 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"text/tabwriter"
+)
+
+// figure is one comparison.
+type figure struct {
+	Name   string  `json:"name"`
+	Ratio  float64 `json:"ratio"` // of the two rates; more is better
+	Rate   float64 `json:"rate"`
+	Base   float64 `json:"base"` // what Rate is compared with
+	Unit   string  `json:"unit"`
+	Versus string  `json:"versus"`
+
+	Work     float64 `json:"processor_us,omitempty"` // of a processor, for one answer
+	BaseWork float64 `json:"base_processor_us,omitempty"`
+	P50      float64 `json:"p50_ms,omitempty"`
+	P99      float64 `json:"p99_ms,omitempty"`
+}
+
+// report collects figures, and tells each as soon as it is known: a run takes minutes.
+type report struct {
+	quiet   bool
+	figures []figure
+}
+
+func (r *report) add(f figure) {
+	r.figures = append(r.figures, f)
+	if !r.quiet {
+		fmt.Fprintf(os.Stderr, "%-34s %5.2f of %s\n", f.Name, f.Ratio, f.Versus)
+	}
+}
+
+func (r *report) print(to io.Writer) {
+	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "figure\tratio\tassay\tbase\tunit\tcpu µs\tbase µs\tp50 ms\tp99 ms\t compared with\t")
+	for _, f := range r.figures {
+		details := "\t\t\t"
+		if f.P99 > 0 {
+			details = fmt.Sprintf("%.0f\t%.0f\t%.2f\t%.2f", f.Work, f.BaseWork, f.P50, f.P99)
+		}
+		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus)
+	}
+	_ = w.Flush() // of a table on standard output
+}
