@@ -92,7 +92,9 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 		t.Run("PhotoLimitBeforeAnswerTime", func(t *testing.T) {
 			urls := live.Photos(t, 4)
 			photos := []any{
-				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"}, obj{"url": urls[2], "index_code": "overall"},
+				obj{"url": urls[0], "index_code": "overall"},
+				obj{"url": urls[1], "index_code": "overall"},
+				obj{"url": urls[2], "index_code": "overall"},
 				obj{"url": urls[3], "index_code": "serial"},
 			}
 			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "answer_time", 7)).Refused(t, 400, "photo-limit-exceeded")

@@ -84,7 +84,6 @@ func TestHostile_Strings(t *testing.T) {
 					"Authorization", "Idempotency-Key", "If-None-Match", "Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Cookie", "Origin", "Referer", "X-Forwarded-For", "Forwarded",
 					"X-Request-Id", "X-HTTP-Method-Override", "Range", "If-Match", "Traceparent",
 				} {
-					fine(t, c.Post(t, "/orders", obj{}, name, value))
 					fine(t, c.Get(t, "/catalog/brands", name, value))
 				}
 			}

@@ -61,11 +61,11 @@ func Rows(t testing.TB, target, query string, args ...any) [][]string {
 
 func open(t testing.TB, target string) *sql.DB {
 	t.Helper()
-	driver := "sqlite"
+	driver, source := "sqlite", target+"?_pragma=busy_timeout(10000)" // the program may be writing
 	if strings.HasPrefix(target, "postgres://") {
-		driver = "pgx"
+		driver, source = "pgx", target
 	}
-	db, err := sql.Open(driver, target)
+	db, err := sql.Open(driver, source)
 	if err != nil {
 		t.Fatal(err)
 	}
