@@ -133,6 +133,27 @@ func TestCertificate(t *testing.T) {
 				t.Errorf("timeline ends with %+v, %v", last, err)
 			}
 		})
+		t.Run("MovedOn", func(t *testing.T) {
+			owner, err := s.Store.Owner(ctx, s.Account.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			who := &service.Member{User: *owner, Account: s.Account}
+			id := s.Order(t, s.Test, order.MockAuthentic)
+			first, _ := verified(t, s.Service, id)
+			for _, to := range []order.Stage{order.StageFake, order.StageAuthentic, order.StageAuthentic} {
+				s.Clock.Advance(time.Second)
+				if err := s.Service.MoveTestOrder(ctx, who, id, to, nil); err != nil {
+					t.Fatal(err)
+				}
+				if old, err := s.Service.Certificate(ctx, first.ID); err != nil || old.Revoked == nil {
+					t.Errorf("moved to %s: the certificate of the replaced result stands: %v", to, err)
+				}
+			}
+			if last, _ := verified(t, s.Service, id); last.Revoked != nil || last.ID == first.ID {
+				t.Errorf("the certificate of the result = %+v", last)
+			}
+		})
 		t.Run("KeyChange", func(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			box, err := secret.New(secret.Generate())
