@@ -43,10 +43,10 @@ type invocation struct {
 
 // options are the flags of single commands.
 type options struct {
-	demo, dryRun                                                 bool
-	account, name, owner, locale, env, scopes, note, email, role string
-	amount                                                       int64
-	limits                                                       limitFlags
+	demo, dryRun                                                       bool
+	account, name, owner, locale, env, scopes, note, email, role, keys string
+	amount                                                             int64
+	limits                                                             limitFlags
 }
 
 // errUsage says that the call was wrong; how it should be was printed.
@@ -62,7 +62,7 @@ const (
 func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), checkCommand(), backupCommand(), restoreCommand(), versionCommand(),
+		catalogImport(), catalogExport(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(),
 	}
 }
 
