@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/integration"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
@@ -55,7 +56,10 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	w.Site, err = ui.New(ui.Config{Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: "https://media.example/m"}, desk.Area)
 	check(t, err)
-	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service})
+	images, err := imaging.NewCache(t.TempDir(), w.Media)
+	check(t, err)
+	t.Cleanup(func() { check(t, images.Close()) })
+	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: images})
 	t.Cleanup(w.Desk.Close)
 	w.Site.Routes(mux)
 	w.Desk.Routes(mux)

@@ -1,0 +1,187 @@
+package service_test
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/pquerna/otp/totp"
+)
+
+// eachShop runs a test over a shop with a reviewer and an administrator, on both engines.
+func eachShop(t *testing.T, f func(t *testing.T, s *shop.Shop, reviewer, admin *access.Staff)) {
+	t.Helper()
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		staff := func(email string, role access.StaffRole) *access.Staff {
+			one := &access.Staff{ID: store.NewID(), Email: email, Name: email, Role: role, PasswordHash: "-", CreatedAt: s.Clock.Now()}
+			if err := s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(one, access.HashSecretKey(access.NewStaffToken())) }); err != nil {
+				t.Fatal(err)
+			}
+			return one
+		}
+		f(t, s, staff("mika@example.com", access.Reviewer), staff("aoi@example.com", access.Admin))
+	})
+}
+
+// TestSecondFactorOnce holds that of many who send the same code at once, one is let in.
+func TestSecondFactorOnce(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		g := service.NewStaffSignIn(s.Service)
+		e, err := g.BeginSecondFactor(who)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from := service.Origin{IP: "192.0.2.1"}
+		code := func() string {
+			c, err := totp.GenerateCode(e.Secret, s.Clock.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c
+		}
+		if err := g.ConfirmSecondFactor(t.Context(), who, e, code(), "", from); err != nil {
+			t.Fatal(err)
+		}
+		if err := g.Code(t.Context(), who.ID, code(), from); !errors.Is(err, service.WrongCode) {
+			t.Errorf("the code that proved the enrolment signs in, too: %v", err)
+		}
+		s.Clock.Advance(time.Minute)
+		var let atomic.Int32
+		var all sync.WaitGroup
+		for range 8 {
+			all.Go(func() {
+				if err := g.Code(t.Context(), who.ID, code(), from); err == nil {
+					let.Add(1)
+				} else if !errors.Is(err, service.WrongCode) {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
+		if let.Load() != 1 {
+			t.Errorf("%d were let in with one code", let.Load())
+		}
+		if err := g.ResetSecondFactor(t.Context(), who, who.ID); err == nil {
+			t.Error("a reviewer resets a second factor")
+		}
+		if err := g.ResetSecondFactor(t.Context(), admin, who.ID); err != nil {
+			t.Error(err)
+		}
+		if has, err := g.HasSecondFactor(t.Context(), who.ID); has || err != nil {
+			t.Errorf("after the reset: %t, %v", has, err)
+		}
+	})
+}
+
+// TestBoard holds the lists of the desk's pages: their order, filters and pages.
+func TestBoard(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		var ids []string
+		for range 5 { // each due a minute after the one before
+			ids = append(ids, s.Order(t, s.Live, ""))
+			s.Clock.Advance(time.Minute)
+		}
+		list := func(f store.BoardFilter, page, limit int) ([]string, bool) {
+			t.Helper()
+			rows, more, err := s.Service.Board(ctx, f, page, limit)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := make([]string, len(rows))
+			for i := range rows {
+				got[i] = rows[i].ID
+				if rows[i].AccountName != s.Account.Name || rows[i].Facts.Classification.BrandCode != "prada" {
+					t.Errorf("row %+v", rows[i])
+				}
+			}
+			return got, more
+		}
+		want := func(name string, f store.BoardFilter, page, limit int, more bool, expected ...string) {
+			t.Helper()
+			got, gotMore := list(f, page, limit)
+			if len(got) != len(expected) || gotMore != more {
+				t.Fatalf("%s: %v, more %t, want %v, %t", name, got, gotMore, expected, more)
+			}
+			for i := range got {
+				if got[i] != expected[i] {
+					t.Errorf("%s: %v, want %v", name, got, expected)
+				}
+			}
+		}
+		open := []order.Status{order.Queued, order.Processing}
+		want("first page", store.BoardFilter{Statuses: open}, 1, 2, true, ids[0], ids[1])
+		want("last page", store.BoardFilter{Statuses: open}, 3, 2, false, ids[4])
+		if _, err := s.Service.ClaimOrder(ctx, who, ids[1]); err != nil {
+			t.Fatal(err)
+		}
+		want("merged", store.BoardFilter{Statuses: open}, 1, 3, true, ids[0], ids[1], ids[2])
+		want("mine", store.BoardFilter{Statuses: open, AssigneeID: who.ID}, 1, 10, false, ids[1])
+		want("brand", store.BoardFilter{Statuses: open, BrandCode: "prada"}, 1, 2, true, ids[0], ids[1])
+		want("category", store.BoardFilter{Statuses: open, CategoryCode: "bags", BrandCode: "prada"}, 2, 3, false, ids[3], ids[4])
+		want("other brand", store.BoardFilter{Statuses: open, BrandCode: "gucci"}, 1, 10, false)
+		for _, id := range []string{ids[3], ids[0]} {
+			s.Clock.Advance(time.Minute)
+			if _, err := s.Service.CancelOrder(ctx, admin, id, ""); err != nil {
+				t.Fatal(err)
+			}
+		}
+		ended := []order.Status{order.Completed, order.Failed}
+		want("ended, the newest first", store.BoardFilter{Statuses: ended}, 1, 1, true, ids[0])
+		want("ended, second page", store.BoardFilter{Statuses: ended, CategoryCode: "bags"}, 2, 1, false, ids[3])
+		want("failed only", store.BoardFilter{Statuses: []order.Status{order.Failed}}, 1, 10, false)
+		counts, err := s.Service.ClaimCounts(ctx, who)
+		if err != nil || counts[order.Processing] != 1 || counts[order.UpdatePhotos] != 0 {
+			t.Errorf("counts %v, %v", counts, err)
+		}
+	})
+}
+
+// TestVerdictDraft holds who may keep a draft, and that a preview changes nothing.
+func TestVerdictDraft(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		id := s.Order(t, s.Live, "")
+		draft := &service.VerdictDraft{Outcome: order.Authentic, Checks: map[string]service.Check{"overall-picture": service.CheckPass}, Note: "真"}
+		if err := s.Service.SaveVerdictDraft(ctx, who, id, draft); err == nil {
+			t.Error("a draft for an order that nobody holds is kept")
+		}
+		if _, err := s.Service.ClaimOrder(ctx, who, id); err != nil {
+			t.Fatal(err)
+		}
+		for _, note := range []string{"first", "真"} {
+			draft.Note = note
+			if err := s.Service.SaveVerdictDraft(ctx, who, id, draft); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got, err := s.Service.VerdictDraftOf(ctx, who.ID, id)
+		if err != nil || got.Note != "真" || got.Checks["overall-picture"] != service.CheckPass {
+			t.Errorf("draft %+v, %v", got, err)
+		}
+		if others, err := s.Service.VerdictDraftOf(ctx, admin.ID, id); err != nil || others.Note != "" {
+			t.Errorf("another's draft is %+v, %v", others, err)
+		}
+		after, err := s.Service.PreviewVerdict(ctx, who, id, &order.Verdict{Outcome: order.Authentic}, "")
+		if err != nil || after.Outcome != order.Authentic {
+			t.Fatalf("preview %v, %v", after, err)
+		}
+		now, err := s.Store.Order(ctx, id)
+		if err != nil || now.Status != order.Processing || now.CertificateID != "" {
+			t.Errorf("the preview has changed the order: %+v, %v", now, err)
+		}
+		around, err := s.Service.SurroundingsOf(ctx, now)
+		if err != nil || len(around.Files) != 1 || len(around.Others) != 0 {
+			t.Errorf("around the order: %+v, %v", around, err)
+		}
+	})
+}

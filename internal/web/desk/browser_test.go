@@ -1,0 +1,326 @@
+package desk_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/web/ui/uitest"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+)
+
+// integrator returns a customer's program that talks to the interface.
+func (w *world) integrator(t *testing.T) *client.Client {
+	t.Helper()
+	_, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
+		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes, Actor: audit.Operator,
+	})
+	check(t, err)
+	c, err := client.New(w.Server.URL+"/v1/integrations", secret)
+	check(t, err)
+	return c
+}
+
+// picture is a photo that is larger than any screen.
+func picture(t *testing.T, shade uint8) []byte {
+	t.Helper()
+	const width, height = 2400, 1800
+	img := image.NewRGBA(image.Rect(0, 0, width, height))
+	for y := range height {
+		for x := range width {
+			img.SetRGBA(x, y, color.RGBA{R: uint8(x * 255 / width), G: shade, B: uint8(y * 255 / height), A: 255})
+		}
+	}
+	var b bytes.Buffer
+	check(t, jpeg.Encode(&b, img, nil))
+	return b.Bytes()
+}
+
+func upload(t *testing.T, c *client.Client, shade uint8) string {
+	t.Helper()
+	results, err := c.UploadPhotos(t.Context(), client.File{Name: fmt.Sprintf("IMG_%d.jpg", shade), Content: bytes.NewReader(picture(t, shade))})
+	check(t, err)
+	return results[0].URL
+}
+
+// orderBag creates an order through the interface.
+func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string {
+	t.Helper()
+	o, err := c.CreateOrder(t.Context(), client.CreateOrder{
+		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
+		Photos: []client.OrderPhoto{{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"}, {URL: urls[2], IndexCode: "serial-number"}},
+	})
+	check(t, err)
+	return o.ID
+}
+
+func signIn(b *uitest.Browser, email string) {
+	b.Open("/desk/sign-in?lang=en")
+	b.Fill("#f-email", email)
+	b.Fill("#f-password", password)
+	b.Follow(".signin .primary")
+	b.Await("#board")
+}
+
+// TestDay drives a whole day of two reviewers in real browsers.
+func TestDay(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	c := w.integrator(t)
+	urls := []string{upload(t, c, 40), upload(t, c, 120), upload(t, c, 200)}
+	first, second := orderBag(t, c, urls, 60), orderBag(t, c, urls, 1440)
+
+	mika := uitest.NewBrowser(t, w.Server.URL)
+	signIn(mika, "mika@example.com")
+	mika.CheckAccessibility()
+	mika.Press("n")
+	mika.Await(`.bench[data-order="` + first + `"]`)
+
+	ren := uitest.NewBrowser(t, w.Server.URL)
+	signIn(ren, "ren@example.com")
+	ren.Press("n")
+	ren.Await(`.bench[data-order="` + second + `"]`)
+	ren.Open("/desk")
+	ren.Follow(".take-next")
+	if got := ren.Text(".alert"); !strings.Contains(got, "The queue is empty") {
+		t.Errorf("the second reviewer reads %q", got)
+	}
+
+	t.Run("Viewer", func(t *testing.T) { lookClosely(t, mika) })
+	t.Run("RequestPhotos", func(t *testing.T) { requestPhotos(t, w, c, mika, first) })
+	t.Run("Verdict", func(t *testing.T) { judge(t, c, mika, first) })
+	t.Run("ClaimExpires", func(t *testing.T) {
+		mika.Open("/desk")
+		mika.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Ren Ito")`)
+		now := w.Clock.Advance(3 * time.Hour)
+		if n, err := w.Service.ExpireClaims(t.Context(), now.Add(-2*time.Hour), 10); err != nil || n != 1 {
+			t.Fatalf("%d claims expired, %v", n, err)
+		}
+		mika.AwaitTrue(`!document.querySelector("table.queue").innerText.includes("Ren Ito")`) // the page finds out by itself
+		mika.Press("n")
+		mika.Await(`.bench[data-order="` + second + `"]`)
+	})
+}
+
+// lookClosely opens a photo and does everything with it by keyboard alone.
+func lookClosely(t *testing.T, b *uitest.Browser) {
+	b.Await(".shot img")
+	b.Press("j")
+	b.Press(kb.Enter)
+	b.Await("#viewer")
+	b.AwaitTrue(`document.querySelector("#viewer .pane img").naturalWidth > 0`)
+	if got := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").src`); !strings.HasSuffix(got, "/screen") {
+		t.Errorf("the viewer begins with %s", got)
+	}
+	scale := func() float64 {
+		return uitest.Eval[float64](b, `Number(document.getElementById("viewer").dataset.scale)`)
+	}
+	for range 5 {
+		b.Press("+")
+	}
+	if got := scale(); got < 4 {
+		t.Errorf("after zooming in the scale is %v", got)
+	}
+	b.AwaitTrue(`document.querySelector("#viewer .pane img").src.endsWith("/original")`) // only now
+	before := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").style.transform`)
+	b.Press(kb.ArrowRight)
+	if after := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").style.transform`); after == before {
+		t.Error("an arrow does not move the picture")
+	}
+	b.Press("-")
+	b.Press("0")
+	if got := scale(); got != 1 {
+		t.Errorf("fitted to the screen the scale is %v", got)
+	}
+	b.Press("r")
+	b.AwaitTrue(`document.getElementById("viewer").dataset.turn === "90"`)
+	b.Press("b")
+	b.Press("c")
+	if got := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").style.filter`); got != "brightness(115%) contrast(115%)" {
+		t.Errorf("the filter is %q", got)
+	}
+	b.Press("s")
+	b.Await("#viewer .pane:nth-child(2)")
+	b.AwaitTrue(`document.querySelector("#viewer .pane:nth-child(2) img").naturalWidth > 0`)
+	b.Press("i")
+	b.AwaitTrue(`document.querySelector("#viewer .info").innerText.includes("SHA-256")`)
+	b.CheckAccessibility()
+	b.Screenshot("viewer")
+	b.Press("j")
+	b.AwaitTrue(`document.getElementById("viewer-title").textContent.includes("(2/3)")`)
+	b.Press("v")
+	b.AwaitTrue(`document.querySelector("input[name='check.brand-stamp'][value=not-visible]").checked`)
+	b.Press("?")
+	b.Await("#help")
+	b.CheckAccessibility()
+	b.Press(kb.Escape)
+	b.Press(kb.Escape)
+	b.AwaitGone("#viewer")
+	if got := uitest.Eval[string](b, `document.activeElement.dataset.photo`); got != "2" {
+		t.Errorf("the focus comes back to photo %q", got)
+	}
+	b.AwaitTrue(`document.querySelector(".saved").textContent !== ""`)
+}
+
+// requestPhotos asks the customer, who answers through the interface.
+func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, id string) {
+	b.Follow(`a[href$="/request"]`)
+	if !uitest.Eval[bool](b, `document.getElementById("w-brand-stamp").checked`) {
+		t.Error("what was not visible is not asked for by itself")
+	}
+	b.Choose("#n-brand-stamp", "unclear")
+	b.Fill("#t-brand-stamp", "Closer, please.")
+	b.Follow(".sticky-actions .primary")
+	b.CheckAccessibility()
+	b.Follow(`button[name=then][value=queue]`)
+	b.Open("/desk?tab=mine")
+	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Photos requested")`)
+
+	detail, err := c.GetOrder(t.Context(), id, client.LocaleJapanese)
+	check(t, err)
+	if detail.Status != client.StatusUpdatePhotos || len(detail.PhotosToResubmit) != 1 || *detail.PhotosToResubmit[0].Comment != "Closer, please." {
+		t.Fatalf("the customer reads %+v", detail)
+	}
+	_, err = c.SubmitUpdatePhotos(t.Context(), id, client.UpdatePhotos{
+		Photos: []client.UpdatePhoto{{IndexCode: "brand-stamp", URL: upload(t, c, 240)}}, Note: "As close as I can.",
+	})
+	check(t, err)
+	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("In review")`) // the page finds out by itself
+}
+
+// judge gives the verdict and reads what the customer gets.
+func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
+	b.Follow(`a[href="/desk/orders/` + id + `"]`)
+	if got := b.Text(".customer-note"); !strings.Contains(got, "As close as I can.") {
+		t.Errorf("the customer's note is shown as %q", got)
+	}
+	b.Press("2", chromedp.ModifierAlt)
+	b.AwaitTrue(`document.getElementById("o-fake").checked`)
+	b.Click(`label[for="c-serial-number-2"]`)
+	b.AwaitTrue(`document.getElementById("a-serial-number").checked && document.querySelector(".verdict .chips").innerText !== ""`)
+	b.Fill(".reasons[data-outcome=fake] .reason-filter", "misaligned")
+	b.Click(`label[for="r-logo-misaligned"]`)
+	b.CheckAccessibility()
+	b.Screenshot("verdict")
+	b.Follow("#verdict .primary")
+	b.CheckAccessibility()
+	b.Screenshot("confirm")
+	b.Follow(`button[name=then][value=queue]`)
+	detail, err := c.GetOrder(t.Context(), id, client.LocaleEnglish)
+	check(t, err)
+	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake || fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 1 {
+		t.Errorf("the customer reads %+v", detail)
+	}
+}
+
+// TestWithoutScripts holds that the way from the queue to the verdict needs no scripts.
+func TestWithoutScripts(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	id := w.queued(t)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Scripts(false)
+	signIn(b, "mika@example.com")
+	b.Follow(".take-next")
+	b.Click(`label[for="o-authentic"]`)
+	b.Click(`label[for="c-serial-number-1"]`)
+	b.Follow("#verdict .primary")
+	b.Follow(`button[name=then][value=queue]`)
+	if got := w.order(t, id).Outcome; got != "authentic" {
+		t.Errorf("the outcome is %q", got)
+	}
+}
+
+// axe returns the accessibility checker that scripts/install-axe downloads.
+func axe(t *testing.T) string {
+	t.Helper()
+	need.Engine(t, "axe-core")
+	found, err := filepath.Glob("../../../.tools/axe-core-*.min.js")
+	check(t, err)
+	if len(found) == 0 {
+		t.Fatal("axe-core is missing: run scripts/install-test-deps; `make test-fast` runs the tests that do not need it")
+	}
+	script, err := os.ReadFile(found[0])
+	check(t, err)
+	return string(script)
+}
+
+// violation is what axe finds.
+type violation struct {
+	ID     string `json:"id"`
+	Impact string `json:"impact"`
+	Help   string `json:"help"`
+	Nodes  []struct {
+		HTML string `json:"html"`
+	} `json:"nodes"`
+}
+
+// TestPages opens every page in both themes and languages, on a desk and on a tablet, and lets two checkers look for what
+// keeps people from using it.
+func TestPages(t *testing.T) {
+	script := axe(t)
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	held, waiting, done := w.claimed(t, w.Aoi), w.claimed(t, w.Aoi), w.claimed(t, w.Aoi)
+	v := w.as(t, w.Aoi)
+	v.post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
+	v.post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Look at the stitches.")
+	v.post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail", "note", "Look at the stitches.")
+	w.queued(t)
+	photos, err := w.Store.OrderPhotos(t.Context(), held)
+	check(t, err)
+	pages := []string{
+		"/desk", "/desk?tab=done", "/desk?tab=mine&brand=gucci", "/desk/orders/" + held, "/desk/orders/" + waiting, "/desk/orders/" + done, "/desk/orders/" + held + "/verdict",
+		"/desk/orders/" + held + "/request", "/desk/orders/" + held + "/fail", "/desk/orders/" + held + "/cancel", "/desk/orders/" + held + "/reassign",
+		"/desk/photos/" + photos[0].Name + "/facts", "/desk/me", "/desk/me/second-factor",
+	}
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Open("/desk/sign-in")
+	b.CheckAccessibility()
+	runAxe(t, b, script)
+	signIn(b, "aoi@example.com")
+	for _, view := range []struct {
+		theme, lang string
+		width       int
+	}{{"light", "en", uitest.DeskWidth}, {"dark", "ja", uitest.TabletWidth}} {
+		b.Theme(view.theme)
+		b.Resize(view.width)
+		b.Open("/desk?lang=" + view.lang)
+		for _, path := range pages {
+			b.Open(path)
+			b.CheckAccessibility()
+			runAxe(t, b, script)
+			b.Screenshot(view.theme + "-" + view.lang + "-" + strings.NewReplacer("/", "_", "?", "_", held, "held", waiting, "waiting", done, "done").Replace(path))
+		}
+	}
+}
+
+func runAxe(t *testing.T, b *uitest.Browser, script string) {
+	t.Helper()
+	found := uitest.Eval[string](b, script+`; axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations))`)
+	var violations []violation
+	check(t, json.Unmarshal([]byte(found), &violations))
+	for _, v := range violations {
+		if v.Impact != "serious" && v.Impact != "critical" {
+			continue
+		}
+		for _, n := range v.Nodes {
+			t.Errorf("axe on %s: %s (%s, %s): %.300s", b.Path(), v.Help, v.ID, v.Impact, n.HTML)
+		}
+	}
+}
