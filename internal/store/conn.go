@@ -33,7 +33,7 @@ type Tx struct {
 
 // row reads at most one row into dest, or returns ErrNotFound.
 func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
-	rows, err := q.c.query(ctx, text, args)
+	rows, err := q.c.query(q.brief(ctx), text, args)
 	if err != nil {
 		return wrap(err)
 	}
@@ -63,6 +63,15 @@ func (q Queries) rows(ctx context.Context, text string, args []any, each func(sc
 		}
 	}
 	return wrap(rows.Err())
+}
+
+// brief is the context of a read of few rows. In SQLite such a read takes less time than the two goroutines that would
+// watch for the end of ctx; in PostgreSQL the watch is what ends a wait for the network.
+func (q Queries) brief(ctx context.Context) context.Context {
+	if q.d == &sqliteDialect && ctx.Err() == nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
 }
 
 // exec runs a statement and returns how many rows it touched.
