@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/web/certificate"
 	"github.com/assayhq/assay/internal/web/desk"
+	"github.com/assayhq/assay/internal/web/portal"
 	"github.com/assayhq/assay/internal/web/ui"
 )
 
@@ -17,7 +19,7 @@ func (s *Server) pages() (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
-	}, desk.Area, certificate.Area)
+	}, desk.Area, certificate.Area, portal.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -32,5 +34,10 @@ func (s *Server) pages() (http.Handler, error) {
 	site.Routes(mux)
 	reviewers.Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
+	staging, err := media.NewStaging(s.app.Media.StagingDir())
+	if err != nil {
+		return nil, err
+	}
+	portal.New(portal.Config{Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images}).Routes(mux)
 	return site.Wrap(mux), nil
 }

@@ -1,0 +1,134 @@
+package portal
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/web/ui"
+)
+
+type deliveriesView struct {
+	place
+	Form      *ui.Form // what is chosen
+	Statuses  []ui.Option
+	Endpoints []ui.Option
+	Rows      []*store.DeliveryRecord
+	Older     string
+	Newest    string // empty on the first page
+	Again     *ui.Form
+	Spans     []ui.Option
+	Filtered  bool
+}
+
+var deliveryStatuses = []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed}
+
+// spans are since when failed deliveries can be sent again.
+var spans = []struct {
+	name string
+	past time.Duration
+}{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
+
+func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	q := r.URL.Query()
+	v := &deliveriesView{
+		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
+	}
+	f := store.DeliveryFilter{Status: webhook.Status(q.Get("status"))}
+	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	known := f.Status == ""
+	for _, s := range deliveryStatuses {
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "portal.delivery."+string(s))})
+		known = known || f.Status == s
+	}
+	if !known {
+		f.Status = ""
+	}
+	f.EndpointID, _ = parseID(q.Get("endpoint"))
+	f.Before, _ = parseID(q.Get("before"))
+	v.Filtered = f.Status != "" || f.EndpointID != ""
+	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	if err != nil {
+		return err
+	}
+	v.Endpoints = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	for _, e := range endpoints {
+		v.Endpoints = append(v.Endpoints, ui.Option{Value: e.ID, Label: e.URL})
+	}
+	for _, s := range spans {
+		v.Spans = append(v.Spans, ui.Option{Value: s.name, Label: p.Site.T(r, "portal.delivery.since_"+s.name)})
+	}
+	if v.Rows, err = p.Service.PortalDeliveries(r.Context(), who.User, env, f, pageSize+1); err != nil {
+		return err
+	}
+	next := url.Values{"status": {string(f.Status)}, "endpoint": {f.EndpointID}}
+	if f.Before != "" {
+		v.Newest = r.URL.Path + "?" + next.Encode()
+	}
+	if len(v.Rows) > pageSize {
+		v.Rows = v.Rows[:pageSize]
+		next.Set("before", v.Rows[pageSize-1].ID)
+		v.Older = r.URL.Path + "?" + next.Encode()
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "deliveries", Data: v})
+}
+
+// parseID returns the id in s, or nothing.
+func parseID(s string) (string, bool) {
+	id, ok := store.ParseID(s)
+	if !ok {
+		return "", false
+	}
+	return id, true
+}
+
+func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	past := spans[1].past
+	for _, s := range spans {
+		if s.name == form.Get("since") {
+			past = s.past
+		}
+	}
+	n, err := p.Service.RedeliverFailedOwn(r.Context(), who.User, env, p.Site.Now().Add(-past))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, r.URL.Path, ui.Done("portal.delivery.all_again", "n", n))
+}
+
+type deliveryView struct {
+	place
+	*store.DeliveryRecord
+	Attempts []webhook.Attempt
+	Body     string // for reading
+	Ended    bool
+}
+
+func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	d, attempts, err := p.Service.PortalDelivery(r.Context(), who.User, env, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := deliveryView{place: p.place(r, who, env, "/deliveries"), DeliveryRecord: d, Attempts: attempts, Body: string(d.Body), Ended: d.Status != webhook.Pending}
+	var b bytes.Buffer
+	if json.Indent(&b, d.Body, "", "  ") == nil {
+		v.Body = b.String()
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
+}
+
+func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	if err := p.Service.RedeliverOwn(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"))
+}

@@ -1,0 +1,123 @@
+package portal
+
+import (
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+type signedHandler = func(w http.ResponseWriter, r *http.Request, who *signed) error
+
+// route is one address with the least powerful role that may use it; open pages have none.
+type route struct {
+	pattern string
+	role    access.Role
+	signed  signedHandler
+	open    httpx.Handler
+}
+
+// table lists all pages. The role on the row is what the use cases behind it demand, too.
+func (p *Portal) table() []route {
+	open := func(pattern string, h httpx.Handler) route { return route{pattern: pattern, open: h} }
+	as := func(role access.Role, pattern string, h signedHandler) route {
+		return route{pattern: pattern, role: role, signed: h}
+	}
+	routes := []route{
+		open("GET /portal/sign-in", p.showSignIn),
+		open("POST /portal/sign-in", p.signIn),
+		open("GET /portal/sign-in/code", p.showCode),
+		open("POST /portal/sign-in/code", p.giveCode),
+		open("POST /portal/sign-out", p.signOut),
+		open("GET /portal/forgot", p.showForgot),
+		open("GET /portal/join", p.showJoin),
+		open("POST /portal/join", p.join),
+		open("GET /portal/reset", p.showReset),
+		open("POST /portal/reset", p.reset),
+
+		as(access.Viewer, "GET /portal", p.goHome),
+		as(access.Viewer, "GET /portal/keys", p.showKeys),
+		as(access.Developer, "GET /portal/keys/new", p.showNewKey),
+		as(access.Developer, "POST /portal/keys", p.createKey),
+		as(access.Developer, "GET /portal/keys/{id}/rename", p.showRenameKey),
+		as(access.Developer, "POST /portal/keys/{id}/rename", p.renameKey),
+		as(access.Developer, "GET /portal/keys/{id}/revoke", p.showRevokeKey),
+		as(access.Developer, "POST /portal/keys/{id}/revoke", p.revokeKey),
+
+		as(access.Viewer, "GET /portal/audit", p.showAudit),
+		as(access.Viewer, "GET /portal/audit.csv", p.exportAudit),
+		as(access.Viewer, "GET /portal/audit/{seq}", p.showAuditEvent),
+		as(access.Viewer, "GET /portal/verify", p.showVerify),
+		as(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),
+
+		as(access.Viewer, "GET /portal/team", p.showTeam),
+		as(access.Owner, "POST /portal/team", p.invite),
+		as(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
+		as(access.Owner, "POST /portal/team/users/{id}/role", p.changeRole),
+		as(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
+		as(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
+		as(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
+		as(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
+		as(access.Owner, "POST /portal/team/locale", p.setLocale),
+
+		as(access.Viewer, "GET /portal/settings", p.showSettings),
+		as(access.Viewer, "POST /portal/settings/password", p.changePassword),
+		as(access.Viewer, "POST /portal/settings/email", p.changeEmail),
+		as(access.Viewer, "GET /portal/settings/second-factor", p.showSecondFactor),
+		as(access.Viewer, "POST /portal/settings/second-factor", p.confirmSecondFactor),
+		as(access.Viewer, "POST /portal/settings/second-factor/end", p.endSecondFactor),
+		as(access.Viewer, "POST /portal/settings/recovery-codes", p.renewRecoveryCodes),
+		as(access.Viewer, "POST /portal/settings/sessions/{id}/end", p.endSession),
+		as(access.Viewer, "POST /portal/settings/sessions/end", p.endOtherSessions),
+	}
+	// Who asks for the address of a form, to read its answer in the other language, say, gets the page that it is on.
+	for _, form := range []string{"password", "email", "second-factor/end", "recovery-codes"} {
+		routes = append(routes, as(access.Viewer, "GET /portal/settings/"+form, p.lead("/portal/settings")))
+	}
+	for _, env := range []access.Environment{access.Live, access.Test} {
+		routes = append(routes, p.environmentRoutes(env)...)
+	}
+	return append(routes,
+		as(access.Developer, "GET /portal/test/sandbox", p.in(access.Test, p.showSandbox)),
+		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, p.createTestOrder)),
+		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, p.setBalance)),
+		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
+		as(access.Developer, "POST /portal/test/orders/{id}/stage", p.in(access.Test, p.moveOrder)),
+		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.markDelayed)),
+	)
+}
+
+// environmentRoutes are the pages that each environment has.
+func (p *Portal) environmentRoutes(env access.Environment) []route {
+	base := "/portal/" + string(env)
+	as := func(role access.Role, method, path string, h func(http.ResponseWriter, *http.Request, *signed, access.Environment) error) route {
+		return route{pattern: method + " " + base + path, role: role, signed: p.in(env, h)}
+	}
+	return []route{
+		as(access.Viewer, "GET", "", p.showOverview),
+		as(access.Viewer, "GET", "/orders", p.showOrders),
+		as(access.Viewer, "GET", "/orders.csv", p.exportOrders),
+		as(access.Viewer, "GET", "/orders/{id}", p.showOrder),
+		as(access.Developer, "GET", "/orders/{id}/cancel", p.showCancel),
+		as(access.Developer, "POST", "/orders/{id}/cancel", p.cancelOrder),
+		as(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
+		as(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
+		as(access.Viewer, "GET", "/webhooks", p.showWebhooks),
+		as(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
+		as(access.Developer, "POST", "/webhooks", p.createEndpoint),
+		as(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
+		as(access.Developer, "POST", "/webhooks/{id}/delete", p.deleteEndpoint),
+		as(access.Developer, "POST", "/webhooks/{id}/test", p.sendTestEvent),
+		as(access.Viewer, "GET", "/deliveries", p.showDeliveries),
+		as(access.Developer, "POST", "/deliveries", p.redeliverFailed),
+		as(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
+		as(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
+		as(access.Viewer, "GET", "/credits", p.showCredits),
+		as(access.Viewer, "GET", "/credits.csv", p.exportCredits),
+	}
+}
+
+// lead sends visitors on to another page.
+func (p *Portal) lead(to string) signedHandler {
+	return func(w http.ResponseWriter, r *http.Request, _ *signed) error { return p.Site.Redirect(w, r, to) }
+}
