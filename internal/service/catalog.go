@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -12,11 +13,16 @@ import (
 // Catalog returns the current catalog; it never changes under the caller.
 func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
 
-// RefreshCatalog replaces the catalog in memory when another version was imported.
+// RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times are
+// paused.
 func (s *Service) RefreshCatalog(ctx context.Context) error {
-	version, err := s.Store.CatalogVersion(ctx)
-	if err != nil || version == s.Catalog().Version() {
+	version, paused, err := s.Store.CatalogState(ctx)
+	if err != nil {
 		return err
+	}
+	s.paused.Store(&paused)
+	if version == s.Catalog().Version() {
+		return nil
 	}
 	text, version, err := s.Store.CatalogDocument(ctx)
 	if err != nil {
@@ -90,16 +96,26 @@ func (s *Service) Offers(ctx context.Context, snap *catalog.Snapshot, where cata
 	return s.offers(ctx, s.Store.Queries, snap.AnswerTimes(where, accountID))
 }
 
-// offers reads how far the capacity of each option is used, where it has one.
+// Paused reports whether an administrator has taken the answer time from new orders for the time being.
+func (s *Service) Paused(answerTime int) bool {
+	paused := s.paused.Load()
+	return paused != nil && slices.Contains(*paused, answerTime)
+}
+
+// offers reads which options are paused, and how far the capacity of each is used, where it has one.
 func (s *Service) offers(ctx context.Context, q store.Queries, options []*catalog.AnswerTime) ([]catalog.Offer, error) {
 	var loads map[int]catalog.Load
 	for _, option := range options {
-		if option.MaxOpenOrders == 0 {
+		load := catalog.Load{Paused: s.Paused(option.Code)}
+		switch {
+		case load.Paused:
+		case option.MaxOpenOrders == 0:
 			continue
-		}
-		load, err := q.OpenOrders(ctx, option.Code, option.MaxOpenOrders)
-		if err != nil {
-			return nil, err
+		default:
+			var err error
+			if load, err = q.OpenOrders(ctx, option.Code, option.MaxOpenOrders); err != nil {
+				return nil, err
+			}
 		}
 		if loads == nil {
 			loads = make(map[int]catalog.Load)

@@ -36,16 +36,22 @@ func (s *Snapshot) AnswerTimes(c Context, accountID string) []*AnswerTime {
 	return times
 }
 
-// Load is how far the capacity of an answer time is used.
+// Load is what stands against ordering an answer time now, beside its window: an operator, or the orders that use its
+// capacity.
 type Load struct {
+	Paused      bool      // an operator has taken it from new orders for the time being
 	OpenOrders  int       // Live orders of the answer time that are queued or processing, over all accounts
 	EarliestDue time.Time // the earliest due date among them; zero when there is none
 }
 
 // Availability tells whether an answer time can be ordered now and, if not, when it can be as far as is known: at the next
 // opening while the window is closed, and else, when only the capacity is used up, at the earliest due date of the orders
-// that hold it. A due date that has passed tells nothing; one outside the window means the opening after it.
+// that hold it. A due date that has passed tells nothing; one outside the window means the opening after it. Nothing is known
+// of the end of a pause.
 func Availability(at *AnswerTime, now time.Time, load Load) (available bool, next *time.Time) {
+	if load.Paused {
+		return false, nil
+	}
 	if at.Open != nil && !at.Open.OpenAt(now) {
 		return false, known(at.Open.NextOpening(now))
 	}

@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Administration is what administrators do beside judging orders. Every use case is given who does it and refuses
+// everybody else with access.MissingRole; what it changes is written to the log with their id.
+type Administration struct {
+	service *Service
+}
+
+// NewAdministration returns the use cases of administrators.
+func NewAdministration(s *Service) *Administration { return &Administration{service: s} }
+
+func (a *Administration) store() *store.Store { return a.service.Store }
+
+// allow refuses staff who are not administrators.
+func (a *Administration) allow(who *access.Staff) error {
+	if who == nil || !who.Allows(access.Admin) {
+		return access.MissingRole(access.Admin)
+	}
+	return nil
+}
+
+// done notes in the log what an administrator did. The audit log of accounts has events for some of it only.
+func (a *Administration) done(ctx context.Context, who *access.Staff, what string, attributes ...any) {
+	a.service.Log.InfoContext(ctx, "administration", append([]any{"did", what, "staff_id", who.ID}, attributes...)...)
+}
+
+// auditActor is an administrator in the audit log of an account: staff are no users of it and act for the system. Where they
+// sat is nobody else's business.
+func auditActor(who *access.Staff) audit.Actor {
+	return audit.Actor{Type: audit.BySystem, Name: who.Name, Source: audit.FromSystem}
+}
+
+// problems collects what is wrong with fields.
+type problems []fault.Problem
+
+func (p *problems) add(field, code, message string) {
+	*p = append(*p, fault.Problem{Field: field, Code: code, Message: message})
+}
+
+// name checks a name that a person gives to something.
+func (p *problems) name(field, value string) {
+	if err := access.CheckName("it", value); err == nil {
+		return
+	}
+	if strings.TrimSpace(value) == "" {
+		p.add(field, "required", "is required")
+		return
+	}
+	p.add(field, "name", "must have at most 100 characters and no control characters")
+}
+
+// email checks an address and returns the form under which it is unique.
+func (p *problems) email(field, value string) string {
+	address, err := access.NormalizeEmail(value)
+	switch {
+	case value == "":
+		p.add(field, "required", "is required")
+	case err != nil:
+		p.add(field, "email", "is not an email address")
+	}
+	return address
+}
+
+func (p problems) err() error {
+	if len(p) == 0 {
+		return nil
+	}
+	return fault.Validation(p...)
+}
+
+// missing is the refusal of an id that leads nowhere.
+func missing(entity string) *fault.Error {
+	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such "+entity+".").With("entity", entity)
+}
+
+// orMissing turns a row that does not exist into its refusal.
+func orMissing(err error, entity string) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return missing(entity)
+	}
+	return err
+}
