@@ -21,9 +21,10 @@ import (
 )
 
 const (
-	tlsCertFile = "tls.crt"
-	tlsKeyFile  = "tls.key"
-	selfSigned  = 10 * 365 * 24 * time.Hour
+	tlsCertFile    = "tls.crt"
+	tlsKeyFile     = "tls.key"
+	autocertFolder = "certificates"
+	selfSigned     = 10 * 365 * 24 * time.Hour
 )
 
 // tlsConfig returns the certificates of the TLS listener: the given files, automatic ones for a domain, or a
@@ -31,7 +32,7 @@ const (
 func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
 	if s.TLSDomain != "" {
 		m := &autocert.Manager{
-			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain), Cache: autocert.DirCache(filepath.Join(s.Data, "certificates")),
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain), Cache: autocert.DirCache(filepath.Join(s.Data, autocertFolder)),
 		}
 		c := m.TLSConfig()
 		c.MinVersion = tls.VersionTLS12
