@@ -50,9 +50,15 @@ func (s *Service) Overview(ctx context.Context, who *Member, env access.Environm
 	if o.Waiting, err = s.Store.CountWaiting(ctx, who.AccountID, env, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Pending, o.Failed, err = s.Store.WebhookHealth(ctx, who.AccountID, env, s.now().Add(-24*time.Hour), OverviewMost); err != nil {
+	if o.Pending, err = s.Store.CountPending(ctx, who.AccountID, env, OverviewMost); err != nil {
 		return nil, err
 	}
+	since := s.now().Add(-24 * time.Hour)
+	failed, err := s.Store.FailedDeliveries(ctx, store.DeliveryFilter{AccountID: who.AccountID, Environment: string(env)}, since, store.FirstID(since), OverviewMost)
+	if err != nil {
+		return nil, err
+	}
+	o.Failed = len(failed)
 	if o.Recent, err = s.Store.OrdersBelow(ctx, who.AccountID, env, o.Book.Orders, overviewOrders); err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ func (s *Service) CreateTestOrder(ctx context.Context, who *Member, keyID string
 	if err != nil {
 		return "", err
 	}
-	var receipt order.Receipt
+	var receipt struct{ ID string }
 	if err := json.Unmarshal(answer, &receipt); err != nil {
 		return "", err
 	}

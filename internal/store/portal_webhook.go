@@ -37,17 +37,12 @@ func (q Queries) DeliveryOf(ctx context.Context, accountID string, env access.En
 	return d, err
 }
 
-// WebhookHealth counts the pending deliveries of an account and environment, and those that were made since the time and
-// failed, each as far as limit.
-func (q Queries) WebhookHealth(ctx context.Context, accountID string, env access.Environment, since time.Time, limit int) (pending, failed int, err error) {
-	err = q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM delivery_queue WHERE endpoint_id IN (
-		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`, []any{accountID, string(env), limit}, &pending)
-	if err != nil {
-		return 0, 0, err
-	}
-	err = q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM deliveries WHERE account_id = $1 AND environment = $2 AND status = 'failed' AND id >= $3
-		LIMIT $4) AS found`, []any{accountID, string(env), FirstID(since), limit}, &failed)
-	return pending, failed, err
+// CountPending counts the deliveries that are on their way to the endpoints of an account in an environment, as far as limit.
+func (q Queries) CountPending(ctx context.Context, accountID string, env access.Environment, limit int) (int, error) {
+	var n int
+	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM delivery_queue WHERE endpoint_id IN (
+		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`, []any{accountID, string(env), limit}, &n)
+	return n, err
 }
 
 // FirstID returns an id that sorts before every id of NewID from the time on, and after those of earlier milliseconds.
