@@ -2,12 +2,16 @@ package integration_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/integration/integrationtest"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // TestIdempotency holds that a creation under a key happens once.
@@ -153,6 +157,38 @@ func TestIdempotency_Race(t *testing.T) {
 				}
 			}
 			c.Get(t, "/orders").Is(t, "total", 5)
+		})
+		t.Run("AcrossNodes", func(t *testing.T) { // two nodes share nothing but the database
+			account := w.NewAccount(t)
+			c := account.Live(t)
+			other := service.New(w.Service.Config)
+			if err := other.RefreshCatalog(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			urls := c.Photos(t, 2)
+			for round := range 5 {
+				before := account.Balance(t, access.Live)
+				made := parallel(8, func(i int) int {
+					node := []*service.Service{w.Service, other}[i%2]
+					idem, err := node.BeginIdempotent(t.Context(), c.Key, fmt.Sprint("node", round), []byte("body"))
+					if err == nil && idem.Answer == "" {
+						draft := &order.Draft{CategoryCode: "bags", BrandCode: "chanel", Photos: []order.DraftPhoto{{URL: urls[0], IndexCode: "overall"}, {URL: urls[1], IndexCode: "serial"}}}
+						_, err = node.CreateOrder(t.Context(), c.Key, draft, idem)
+						if err == nil {
+							idem.End()
+							return 1
+						}
+					}
+					idem.End()
+					if err != nil && fault.CodeOf(err) != "request-in-progress" {
+						t.Error(err)
+					}
+					return 0
+				})
+				if count(made, 1) != 1 || account.Balance(t, access.Live) != before-4 {
+					t.Errorf("%d orders were made, the balance went from %d to %d", count(made, 1), before, account.Balance(t, access.Live))
+				}
+			}
 		})
 		t.Run("InProgress", func(t *testing.T) {
 			c := w.NewAccount(t).Live(t)

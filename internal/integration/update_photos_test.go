@@ -70,6 +70,13 @@ func TestUpdatePhotos(t *testing.T) {
 				obj{"index_code": "overall", "url": c.Photos(t, 1)[0], "is_unable_to_provide": false}, obj{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 		})
+		t.Run("EmptyNote", func(t *testing.T) { // a note is neither a code nor an id nor a name
+			id := waiting(t)
+			c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": unable(), "note": ""}).Want(t, 202)
+			if got := rows(t, w, "SELECT note FROM order_notes WHERE order_id = $1", id); len(got) != 0 {
+				t.Errorf("the notes are %v", got)
+			}
+		})
 		t.Run("ByExternalID", func(t *testing.T) {
 			id := waiting(t, obj{"external_id": "shop/7"})
 			c.Post(t, "/orders/shop%2F7/update_photos", obj{"photos": unable()}).Want(t, 202).Is(t, "id", id)
