@@ -122,12 +122,15 @@ func TestAvailability(t *testing.T) {
 func TestOffers(t *testing.T) {
 	now := at(t, "2026-01-05T12:00:00Z")
 	due := now.Add(time.Minute)
-	offers := Offers([]*AnswerTime{{Code: 30, MaxOpenOrders: 1}, {Code: 60, MaxOpenOrders: 1}}, now, map[int]Load{30: {1, due}})
+	offers := Offers([]*AnswerTime{{Code: 30, MaxOpenOrders: 1}, {Code: 60, MaxOpenOrders: 1}, {Code: 90}}, now, map[int]Load{30: {OpenOrders: 1, EarliestDue: due}, 90: {Paused: true}})
 	if offers[0].Available || offers[0].NextAvailableAt == nil || !offers[0].NextAvailableAt.Equal(due) {
 		t.Errorf("the full one: %+v", offers[0])
 	}
 	if !offers[1].Available || offers[1].NextAvailableAt != nil {
 		t.Errorf("the free one: %+v", offers[1])
+	}
+	if offers[2].Available || offers[2].NextAvailableAt != nil {
+		t.Errorf("the paused one: %+v", offers[2])
 	}
 }
 
