@@ -1,5 +1,5 @@
 // Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without activity
-// to the queue, removes photos that no order uses, and forgets sessions and idempotency keys.
+// to the queue, removes photos that no order uses, forgets sessions and idempotency keys, and counts each day once.
 package housekeeping
 
 import (
@@ -58,6 +58,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
+		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
 	} {
 		for ctx.Err() == nil {
 			n, err := task.run()

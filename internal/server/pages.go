@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/web/admin"
 	"github.com/assayhq/assay/internal/web/certificate"
 	"github.com/assayhq/assay/internal/web/desk"
 	"github.com/assayhq/assay/internal/web/portal"
@@ -19,7 +20,7 @@ func (s *Server) pages() (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
-	}, desk.Area, certificate.Area, portal.Area)
+	}, desk.Area, admin.Area, certificate.Area, portal.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -28,11 +29,12 @@ func (s *Server) pages() (http.Handler, error) {
 		return nil, err
 	}
 	s.images = images
-	reviewers := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images})
+	reviewers := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site)})
 	s.stopping = append(s.stopping, reviewers.Close)
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	reviewers.Routes(mux)
+	admin.New(admin.Config{Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now()}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
 	staging, err := media.NewStaging(s.app.Media.StagingDir())
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"slices"
 	"time"
@@ -146,31 +147,64 @@ func (s *Service) KeepStatistics(ctx context.Context) (int, error) {
 	if err := s.sampleQueue(ctx, now); err != nil {
 		return 0, err
 	}
-	last, err := s.Store.LastStatisticsDay(ctx)
+	day, err := s.firstDayToKeep(ctx, now)
 	if err != nil {
 		return 0, err
 	}
-	day := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
-	if kept, err := time.Parse(time.DateOnly, last); err == nil && !kept.Before(day) {
-		day = kept.AddDate(0, 0, 1)
-	}
-	n := 0
+	kept := make(map[string]string)
 	for ; !now.Before(day.AddDate(0, 0, 1).Add(settling)); day = day.AddDate(0, 0, 1) {
 		figures, err := s.figuresOf(ctx, day)
 		if err != nil {
-			return n, err
+			return 0, err
 		}
 		text, err := json.Marshal(figures)
 		if err != nil {
-			return n, err
+			return 0, err
 		}
-		name := day.Format(time.DateOnly)
-		if err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.KeepDailyStatistics(name, string(text)) }); err != nil {
-			return n, err
-		}
-		n++
+		kept[day.Format(time.DateOnly)] = string(text)
 	}
-	return n, nil
+	if len(kept) == 0 {
+		return 0, nil
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		for _, name := range slices.Sorted(maps.Keys(kept)) {
+			if err := tx.KeepDailyStatistics(name, kept[name]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return len(kept), err
+}
+
+// firstDayToKeep returns the day after the last one that is kept, or that of the first order, and no day that is too long
+// ago to be shown.
+func (s *Service) firstDayToKeep(ctx context.Context, now time.Time) (time.Time, error) {
+	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
+	last, err := s.Store.LastStatisticsDay(ctx)
+	if err != nil {
+		return now, err
+	}
+	var day time.Time
+	if last != "" {
+		if day, err = time.Parse(time.DateOnly, last); err != nil {
+			return now, err
+		}
+		day = day.AddDate(0, 0, 1)
+	} else {
+		first, err := s.Store.FirstOrderAt(ctx)
+		if errors.Is(err, store.ErrNotFound) {
+			return dayOf(now), nil
+		}
+		if err != nil {
+			return now, err
+		}
+		day = dayOf(first)
+	}
+	if day.Before(earliest) {
+		return earliest, nil
+	}
+	return day, nil
 }
 
 // sampleQueue keeps the length of the queue, once for each quarter of an hour.

@@ -68,6 +68,13 @@ func (q Queries) LastStatisticsDay(ctx context.Context) (string, error) {
 	return day, err
 }
 
+// FirstOrderAt returns when the first order of all was created, or ErrNotFound.
+func (q Queries) FirstOrderAt(ctx context.Context) (time.Time, error) {
+	var at int64
+	err := q.row(ctx, "SELECT created_at FROM orders ORDER BY id LIMIT 1", nil, &at)
+	return timeOf(at), err
+}
+
 // KeepDailyStatistics keeps the figures of a day that is over. Another node may have kept them already; they are the same.
 func (t *Tx) KeepDailyStatistics(day, figures string) error {
 	_, err := t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures)
