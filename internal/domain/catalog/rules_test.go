@@ -282,7 +282,7 @@ func TestParseRefusesTooManyAnswerTimes(t *testing.T) {
 		fmt.Fprintf(&b, "  - {code: %d, name: {en: A}, price: 0}\n", i+1)
 	}
 	_, err := Parse([]byte(b.String()))
-	wantProblems(t, err, "1 answer_times: must not have more than 100 answer times, not 101")
+	wantProblems(t, err, "1 answer_times: must not have more than 1000 answer times, not 1001")
 }
 
 func TestDocumentError(t *testing.T) {
