@@ -103,6 +103,14 @@ func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 
 // answerRequest answers the photo request of an order with uploaded files.
 func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	// An order that is not there, or waits for nothing, is told before anything is read.
+	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if o.Status != order.UpdatePhotos {
+		return order.NotAwaitingPhotos(o.Status)
+	}
 	u, err := p.readUpload(w, r)
 	defer u.close()
 	if err != nil {
@@ -110,14 +118,6 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *sign
 	}
 	if !u.form.OK() {
 		return p.renderOrder(w, r, who, env, &orderView{Answer: u.form}, http.StatusUnprocessableEntity)
-	}
-	// An order that is not there, or waits for nothing, is told before anything is stored.
-	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	if o.Status != order.UpdatePhotos {
-		return order.NotAwaitingPhotos(o.Status)
 	}
 	sub := &order.Submission{Note: u.form.Get("note")}
 	if len(u.files) > 0 {

@@ -1,0 +1,201 @@
+package portal_test
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// target makes something of the account for the address of a pattern, fresh each time, because some pages end it.
+func (w *world) target(t *testing.T, pattern string) string {
+	t.Helper()
+	_, path, _ := strings.Cut(pattern, " ")
+	env := access.Test
+	if strings.HasPrefix(path, "/portal/live") {
+		env = access.Live
+	}
+	fill := func(name, value string) string { return strings.Replace(path, "{"+name+"}", value, 1) }
+	switch {
+	case strings.Contains(path, "/orders/{id}"):
+		return fill("id", w.orderIn(t, env))
+	case strings.Contains(path, "/webhooks/{id}"):
+		return fill("id", w.endpoint(t, env).ID)
+	case strings.Contains(path, "/deliveries/{id}"):
+		return fill("id", w.delivery(t, env))
+	case strings.Contains(path, "/keys/{id}"):
+		return fill("id", w.key(t, access.Test).ID)
+	case strings.Contains(path, "/invitations/{id}"):
+		_, id := w.invitation(t, "new-"+store.NewID()+"@acme.example", access.Viewer)
+		return fill("id", id)
+	case strings.Contains(path, "/users/{id}"):
+		return fill("id", w.user(t, w.Account.ID, "member-"+store.NewID()+"@acme.example", access.Viewer).ID)
+	case strings.Contains(path, "/audit/{seq}"):
+		w.key(t, access.Test) // so that there is an event that the other account does not have
+		return fill("seq", "3")
+	case strings.Contains(path, "/photos/{name}/{size}"):
+		managed := w.Photo(t, w.Test)
+		return strings.Replace(fill("name", managed[strings.LastIndex(managed, "/")+1:]), "{size}", "thumb", 1)
+	case strings.Contains(path, "/sessions/{id}"):
+		return fill("id", store.NewID())
+	}
+	if strings.Contains(path, "{") {
+		t.Fatalf("the test has no target for %s", pattern)
+	}
+	return path
+}
+
+// orderIn makes an order that waits for photos in Test and is queued in Live.
+func (w *world) orderIn(t *testing.T, env access.Environment) string {
+	t.Helper()
+	if env == access.Live {
+		return w.Order(t, w.Live, "")
+	}
+	return w.Order(t, w.Test, order.MockUpdatePhotos)
+}
+
+func (v *visitor) request(pattern, path string) *page {
+	v.t.Helper()
+	if strings.HasPrefix(pattern, "POST ") {
+		return v.post(path)
+	}
+	return v.get(path)
+}
+
+func patternsOf(w *world) []string {
+	var patterns []string
+	for pattern := range w.Portal.Patterns() {
+		patterns = append(patterns, pattern)
+	}
+	slices.Sort(patterns)
+	return patterns
+}
+
+// TestAccess goes through every address of the portal as everybody who may come.
+func TestAccess(t *testing.T) {
+	w := newWorld(t)
+	roles := w.Portal.Patterns()
+	rank := map[access.Role]int{access.Viewer: 1, access.Developer: 2, access.Owner: 3}
+
+	t.Run("NoSession", func(t *testing.T) {
+		for _, pattern := range patternsOf(w) {
+			if roles[pattern] == "" {
+				continue
+			}
+			p := w.visit(t).request(pattern, w.target(t, pattern))
+			if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/portal/sign-in") {
+				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.status, p.location)
+			}
+		}
+	})
+	t.Run("SessionOfTheDesk", func(t *testing.T) {
+		v := w.session(t, access.Desk, "assay_portal", w.Owner.ID)
+		for _, pattern := range patternsOf(w) {
+			if roles[pattern] == "" {
+				continue
+			}
+			if p := v.request(pattern, w.target(t, pattern)); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/portal/sign-in") {
+				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.status, p.location)
+			}
+		}
+	})
+	for _, u := range []*access.User{w.Viewer, w.Developer, w.Owner} {
+		t.Run(string(u.Role), func(t *testing.T) {
+			for _, pattern := range patternsOf(w) {
+				role := roles[pattern]
+				if role == "" || strings.Contains(pattern, "/sessions/{id}") {
+					continue
+				}
+				p := w.as(t, u).request(pattern, w.target(t, pattern))
+				allowed := rank[u.Role] >= rank[role]
+				switch {
+				case !allowed && p.status != http.StatusForbidden:
+					t.Errorf("%s: %d, want 403", pattern, p.status)
+				case allowed && (p.status == http.StatusForbidden || p.status == http.StatusNotFound || p.status >= 500 || strings.HasPrefix(p.location, "/portal/sign-in")):
+					t.Errorf("%s: %d to %q, want it to be allowed\n%.600s", pattern, p.status, p.location, p.body)
+				}
+			}
+		})
+	}
+	t.Run("OtherAccount", func(t *testing.T) {
+		v := w.as(t, w.Stranger)
+		for _, pattern := range patternsOf(w) {
+			if roles[pattern] == "" {
+				continue
+			}
+			p := v.request(pattern, w.target(t, pattern))
+			if strings.Contains(pattern, "{") && p.status != http.StatusNotFound {
+				t.Errorf("%s: %d to %q, want 404", pattern, p.status, p.location)
+			}
+			for _, secret := range []string{w.Account.Name, w.Account.ID, "acme.example", "Vault 7"} {
+				if strings.Contains(p.body, secret) {
+					t.Errorf("%s tells %q of another account", pattern, secret)
+				}
+			}
+		}
+	})
+	t.Run("OtherEnvironment", func(t *testing.T) {
+		v := w.as(t, w.Owner)
+		for _, pattern := range patternsOf(w) {
+			if !strings.Contains(pattern, "{id}") || !strings.Contains(pattern, "/portal/live/") && !strings.Contains(pattern, "/portal/test/") {
+				continue
+			}
+			swapped := strings.NewReplacer("/live/", "/test/", "/test/", "/live/").Replace(pattern)
+			path := strings.NewReplacer("/live/", "/test/", "/test/", "/live/").Replace(w.target(t, swapped))
+			if p := v.request(pattern, path); p.status != http.StatusNotFound {
+				t.Errorf("%s with an id of the other environment: %d to %q, want 404", pattern, p.status, p.location)
+			}
+		}
+	})
+}
+
+// TestForeignReferences sends ids of another account inside forms.
+func TestForeignReferences(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Stranger)
+	k := w.key(t, access.Test)
+	v.post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").want(t, http.StatusNotFound)
+	v.post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes", "overall-picture").want(t, http.StatusNotFound)
+	own := w.key(t, access.Live)
+	w.as(t, w.Owner).post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").want(t, http.StatusNotFound)
+}
+
+// TestCrossSite holds that a page of another site cannot make a signed-in browser do anything.
+func TestCrossSite(t *testing.T) {
+	w := newWorld(t)
+	for _, pattern := range patternsOf(w) {
+		if !strings.HasPrefix(pattern, "POST ") {
+			continue
+		}
+		path := w.target(t, pattern)
+		for name, headers := range map[string]map[string]string{
+			"form":   {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Origin": "https://evil.example"},
+			"fetch":  {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Origin": "https://evil.example"},
+			"origin": {"Origin": "https://evil.example"},
+		} {
+			v := w.as(t, w.Owner)
+			v.headers = headers
+			if p := v.request(pattern, path); p.status != http.StatusForbidden {
+				t.Errorf("%s by a %s of another site: %d to %q, want 403", pattern, name, p.status, p.location)
+			}
+		}
+	}
+}
+
+// TestHeaders holds that no page can be framed, cached or made to run other scripts.
+func TestHeaders(t *testing.T) {
+	w := newWorld(t)
+	for _, path := range []string{"/portal/sign-in", "/portal/keys", "/portal/test"} {
+		h := w.as(t, w.Owner).get(path).header
+		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "script-src 'self'") {
+			t.Errorf("%s: policy %q", path, csp)
+		}
+		if h.Get("X-Frame-Options") != "DENY" || h.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: headers %v", path, h)
+		}
+	}
+}
