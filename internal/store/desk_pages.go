@@ -67,7 +67,8 @@ func (f *BoardFilter) query(offset int64, limit int) (text string, args []any) {
 	}
 	parts := make([]string, len(f.Statuses))
 	for i, s := range f.Statuses {
-		parts[i] = fmt.Sprintf(`SELECT * FROM (SELECT id, %s AS due FROM orders WHERE environment = 'live' AND status = '%s'%s ORDER BY %s, id LIMIT $1) AS s%d`,
+		parts[i] = fmt.Sprintf(`SELECT * FROM (SELECT id, %s AS due FROM orders WHERE environment = 'live' AND ended_at IS NULL AND status = '%s'%s
+			ORDER BY %s, id LIMIT $1) AS s%d`,
 			dueKey, s, where, dueKey, i)
 	}
 	return "SELECT " + boardColumns + " FROM (SELECT id, due FROM (" + strings.Join(parts, " UNION ALL ") + `) AS candidates

@@ -22,6 +22,6 @@ CREATE TABLE verdict_drafts (
 -- Filters of the queue. Only open Live orders are in the index, so it stays small. Ended orders are shown from the newest.
 ALTER TABLE orders ADD COLUMN category_code TEXT NOT NULL DEFAULT '';
 ALTER TABLE orders ADD COLUMN brand_code TEXT NOT NULL DEFAULT '';
-CREATE INDEX orders_open_by_brand ON orders (brand_code, status, COALESCE(due_at, 9223372036854775807), id)
-  WHERE environment = 'live' AND status IN ('queued', 'processing', 'update-photos');
-CREATE INDEX orders_ended ON orders (ended_at, id) WHERE environment = 'live' AND ended_at IS NOT NULL;
+CREATE INDEX orders_open_by_brand ON orders (environment, brand_code, status, COALESCE(due_at, 9223372036854775807), id)
+  WHERE environment = 'live' AND ended_at IS NULL;
+CREATE INDEX orders_ended ON orders (environment, ended_at, id) WHERE environment = 'live' AND ended_at IS NOT NULL;

@@ -106,6 +106,7 @@ func TestDay(t *testing.T) {
 	t.Run("Verdict", func(t *testing.T) { judge(t, c, mika, first) })
 	t.Run("ClaimExpires", func(t *testing.T) {
 		mika.Open("/desk")
+		mika.Await("table.queue")
 		mika.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Ren Ito")`)
 		now := w.Clock.Advance(3 * time.Hour)
 		if n, err := w.Service.ExpireClaims(t.Context(), now.Add(-2*time.Hour), 10); err != nil || n != 1 {
@@ -189,6 +190,7 @@ func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, 
 	b.CheckAccessibility()
 	b.Follow(`button[name=then][value=queue]`)
 	b.Open("/desk?tab=mine")
+	b.Await("table.queue")
 	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Photos requested")`)
 
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleJapanese)

@@ -84,7 +84,7 @@ func (f *feed) watch() {
 		counts, err := f.look(ctx, access.Live)
 		cancel()
 		if err != nil {
-			f.log.Warn("the desk cannot read the numbers of orders", "error", err) //nolint:noctx // belongs to no request
+			f.log.Warn("the desk cannot read the numbers of orders", "error", err)
 			continue
 		}
 		f.seen(counts, nudged)

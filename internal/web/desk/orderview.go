@@ -25,6 +25,7 @@ type orderView struct {
 	Timeline []timelineView
 	Verdict  *verdictForm
 	Draft    *service.VerdictDraft // of the assignee, when the order has ended
+	Affected []affectedIndex       // that gave the fake away
 	Others   []rowView             // of the same account
 	Answer   string                // how long the answer may take
 	Delayed  bool
@@ -77,6 +78,9 @@ func (p photoView) Original() string { return photoPath(p.Name, original) }
 // Facts is the address of what is known of the photo.
 func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
 
+// affectedIndex is an index that gave a fake away.
+type affectedIndex struct{ Code, Name string }
+
 // exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load nothing
 // from other hosts.
 type exampleView struct {
@@ -108,6 +112,9 @@ func (d *Desk) orderView(r *http.Request, who *access.Staff, id string) (*orderV
 	v.allow(who)
 	v.group(d.Service.Catalog(), d.Service)
 	v.Timeline = d.timeline(r, v)
+	for _, code := range o.Facts.OutcomeIndexes {
+		v.Affected = append(v.Affected, affectedIndex{code, v.indexName(code, ui.LocaleOf(r))})
+	}
 	draftOf := who.ID
 	if o.Status.Terminal() {
 		draftOf = o.AssigneeID

@@ -159,11 +159,11 @@ func (d *Desk) problems(r *http.Request, err error) map[string]string {
 // confirmView shows exactly what the customer will get.
 type confirmView struct {
 	*orderView
-	After    *order.Order // the order as it will be
-	Note     string
-	Answers  []answerView // one for each language
-	Sent     *service.VerdictDraft
-	Affected []string // codes
+	After   *order.Order // the order as it will be
+	Note    string
+	Answers []answerView // one for each language
+	Sent    *service.VerdictDraft
+	Indexes []string // codes of the affected ones
 }
 
 // answerView is the answer to the customer in one language.
@@ -191,7 +191,7 @@ func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *signe
 	if err != nil {
 		return d.after(w, r, err, "", ui.Flash{})
 	}
-	page := confirmView{orderView: v, After: after, Note: draft.Note, Sent: draft, Affected: verdictOf(draft).IndexCodes}
+	page := confirmView{orderView: v, After: after, Note: draft.Note, Sent: draft, Indexes: verdictOf(draft).IndexCodes}
 	for _, l := range text.Locales {
 		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
 		for _, reason := range after.Facts.Reasons {
