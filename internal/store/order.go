@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -61,9 +62,14 @@ func (t *Tx) OrderForUpdate(id string) (*order.Order, error) {
 // FindOrder returns the order of an account and environment with the id, or else the newest with the external id.
 func (q Queries) FindOrder(ctx context.Context, accountID string, env access.Environment, idOrExternalID string) (*order.Order, error) {
 	if id, ok := ParseID(idOrExternalID); ok {
-		o, err := q.order(ctx, "SELECT "+orderColumns+" FROM orders WHERE id = $1 AND account_id = $2 AND environment = $3", id, accountID, string(env))
-		if err == nil || err != ErrNotFound { //nolint:errorlint // order returns the bare sentinel
-			return o, err
+		// The id alone finds the row. With the other conditions in the statement, PostgreSQL may walk through all orders of
+		// the account until it has statistics.
+		o, err := q.Order(ctx, id)
+		if err == nil && o.AccountID == accountID && o.Environment == env {
+			return o, nil
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
 		}
 	}
 	return q.order(ctx, "SELECT "+orderColumns+` FROM orders WHERE account_id = $1 AND environment = CAST($2 AS TEXT) AND external_id = $3

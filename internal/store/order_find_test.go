@@ -1,0 +1,83 @@
+package store_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+)
+
+// insertOrders makes an account with a Live order for each external id, "" for none, and returns the account's id and
+// the orders'.
+func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...string) (accountID string, ids []string) {
+	t.Helper()
+	at := time.UnixMicro(1).UTC()
+	a := &access.Account{ID: store.NewID(), Name: name, Locale: text.English, CreatedAt: at}
+	u := &access.User{ID: store.NewID(), AccountID: a.ID, Email: name + "@acme.example", Role: access.Owner, CreatedAt: at}
+	k := &access.Key{ID: store.NewID(), AccountID: a.ID, Environment: access.Live, Name: name, CreatedBy: u.ID, CreatedAt: at}
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		if err := errors.Join(tx.InsertAccount(a), tx.InsertUser(u), tx.InsertKey(k, name)); err != nil {
+			return err
+		}
+		for _, externalID := range externalIDs {
+			o := &order.Order{
+				ID: store.NewID(), AccountID: a.ID, Environment: access.Live, APIKeyID: k.ID, Status: order.Queued, AnswerTime: 60, DueAt: &at,
+				CreatedAt: at, UpdatedAt: at,
+			}
+			if externalID != "" {
+				o.ExternalID = &externalID
+			}
+			var err error
+			if o.Seq, err = tx.ChargeForOrder(a.ID, access.Live, o.ID, 0, at); err != nil {
+				return err
+			}
+			if err := tx.InsertOrder(o); err != nil {
+				return err
+			}
+			ids = append(ids, o.ID)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a.ID, ids
+}
+
+func TestFindOrder(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		_, strangers := insertOrders(t, s, "stranger", "")
+		account, ids := insertOrders(t, s, "acme", "bag", "bag", strangers[0])
+		tests := []struct {
+			name, key string
+			env       access.Environment
+			want      string // empty: not found
+		}{
+			{"ID", ids[0], access.Live, ids[0]},
+			{"ExternalIDNewest", "bag", access.Live, ids[1]},
+			{"ExternalIDThatIsAStrangersID", strangers[0], access.Live, ids[2]},
+			{"OtherEnvironment", ids[0], access.Test, ""},
+			{"ExternalIDInOtherEnvironment", "bag", access.Test, ""},
+			{"Unknown", store.NewID(), access.Live, ""},
+		}
+		for _, tt := range tests {
+			t.Run(tt.name, func(t *testing.T) {
+				o, err := s.FindOrder(t.Context(), account, tt.env, tt.key)
+				if tt.want == "" {
+					if !errors.Is(err, store.ErrNotFound) {
+						t.Fatalf("got %+v, %v, want ErrNotFound", o, err)
+					}
+					return
+				}
+				if err != nil || o.ID != tt.want {
+					t.Errorf("got %+v, %v, want %s", o, err, tt.want)
+				}
+			})
+		}
+	})
+}
