@@ -19,6 +19,7 @@ const (
 	feedHeartbeat  = 20 * time.Second // finds connections that are dead and sessions that have ended
 	feedLifetime   = 10 * time.Minute // then the browser connects anew
 	feedWriteLimit = 10 * time.Second
+	feedStale      = time.Minute // older numbers are not shown
 )
 
 // feed tells open pages that orders have moved. One look at the numbers of orders, which nothing has to count, serves
@@ -29,6 +30,7 @@ type feed struct {
 
 	mu       sync.Mutex
 	counts   map[order.Status]int64
+	lookedAt time.Time
 	version  uint64
 	pages    map[chan struct{}]bool
 	watching bool
@@ -95,6 +97,7 @@ func (f *feed) watch() {
 func (f *feed) seen(counts map[order.Status]int64, changed bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.lookedAt = time.Now()
 	if maps.Equal(counts, f.counts) && !changed {
 		return
 	}
@@ -116,10 +119,13 @@ func (f *feed) changed() {
 	}
 }
 
-// last returns the numbers that were seen last; nil when nobody has looked yet.
+// last returns the numbers that were seen last; nil when nobody has looked for a while.
 func (f *feed) last() map[order.Status]int64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if time.Since(f.lookedAt) > feedStale {
+		return nil
+	}
 	return f.counts
 }
 
