@@ -28,7 +28,7 @@ type command struct {
 	args  string // what follows the name in the usage line
 	about string
 	flags func(*flag.FlagSet, *invocation)
-	nargs int // positional arguments
+	nargs int // positional arguments; anyArgs: the command checks them itself
 	run   func(context.Context, *invocation) error
 }
 
@@ -43,11 +43,14 @@ type invocation struct {
 
 // options are the flags of single commands.
 type options struct {
-	demo, dryRun                                                       bool
-	account, name, owner, locale, env, scopes, note, email, role, keys string
-	amount                                                             int64
-	limits                                                             limitFlags
+	demo, dryRun                                                                                bool
+	account, name, owner, locale, env, scopes, note, email, role, keys, endpoint, status, since string
+	amount                                                                                      int64
+	rows                                                                                        int
+	limits                                                                                      limitFlags
 }
+
+const anyArgs = -1
 
 // errUsage says that the call was wrong; how it should be was printed.
 var errUsage = errors.New("usage")
@@ -62,7 +65,7 @@ const (
 func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(),
+		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(),
 	}
 }
 
@@ -139,7 +142,7 @@ func (c *command) parse(inv *invocation, args []string) error {
 		inv.args = append(inv.args, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
-	if len(inv.args) != c.nargs {
+	if c.nargs != anyArgs && len(inv.args) != c.nargs {
 		fs.Usage()
 		return fmt.Errorf("takes %d arguments, has %d", c.nargs, len(inv.args))
 	}

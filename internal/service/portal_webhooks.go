@@ -135,9 +135,6 @@ func (s *Service) PortalDeliveries(ctx context.Context, who *Member, env access.
 	return s.Store.Deliveries(ctx, f, limit)
 }
 
-// DeliveryNotFound is the refusal of a delivery that the account does not have in the environment.
-var DeliveryNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such delivery.").With("entity", "delivery")
-
 // PortalDelivery returns a delivery of the account with its attempts.
 func (s *Service) PortalDelivery(ctx context.Context, who *Member, env access.Environment, id string) (*store.DeliveryRecord, []webhook.Attempt, error) {
 	id, ok := store.ParseID(id)
@@ -155,8 +152,6 @@ func (s *Service) PortalDelivery(ctx context.Context, who *Member, env access.En
 	return d, attempts, err
 }
 
-var errNotRepeatable = fault.New(fault.Conflict, "not-repeatable", "This delivery is on its way already, or its endpoint gets nothing any more.")
-
 // RedeliverOwn sends a delivery of the account that has ended once more, with the same id and body. It is for developers.
 func (s *Service) RedeliverOwn(ctx context.Context, who *Member, env access.Environment, id string) error {
 	if err := who.Require(access.Developer); err != nil {
@@ -166,56 +161,14 @@ func (s *Service) RedeliverOwn(ctx context.Context, who *Member, env access.Envi
 	if err != nil {
 		return err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.Redeliver(d.ID, s.now()) })
-	if errors.Is(err, store.ErrNotFound) {
-		return errNotRepeatable
-	}
-	if err == nil {
-		s.Outbox()
-	}
-	return err
+	return s.Redeliver(ctx, d)
 }
 
-// maxRedelivered is how many deliveries are sent again at once.
-const maxRedelivered = 10_000
-
-// RedeliverFailedOwn sends all deliveries of the account again that failed since the time, and returns how many those are. Of
-// more than ten thousand it takes the oldest. It is for developers.
+// RedeliverFailedOwn sends all deliveries of the account again that failed since the time, and returns how many those are.
+// It is for developers.
 func (s *Service) RedeliverFailedOwn(ctx context.Context, who *Member, env access.Environment, since time.Time) (int, error) {
 	if err := who.Require(access.Developer); err != nil {
 		return 0, err
 	}
-	f := store.DeliveryFilter{AccountID: who.AccountID, Environment: string(env)}
-	sent, after := 0, ""
-	for sent < maxRedelivered {
-		ids, err := s.Store.FailedDeliveries(ctx, f, since, after, exportBatch)
-		if err != nil {
-			return sent, err
-		}
-		if len(ids) == 0 {
-			break
-		}
-		after = ids[len(ids)-1]
-		again := 0
-		err = s.Store.Update(ctx, func(tx *store.Tx) error {
-			again = 0
-			for _, id := range ids {
-				switch err := tx.Redeliver(id, s.now()); {
-				case err == nil:
-					again++
-				case !errors.Is(err, store.ErrNotFound):
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return sent, err
-		}
-		sent += again
-	}
-	if sent > 0 {
-		s.Outbox()
-	}
-	return sent, nil
+	return s.RedeliverFailed(ctx, store.DeliveryFilter{AccountID: who.AccountID, Environment: string(env)}, since)
 }

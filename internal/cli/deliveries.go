@@ -1,0 +1,183 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/server"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// deliveryView is a delivery as the command line shows it.
+type deliveryView struct {
+	ID            string           `json:"id"`
+	AccountID     string           `json:"account_id"`
+	Environment   string           `json:"environment"`
+	EndpointID    string           `json:"endpoint_id"`
+	URL           string           `json:"url"`
+	OrderID       string           `json:"order_id"`
+	Event         webhook.Event    `json:"event"`
+	Status        webhook.Status   `json:"status"`
+	Attempts      int              `json:"attempts"`
+	CreatedAt     order.Timestamp  `json:"created_at"`
+	NextAttemptAt *order.Timestamp `json:"next_attempt_at"`
+	FinishedAt    *order.Timestamp `json:"finished_at"`
+}
+
+type attemptView struct {
+	Number     int             `json:"number"`
+	At         order.Timestamp `json:"at"`
+	DurationMS int64           `json:"duration_ms"`
+	HTTPStatus int             `json:"http_status"` // 0: no answer
+	Failure    webhook.Failure `json:"failure"`
+	Answer     string          `json:"answer"`
+}
+
+func viewDelivery(d *store.DeliveryRecord) deliveryView {
+	return deliveryView{
+		ID: d.ID, AccountID: d.AccountID, Environment: d.Environment, EndpointID: d.EndpointID, URL: d.EndpointURL, OrderID: d.OrderID, Event: d.Event,
+		Status: d.Status, Attempts: d.Attempts, CreatedAt: order.Timestamp(d.CreatedAt), NextAttemptAt: orNull(d.NextAttemptAt), FinishedAt: orNull(d.FinishedAt),
+	}
+}
+
+func orNull(t time.Time) *order.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return order.At(&t)
+}
+
+func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.account, "account", "", "`id or name` of the account; empty: all")
+	fs.StringVar(&inv.env, "env", "", "test or live; empty: both")
+	fs.StringVar(&inv.endpoint, "endpoint", "", "`id` of the endpoint; empty: all")
+}
+
+// deliveryFilter returns what the flags choose.
+func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (store.DeliveryFilter, error) {
+	f := store.DeliveryFilter{EndpointID: inv.endpoint, Environment: inv.env, Status: webhook.Status(inv.status)}
+	if _, ok := access.ParseEnvironment(inv.env); inv.env != "" && !ok {
+		return f, errors.New("--env must be test or live")
+	}
+	if inv.status != "" && !slices.Contains([]webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed}, f.Status) {
+		return f, errors.New("--status must be pending, delivered or failed")
+	}
+	if inv.account != "" {
+		a, err := app.Service.FindAccount(ctx, inv.account)
+		if err != nil {
+			return f, err
+		}
+		f.AccountID = a.ID
+	}
+	return f, nil
+}
+
+const maxListed = 1000
+
+func deliveriesList() *command {
+	return &command{
+		name: "deliveries list", args: "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]", about: "lists webhook deliveries, newest first",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			deliveryFlags(fs, inv)
+			fs.StringVar(&inv.status, "status", "", "pending, delivered or failed; empty: all")
+			fs.IntVar(&inv.rows, "limit-rows", 50, "`number` of deliveries at most")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if inv.rows < 1 || inv.rows > maxListed {
+				return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				f, err := inv.deliveryFilter(ctx, app)
+				if err != nil {
+					return err
+				}
+				found, err := app.Service.Deliveries(ctx, f, inv.rows)
+				if err != nil {
+					return err
+				}
+				views := make([]deliveryView, len(found))
+				var lines strings.Builder
+				for i, d := range found {
+					views[i] = viewDelivery(d)
+					fmt.Fprintf(&lines, "%s  %s  %-9s  %d attempts  %s  %s\n", d.ID, d.CreatedAt.Format(time.RFC3339), d.Status, d.Attempts, d.Event, d.EndpointURL)
+				}
+				return inv.print(views, "%s", lines.String())
+			})
+		},
+	}
+}
+
+func deliveriesShow() *command {
+	return &command{
+		name: "deliveries show", args: "DELIVERY_ID", about: "shows a webhook delivery with its body and attempts", nargs: 1,
+		run: func(ctx context.Context, inv *invocation) error {
+			return inv.open(ctx, func(app *server.App) error {
+				d, attempts, err := app.Service.Delivery(ctx, inv.args[0])
+				if err != nil {
+					return err
+				}
+				view := struct {
+					deliveryView
+					Body       json.RawMessage `json:"body"`
+					AttemptLog []attemptView   `json:"attempt_log"`
+				}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
+				var lines strings.Builder
+				for i, a := range attempts {
+					view.AttemptLog[i] = attemptView{a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer}
+					fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n", a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
+				}
+				return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
+			})
+		},
+	}
+}
+
+func deliveriesRedeliver() *command {
+	return &command{
+		name: "deliveries redeliver", args: "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]", nargs: anyArgs,
+		about: "sends a delivery that has ended again, or all that failed since a time, with the same delivery ids",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			deliveryFlags(fs, inv)
+			fs.StringVar(&inv.since, "failed-since", "", "RFC 3339 `time`")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if (len(inv.args) == 1) == (inv.since != "") || len(inv.args) > 1 {
+				return errors.New("takes one delivery id, or --failed-since")
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				n := 1
+				if inv.since != "" {
+					since, err := time.Parse(time.RFC3339, inv.since)
+					if err != nil {
+						return errors.New("--failed-since must be a time such as 2026-03-01T09:30:00Z")
+					}
+					f, err := inv.deliveryFilter(ctx, app)
+					if err != nil {
+						return err
+					}
+					if n, err = app.Service.RedeliverFailed(ctx, f, since); err != nil {
+						return err
+					}
+				} else {
+					d, _, err := app.Service.Delivery(ctx, inv.args[0])
+					if err != nil {
+						return err
+					}
+					if err := app.Service.Redeliver(ctx, d); err != nil {
+						return err
+					}
+				}
+				return inv.print(map[string]int{"redelivered": n}, "%d deliveries are sent again\n", n)
+			})
+		},
+	}
+}
