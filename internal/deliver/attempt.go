@@ -33,15 +33,15 @@ type courier struct {
 
 // attempt makes one attempt and tells how it went; cause is for the log. The error says that none was made: the
 // endpoint's secret cannot be read, or ctx was canceled.
-func (c *courier) attempt(ctx context.Context, d *store.ClaimedDelivery) (a webhook.Attempt, cause, err error) {
-	opened, err := c.secrets.Open(d.Endpoint.SealedSecret, d.Endpoint.ID)
+func (c *courier) attempt(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery) (a webhook.Attempt, cause, err error) {
+	opened, err := c.secrets.Open(e.SealedSecret, e.ID)
 	if err != nil {
 		return a, nil, fmt.Errorf("read the secret of the endpoint: %w", err)
 	}
 	a = webhook.Attempt{DeliveryID: d.ID, At: c.now()}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	cause = c.exchange(limited, d, opened, &a)
+	cause = c.exchange(limited, e, d, opened, &a)
 	a.Duration = c.now().Sub(a.At)
 	if ctx.Err() != nil && a.HTTPStatus == 0 {
 		return a, cause, context.Cause(ctx)
@@ -50,11 +50,11 @@ func (c *courier) attempt(ctx context.Context, d *store.ClaimedDelivery) (a webh
 }
 
 // exchange sends the delivery and puts the answer, or the failure, into the attempt.
-func (c *courier) exchange(ctx context.Context, d *store.ClaimedDelivery, key string, a *webhook.Attempt) error {
+func (c *courier) exchange(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery, key string, a *webhook.Attempt) error {
 	token := ""
-	if d.Endpoint.OAuth != nil {
+	if e.OAuth != nil {
 		var err error
-		if token, err = c.tokens.get(ctx, d.Endpoint, key); err != nil {
+		if token, err = c.tokens.get(ctx, e, key); err != nil {
 			a.Failure = webhook.FailureToken
 			if refused, ok := errors.AsType[*tokenError](err); ok {
 				a.Answer = webhook.Excerpt(refused.answer)
@@ -69,7 +69,7 @@ func (c *courier) exchange(ctx context.Context, d *store.ClaimedDelivery, key st
 				handshake.Store(&err)
 			}
 		},
-	}), d, key, token)
+	}), e, d, key, token)
 	if err != nil {
 		a.Failure = webhook.FailureConnection
 		return err
@@ -86,7 +86,7 @@ func (c *courier) exchange(ctx context.Context, d *store.ClaimedDelivery, key st
 	defer func() { _ = response.Body.Close() }()
 	a.HTTPStatus = response.StatusCode
 	if response.StatusCode == http.StatusUnauthorized && token != "" {
-		c.tokens.drop(d.Endpoint.ID, token)
+		c.tokens.drop(e.ID, token)
 	}
 	// The status is the acknowledgement; a body that breaks off or never ends does not take it back.
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer))
@@ -97,8 +97,8 @@ func (c *courier) exchange(ctx context.Context, d *store.ClaimedDelivery, key st
 
 // request makes the request of an attempt: with the token or, without one, signed. The headers are set in just the
 // spelling of the interface; HTTP/1.1 shows it.
-func (c *courier) request(ctx context.Context, d *store.ClaimedDelivery, key, token string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.Endpoint.URL, bytes.NewReader(d.Body))
+func (c *courier) request(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery, key, token string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))
 	if err != nil {
 		return nil, err
 	}

@@ -27,6 +27,11 @@ func port(t testing.TB, server *httptest.Server) string {
 	return port
 }
 
+// example is a delivery.
+func example() *store.QueuedDelivery {
+	return &store.QueuedDelivery{Place: store.Place{ID: store.NewID()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
+}
+
 // connections counts the connections that a TLS server sees.
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
@@ -129,7 +134,7 @@ func TestFailedAttempts(t *testing.T) {
 			})
 			e := w.endpoint(test.url + "?" + name)
 			e.URL = test.url
-			a, cause, err := s.courier.attempt(t.Context(), &store.ClaimedDelivery{ID: store.NewID(), Endpoint: e, Event: webhook.UpdatePhotos, Body: []byte("{}")})
+			a, cause, err := s.courier.attempt(t.Context(), e, example())
 			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer || a.Acknowledged() {
 				t.Errorf("attempt: %+v, %v, %v", a, cause, err)
 			}
@@ -166,7 +171,7 @@ func TestAcknowledgement(t *testing.T) {
 	s := w.sender(r, nil)
 	for path, answer := range map[string]string{"/200": "", "/299": "", "/endless": strings.Repeat("e", 1024), "/breaks-off": "half"} {
 		e := w.endpoint(r.URL + path)
-		a, cause, err := s.courier.attempt(t.Context(), &store.ClaimedDelivery{ID: store.NewID(), Endpoint: e, Event: webhook.UpdatePhotos, Body: []byte("{}")})
+		a, cause, err := s.courier.attempt(t.Context(), e, example())
 		if err != nil || cause != nil || !a.Acknowledged() || a.Answer != answer {
 			t.Errorf("%s: %+v, %v, %v", path, a, cause, err)
 		}
@@ -215,7 +220,7 @@ func TestHostileHosts(t *testing.T) {
 	s := w.sender(r, func(c *Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} })
 	attempt := func(e *webhook.Endpoint) webhook.Attempt {
 		e.SealedSecret = w.outbox.Secrets.Seal("secret", e.ID)
-		a, _, err := s.courier.attempt(t.Context(), &store.ClaimedDelivery{ID: store.NewID(), Endpoint: e, Event: webhook.OrderOutcome, Body: []byte("{}")})
+		a, _, err := s.courier.attempt(t.Context(), e, example())
 		if err != nil {
 			t.Errorf("%s: %v", e.URL, err)
 		}

@@ -1,7 +1,10 @@
 // Package deliver sends webhooks. The queue is in the database: the transaction that moved an order has put the deliveries
-// there. A sender takes those that are due, with a lease, makes the attempts, and writes down how they went; what a
-// crashed sender had taken comes back when its lease ends. So every event is sent at least once, and twice only when a
-// crash, or a database out of reach, kept a result from being written down.
+// there. A sender reads those that are due, makes the attempts, and writes down how they went, which takes a delivery out of
+// the queue or puts it further back. So every event is sent at least once, and twice only when a crash, or a database out of
+// reach, kept a result from being written down.
+//
+// Where several nodes work on one database, each endpoint's queue is leased to one of them. What a crashed node had comes
+// to others when its leases end.
 package deliver
 
 import (
@@ -43,9 +46,6 @@ type Config struct {
 // DefaultInFlight is meant to be more than enough: an attempt that waits for an answer costs little, and endpoints that
 // hang must leave room for the others.
 const DefaultInFlight = 512
-
-// leaseMargin is how much longer than an attempt a lease is: the time that writing down its result may take.
-const leaseMargin = 20 * time.Second
 
 // Sender sends what is due. It is a worker.
 type Sender struct {
@@ -118,23 +118,10 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// Run sends until ctx ends. Then it takes nothing more, lets running attempts finish for up to 9 seconds, gives back
-// those that do not, and returns nil. A database out of reach is waited for.
+// Run sends until ctx ends. Then it begins nothing more, lets running attempts finish for up to 9 seconds, cuts off those
+// that do not, and returns nil. A database out of reach is waited for.
 func (s *Sender) Run(ctx context.Context) error {
-	if !s.Store.Shared() { // this is the only sender: what is claimed was cut off when the last one crashed
-		err := s.Store.Update(ctx, func(tx *store.Tx) error {
-			n, err := tx.ReleaseAllDeliveries(s.Now())
-			if n > 0 {
-				s.Log.InfoContext(ctx, "deliveries that a crash cut off are sent again", "count", n)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
 	if !s.Store.Shared() {
-		s.presence.set(1, 0)
 		newLoop(s).run(ctx)
 		return nil
 	}
@@ -193,9 +180,5 @@ func sleep(ctx context.Context, d time.Duration) {
 	}
 }
 
-var (
-	// errStopped is the cause of attempts that a stopping sender cut off.
-	errStopped = errors.New("the sender was stopped")
-	// errLate says that an attempt was not made, because its lease might have ended before it.
-	errLate = errors.New("the lease is about to end")
-)
+// errStopped is the cause of attempts that a stopping sender cut off.
+var errStopped = errors.New("the sender was stopped")

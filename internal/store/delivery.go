@@ -36,12 +36,16 @@ func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
 
 // DropPendingDeliveries removes what is still to be sent to an endpoint.
 func (t *Tx) DropPendingDeliveries(endpointID string) error {
-	if _, err := t.exec(`DELETE FROM delivery_attempts WHERE delivery_id IN (
-		SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1 AND attempts > 0)`, endpointID); err != nil {
-		return err
+	for _, text := range []string{
+		"DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1 AND attempts > 0)",
+		"DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)",
+		"DELETE FROM delivery_queue WHERE endpoint_id = $1",
+	} {
+		if _, err := t.exec(text, endpointID); err != nil {
+			return err
+		}
 	}
-	_, err := t.exec("DELETE FROM deliveries WHERE id IN (SELECT delivery_id FROM delivery_queue WHERE endpoint_id = $1)", endpointID)
-	return err
+	return nil
 }
 
 // DeliveryRecord is a delivery as its account and operators see it.
@@ -62,11 +66,11 @@ type DeliveryFilter struct {
 	Before      string // the id of a delivery: only older ones, for the next page
 }
 
-const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.created_at, q.due_at, q.attempts, x.status, x.attempts,
-	x.ended_at, e.url`
+const deliveryColumns = `d.id, d.endpoint_id, d.account_id, d.environment, d.order_id, d.event, d.created_at, a.number, a.at, a.ended, a.next_at, e.url`
 
-const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_queue q ON q.delivery_id = d.id LEFT JOIN delivery_ends x ON x.delivery_id = d.id
-	LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
+// deliveryTables joins a delivery with its last attempt, which tells how it stands.
+const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.delivery_id = d.id
+	AND a.number = (SELECT MAX(m.number) FROM delivery_attempts m WHERE m.delivery_id = d.id) LEFT JOIN webhook_endpoints e ON e.id = d.endpoint_id`
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f DeliveryFilter, limit int) ([]*DeliveryRecord, error) {
@@ -85,11 +89,11 @@ func (q Queries) Deliveries(ctx context.Context, f DeliveryFilter, limit int) ([
 	add("d.id < $%d", f.Before)
 	switch f.Status {
 	case webhook.Pending:
-		where = append(where, "q.delivery_id IS NOT NULL")
+		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_queue)")
 	case webhook.Failed:
-		where = append(where, "x.status = 'failed'")
+		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')")
 	case webhook.Delivered:
-		where = append(where, "x.status = 'delivered'")
+		where = append(where, "a.ended = 'delivered'")
 	}
 	text := "SELECT " + deliveryColumns + deliveryTables
 	if len(where) > 0 {
@@ -121,15 +125,18 @@ func (q Queries) Delivery(ctx context.Context, id string) (*DeliveryRecord, erro
 func (r *DeliveryRecord) scan(scan func(...any) error, more ...any) error {
 	var orderID, ended, url sql.NullString
 	var created int64
-	var due, attempts, allAttempts, endedAt sql.NullInt64
+	var number, at, next sql.NullInt64
 	err := scan(append([]any{
-		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &created, &due, &attempts, &ended, &allAttempts, &endedAt, &url,
+		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &created, &number, &at, &ended, &next, &url,
 	}, more...)...)
-	r.OrderID, r.EndpointURL, r.CreatedAt = orderID.String, url.String, timeOf(created)
-	if ended.Valid {
-		r.Status, r.Attempts, r.FinishedAt = webhook.Status(ended.String), int(allAttempts.Int64), timeOf(endedAt.Int64)
-	} else {
-		r.Status, r.Attempts, r.NextAttemptAt = webhook.Pending, int(attempts.Int64), timeOf(due.Int64)
+	r.OrderID, r.EndpointURL, r.CreatedAt, r.Attempts = orderID.String, url.String, timeOf(created), int(number.Int64)
+	switch {
+	case ended.String != "":
+		r.Status, r.FinishedAt = webhook.Status(ended.String), timeOf(at.Int64)
+	case next.Valid:
+		r.Status, r.NextAttemptAt = webhook.Pending, timeOf(next.Int64)
+	default:
+		r.Status, r.NextAttemptAt = webhook.Pending, r.CreatedAt
 	}
 	return err
 }
@@ -137,10 +144,10 @@ func (r *DeliveryRecord) scan(scan func(...any) error, more ...any) error {
 // FailedDeliveries returns up to limit deliveries that failed at the time or later, oldest first, from those that the
 // filter chooses; its Status and Before are not looked at. after is the id of the last one of the previous call.
 func (q Queries) FailedDeliveries(ctx context.Context, f DeliveryFilter, since time.Time, after string, limit int) ([]string, error) {
-	return q.idList(ctx, `SELECT x.delivery_id FROM delivery_ends x JOIN deliveries d ON d.id = x.delivery_id
-		WHERE x.status = 'failed' AND x.ended_at >= $1 AND x.delivery_id > $2
+	return q.idList(ctx, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
+		WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
 		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5) AND ($6 = '' OR d.order_id = $6)
-		ORDER BY x.delivery_id LIMIT $7`, []any{micros(since), after, f.AccountID, f.Environment, f.EndpointID, f.OrderID, limit})
+		ORDER BY a.delivery_id LIMIT $7`, []any{micros(since), after, f.AccountID, f.Environment, f.EndpointID, f.OrderID, limit})
 }
 
 func (q Queries) idList(ctx context.Context, text string, args []any) ([]string, error) {
@@ -163,7 +170,8 @@ func (t *Tx) Redeliver(id string, now time.Time) error {
 		return err
 	}
 	var attempts int
-	if err := t.row(t.ctx, "DELETE FROM delivery_ends WHERE delivery_id = $1 RETURNING attempts", []any{id}, &attempts); err != nil {
+	if err := t.row(t.ctx, "UPDATE delivery_attempts SET ended = '', next_at = $2 WHERE delivery_id = $1 AND ended <> '' RETURNING number",
+		[]any{id, micros(now)}, &attempts); err != nil {
 		return err
 	}
 	return t.enqueue(id, endpointID, attempts, now)

@@ -1,41 +1,54 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// AttemptResult is how an attempt on a claimed delivery ended. The attempt's number is given by the store.
+// AttemptResult is how an attempt ended that a sender made on a delivery in the queue.
 type AttemptResult struct {
 	webhook.Attempt
-	ClaimID string
-	Next    *time.Time // when to try again; nil: the delivery has ended, delivered or failed
+	EndpointID string
+	DueAt      time.Time  // of the delivery, before the attempt
+	Next       *time.Time // when to try again; nil: the delivery has ended, delivered or failed
 }
 
-// RecordAttempts writes down results, each only if its claim still stands: a result whose lease was taken over, or whose
-// delivery was dropped, changes nothing. Recording a result twice is thus harmless.
-func (t *Tx) RecordAttempts(results []AttemptResult, now time.Time) error {
+// RecordAttempts writes down the results of a sender, each only if the delivery still stands where it did, and the sender
+// still has the endpoint's queue: what another has taken over, or what was dropped, does not change. Recording a result
+// twice is thus harmless.
+func (t *Tx) RecordAttempts(senderID string, results []AttemptResult) error {
+	held, err := t.heldQueues(senderID, results)
+	if err != nil {
+		return err
+	}
 	var ended, repeated []*AttemptResult
 	for i := range results {
-		if r := &results[i]; r.Next == nil {
+		r := &results[i]
+		switch {
+		case held != nil && !held[r.EndpointID]:
+		case r.Next == nil:
 			ended = append(ended, r)
-		} else {
+		default:
 			repeated = append(repeated, r)
 		}
 	}
-	if err := inBatches(ended, func(batch []*AttemptResult) error { return t.recordEnds(batch, now) }); err != nil {
+	// In the order of the index: transactions then wait for each other instead of locking each other out.
+	slices.SortFunc(ended, func(a, b *AttemptResult) int {
+		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID))
+	})
+	if err := inBatches(ended, t.recordEnds); err != nil {
 		return err
 	}
 	for _, r := range repeated {
-		err := t.row(t.ctx, `UPDATE delivery_queue SET claim_id = NULL, failures = failures + 1, attempts = attempts + 1, due_at = $1
-			WHERE delivery_id = $2 AND claim_id = $3 RETURNING attempts`, []any{micros(*r.Next), r.DeliveryID, r.ClaimID}, &r.Number)
-		if errors.Is(err, ErrNotFound) {
-			continue
-		}
-		if err == nil {
+		n, err := t.exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
+			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`, micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
+		if err == nil && n == 1 {
 			err = t.insertAttempts([]*AttemptResult{r})
 		}
 		if err != nil {
@@ -45,46 +58,38 @@ func (t *Tx) RecordAttempts(results []AttemptResult, now time.Time) error {
 	return nil
 }
 
-// leaveQueue removes n rows by their deliveries, if delivery and claim belong together. PostgreSQL would compare the two as
-// pairs only by reading the whole queue.
+// leaveQueue removes n deliveries from the queue, by their places.
 func leaveQueue(n int) string {
-	return "DELETE FROM delivery_queue WHERE delivery_id IN " + list(1, n) + " AND delivery_id || claim_id IN " + list(n+1, n) + " RETURNING delivery_id, attempts + 1"
+	var b strings.Builder
+	b.WriteString("DELETE FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) IN (VALUES ")
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		p := 3*i + 1
+		b.WriteString("($" + strconv.Itoa(p) + ",CAST($" + strconv.Itoa(p+1) + " AS BIGINT),$" + strconv.Itoa(p+2) + ")")
+	}
+	b.WriteString(") RETURNING delivery_id")
+	return b.String()
 }
 
-// recordEnds moves deliveries from the queue to those that have ended. It is what happens most, so it takes three
-// statements for many.
-func (t *Tx) recordEnds(batch []*AttemptResult, now time.Time) error {
-	claims := make([]any, 2*len(batch))
+// recordEnds takes deliveries out of the queue and writes down the attempts that ended them. It is what happens most, so it
+// takes two statements for many.
+func (t *Tx) recordEnds(batch []*AttemptResult) error {
+	places := make([]any, 0, 3*len(batch))
 	byID := make(map[string]*AttemptResult, len(batch))
-	for i, r := range batch {
-		claims[i], claims[len(batch)+i] = r.DeliveryID, r.DeliveryID+r.ClaimID
+	for _, r := range batch {
+		places = append(places, r.EndpointID, micros(r.DueAt), r.DeliveryID)
 		byID[r.DeliveryID] = r
 	}
 	standing := make([]*AttemptResult, 0, len(batch))
-	err := t.rows(t.ctx, leaveQueue(len(batch)), claims, func(scan func(...any) error) error {
+	err := t.rows(t.ctx, leaveQueue(len(batch)), places, func(scan func(...any) error) error {
 		var id string
-		var number int
-		err := scan(&id, &number)
-		r := byID[id]
-		r.Number = number
-		standing = append(standing, r)
+		err := scan(&id)
+		standing = append(standing, byID[id])
 		return err
 	})
 	if err != nil {
-		return err
-	}
-	if err := inBatches(standing, func(batch []*AttemptResult) error {
-		args := make([]any, 0, 4*len(batch))
-		for _, r := range batch {
-			status := webhook.Failed
-			if r.Acknowledged() {
-				status = webhook.Delivered
-			}
-			args = append(args, r.DeliveryID, string(status), r.Number, micros(now))
-		}
-		_, err := t.exec("INSERT INTO delivery_ends (delivery_id, status, attempts, ended_at) VALUES "+tuples(len(batch), 4), args...)
-		return err
-	}); err != nil {
 		return err
 	}
 	return t.insertAttempts(standing)
@@ -94,11 +99,20 @@ const attemptColumns = "delivery_id, number, at, duration, http_status, failure,
 
 func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 	return inBatches(attempts, func(batch []*AttemptResult) error {
-		args := make([]any, 0, 7*len(batch))
+		args := make([]any, 0, 10*len(batch))
 		for _, r := range batch {
-			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus, string(r.Failure), r.Answer)
+			ended := ""
+			switch {
+			case r.Next != nil:
+			case r.Acknowledged():
+				ended = string(webhook.Delivered)
+			default:
+				ended = string(webhook.Failed)
+			}
+			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus, string(r.Failure), r.Answer,
+				ended, microsOrNull(r.Next), 1)
 		}
-		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+") VALUES "+tuples(len(batch), 7), args...)
+		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+tuples(len(batch), 10), args...)
 		return err
 	})
 }
@@ -106,7 +120,7 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 // Attempts returns the attempts on a delivery that are still kept, in their order.
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
 	var attempts []webhook.Attempt
-	err := q.rows(ctx, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 ORDER BY number", []any{deliveryID},
+	err := q.rows(ctx, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", []any{deliveryID},
 		func(scan func(...any) error) error {
 			var a webhook.Attempt
 			var at, duration int64
@@ -118,9 +132,22 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 	return attempts, err
 }
 
-// PruneAttempts forgets up to limit attempts that were made before the time, the oldest first, and returns how many.
+// HasAttempts reports whether there are attempts to prune that were made before the time.
+func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
+	var n int
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM delivery_attempts WHERE kept = 1 AND at < $1 LIMIT 1) AS found", []any{micros(before)}, &n)
+	return n > 0, err
+}
+
+// PruneAttempts forgets up to limit attempts that were made before the time, the oldest first, and returns how many. Of
+// the attempt that ended a delivery it remains that it did.
 func (t *Tx) PruneAttempts(before time.Time, limit int) (int, error) {
-	n, err := t.exec(`DELETE FROM delivery_attempts WHERE (delivery_id, number) IN (
-		SELECT delivery_id, number FROM delivery_attempts WHERE at < $1 ORDER BY at LIMIT $2)`, micros(before), limit)
-	return int(n), err
+	const oldest = "kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)"
+	ends, err := t.exec("UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = '' WHERE ended <> '' AND "+oldest,
+		micros(before), limit)
+	if err != nil || int(ends) == limit {
+		return int(ends), err
+	}
+	others, err := t.exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, micros(before), limit-int(ends))
+	return int(ends + others), err
 }

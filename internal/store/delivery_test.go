@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
@@ -60,29 +59,47 @@ func (q *queueTest) update(f func(tx *store.Tx) error) {
 	}
 }
 
-const lease = 30 * time.Second
+// sender is the one whose results are recorded.
+const sender = "01980000-0000-7000-8000-000000000001"
 
-// claim takes up to n deliveries of each endpoint.
-func (q *queueTest) claim(n int, now time.Time) (got store.Claimed) {
+// due returns the deliveries to the endpoint that are due.
+func (q *queueTest) due(e *webhook.Endpoint, after store.Place, now time.Time, limit int) []*store.QueuedDelivery {
 	q.Helper()
-	r := store.ClaimRequest{ClaimID: store.NewID(), Now: now, LeaseUntil: now.Add(lease), Wanted: map[string]int{}}
-	for _, e := range q.endpoints {
-		r.Wanted[e.ID] = n
+	found, err := q.store.DueDeliveries(q.Context(), e.ID, after, now, limit)
+	if err := errors.Join(err, q.store.LoadDeliveries(q.Context(), found)); err != nil {
+		q.Fatal(err)
 	}
-	q.update(func(tx *store.Tx) (err error) {
-		got, err = tx.ClaimDeliveries(r)
+	return found
+}
+
+// lease gives all queues to the sender and returns how many it got.
+func (q *queueTest) lease(sender string, now, until time.Time) (got int) {
+	q.Helper()
+	ids := make([]string, len(q.endpoints))
+	for i, e := range q.endpoints {
+		ids[i] = e.ID
+	}
+	slices.Sort(ids)
+	q.update(func(tx *store.Tx) error {
+		leased, err := tx.LeaseQueues(sender, ids, now, until)
+		got = len(leased)
 		return err
 	})
 	return got
 }
 
-func (q *queueTest) record(d *store.ClaimedDelivery, status int, next *time.Time, now time.Time) {
-	q.Helper()
-	r := store.AttemptResult{
-		Attempt: webhook.Attempt{DeliveryID: d.ID, At: now, Duration: 5 * time.Millisecond, HTTPStatus: status, Answer: "said"},
-		ClaimID: d.ClaimID, Next: next,
+func result(e *webhook.Endpoint, d *store.QueuedDelivery, status int, next *time.Time, now time.Time) store.AttemptResult {
+	return store.AttemptResult{
+		Attempt: webhook.Attempt{
+			DeliveryID: d.ID, Number: d.Attempts + 1, At: now, Duration: 5 * time.Millisecond, HTTPStatus: status, Answer: "said",
+		},
+		EndpointID: e.ID, DueAt: d.DueAt, Next: next,
 	}
-	q.update(func(tx *store.Tx) error { return tx.RecordAttempts([]store.AttemptResult{r}, now) })
+}
+
+func (q *queueTest) record(results ...store.AttemptResult) {
+	q.Helper()
+	q.update(func(tx *store.Tx) error { return tx.RecordAttempts(sender, results) })
 }
 
 func (q *queueTest) delivery(id string) *store.DeliveryRecord {
@@ -96,7 +113,7 @@ func (q *queueTest) delivery(id string) *store.DeliveryRecord {
 
 func (q *queueTest) heads() map[string]time.Time {
 	q.Helper()
-	heads, err := q.store.QueueHeads(q.Context())
+	heads, err := q.store.QueueHeads(q.Context(), noon)
 	if err != nil {
 		q.Fatal(err)
 	}
@@ -107,7 +124,7 @@ func (q *queueTest) heads() map[string]time.Time {
 	return byEndpoint
 }
 
-func TestClaimDeliveries(t *testing.T) {
+func TestDueDeliveries(t *testing.T) {
 	eachQueue(t, 3, func(q *queueTest) {
 		if got := q.heads(); len(got) != 0 {
 			q.Errorf("heads of empty queues: %v", got)
@@ -116,34 +133,35 @@ func TestClaimDeliveries(t *testing.T) {
 		if got := q.heads(); len(got) != 3 || !got[q.endpoints[1].ID].Equal(noon) {
 			q.Errorf("heads: %v", got)
 		}
-		got := q.claim(2, noon)
-		if len(got.Deliveries) != 6 {
-			q.Fatalf("claimed %d, want 2 of each endpoint", len(got.Deliveries))
-		}
-		oldest := map[string]*webhook.Delivery{}
-		for _, d := range first[:6] {
-			oldest[d.ID] = d
-		}
-		for _, d := range got.Deliveries {
-			want := oldest[d.ID]
-			if want == nil || d.Endpoint.ID != want.EndpointID || string(d.Body) != string(want.Body) || d.Event != want.Event || d.Failures != 0 {
-				q.Errorf("claimed %+v, want %+v", d, want)
-			}
-			if !got.Again[d.Endpoint.ID] {
-				q.Error("an endpoint with more to send is not asked again")
+		for now, last := range map[time.Time]time.Time{noon.Add(-1): {}, noon: noon, noon.Add(time.Hour): noon.Add(time.Second)} {
+			heads, err := q.store.QueueHeads(q.Context(), now)
+			if err != nil || !heads[0].LastDueAt.Equal(last) {
+				q.Errorf("last due at %v: %+v, %v, want %v", now, heads[0], err, last)
 			}
 		}
-		if got := q.claim(4, noon.Add(-time.Second)); len(got.Deliveries) != 0 || got.Again[q.endpoints[0].ID] {
-			q.Errorf("claimed before anything is due: %+v", got)
+		e := q.endpoints[1]
+		got := q.due(e, store.Place{}, noon, 2)
+		if len(got) != 2 || got[0].ID != first[1].ID || got[1].ID != first[4].ID {
+			q.Fatalf("due: %+v", got)
 		}
-		if got := q.claim(1, noon.Add(time.Second)); len(got.Deliveries) != 3 || !got.Again[q.endpoints[0].ID] {
-			q.Errorf("claimed %+v, want one more of each endpoint", got)
+		if d := got[0]; !d.DueAt.Equal(noon) || string(d.Body) != string(first[1].Body) || d.Event != webhook.OrderOutcome || d.Failures != 0 || d.Attempts != 0 {
+			q.Errorf("due: %+v", d)
 		}
-		if due := q.heads()[q.endpoints[2].ID]; !due.Equal(later[0].CreatedAt) {
-			q.Errorf("head: %v, want %v", due, later[0].CreatedAt)
+		if got := q.due(e, got[1].Place, noon, 9); len(got) != 1 || got[0].ID != first[7].ID {
+			q.Errorf("due after a place: %+v", got)
 		}
-		if got := q.claim(32, noon.Add(2*time.Second)); len(got.Deliveries) != 6 || got.Again[q.endpoints[0].ID] {
-			q.Errorf("claimed %+v, want all that is left", got)
+		if got := q.due(e, store.Place{}, noon.Add(-time.Microsecond), 9); len(got) != 0 {
+			q.Errorf("due before anything is: %+v", got)
+		}
+		if got := q.due(e, store.Place{}, noon.Add(time.Second), 9); len(got) != 5 || got[4].ID != later[4].ID {
+			q.Errorf("due later: %+v", got)
+		}
+		pending, oldest, err := q.store.QueueState(q.Context(), noon.Add(time.Minute))
+		if pending != 15 || !oldest.Equal(noon) || err != nil {
+			q.Errorf("state: %d since %v, %v", pending, oldest, err)
+		}
+		if _, oldest, _ := q.store.QueueState(q.Context(), noon.Add(-time.Minute)); !oldest.IsZero() {
+			q.Errorf("due since %v before anything is", oldest)
 		}
 	})
 }
@@ -151,26 +169,30 @@ func TestClaimDeliveries(t *testing.T) {
 func TestRecordAttempts(t *testing.T) {
 	eachQueue(t, 1, func(q *queueTest) {
 		q.queue(1, noon)
-		d := q.claim(1, noon).Deliveries[0]
+		e := q.endpoints[0]
+		q.lease(sender, noon, noon.Add(time.Hour))
+		d := q.due(e, store.Place{}, noon, 1)[0]
+		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 0 || !got.NextAttemptAt.Equal(noon) {
+			q.Errorf("before an attempt: %+v", got)
+		}
 		later := noon.Add(time.Minute)
-		q.record(d, 500, &later, noon)
+		q.record(result(e, d, 500, &later, noon))
 		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(later) || !got.FinishedAt.IsZero() {
 			q.Errorf("after a failed attempt: %+v", got)
 		}
-		if got := q.claim(1, later.Add(-time.Microsecond)); len(got.Deliveries) != 0 {
-			q.Error("claimed before the time of the next attempt")
+		if got := q.due(e, store.Place{}, later.Add(-time.Microsecond), 1); len(got) != 0 {
+			q.Error("due before the time of the next attempt")
 		}
-		q.record(d, 200, nil, noon) // its claim has ended
+		q.record(result(e, d, 500, &later, noon), result(e, d, 200, nil, noon)) // the delivery stands elsewhere
 		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
 			q.Errorf("a result was recorded twice: %+v", got)
 		}
-		again := q.claim(1, later).Deliveries[0]
-		if again.Failures != 1 || string(again.Body) != string(d.Body) {
-			q.Errorf("claimed again: %+v", again)
+		again := q.due(e, store.Place{}, later, 1)[0]
+		if again.Failures != 1 || again.Attempts != 1 || string(again.Body) != string(d.Body) {
+			q.Errorf("due again: %+v", again)
 		}
-		q.record(d, 200, nil, later) // the claim before
-		q.record(again, 204, nil, later)
-		q.record(again, 204, nil, later)
+		q.record(result(e, again, 204, nil, later))
+		q.record(result(e, again, 204, nil, later))
 		got := q.delivery(d.ID)
 		if got.Status != webhook.Delivered || got.Attempts != 2 || !got.FinishedAt.Equal(later) || !got.NextAttemptAt.IsZero() {
 			q.Errorf("after an acknowledged attempt: %+v", got)
@@ -186,145 +208,134 @@ func TestRecordAttempts(t *testing.T) {
 	})
 }
 
-func TestRecordManyAttempts(t *testing.T) {
+func TestPruneAttempts(t *testing.T) {
 	eachQueue(t, 25, func(q *queueTest) {
 		q.queue(4, noon)
-		claimed := q.claim(4, noon).Deliveries
-		if len(claimed) != 100 {
-			q.Fatalf("claimed %d", len(claimed))
+		q.lease(sender, noon, noon.Add(time.Hour))
+		var results []store.AttemptResult
+		later := noon.Add(time.Minute)
+		for i, e := range q.endpoints {
+			for j, d := range q.due(e, store.Place{}, noon, 9) {
+				r := result(e, d, 200, nil, noon)
+				if i == 0 && j == 0 {
+					r.Next = &later
+				}
+				results = append(results, r)
+			}
 		}
-		results := make([]store.AttemptResult, len(claimed))
-		for i, d := range claimed {
-			results[i] = store.AttemptResult{ClaimID: d.ClaimID, Attempt: webhook.Attempt{DeliveryID: d.ID, At: noon, HTTPStatus: 200}}
-		}
-		results[7].ClaimID = store.NewID()
-		q.update(func(tx *store.Tx) error { return tx.RecordAttempts(results, noon) })
+		q.record(results...)
 		pending, oldest, err := q.store.QueueState(q.Context(), noon)
 		if pending != 1 || !oldest.IsZero() || err != nil {
-			q.Errorf("pending %d since %v, %v, want the one whose claim was not ours", pending, oldest, err)
+			q.Errorf("pending %d since %v, %v", pending, oldest, err)
 		}
-		if _, oldest, _ := q.store.QueueState(q.Context(), noon.Add(lease)); oldest.IsZero() {
-			q.Error("an expired lease is not due")
+		prune := func(before time.Time, limit int) (n int) {
+			q.update(func(tx *store.Tx) (err error) {
+				n, err = tx.PruneAttempts(before, limit)
+				return err
+			})
+			return n
 		}
-		n := 0
-		q.update(func(tx *store.Tx) (err error) {
-			n, err = tx.PruneAttempts(noon.Add(time.Microsecond), 98)
-			return err
-		})
-		if n != 98 {
-			q.Errorf("pruned %d of 99 with the limit 98", n)
+		has := func(before time.Time) bool {
+			some, err := q.store.HasAttempts(q.Context(), before)
+			if err != nil {
+				q.Fatal(err)
+			}
+			return some
 		}
-		q.update(func(tx *store.Tx) (err error) {
-			n, err = tx.PruneAttempts(noon, 98)
-			return err
-		})
-		if n != 0 {
+		if n := prune(noon, 1000); n != 0 || has(noon) {
 			q.Errorf("pruned %d attempts that are not older", n)
 		}
+		after := noon.Add(time.Microsecond)
+		if n := prune(after, 60); n != 60 || !has(after) {
+			q.Errorf("pruned %d with the limit 60", n)
+		}
+		if n := prune(after, 60); n != 40 || has(after) {
+			q.Errorf("pruned %d of 40", n)
+		}
+		d := q.delivery(results[1].DeliveryID)
+		if d.Status != webhook.Delivered || d.Attempts != 1 {
+			q.Errorf("how a delivery ended was forgotten: %+v", d)
+		}
+		if attempts, err := q.store.Attempts(q.Context(), d.ID); len(attempts) != 0 || err != nil {
+			q.Errorf("attempts: %+v, %v", attempts, err)
+		}
+		q.update(func(tx *store.Tx) error { return tx.Redeliver(d.ID, noon) })
+		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 {
+			q.Errorf("redelivered: %+v", got)
+		}
 	})
 }
 
-func TestLease(t *testing.T) {
-	eachQueue(t, 1, func(q *queueTest) {
-		q.queue(1, noon)
-		lost := q.claim(1, noon).Deliveries[0]
-		if got := q.claim(1, noon.Add(lease-time.Microsecond)); len(got.Deliveries) != 0 {
-			q.Error("claimed under another's lease")
+func TestLeaseQueues(t *testing.T) {
+	eachQueue(t, 40, func(q *queueTest) {
+		const other = "01980000-0000-7000-8000-000000000002"
+		until := noon.Add(30 * time.Second)
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("leased %d of 40", n)
 		}
-		expired := noon.Add(lease)
-		if due := q.heads()[q.endpoints[0].ID]; !due.Equal(expired) {
-			q.Errorf("head: %v, want the end of the lease", due)
+		if n := q.lease(other, until.Add(-time.Microsecond), until); n != 0 {
+			q.Errorf("leased %d queues that another has", n)
 		}
-		taken := q.claim(1, expired)
-		if len(taken.Deliveries) != 1 || taken.Deliveries[0].Failures != 0 {
-			q.Fatalf("claimed after the lease: %+v", taken)
-		}
-		q.record(lost, 500, nil, expired)
-		q.update(func(tx *store.Tx) error { return tx.ReleaseDelivery(lost.ID, lost.ClaimID, noon) })
-		if got := q.claim(1, expired); len(got.Deliveries) != 0 {
-			q.Error("who lost the lease could still change the delivery")
-		}
-		d := taken.Deliveries[0]
-		q.update(func(tx *store.Tx) error { return tx.ReleaseDelivery(d.ID, d.ClaimID, expired) })
-		if got := q.claim(1, expired); len(got.Deliveries) != 1 {
-			q.Error("a released delivery cannot be claimed")
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("extended %d of 40", n)
 		}
 		q.update(func(tx *store.Tx) error {
-			n, err := tx.ReleaseAllDeliveries(expired)
-			if n != 1 {
-				err = errors.Join(err, fmt.Errorf("released %d", n))
-			}
-			return err
+			return tx.ReturnQueues(sender, []string{q.endpoints[3].ID, q.endpoints[5].ID})
 		})
-		if got := q.claim(1, expired); len(got.Deliveries) != 1 {
-			q.Error("a released delivery cannot be claimed")
+		if n := q.lease(other, noon, until); n != 2 {
+			q.Errorf("leased %d of 2 that were returned", n)
 		}
-		if got := q.delivery(d.ID); got.Attempts != 0 {
-			q.Errorf("%d attempts were counted, none was made", got.Attempts)
+		if n := q.lease(other, until, until.Add(time.Hour)); n != 40 {
+			q.Errorf("leased %d of 40 after the lease", n)
+		}
+		q.queue(1, noon)
+		e := q.endpoints[0]
+		d := q.due(e, store.Place{}, noon, 1)[0]
+		q.record(result(e, d, 200, nil, noon))
+		if got := q.delivery(d.ID); q.store.Shared() && got.Attempts != 0 {
+			q.Errorf("who lost the lease could still change the delivery: %+v", got)
+		}
+		q.update(func(tx *store.Tx) error { return tx.SenderGone(other) })
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("leased %d of 40 of a sender that is gone", n)
 		}
 	})
 }
 
-func TestClaimDropsWhatNobodyGets(t *testing.T) {
+func TestReceiving(t *testing.T) {
 	eachQueue(t, 2, func(q *queueTest) {
-		first := q.queue(2, noon)
-		claimed := q.claim(1, noon)
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, q.endpoints[0].ID) })
-		for _, d := range claimed.Deliveries {
-			q.record(d, 200, nil, noon) // harmless where the delivery is gone
+		receiving := func() map[string]*webhook.Endpoint {
+			found, err := q.store.Receiving(q.Context(), []string{q.endpoints[0].ID, q.endpoints[1].ID, store.NewID()})
+			if err != nil {
+				q.Fatal(err)
+			}
+			return found
 		}
+		if got := receiving(); len(got) != 2 || got[q.endpoints[0].ID].URL != q.endpoints[0].URL {
+			q.Errorf("receiving: %v", got)
+		}
+		first := q.queue(2, noon)
+		e := q.endpoints[0]
+		q.lease(sender, noon, noon.Add(time.Hour))
+		d, later := q.due(e, store.Place{}, noon, 1)[0], noon.Add(time.Minute)
+		q.record(result(e, d, 500, &later, noon))
+		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID) })
+		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
 		if _, err := q.store.Delivery(q.Context(), first[0].ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("a pending delivery of a deleted endpoint: %v", err)
 		}
-		q.queue(1, noon) // by a transaction that saw the endpoint and committed late
-		if got := q.claim(4, noon); len(got.Deliveries) != 2 || got.Deliveries[0].Endpoint.ID != q.endpoints[1].ID || got.Again[q.endpoints[0].ID] {
-			q.Errorf("claimed %+v", got)
+		if attempts, err := q.store.Attempts(q.Context(), d.ID); len(attempts) != 0 || err != nil {
+			q.Errorf("attempts of a deleted endpoint: %v, %v", attempts, err)
 		}
-		if len(q.heads()) != 1 {
-			q.Errorf("heads: %v", q.heads())
+		if got := receiving(); len(got) != 1 || len(q.heads()) != 1 {
+			q.Errorf("receiving: %v, heads %v", got, q.heads())
 		}
 		q.update(func(tx *store.Tx) error {
 			_, err := tx.RevokeKey(q.outbox.Key.ID, noon)
 			return errors.Join(err, tx.DropPendingDeliveriesOfKey(q.outbox.Key.ID))
 		})
-		q.queue(1, noon)
-		if got := q.claim(4, noon); len(got.Deliveries) != 0 || len(q.heads()) != 0 {
-			q.Errorf("claimed for a revoked key: %+v, heads %v", got, q.heads())
-		}
-	})
-}
-
-// TestConcurrentClaims has eight senders race: no delivery may go to two.
-func TestConcurrentClaims(t *testing.T) {
-	eachQueue(t, 5, func(q *queueTest) {
-		q.queue(40, noon)
-		var mu sync.Mutex
-		taken := make(map[string]int)
-		var senders sync.WaitGroup
-		for range 8 {
-			senders.Go(func() {
-				for done := false; !done; {
-					got := q.claim(3, noon)
-					mu.Lock()
-					for _, d := range got.Deliveries {
-						taken[d.ID]++
-					}
-					done = len(taken) == 200
-					mu.Unlock()
-					for _, d := range got.Deliveries {
-						q.record(d, 200, nil, noon)
-					}
-				}
-			})
-		}
-		senders.Wait()
-		for id, n := range taken {
-			if n != 1 {
-				q.Errorf("delivery %s was taken %d times", id, n)
-			}
-		}
-		if len(q.heads()) != 0 {
-			q.Errorf("heads: %v", q.heads())
+		if got := receiving(); len(got) != 0 || len(q.heads()) != 0 {
+			q.Errorf("receiving with a revoked key: %v, heads %v", got, q.heads())
 		}
 	})
 }
@@ -362,39 +373,43 @@ func TestRedeliver(t *testing.T) {
 			return q.store.Update(q.Context(), func(tx *store.Tx) error { return tx.Redeliver(id, noon.Add(time.Hour)) })
 		}
 		q.queue(1, noon)
-		claimed := q.claim(1, noon)
-		for _, d := range claimed.Deliveries {
+		q.lease(sender, noon, noon.Add(2*time.Hour))
+		for _, e := range q.endpoints {
+			d := q.due(e, store.Place{}, noon, 1)[0]
 			if err := redeliver(d.ID); !errors.Is(err, store.ErrNotFound) {
 				q.Errorf("a pending delivery was sent again: %v", err)
 			}
-			q.record(d, 500, nil, noon)
+			q.record(result(e, d, 500, nil, noon))
 		}
 		failed, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{AccountID: q.outbox.Account.ID}, noon, "", 10)
 		if err != nil || len(failed) != 2 {
 			q.Fatalf("failed: %v, %v", failed, err)
 		}
-		if got, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{}, noon.Add(1), failed[0], 10); err != nil || len(got) != 1 || got[0] != failed[1] {
+		if got, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{}, noon, failed[0], 10); err != nil || len(got) != 1 || got[0] != failed[1] {
 			q.Errorf("failed after the first: %v, %v", got, err)
 		}
 		if got, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{}, noon.Add(time.Microsecond), "", 10); err != nil || len(got) != 0 {
 			q.Errorf("failed since later: %v, %v", got, err)
 		}
-		d := claimed.Deliveries[0]
-		if err := redeliver(d.ID); err != nil {
+		if err := redeliver(failed[0]); err != nil {
 			q.Fatal(err)
 		}
-		again := q.claim(1, noon.Add(time.Hour)).Deliveries
-		if len(again) != 1 || again[0].ID != d.ID || again[0].Failures != 0 || string(again[0].Body) != string(d.Body) {
-			q.Fatalf("claimed after redelivery: %+v", again)
+		e := q.endpoints[0]
+		d := q.due(e, store.Place{}, noon.Add(time.Hour), 1)[0]
+		if d.ID != failed[0] || d.Failures != 0 || d.Attempts != 1 {
+			q.Fatalf("due after redelivery: %+v", d)
 		}
-		q.record(again[0], 200, nil, noon.Add(time.Hour))
+		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(noon.Add(time.Hour)) {
+			q.Errorf("redelivered: %+v", got)
+		}
+		q.record(result(e, d, 200, nil, noon.Add(time.Hour)))
 		if got := q.delivery(d.ID); got.Attempts != 2 || got.Status != webhook.Delivered {
 			q.Errorf("redelivered: %+v", got)
 		}
 		if err := redeliver(store.NewID()); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("an unknown delivery was sent again: %v", err)
 		}
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, d.Endpoint.ID) })
+		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID) })
 		if err := redeliver(d.ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("sent again to a deleted endpoint: %v", err)
 		}
@@ -404,10 +419,11 @@ func TestRedeliver(t *testing.T) {
 func TestDeliveries(t *testing.T) {
 	eachQueue(t, 3, func(q *queueTest) {
 		all := q.queue(2, noon)
-		q.endpoints = q.endpoints[:2]
-		claimed := q.claim(1, noon).Deliveries
-		q.record(claimed[0], 200, nil, noon)
-		q.record(claimed[1], 404, nil, noon)
+		q.lease(sender, noon, noon.Add(time.Hour))
+		for i, status := range []int{200, 404} {
+			e := q.endpoints[i]
+			q.record(result(e, q.due(e, store.Place{}, noon, 1)[0], status, nil, noon))
+		}
 		for name, test := range map[string]struct {
 			filter store.DeliveryFilter
 			limit  int

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -48,23 +47,4 @@ func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) e
 		}
 		heard(n.Payload)
 	}
-}
-
-// SenderSeen notes that a sender is at work, forgets those not seen since a time, and returns the ids of all in their
-// order.
-func (t *Tx) SenderSeen(id string, now, since time.Time) ([]string, error) {
-	if _, err := t.exec("DELETE FROM delivery_senders WHERE seen_at < $1", micros(since)); err != nil {
-		return nil, err
-	}
-	if _, err := t.exec("INSERT INTO delivery_senders (id, seen_at) VALUES ($1, $2) ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at",
-		id, micros(now)); err != nil {
-		return nil, err
-	}
-	return t.idList(t.ctx, "SELECT id FROM delivery_senders ORDER BY id", nil)
-}
-
-// SenderGone notes that a sender has ended.
-func (t *Tx) SenderGone(id string) error {
-	_, err := t.exec("DELETE FROM delivery_senders WHERE id = $1", id)
-	return err
 }

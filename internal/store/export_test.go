@@ -6,27 +6,30 @@ import (
 	"strings"
 )
 
-// QueuePlans returns how the engine runs the statements that find and take due deliveries, by their names.
+// Analyze has the engine collect statistics.
+func (s *Store) Analyze(ctx context.Context) error {
+	_, err := s.db.ExecContext(ctx, "ANALYZE delivery_queue")
+	return err
+}
+
+// QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
 func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 	explain := "EXPLAIN QUERY PLAN "
 	if s.Shared() {
-		if _, err := s.db.ExecContext(ctx, "ANALYZE delivery_queue"); err != nil {
-			return nil, err
-		}
 		explain = "EXPLAIN "
 	}
-	claims := make([]any, 128)
-	for i := range claims {
-		claims[i] = NewID()
+	places := make([]any, 0, 96)
+	for range 32 {
+		places = append(places, NewID(), int64(1), NewID())
 	}
 	plans := make(map[string]string)
 	for name, statement := range map[string]struct {
 		text string
 		args []any
 	}{
-		"heads": {queueHeads, nil},
-		"take":  {s.d.takeDue(4), []any{"claim", int64(2), NewID(), int64(1)}},
-		"leave": {leaveQueue(64), claims},
+		"heads": {queueHeads, []any{int64(1)}},
+		"due":   {queueFrom(32), []any{NewID(), int64(1), NewID()}},
+		"leave": {leaveQueue(32), places},
 	} {
 		rows, err := s.db.QueryContext(ctx, explain+statement.text, statement.args...)
 		if err != nil {

@@ -225,24 +225,14 @@ CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, id);
 CREATE INDEX deliveries_of_account ON deliveries (account_id, environment, id);
 CREATE INDEX deliveries_of_order ON deliveries (order_id, id);
 
--- A delivery is either in the queue, pending, or ended. The queue is what the sender works through; it is small, so
--- that finding and taking work costs the same however many deliveries have ended. due_at is when a sender may take the
--- row: the time of the next attempt or, while claim_id names the claim of the sender that has it, the end of that
--- sender's lease. failures counts the attempts since the row was queued, attempts all that were ever made.
+-- What the sender works through: one row for each pending delivery. It is small, so that finding and taking work costs the
+-- same however many deliveries have ended. due_at is the time of the next attempt. failures counts the attempts since
+-- the row was queued, attempts all that were ever made.
 CREATE TABLE delivery_queue (
-  delivery_id TEXT PRIMARY KEY REFERENCES deliveries (id) ON DELETE CASCADE,
   endpoint_id TEXT NOT NULL,
   due_at      BIGINT NOT NULL,
+  delivery_id TEXT NOT NULL,
   failures    BIGINT NOT NULL,
   attempts    BIGINT NOT NULL,
-  claim_id    TEXT
+  PRIMARY KEY (endpoint_id, due_at, delivery_id)
 );
-CREATE INDEX delivery_queue_due ON delivery_queue (endpoint_id, due_at, delivery_id);
-
-CREATE TABLE delivery_ends (
-  delivery_id TEXT PRIMARY KEY,
-  status      TEXT NOT NULL CHECK (status IN ('delivered', 'failed')),
-  attempts    BIGINT NOT NULL,
-  ended_at    BIGINT NOT NULL
-);
-CREATE INDEX delivery_ends_failed ON delivery_ends (delivery_id) WHERE status = 'failed';
