@@ -18,6 +18,7 @@ type Keeper struct {
 	PhotoRequestAge time.Duration // of an unanswered photo request
 	UnusedPhotoAge  time.Duration
 	ClaimAge        time.Duration // of a claim without activity
+	AttemptAge      time.Duration // of a delivery attempt in the log
 }
 
 const (
@@ -58,6 +59,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
+		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
 		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
 	} {
 		for ctx.Err() == nil {

@@ -18,7 +18,7 @@ const (
 type object = integrationtest.M
 
 func keeper(w *integrationtest.World) *housekeeping.Keeper {
-	return &housekeeping.Keeper{Service: w.Service, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week, ClaimAge: claim}
+	return &housekeeping.Keeper{Service: w.Service, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week, ClaimAge: claim, AttemptAge: week}
 }
 
 func round(t *testing.T, k *housekeeping.Keeper) {

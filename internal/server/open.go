@@ -90,7 +90,9 @@ func (s *Settings) databaseTarget() string {
 const secretKeyFile = "secret.key"
 
 // SecretFiles are the generated files in --data that a backup has to hold.
-func (s *Settings) SecretFiles() []string { return []string{secretKeyFile, tlsCertFile, tlsKeyFile, autocertFolder} }
+func (s *Settings) SecretFiles() []string {
+	return []string{secretKeyFile, tlsCertFile, tlsKeyFile, autocertFolder}
+}
 
 // secrets returns the box of the secret key: the one that was set, or the one in --data, made at the first start.
 func (s *Settings) secrets() (*secret.Box, error) {

@@ -16,7 +16,7 @@ import (
 
 // pages puts the HTML pages together. What ends when the server stops is added to
 // s.stopping.
-func (s *Server) pages() (http.Handler, error) {
+func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
@@ -36,10 +36,7 @@ func (s *Server) pages() (http.Handler, error) {
 	reviewers.Routes(mux)
 	admin.New(admin.Config{Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now()}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
-	staging, err := media.NewStaging(s.app.Media.StagingDir())
-	if err != nil {
-		return nil, err
-	}
 	portal.New(portal.Config{Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images}).Routes(mux)
+	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }

@@ -82,12 +82,13 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		&catalogRefresher{app.Service},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
+			AttemptAge: set.AttemptAge,
 		},
 	}
 	if err := app.Service.KeepCertificateKey(ctx); err != nil {
 		return nil, err
 	}
-	web, err := s.pages()
+	web, err := s.pages(staging)
 	if err != nil {
 		return nil, err
 	}
