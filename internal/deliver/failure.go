@@ -7,11 +7,28 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
+	"strings"
 	"syscall"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/netguard"
 )
+
+// logText is a cause as the log may hold it. The HTTP client tells the whole URL, whose path and query are often a secret
+// of the receiver: only the host is left of it.
+func logText(cause error) string {
+	text := cause.Error()
+	var failed *url.Error
+	if errors.As(cause, &failed) && failed.URL != "" {
+		host := "the endpoint"
+		if u, err := url.Parse(failed.URL); err == nil && u.Host != "" {
+			host = u.Host
+		}
+		text = strings.ReplaceAll(text, failed.URL, host)
+	}
+	return text
+}
 
 // failureOf says what kind of failure an error of the HTTP client is. handshake is the error of the TLS handshake, if it
 // came to one that failed.

@@ -169,7 +169,7 @@ func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
 	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.endpoint.ID, "attempt", number, "status", o.attempt.HTTPStatus)
 	if o.cause != nil {
-		log = log.With("failure", string(o.attempt.Failure), "cause", o.cause)
+		log = log.With("failure", string(o.attempt.Failure), "cause", logText(o.cause))
 	}
 	delay, again := l.Schedule.Next(number, l.Jitter())
 	if !again {
