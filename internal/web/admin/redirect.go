@@ -7,7 +7,7 @@ import (
 )
 
 // to sends a visitor on to another page. Parts of its address in braces are taken from the address that was asked for.
-func to(pattern string) handler {
+func (a *Admin) to(pattern string) handler {
 	return func(w http.ResponseWriter, r *http.Request, _ *signed) error {
 		segments := strings.Split(pattern, "/")
 		for i, s := range segments {
@@ -19,7 +19,6 @@ func to(pattern string) handler {
 		if r.URL.RawQuery != "" { // the switch of language is in it
 			target += "?" + r.URL.RawQuery
 		}
-		http.Redirect(w, r, target, http.StatusSeeOther)
-		return nil
+		return a.Site.Redirect(w, r, target)
 	}
 }

@@ -142,7 +142,7 @@ func (d *drawing) orders() *ui.Chart {
 func (d *drawing) outcomes() *ui.Chart {
 	c := d.chart(ui.Bars, "outcomes")
 	c.Stack = true
-	for _, o := range order.Outcomes {
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} { // so that colours suit them
 		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(o)]) })
 	}
 	d.series(c, d.t("ui.status.error"), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(order.Failed)]) })

@@ -57,7 +57,7 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *signed) 
 		v.Behind = max(0, now.Sub(*health.OldestQueued))
 	}
 	if health.OldestDelivery != nil {
-		v.Stuck = max(0, now.Sub(*health.OldestDelivery))
+		v.Stuck = max(0, now.Sub(*health.OldestDelivery)).Truncate(time.Second)
 	}
 	if health.Database != nil {
 		v.DatabaseSize = size(health.Database.Bytes)
