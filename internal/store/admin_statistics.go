@@ -18,11 +18,13 @@ type EndedOrder struct {
 	AssigneeID string
 }
 
+const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
+	WHERE environment = 'live' AND ended_at IS NOT NULL AND ended_at >= $1 AND ended_at < $2`
+
 // EachEndedOrder calls each for the Live orders that ended in [from, to): a range of an index, as long as the period is
 // busy.
 func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*EndedOrder)) error {
-	return q.rows(ctx, `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
-		WHERE environment = 'live' AND ended_at IS NOT NULL AND ended_at >= $1 AND ended_at < $2`, []any{micros(from), micros(to)},
+	return q.rows(ctx, endedOrders, []any{micros(from), micros(to)},
 		func(scan func(...any) error) error {
 			var o EndedOrder
 			var outcome, assignee sql.NullString
@@ -40,12 +42,13 @@ func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each fu
 // clockSlack is how far the clocks behind ids and behind the times of orders may differ.
 const clockSlack = time.Hour
 
+const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live' AND created_at >= $3 AND created_at < $4`
+
 // CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range of
 // the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
 func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
 	var n int64
-	err := q.row(ctx, `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live' AND created_at >= $3 AND created_at < $4`,
-		[]any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)}, &n)
+	err := q.row(ctx, createdOrders, []any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)}, &n)
 	return n, err
 }
 
