@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
@@ -65,12 +67,21 @@ func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Wri
 
 Try it:
 
-  curl -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
+  curl%s -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
 
 The interface is described at %s/docs
 
 `, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live],
 		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
-		keys[access.Test], s.BaseURL(), s.BaseURL())
+		trust(app, s), keys[access.Test], s.BaseURL(), s.BaseURL())
 	return err
+}
+
+// trust is what curl needs to speak to a server that has only TLS, with the certificate that it made for itself.
+func trust(app *server.App, s *server.Server) string {
+	set := &app.Settings
+	if !strings.HasPrefix(s.BaseURL(), "https:") || set.TLSCert != "" || set.TLSDomain != "" {
+		return ""
+	}
+	return fmt.Sprintf(" --cacert %q", filepath.Join(set.Data, "tls.crt"))
 }
