@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,7 +35,43 @@ func TestCommands(t *testing.T) {
 		made := commandKeys(t, s, account["account_id"])
 		commandCredits(t, s, made.Key)
 		commandCatalog(t, s)
+		commandStaff(t, s)
+		if proof := prove(t, s); proof.Accounts != 1 || proof.Orders != 0 {
+			t.Errorf("the proof is %+v", proof)
+		}
 	})
+}
+
+func commandStaff(t *testing.T, s *site) {
+	t.Helper()
+	var made map[string]string
+	s.CLI(t, &made, "staff", "create", "--email", "rei@desk.example", "--name", "Rei", "--role", "reviewer")
+	wantProperties(t, made, "user_id", "email", "password", "token")
+	if !uuidPattern.MatchString(made["user_id"]) || made["email"] != "rei@desk.example" || len(made["password"]) < 12 {
+		t.Errorf("the reviewer is %v", made)
+	}
+	s.get(t, made["token"], "/v1/desk/orders").wantStatus(t, http.StatusOK)
+	s.get(t, made["token"], prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
+}
+
+// proof is what `assay check` prints.
+type proof struct {
+	OK       bool  `json:"ok"`
+	Accounts int   `json:"accounts"`
+	Orders   int   `json:"orders"`
+	Photos   int   `json:"photos"`
+	Problems []any `json:"problems"`
+}
+
+// prove runs `assay check`, which must find nothing.
+func prove(t *testing.T, s *site) proof {
+	t.Helper()
+	var p proof
+	s.CLI(t, &p, "check")
+	if !p.OK || len(p.Problems) != 0 {
+		t.Errorf("the check found %+v", p)
+	}
+	return p
 }
 
 func commandKeys(t *testing.T, s *site, accountID string) key {
@@ -170,6 +207,10 @@ func TestCommandErrors(t *testing.T) {
 		{"UnknownKeyID", "keys revoke 01890000-0000-7000-8000-000000000000", "01890000"},
 		{"Overdraft", "credits grant --account Acme --env live --amount -1 --note n", "negative"},
 		{"BadAmount", "credits grant --account Acme --env live --amount many --note n", "many"},
+		{"BadRole", "staff create --email rei@desk.example --name Rei --role boss", "--role"},
+		{"BackupWithoutFolder", "backup", "takes 1 arguments"},
+		{"RestoreIntoFullPlace", "restore " + filepath.Dir(broken), "restore"},
+		{"RestoreOfNothing", "restore nowhere --data " + filepath.Join(filepath.Dir(broken), "empty"), "nowhere"},
 		{"BrokenCatalog", "catalog import " + broken, broken + ":2:"},
 		{"NoCatalogFile", "catalog import nowhere.yaml", "nowhere.yaml"},
 	}

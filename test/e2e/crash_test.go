@@ -117,7 +117,8 @@ func (s *shopping) stop(to map[string]string) {
 	}
 }
 
-// checkOrders proves that every acknowledged order exists, and that the balance is what all existing orders leave.
+// checkOrders proves that every acknowledged order exists, that the balance is what all existing orders leave, and that
+// the program finds its own books in order.
 func checkOrders(t *testing.T, s *site, a *account, acknowledged map[string]string) {
 	t.Helper()
 	c := s.client(t, a.Live)
@@ -141,6 +142,10 @@ func checkOrders(t *testing.T, s *site, a *account, acknowledged map[string]stri
 	}
 	if got, want := balance(t.Context(), t, c), int64(liveCredits-totePrice*len(existing)); got != want {
 		t.Errorf("the balance is %d, %d orders leave %d", got, len(existing), want)
+	}
+	proof := prove(t, s)
+	if proof.Orders != len(existing) {
+		t.Errorf("the proof covers %d orders, there are %d", proof.Orders, len(existing))
 	}
 	t.Logf("%d orders, %d of them acknowledged", len(existing), len(acknowledged))
 }

@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"os/exec"
 	"regexp"
 	"strings"
@@ -15,6 +16,7 @@ import (
 var (
 	secretPattern   = regexp.MustCompile(`assay_(test|live)_[0-9A-Za-z]{38}`)
 	passwordPattern = regexp.MustCompile(`password\s+(\S+)`)
+	tokenPattern    = regexp.MustCompile(`desk token\s+(\S+)`)
 )
 
 // TestDemo starts the program as its first user does: one command, an empty folder.
@@ -28,8 +30,9 @@ func TestDemo(t *testing.T) {
 		for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
 			keys[match[1]] = key{Key: match[0]}
 		}
-		if len(keys) != 2 || !passwordPattern.MatchString(printed) {
-			t.Fatalf("a Test key, a Live key and a password are not all in:\n%s", printed)
+		passwords, tokens := passwordPattern.FindAllStringSubmatch(printed, -1), tokenPattern.FindAllStringSubmatch(printed, -1)
+		if len(keys) != 2 || len(passwords) != 3 || len(tokens) != 2 {
+			t.Fatalf("a Test key, a Live key, three passwords and two desk tokens are not all in:\n%s", printed)
 		}
 		t.Run("CurlLine", func(t *testing.T) { runCurlLine(t, printed) })
 		t.Run("Credits", func(t *testing.T) {
@@ -37,6 +40,11 @@ func TestDemo(t *testing.T) {
 				if got := balance(t.Context(), t, first.client(t, keys[environment])); got != want {
 					t.Errorf("the %s balance is %d, want %d", environment, got, want)
 				}
+			}
+		})
+		t.Run("Desk", func(t *testing.T) {
+			for _, token := range tokens {
+				first.get(t, token[1], "/v1/desk/orders").wantStatus(t, http.StatusOK)
 			}
 		})
 		t.Run("Scopes", func(t *testing.T) {
@@ -60,11 +68,19 @@ func TestDemo(t *testing.T) {
 		}
 		second.Stop(t)
 		for _, output := range []string{second.Stdout(), first.Stderr(), second.Stderr()} {
-			if secretPattern.MatchString(output) || passwordPattern.MatchString(output) {
+			if secretPattern.MatchString(output) || passwordPattern.MatchString(output) || tokenPattern.MatchString(output) {
 				t.Errorf("secrets are shown again or in the log:\n%s", output)
 			}
 		}
 	})
+}
+
+// TestDemo_TLSOnly must print a line that trusts the certificate which the server has made.
+func TestDemo_TLSOnly(t *testing.T) {
+	t.Parallel()
+	s := start(t, program.Settings{"listen": ""}, "--demo")
+	eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+	runCurlLine(t, s.Stdout())
 }
 
 // runCurlLine gives the printed line to a shell, unchanged.

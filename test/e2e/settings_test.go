@@ -108,7 +108,6 @@ func TestRefusedSettings(t *testing.T) {
 		{"log-format", "xml", "--log-format"},
 		{"webhook-retry-delays", "soon", "ASSAY_WEBHOOK_RETRY_DELAYS"},
 		{"max-photo-bytes", "lots", "ASSAY_MAX_PHOTO_BYTES"},
-		{"secret-key", "short", "--secret-key"},
 		{"tls-cert", "/nowhere.pem", "--tls-cert"},
 		{"database", "postgres://assay:hush-hush@127.0.0.1:1/assay", "--secret-key"},
 	}
