@@ -141,5 +141,19 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *sign
 		return p.renderOrder(w, r, who, env, &orderView{Answer: u.form}, http.StatusUnprocessableEntity)
 	}
 	to := home + "/" + string(env) + "/orders/" + o.ID
+	if r.Header.Get("X-Upload") != "" {
+		w = leave{w}
+	}
 	return p.Site.Redirect(w, r, to, ui.Done("portal.answer.sent"))
+}
+
+// leave answers a script that sent the form: it would follow a redirect itself and take the message that is meant for the
+// visitor. It is told the address instead.
+type leave struct{ http.ResponseWriter }
+
+func (l leave) WriteHeader(status int) {
+	if status == http.StatusSeeOther {
+		status = http.StatusNoContent
+	}
+	l.ResponseWriter.WriteHeader(status)
 }

@@ -1,8 +1,18 @@
 // Uploads: files can be dropped onto their field, and the way is shown while they are sent. Without this module the form is
 // sent by the browser itself.
-for (const zone of document.querySelectorAll(".drop")) {
+function enhance(root) {
+  for (const zone of root.querySelectorAll(".drop")) takeDrops(zone);
+  for (const form of root.querySelectorAll("form[data-upload]")) {
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      send(form);
+    });
+  }
+}
+
+function takeDrops(zone) {
   const input = zone.querySelector("input[type=file]");
-  if (!input) continue;
+  if (!input) return;
   for (const name of ["dragenter", "dragover"]) {
     zone.addEventListener(name, (event) => {
       event.preventDefault();
@@ -20,27 +30,32 @@ for (const zone of document.querySelectorAll(".drop")) {
   });
 }
 
-for (const form of document.querySelectorAll("form[data-upload]")) {
+function send(form) {
   const progress = form.querySelector("progress");
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    const button = form.querySelector("button.primary");
-    button.disabled = true;
-    button.lastChild.textContent = form.dataset.sending;
-    progress.hidden = false;
-    const request = new XMLHttpRequest();
-    request.upload.addEventListener("progress", (step) => {
-      if (step.lengthComputable) progress.value = step.loaded / step.total;
-    });
-    request.addEventListener("load", () => {
-      // The answer is the page to show: that of the order, or this one with what is wrong.
-      history.replaceState(null, "", request.responseURL);
-      document.open();
-      document.write(request.responseText);
-      document.close();
-    });
-    request.addEventListener("error", () => HTMLFormElement.prototype.submit.call(form));
-    request.open("POST", form.action);
-    request.send(new FormData(form));
+  const button = form.querySelector("button.primary");
+  button.disabled = true;
+  button.lastChild.textContent = form.dataset.sending;
+  progress.hidden = false;
+  const request = new XMLHttpRequest();
+  request.upload.addEventListener("progress", (step) => {
+    if (step.lengthComputable) progress.value = step.loaded / step.total;
   });
+  request.addEventListener("load", () => {
+    const to = request.getResponseHeader("Location");
+    if (to) {
+      location.assign(to);
+      return;
+    }
+    // The answer is the page with what is wrong.
+    const main = new DOMParser().parseFromString(request.responseText, "text/html").querySelector("main");
+    document.querySelector("main").replaceWith(main);
+    enhance(main);
+    main.querySelector("[role=alert]")?.scrollIntoView({ block: "center" });
+  });
+  request.addEventListener("error", () => HTMLFormElement.prototype.submit.call(form));
+  request.open("POST", form.action);
+  request.setRequestHeader("X-Upload", "script");
+  request.send(new FormData(form));
 }
+
+enhance(document);

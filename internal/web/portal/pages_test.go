@@ -1,0 +1,350 @@
+package portal_test
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"mime/multipart"
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+func TestKeys(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Developer)
+	v.post("/portal/keys", "name", "", "environment", "test").want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").want(t, http.StatusUnprocessableEntity, "in the future")
+	p := v.post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes", "audit:read", "expires", "2026-03-05").
+		want(t, http.StatusOK, "Checkout &lt;b&gt;")
+	secret := regexp.MustCompile(`assay_test_\w{38}`).FindString(p.body)
+	k, err := w.Service.Authenticate(t.Context(), secret)
+	check(t, err)
+	if want := time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC); k.ExpiresAt == nil || !k.ExpiresAt.Equal(want) {
+		t.Errorf("expires at %v, want %v", k.ExpiresAt, want)
+	}
+	if access.JoinScopes(k.Scopes) != "orders:read audit:read" || k.CreatedBy != w.Developer.ID {
+		t.Errorf("key %+v", k)
+	}
+	e := w.lastEvent(t)
+	if e.Code != audit.KeyCreated || e.Actor.ID != w.Developer.ID || e.Actor.Source != audit.FromPortal || e.Target.ID != k.ID || e.Metadata["name"] != "Checkout <b>" {
+		t.Errorf("event %+v", e)
+	}
+	v.get("/portal/keys").want(t, http.StatusOK, "Checkout &lt;b&gt;").lacks(t, secret)
+
+	v.follow("/portal/keys/"+k.ID+"/rename", "name", "Till").want(t, http.StatusOK, "The key is called Till now.")
+	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" || e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
+		t.Errorf("event %+v", e)
+	}
+	v.post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
+
+	v.follow("/portal/keys/"+k.ID+"/revoke").want(t, http.StatusOK, "Till is revoked.", "1 key that has ended")
+	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email || e.Metadata["name"] != "Till" {
+		t.Errorf("event %+v", e)
+	}
+	if _, err := w.Service.Authenticate(t.Context(), secret); err == nil {
+		t.Error("the revoked key still authenticates")
+	}
+	v.get("/portal/keys/"+k.ID+"/rename").want(t, http.StatusNotFound)
+}
+
+func TestOrderPages(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Developer)
+	for range 27 {
+		w.Order(t, w.Test, order.MockAuthentic)
+	}
+	waiting := w.Order(t, w.Test, order.MockUpdatePhotos)
+	o, err := w.Store.Order(t.Context(), waiting)
+	check(t, err)
+	t.Run("Paging", func(t *testing.T) {
+		if n := strings.Count(v.get("/portal/test/orders").want(t, http.StatusOK, "1–25 of 28").body, `<th scope="row"`); n != 25 {
+			t.Errorf("%d rows", n)
+		}
+		if n := strings.Count(v.get("/portal/test/orders?page=2").want(t, http.StatusOK).body, `<th scope="row"`); n != 3 {
+			t.Errorf("%d rows", n)
+		}
+		v.get("/portal/test/orders?page=-9").want(t, http.StatusOK, "1–25 of 28")
+		v.get("/portal/test/orders?page=999999999999999999999").want(t, http.StatusOK)
+		v.get("/portal/live/orders").want(t, http.StatusOK, "No orders yet").lacks(t, o.Number)
+	})
+	t.Run("Search", func(t *testing.T) {
+		for _, q := range []string{waiting, o.Number, strings.ToLower(o.Number), " " + waiting + " "} {
+			if p := v.get("/portal/test/orders?q=" + strings.ReplaceAll(q, " ", "+")); p.location != "/portal/test/orders/"+waiting {
+				t.Errorf("%q leads to %q", q, p.location)
+			}
+			v.get("/portal/live/orders?q="+strings.ReplaceAll(q, " ", "+")).want(t, http.StatusOK, "Nothing found")
+		}
+		v.get("/portal/test/orders?view=waiting").want(t, http.StatusOK, o.Number)
+	})
+	t.Run("NoStaffNames", func(t *testing.T) {
+		id := w.Order(t, w.Live, "")
+		reviewer, err := w.Service.CreateStaff(t.Context(), "aoi@example.com", "Aoi Secretname", access.Reviewer)
+		check(t, err)
+		_, err = w.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+		check(t, err)
+		_, err = w.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: order.UnableToVerify}, "an inner note")
+		check(t, err)
+		v.get("/portal/live/orders/"+id).want(t, http.StatusOK, "reviewer").lacks(t, "Secretname", "an inner note")
+	})
+	t.Run("Cancel", func(t *testing.T) {
+		id := w.Order(t, w.Live, "")
+		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		check(t, err)
+		v.get("/portal/live/orders/"+id+"/cancel").want(t, http.StatusOK, "given back")
+		v.follow("/portal/live/orders/"+id+"/cancel").want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
+		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
+		check(t, err)
+		canceled, err := w.Store.Order(t.Context(), id)
+		check(t, err)
+		if canceled.Outcome != order.Canceled || after != before+canceled.Price {
+			t.Errorf("outcome %s, balance %d after %d", canceled.Outcome, after, before)
+		}
+		v.post("/portal/live/orders/"+id+"/cancel").want(t, http.StatusConflict)
+	})
+	t.Run("CSV", func(t *testing.T) {
+		p := v.get("/portal/test/orders.csv").want(t, http.StatusOK)
+		rows, err := csv.NewReader(strings.NewReader(p.body)).ReadAll()
+		check(t, err)
+		if len(rows) != 29 || rows[0][0] != "order_number" || rows[1][0] != o.Number {
+			t.Errorf("%d rows, the first %v", len(rows), rows[1])
+		}
+		if p.header.Get("Content-Disposition") != `attachment; filename="orders-test.csv"` {
+			t.Errorf("headers %v", p.header)
+		}
+	})
+}
+
+// TestFormulas holds that no cell of a table is taken for a formula by a spreadsheet.
+func TestFormulas(t *testing.T) {
+	w := newWorld(t)
+	for _, id := range []string{"=1+1", "+1", "-1", "@x", "plain"} {
+		_, err := w.Service.CreateOrder(t.Context(), w.Test, &order.Draft{
+			CategoryCode: "bags", BrandCode: "prada", Mock: order.MockFake, MockGiven: true, ExternalID: &id,
+			Photos: []order.DraftPhoto{{URL: w.Photo(t, w.Test), IndexCode: "overall-picture"}},
+		}, nil)
+		check(t, err)
+	}
+	rows, err := csv.NewReader(strings.NewReader(w.as(t, w.Viewer).get("/portal/test/orders.csv").body)).ReadAll()
+	check(t, err)
+	for _, row := range rows[1:] {
+		if row[2] != "plain" && row[2][0] != '\'' {
+			t.Errorf("the cell %q is a formula", row[2])
+		}
+	}
+}
+
+// answer sends a form with files to answer a photo request.
+func (v *visitor) answer(path string, fields map[string]string, files map[string][]byte) *page {
+	v.t.Helper()
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for name, value := range fields {
+		check(v.t, form.WriteField(name, value))
+	}
+	for name, content := range files {
+		part, err := form.CreateFormFile(name, "photo.png")
+		check(v.t, err)
+		_, err = part.Write(content)
+		check(v.t, err)
+	}
+	check(v.t, form.Close())
+	return v.do(http.MethodPost, path, form.FormDataContentType(), &body)
+}
+
+var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
+
+func TestAnswerPhotoRequest(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockUpdatePhotos)
+	o, err := w.Store.Order(t.Context(), id)
+	check(t, err)
+	first, second := o.Facts.Requested[0].IndexCode, o.Facts.Requested[1].IndexCode
+	path := "/portal/test/orders/" + id + "/photos"
+	v.answer(path, nil, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
+	v.answer(path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
+		want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
+	v.answer(path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: append(pixel, make([]byte, 1<<20)...)}).
+		want(t, http.StatusUnprocessableEntity, "the file is too large")
+	v.answer(path, nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel, "photo.sole": pixel}).want(t, http.StatusUnprocessableEntity)
+	if n := countPhotos(t, w, id); n != 1 {
+		t.Fatalf("%d photos after refused answers", n)
+	}
+	v.answer(path, map[string]string{"unable." + second: "1", "note": "no tag"}, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusSeeOther)
+	v.get("/portal/test/orders/"+id).want(t, http.StatusOK, "Unable to verify", "no tag", "not provided", "developer@acme.example")
+	v.answer(path, nil, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusConflict)
+	t.Run("ByScript", func(t *testing.T) {
+		id := w.Order(t, w.Test, order.MockUpdatePhotos)
+		v.headers["X-Upload"] = "script"
+		p := v.answer("/portal/test/orders/"+id+"/photos", nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel}).want(t, http.StatusNoContent)
+		delete(v.headers, "X-Upload")
+		v.get(p.location).want(t, http.StatusOK, "The photos were accepted.")
+	})
+}
+
+func countPhotos(t *testing.T, w *world, orderID string) int {
+	t.Helper()
+	photos, err := w.Store.OrderPhotos(t.Context(), orderID)
+	check(t, err)
+	return len(photos)
+}
+
+func TestSandbox(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Developer)
+	v.get("/portal/test/sandbox").want(t, http.StatusOK, "Choose a category and a brand")
+	v.get("/portal/test/sandbox?category=bags").want(t, http.StatusOK, `name="brand"`)
+	v.get("/portal/test/sandbox?category=bags&brand=rolex").want(t, http.StatusOK, "Choose a category and a brand")
+	v.get("/portal/test/sandbox?category=bags&brand=prada").want(t, http.StatusOK, "Overall picture", "mock_outcome")
+	v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic").
+		want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
+	p := v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic", "indexes", "overall-picture", "external_id", "SKU 7").
+		want(t, http.StatusSeeOther)
+	id := p.location[strings.LastIndex(p.location, "/")+1:]
+	v.get(p.location).want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
+
+	for _, stage := range order.Stages {
+		v.follow("/portal/test/orders/"+id+"/stage", "stage", string(stage)).want(t, http.StatusOK, "The order is now:")
+	}
+	for _, stage := range []order.Stage{order.StageCanceled, order.StageAuthentic, order.StageError, order.StageFake} { // refunded once
+		v.follow("/portal/test/orders/"+id+"/stage", "stage", string(stage))
+	}
+	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
+	check(t, err)
+	if len(entries) != 3 { // the first credits, the charge, the refund
+		t.Errorf("%d entries in the ledger", len(entries))
+	}
+	v.follow("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").want(t, http.StatusOK, "Triangle logo plate")
+	v.post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").want(t, http.StatusUnprocessableEntity)
+	v.post("/portal/test/orders/"+id+"/stage", "stage", "sold").want(t, http.StatusUnprocessableEntity)
+	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "1").want(t, http.StatusOK, "Late")
+	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "0").want(t, http.StatusOK, "no longer counts")
+
+	v.post("/portal/test/balance", "credits", "-1").want(t, http.StatusUnprocessableEntity, "A whole number")
+	v.follow("/portal/test/balance", "credits", "0").want(t, http.StatusOK, "The Test balance is 0 now.")
+	v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes", "overall-picture").
+		want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
+	report, err := w.Service.Check(t.Context())
+	check(t, err)
+	if !report.OK {
+		t.Errorf("the books do not prove: %+v", report)
+	}
+	t.Run("ForeignKeyOfTheOtherEnvironment", func(t *testing.T) {
+		v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes", "overall-picture").want(t, http.StatusNotFound)
+	})
+}
+
+func TestWebhookPages(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Developer)
+	form := func(more ...string) []string {
+		return append([]string{"key", w.Test.ID, "auth", "hmac", "events", "order-outcome"}, more...)
+	}
+	v.post("/portal/test/webhooks", form("url", "http://example.com/x")...).want(t, http.StatusUnprocessableEntity, "https://")
+	v.post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url", "https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
+		want(t, http.StatusUnprocessableEntity)
+	p := v.post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).want(t, http.StatusOK, "The endpoint is registered")
+	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.body)
+	if secret == "" {
+		t.Error("the secret is not shown")
+	}
+	if e := w.lastEvent(t); e.Code != audit.WebhookCreated || e.Actor.ID != w.Developer.ID || e.UserID != w.Developer.ID || e.Actor.Source != audit.FromPortal ||
+		e.Metadata["auth_type"] != "hmac" || strings.Contains(fmt.Sprint(e.Metadata), "127.0.0.1") {
+		t.Errorf("event %+v", e)
+	}
+	v.post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
+	v.get("/portal/test/webhooks").want(t, http.StatusOK, "Local").lacks(t, secret)
+	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)
+	check(t, err)
+	id := endpoints[0].ID
+	p = v.post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").want(t, http.StatusSeeOther)
+	v.get(p.location).want(t, http.StatusOK, "assay-test-event", "On its way")
+	v.post("/portal/test/webhooks/"+id+"/test", "event", "update-photos").want(t, http.StatusBadRequest)
+	delivery, err := w.Store.Delivery(t.Context(), p.location[strings.LastIndex(p.location, "/")+1:])
+	check(t, err)
+	var body map[string]any
+	check(t, json.Unmarshal(delivery.Body, &body))
+	if body["delivery_id"] != delivery.ID || body["status"] != "completed" || body["webhook_event"] != "order-outcome" {
+		t.Errorf("body %v", body)
+	}
+	v.get("/portal/test/deliveries?status=pending").want(t, http.StatusOK, "order-outcome")
+	v.get("/portal/test/deliveries?status=failed").want(t, http.StatusOK, "No deliveries")
+	v.follow("/portal/test/deliveries", "since", "week").want(t, http.StatusOK, "0 deliveries are on their way again.")
+	v.follow("/portal/test/webhooks/"+id+"/delete").want(t, http.StatusOK, "The endpoint is deleted.")
+	v.post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").want(t, http.StatusNotFound)
+}
+
+func TestAuditPages(t *testing.T) {
+	w := newWorld(t)
+	for range 30 {
+		w.key(t, access.Test)
+		w.Clock.Advance(24 * time.Hour)
+	}
+	v := w.as(t, w.Viewer)
+	rows := func(path string) int {
+		return strings.Count(v.get(path).want(t, http.StatusOK).body, `<th scope="row"`)
+	}
+	total := int(w.events(t))
+	if n := rows("/portal/audit"); n != 25 {
+		t.Errorf("%d rows on the first page", n)
+	}
+	older := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(v.get("/portal/audit").body)[1]
+	if n := rows(older); n != total-25 {
+		t.Errorf("%d rows on the second page, want %d", n, total-25)
+	}
+	if n := rows("/portal/audit?from=2026-03-05&to=2026-03-07"); n != 3 {
+		t.Errorf("%d rows of three days", n)
+	}
+	if n := rows("/portal/audit?code=webhook.created"); n != 0 {
+		t.Errorf("%d rows of another code", n)
+	}
+	if n := rows("/portal/audit?actor=" + w.Owner.ID + "&from=2026-03-20"); n != 13-1 {
+		t.Errorf("%d rows of the owner", n)
+	}
+	v.get("/portal/audit?code=nonsense&from=x&to=y&below=-4&actor=z").want(t, http.StatusOK)
+	v.get("/portal/audit/3").want(t, http.StatusOK, "API key created", "Vault 7", w.Owner.Email)
+	v.get("/portal/audit/999").want(t, http.StatusNotFound)
+	records, err := csv.NewReader(strings.NewReader(v.get("/portal/audit.csv").body)).ReadAll()
+	check(t, err)
+	if len(records) != total+1 {
+		t.Errorf("%d rows in the file, want %d", len(records), total+1)
+	}
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
+	check(t, err)
+	if records[1][13] != events[0].Hash {
+		t.Errorf("the seal in the file is %q", records[1][13])
+	}
+}
+
+// TestOverviewDays counts orders of each day by their numbers.
+func TestOverviewDays(t *testing.T) {
+	w := newWorld(t)
+	perDay := []int{3, 0, 5, 1, 0, 0, 2}
+	for _, n := range perDay {
+		for range n {
+			w.Order(t, w.Test, order.MockAuthentic)
+		}
+		w.Clock.Advance(24 * time.Hour)
+	}
+	w.Clock.Advance(-24 * time.Hour)
+	o, err := w.Service.Overview(t.Context(), w.member(t, w.Viewer), access.Test)
+	check(t, err)
+	for i, n := range perDay {
+		if got := o.Days[len(o.Days)-len(perDay)+i].Orders; got != int64(n) {
+			t.Errorf("day %d has %d orders, want %d", i, got, n)
+		}
+	}
+	if first := o.Days[0].Orders; first != 0 {
+		t.Errorf("a day before all orders has %d", first)
+	}
+}
