@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/integration/integrationtest"
 	"pgregory.net/rapid"
@@ -211,11 +212,11 @@ func (m *ledgerModel) checkLedger(rt *rapid.T, env access.Environment) {
 			rt.Fatalf("entry %d of %s is %+v after a sum of %d", i+1, env, e, sum)
 		}
 		switch e.Kind {
-		case "charge":
+		case credit.Charge:
 			charged[e.OrderID] -= e.Amount
-		case "refund":
+		case credit.Refund:
 			refunded[e.OrderID] += e.Amount
-		case "grant":
+		case credit.Grant:
 		}
 	}
 	if sum != m.balances[env] || len(charged) != len(m.orders[env]) {
