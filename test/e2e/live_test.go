@@ -73,6 +73,8 @@ func TestLiveOrder(t *testing.T) {
 type inbox struct {
 	server *httptest.Server
 	got    chan *client.WebhookDelivery
+	pause  chan struct{} // if set, answers wait until it is closed
+	refuse int           // if set, the status of every answer
 
 	mu     sync.Mutex
 	secret string
@@ -92,6 +94,14 @@ func newInbox(t *testing.T) *inbox {
 			return
 		}
 		i.got <- delivery
+		if i.pause != nil {
+			<-i.pause
+		}
+		if i.refuse != 0 {
+			w.Header().Set("Location", "/elsewhere")
+			w.WriteHeader(i.refuse)
+			return
+		}
 		w.WriteHeader(http.StatusNoContent)
 	}))
 	t.Cleanup(i.server.Close)
