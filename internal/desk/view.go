@@ -48,8 +48,8 @@ type orderView struct {
 
 type photoView struct {
 	URL       string `json:"url"`
-	IndexCode string  `json:"index_code"`
-	Round     int     `json:"round"`
+	IndexCode string `json:"index_code"`
+	Round     int    `json:"round"`
 }
 
 type noteView struct {

@@ -3,7 +3,6 @@ package httpx
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -57,7 +56,7 @@ func (d discard) WriteHeader(int)             {}
 
 // BenchmarkChain is the cost of the middleware around a handler that writes a small body.
 func BenchmarkChain(b *testing.B) {
-	p := &Responder{Log: slog.New(slog.NewJSONHandler(io.Discard, nil)), Now: time.Now}
+	p := &Responder{Log: slog.New(slog.DiscardHandler), Now: time.Now}
 	mux := http.NewServeMux()
 	mux.Handle("GET /x", p.Handle(func(w http.ResponseWriter, _ *http.Request) error {
 		WriteRaw(w, http.StatusOK, []byte(`{"availableCredits":1000}`))

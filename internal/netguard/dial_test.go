@@ -273,7 +273,7 @@ func TestClientTimeout(t *testing.T) {
 
 func TestTransportDistrusts(t *testing.T) {
 	server, _ := counted(t, ok)
-	config := &tls.Config{} //nolint:gosec // the transport must raise the version
+	config := &tls.Config{}
 	transport := (&Guard{AllowPrivate: true}).Transport(config)
 	if got := transport.TLSClientConfig.MinVersion; got != tls.VersionTLS12 {
 		t.Errorf("TLS from version %x", got)

@@ -16,7 +16,7 @@ import (
 )
 
 // Secret is the signing secret or client secret of every endpoint.
-const Secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef" //nolint:gosec // of tests
+const Secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
 // Outbox is the account that gets the events.
 type Outbox struct {
