@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -31,17 +32,33 @@ type courier struct {
 	now     func() time.Time
 }
 
-// attempt makes one attempt and tells how it went; cause is for the log. The error says that none was made: the
-// endpoint's secret cannot be read, or ctx was canceled.
-func (c *courier) attempt(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery) (a webhook.Attempt, cause, err error) {
+// target is an endpoint with what attempts need.
+type target struct {
+	*webhook.Endpoint
+	url    *url.URL
+	secret string // of the signature or of the OAuth2 client
+}
+
+// aim returns the target for an endpoint, or an error if its secret cannot be read.
+func (c *courier) aim(e *webhook.Endpoint) (*target, error) {
 	opened, err := c.secrets.Open(e.SealedSecret, e.ID)
 	if err != nil {
-		return a, nil, fmt.Errorf("read the secret of the endpoint: %w", err)
+		return nil, fmt.Errorf("read the secret of the endpoint: %w", err)
 	}
-	a = webhook.Attempt{DeliveryID: d.ID, At: c.now()}
+	u, err := url.Parse(e.URL)
+	if err != nil {
+		return nil, err
+	}
+	return &target{e, u, opened}, nil
+}
+
+// attempt makes one attempt and tells how it went; cause is for the log. The error says that it was cut off: ctx was
+// canceled.
+func (c *courier) attempt(ctx context.Context, t *target, d *store.QueuedDelivery) (a webhook.Attempt, cause, err error) {
+	a = webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: c.now()}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
-	cause = c.exchange(limited, e, d, opened, &a)
+	cause = c.exchange(limited, t, d, &a)
 	a.Duration = c.now().Sub(a.At)
 	if ctx.Err() != nil && a.HTTPStatus == 0 {
 		return a, cause, context.Cause(ctx)
@@ -50,11 +67,11 @@ func (c *courier) attempt(ctx context.Context, e *webhook.Endpoint, d *store.Que
 }
 
 // exchange sends the delivery and puts the answer, or the failure, into the attempt.
-func (c *courier) exchange(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery, key string, a *webhook.Attempt) error {
+func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelivery, a *webhook.Attempt) error {
 	token := ""
-	if e.OAuth != nil {
+	if t.OAuth != nil {
 		var err error
-		if token, err = c.tokens.get(ctx, e, key); err != nil {
+		if token, err = c.tokens.get(ctx, t.Endpoint, t.secret); err != nil {
 			a.Failure = webhook.FailureToken
 			if refused, ok := errors.AsType[*tokenError](err); ok {
 				a.Answer = webhook.Excerpt(refused.answer)
@@ -63,18 +80,13 @@ func (c *courier) exchange(ctx context.Context, e *webhook.Endpoint, d *store.Qu
 		}
 	}
 	var handshake atomic.Pointer[error]
-	request, err := c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	response, err := c.client.Do(c.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		TLSHandshakeDone: func(_ tls.ConnectionState, err error) {
 			if err != nil {
 				handshake.Store(&err)
 			}
 		},
-	}), e, d, key, token)
-	if err != nil {
-		a.Failure = webhook.FailureConnection
-		return err
-	}
-	response, err := c.client.Do(request)
+	}), t, d, token))
 	if err != nil {
 		var failed error
 		if p := handshake.Load(); p != nil {
@@ -86,7 +98,10 @@ func (c *courier) exchange(ctx context.Context, e *webhook.Endpoint, d *store.Qu
 	defer func() { _ = response.Body.Close() }()
 	a.HTTPStatus = response.StatusCode
 	if response.StatusCode == http.StatusUnauthorized && token != "" {
-		c.tokens.drop(e.ID, token)
+		c.tokens.drop(t.ID, token)
+	}
+	if response.ContentLength == 0 {
+		return nil
 	}
 	// The status is the acknowledgement; a body that breaks off or never ends does not take it back.
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer))
@@ -97,25 +112,25 @@ func (c *courier) exchange(ctx context.Context, e *webhook.Endpoint, d *store.Qu
 
 // request makes the request of an attempt: with the token or, without one, signed. The headers are set in just the
 // spelling of the interface; HTTP/1.1 shows it.
-func (c *courier) request(ctx context.Context, e *webhook.Endpoint, d *store.QueuedDelivery, key, token string) (*http.Request, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, e.URL, bytes.NewReader(d.Body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header = http.Header{
+func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, token string) *http.Request {
+	header := http.Header{
 		"Content-Type":     {"application/json"},
 		"User-Agent":       {userAgent},
 		"X-LG-Event":       {string(d.Event)},
 		"X-LG-Delivery-Id": {d.ID},
 	}
 	if token != "" {
-		request.Header["Authorization"] = []string{"Bearer " + token}
-		return request, nil
+		header["Authorization"] = []string{"Bearer " + token}
+	} else {
+		timestamp := c.now().Unix()
+		header["X-LG-Timestamp"] = []string{strconv.FormatInt(timestamp, 10)}
+		header["X-LG-Signature"] = []string{webhook.Sign(t.secret, timestamp, d.Body)}
 	}
-	timestamp := c.now().Unix()
-	request.Header["X-LG-Timestamp"] = []string{strconv.FormatInt(timestamp, 10)}
-	request.Header["X-LG-Signature"] = []string{webhook.Sign(key, timestamp, d.Body)}
-	return request, nil
+	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
+	first, _ := body()
+	return (&http.Request{
+		Method: http.MethodPost, URL: t.url, Header: header, Body: first, GetBody: body, ContentLength: int64(len(d.Body)),
+	}).WithContext(ctx)
 }
 
 var userAgent = "Assay-Webhooks/" + buildinfo.Version

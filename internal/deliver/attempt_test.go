@@ -32,6 +32,16 @@ func example() *store.QueuedDelivery {
 	return &store.QueuedDelivery{Place: store.Place{ID: store.NewID()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
 }
 
+// attempt makes an attempt to deliver the example.
+func attempt(t testing.TB, s *Sender, e *webhook.Endpoint) (webhook.Attempt, error, error) {
+	t.Helper()
+	aimed, err := s.courier.aim(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s.courier.attempt(t.Context(), aimed, example())
+}
+
 // connections counts the connections that a TLS server sees.
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
@@ -77,7 +87,7 @@ func TestFailedAttempts(t *testing.T) {
 	closed := httptest.NewTLSServer(http.NotFoundHandler())
 	closed.Close()
 	old := httptest.NewUnstartedServer(http.NotFoundHandler())
-	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10} //nolint:gosec // what must be refused
+	old.TLS = &tls.Config{MaxVersion: tls.VersionTLS11, MinVersion: tls.VersionTLS10}
 	old.StartTLS()
 	defer old.Close()
 	rude, err := net.Listen("tcp", "127.0.0.1:0")
@@ -134,7 +144,7 @@ func TestFailedAttempts(t *testing.T) {
 			})
 			e := w.endpoint(test.url + "?" + name)
 			e.URL = test.url
-			a, cause, err := s.courier.attempt(t.Context(), e, example())
+			a, cause, err := attempt(t, s, e)
 			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer || a.Acknowledged() {
 				t.Errorf("attempt: %+v, %v, %v", a, cause, err)
 			}
@@ -171,7 +181,7 @@ func TestAcknowledgement(t *testing.T) {
 	s := w.sender(r, nil)
 	for path, answer := range map[string]string{"/200": "", "/299": "", "/endless": strings.Repeat("e", 1024), "/breaks-off": "half"} {
 		e := w.endpoint(r.URL + path)
-		a, cause, err := s.courier.attempt(t.Context(), e, example())
+		a, cause, err := attempt(t, s, e)
 		if err != nil || cause != nil || !a.Acknowledged() || a.Answer != answer {
 			t.Errorf("%s: %+v, %v, %v", path, a, cause, err)
 		}
@@ -218,9 +228,9 @@ func TestHostileHosts(t *testing.T) {
 	w := sqliteWorld(t)
 	r, seen := connections(t)
 	s := w.sender(r, func(c *Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} })
-	attempt := func(e *webhook.Endpoint) webhook.Attempt {
+	try := func(e *webhook.Endpoint) webhook.Attempt {
 		e.SealedSecret = w.outbox.Secrets.Seal("secret", e.ID)
-		a, _, err := s.courier.attempt(t.Context(), e, example())
+		a, _, err := attempt(t, s, e)
 		if err != nil {
 			t.Errorf("%s: %v", e.URL, err)
 		}
@@ -232,10 +242,10 @@ func TestHostileHosts(t *testing.T) {
 			t.Errorf("%s does not get as far as to be dialled: %v", target, err)
 			continue
 		}
-		if a := attempt(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe && a.Failure != webhook.FailureUnresolvable {
+		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe && a.Failure != webhook.FailureUnresolvable {
 			t.Errorf("%s as url: %+v", target, a)
 		}
-		if a := attempt(&webhook.Endpoint{
+		if a := try(&webhook.Endpoint{
 			ID: store.NewID(), URL: "https://example.com/", OAuth: &webhook.OAuth{TokenURL: target, ClientID: "id"},
 		}); a.Failure != webhook.FailureToken {
 			t.Errorf("%s as token_url: %+v", target, a)

@@ -21,14 +21,14 @@ const (
 type (
 	job struct {
 		lane     *lane
-		endpoint *webhook.Endpoint
+		target   *target
 		delivery *store.QueuedDelivery
 	}
 	outcome struct {
 		job
 		attempt webhook.Attempt
 		cause   error // of a failure
-		err     error // no attempt was made
+		cut     bool  // it was cut off
 	}
 )
 
@@ -126,9 +126,9 @@ func (l *loop) send() {
 		}
 		l.metrics.inFlight.Inc()
 		select {
-		case l.work <- job{lane, lane.endpoint, d}:
+		case l.work <- job{lane, lane.target, d}:
 		default:
-			go l.attempt(job{lane, lane.endpoint, d})
+			go l.attempt(job{lane, lane.target, d})
 		}
 	}
 }
@@ -136,8 +136,8 @@ func (l *loop) send() {
 // attempt makes the attempt on a delivery, and then on others, until the loop ends.
 func (l *loop) attempt(j job) {
 	for ok := true; ok; j, ok = <-l.work {
-		a, cause, err := l.courier.attempt(l.attempts, j.endpoint, j.delivery)
-		l.over <- outcome{j, a, cause, err}
+		a, cause, err := l.courier.attempt(l.attempts, j.target, j.delivery)
+		l.over <- outcome{j, a, cause, err != nil}
 	}
 }
 
@@ -147,17 +147,12 @@ func (l *loop) take(o outcome) {
 	d, a := o.delivery, &o.attempt
 	l.metrics.inFlight.Dec()
 	l.turns.end(o.lane, a.HTTPStatus != 0, a.Duration, now)
-	if o.err != nil { // it stays in the queue as it is
+	if o.cut { // it stays in the queue as it is
 		l.turns.letGo(o.lane, d.ID)
-		if !l.stopping() {
-			l.turns.rest(o.lane, now.Add(secretPause))
-			l.Log.Error("a delivery could not be attempted", "delivery_id", d.ID, "endpoint_id", o.endpoint.ID, "error", o.err)
-		}
 		return
 	}
 	l.metrics.observe(a)
-	a.Number = d.Attempts + 1
-	r := store.AttemptResult{Attempt: *a, EndpointID: o.endpoint.ID, DueAt: d.DueAt}
+	r := store.AttemptResult{Attempt: *a, EndpointID: o.target.ID, DueAt: d.DueAt}
 	if !a.Acknowledged() {
 		r.Next = l.nextAttempt(o, now)
 	}
@@ -167,7 +162,7 @@ func (l *loop) take(o outcome) {
 // nextAttempt returns when to try again after a failure, or nil.
 func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
-	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.endpoint.ID, "attempt", number, "status", o.attempt.HTTPStatus)
+	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status", o.attempt.HTTPStatus)
 	if o.cause != nil {
 		log = log.With("failure", string(o.attempt.Failure), "cause", logText(o.cause))
 	}

@@ -133,9 +133,8 @@ type (
 		lane       *lane
 		endpointID string
 		after      store.Place
-		limit      int             // 0: only whether the endpoint is still there
-		held       map[string]bool // deliveries that are among what comes first
-		renew      bool            // the lease
+		limit      int  // 0: only whether the endpoint is still there
+		renew      bool // the lease
 	}
 	fetched struct {
 		leaseUntil time.Time         // zero: another node has the queue
@@ -150,12 +149,8 @@ func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
 	for lane, n := range wanted {
 		r := request{lane: lane, endpointID: lane.endpointID, after: lane.after, limit: n, renew: !lane.leaseUntil.After(now.Add(l.turns.needs + leaseMargin/4))}
-		if n > 0 && r.after.ID == "" && len(lane.held) > 0 {
-			r.limit += len(lane.held)
-			r.held = make(map[string]bool, len(lane.held))
-			for id := range lane.held {
-				r.held[id] = true
-			}
+		if n > 0 && r.after.ID == "" {
+			r.limit += len(lane.held) // which are among what comes first
 		}
 		requests = append(requests, r)
 	}
@@ -177,11 +172,19 @@ func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
 // use takes over what was fetched for an endpoint.
 func (l *loop) use(r request, got fetched, now time.Time) {
 	lane := r.lane
-	lane.leaseUntil, lane.endpoint, lane.checkedAt = got.leaseUntil, got.endpoint, now
+	lane.leaseUntil, lane.checkedAt = got.leaseUntil, now
 	if got.endpoint == nil { // gone, or another node's
-		l.turns.giveBack(lane)
-		l.turns.served(lane, false)
+		l.turns.rest(lane, now)
 		return
+	}
+	if lane.target == nil || lane.target.SealedSecret != got.endpoint.SealedSecret {
+		aimed, err := l.courier.aim(got.endpoint)
+		if err != nil {
+			l.Log.ErrorContext(l.ctx, "deliveries cannot be sent to an endpoint", "endpoint_id", r.endpointID, "error", err)
+			l.turns.rest(lane, now.Add(secretPause))
+			return
+		}
+		lane.target = aimed
 	}
 	if r.limit == 0 {
 		l.turns.prepare(lane)
@@ -213,7 +216,6 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 		return nil, err
 	}
 	all := make([]fetched, len(requests))
-	var fresh []*store.QueuedDelivery
 	for i, r := range requests {
 		f := &all[i]
 		f.leaseUntil, f.endpoint = leases[r.endpointID], endpoints[r.endpointID]
@@ -227,13 +229,8 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, d := range f.deliveries {
-			if !r.held[d.ID] {
-				fresh = append(fresh, d)
-			}
-		}
 	}
-	return all, l.Store.LoadDeliveries(l.ctx, fresh)
+	return all, nil
 }
 
 // leaseQueues returns until when this node has the queues of the endpoints; those that another one has are left out.

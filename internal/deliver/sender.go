@@ -73,8 +73,11 @@ func New(c Config) *Sender {
 	}
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
 	if transport, ok := client.Transport.(*http.Transport); ok {
-		// Endpoints may share a host; a connection for each attempt in flight is worth keeping.
+		// Endpoints may share a host; a connection for each attempt in flight is worth keeping. Each attempt has one to
+		// itself, with HTTP/1.1: a connection that breaks fails one attempt, and it costs less than sharing one.
 		transport.MaxIdleConns, transport.MaxIdleConnsPerHost = c.InFlight, c.InFlight
+		transport.Protocols, transport.ForceAttemptHTTP2 = new(http.Protocols), false
+		transport.Protocols.SetHTTP1(true)
 		client.Transport = named{transport}
 	}
 	s.courier = courier{client: client, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout, now: c.Now}

@@ -216,7 +216,7 @@ func (w *world) everyoneIs(s *running, endpoints []*webhook.Endpoint) bool {
 }
 
 func delivered(r *running) float64 {
-	return testutil.ToFloat64(r.Sender.metrics.attempts.WithLabelValues(resultDelivered))
+	return testutil.ToFloat64(r.metrics.attempts.WithLabelValues(resultDelivered))
 }
 
 // TestWakeOtherNodes shows that a node hears of deliveries that another one has queued.
@@ -360,7 +360,11 @@ func TestAttemptKeepsDeadline(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := w.sender(r, nil)
-	_, _, err := s.courier.attempt(ctx, w.endpoint(r.URL), example())
+	aimed, err := s.courier.aim(w.endpoint(r.URL))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _, err = s.courier.attempt(ctx, aimed, example())
 	if err == nil || r.count() != 0 {
 		t.Errorf("an attempt of a stopped sender: %v", err)
 	}

@@ -3,7 +3,6 @@ package deliver
 import (
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -43,10 +42,10 @@ const (
 // lane is what the sender knows about one endpoint and its queue.
 type lane struct {
 	endpointID string
-	endpoint   *webhook.Endpoint // as it was
-	checkedAt  time.Time         // then
-	leaseUntil time.Time         // of the queue
-	restUntil  time.Time         // nothing is sent before
+	target     *target   // as it was
+	checkedAt  time.Time // then
+	leaseUntil time.Time // of the queue
+	restUntil  time.Time // nothing is sent before
 
 	after    store.Place             // in the queue, of the last one taken
 	ahead    []*store.QueuedDelivery // taken, and not yet sent
@@ -268,7 +267,7 @@ func (t *turns) served(l *lane, more bool) {
 // take notes deliveries that were read for the endpoint, without those that are held already.
 func (t *turns) take(l *lane, read []*store.QueuedDelivery) {
 	for _, d := range read {
-		if _, held := l.held[d.ID]; held || d.Body == nil { // or dropped meanwhile
+		if _, held := l.held[d.ID]; held {
 			continue
 		}
 		l.held[d.ID] = d.Place

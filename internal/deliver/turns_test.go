@@ -30,7 +30,7 @@ func (t *turns) give(id string, n int, now time.Time) {
 	l.checkedAt, l.leaseUntil = now, now.Add(time.Hour)
 	read := make([]*store.QueuedDelivery, n)
 	for i := range read {
-		read[i] = &store.QueuedDelivery{Place: store.Place{DueAt: noon, ID: store.NewID()}, Body: []byte("{}")}
+		read[i] = &store.QueuedDelivery{Place: store.Place{DueAt: noon, ID: store.NewID()}}
 	}
 	t.take(l, read)
 }
@@ -116,14 +116,14 @@ func TestTurnsSeeWhatIsNew(t *testing.T) {
 			turns := newTestTurns(8)
 			prompted(turns, noon, "a")
 			l := turns.lanes["a"]
-			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}, Body: []byte("{}")}, {Place: store.Place{DueAt: at(3), ID: "3"}, Body: []byte("{}")}})
+			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}}, {Place: store.Place{DueAt: at(3), ID: "3"}}})
 			l.after = store.Place{DueAt: at(3), ID: "3"}
 			turns.served(l, false)
 			turns.see([]store.QueueHead{{EndpointID: "a", DueAt: at(test.head), LastDueAt: at(test.last)}}, at(9), everything)
 			if l.waiting != test.waits || (l.after.ID == "") != test.again {
 				t.Errorf("waits: %v, after %v", l.waiting, l.after)
 			}
-			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}, Body: []byte("{}")}, {Place: store.Place{DueAt: at(2), ID: "1"}, Body: []byte("{}")}})
+			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}}, {Place: store.Place{DueAt: at(2), ID: "1"}}})
 			if len(l.held) != 3 || l.taken() != 3 {
 				t.Errorf("held: %v", l.held)
 			}

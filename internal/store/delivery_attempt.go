@@ -98,7 +98,18 @@ func (t *Tx) recordEnds(batch []*AttemptResult) error {
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"
 
 func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
-	return inBatches(attempts, func(batch []*AttemptResult) error {
+	var plain, others []*AttemptResult
+	for _, r := range attempts {
+		if r.Acknowledged() && r.Answer == "" {
+			plain = append(plain, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	if err := inBatches(plain, t.insertPlain); err != nil {
+		return err
+	}
+	return inBatches(others, func(batch []*AttemptResult) error {
 		args := make([]any, 0, 10*len(batch))
 		for _, r := range batch {
 			ended := ""
@@ -115,6 +126,23 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+tuples(len(batch), 10), args...)
 		return err
 	})
+}
+
+// insertPlain inserts what most attempts are, acknowledged with an empty answer, at half the price.
+func (t *Tx) insertPlain(batch []*AttemptResult) error {
+	const each = 5
+	var b strings.Builder
+	b.WriteString("INSERT INTO delivery_attempts (" + attemptColumns + ", ended, next_at, kept) VALUES ")
+	args := make([]any, 0, each*len(batch))
+	for i, r := range batch {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.TrimSuffix(list(each*i+1, each), ")") + ",'','','delivered',NULL,1)")
+		args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
+	}
+	_, err := t.exec(b.String(), args...)
+	return err
 }
 
 // Attempts returns the attempts on a delivery that are still kept, in their order.

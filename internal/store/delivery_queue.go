@@ -1,9 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -79,51 +82,34 @@ type QueuedDelivery struct {
 	Attempts int // that were ever made
 }
 
-// queueFrom reads the queues from a place on, across endpoints. So much as a condition on the endpoint makes PostgreSQL, as
-// long as it has no statistics of the table, read and sort all that the endpoint has; for the same reason, the limit is
-// part of the text.
-func queueFrom(limit int) string {
-	return `SELECT endpoint_id, due_at, delivery_id, failures, attempts FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
-		ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit)
+// dueDeliveries reads the queues from a place on, across endpoints, and keeps what is the endpoint's and due. So much as a
+// condition on the endpoint makes PostgreSQL, as long as it has no statistics of the table, read and sort all that the
+// endpoint has; for the same reason, the limit is part of the text.
+func dueDeliveries(limit int) string {
+	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body FROM (
+			SELECT endpoint_id, due_at, delivery_id, failures, attempts FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
+			ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit) + `) AS f
+		JOIN deliveries d ON d.id = f.delivery_id WHERE f.endpoint_id = $1 AND f.due_at <= $4`
 }
 
 // DueDeliveries returns up to limit deliveries to an endpoint that are due and stand after a place, the longest waiting
-// first, without event and body.
+// first.
 func (q Queries) DueDeliveries(ctx context.Context, endpointID string, after Place, now time.Time, limit int) ([]*QueuedDelivery, error) {
 	from := int64(-1)
 	if after.ID != "" {
 		from = micros(after.DueAt)
 	}
-	var found []*QueuedDelivery
-	err := q.rows(ctx, queueFrom(limit), []any{endpointID, from, after.ID}, func(scan func(...any) error) error {
+	found := make([]*QueuedDelivery, 0, limit)
+	err := q.rows(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, micros(now)}, func(scan func(...any) error) error {
 		d := new(QueuedDelivery)
-		var endpoint string
+		found = append(found, d)
 		var due int64
-		err := scan(&endpoint, &due, &d.ID, &d.Failures, &d.Attempts)
-		if d.DueAt = timeOf(due); endpoint == endpointID && !d.DueAt.After(now) {
-			found = append(found, d)
-		}
+		err := scan(&due, &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body)
+		d.DueAt = timeOf(due)
 		return err
 	})
+	slices.SortFunc(found, func(a, b *QueuedDelivery) int { return cmp.Or(a.DueAt.Compare(b.DueAt), strings.Compare(a.ID, b.ID)) })
 	return found, err
-}
-
-// LoadDeliveries reads events and bodies of deliveries. One that is no longer there is left without.
-func (q Queries) LoadDeliveries(ctx context.Context, deliveries []*QueuedDelivery) error {
-	byID := make(map[string]*QueuedDelivery, len(deliveries))
-	ids := make([]string, len(deliveries))
-	for i, d := range deliveries {
-		byID[d.ID], ids[i] = d, d.ID
-	}
-	return inBatches(ids, func(ids []string) error {
-		return q.rows(ctx, "SELECT id, event, body FROM deliveries WHERE id IN "+list(1, len(ids)), anys(ids), func(scan func(...any) error) error {
-			var id, event string
-			var body []byte
-			err := scan(&id, &event, &body)
-			byID[id].Event, byID[id].Body = webhook.Event(event), body
-			return err
-		})
-	})
 }
 
 // Receiving returns those of the endpoints that get deliveries: an endpoint that is deleted, or whose key is revoked,

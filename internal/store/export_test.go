@@ -28,13 +28,14 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 		args []any
 	}{
 		"heads": {queueHeads, []any{int64(1)}},
-		"due":   {queueFrom(32), []any{NewID(), int64(1), NewID()}},
+		"due":   {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
 		"leave": {leaveQueue(32), places},
 	} {
 		rows, err := s.db.QueryContext(ctx, explain+statement.text, statement.args...)
 		if err != nil {
 			return nil, err
 		}
+		defer rows.Close()
 		columns, err := rows.Columns()
 		if err != nil {
 			return nil, err
