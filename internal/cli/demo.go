@@ -69,11 +69,12 @@ Try it:
 
   curl%s -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
 
+Sign in as owner at %s/portal, as reviewer or administrator at %s/desk.
 The interface is described at %s/docs
 
 `, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live],
 		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
-		trust(app, s), keys[access.Test], s.BaseURL(), s.BaseURL())
+		trust(app, s), keys[access.Test], s.BaseURL(), s.BaseURL(), s.BaseURL(), s.BaseURL())
 	return err
 }
 
