@@ -134,7 +134,9 @@ func TestFailedAttempts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := w.sender(r, func(c *Config) {
-				c.Timeout = 300 * time.Millisecond
+				if test.failure == webhook.FailureTimeout {
+					c.Timeout = 300 * time.Millisecond
+				}
 				if test.guard != nil {
 					c.Guard = test.guard
 				}

@@ -279,7 +279,11 @@ func TestTokenFailures(t *testing.T) {
 				test.oauth(oauth)
 			}
 			d := w.queue(1, w.oauthEndpoint(r.URL, oauth))[0]
-			w.start(r, func(c *Config) { c.Timeout = 300 * time.Millisecond })
+			w.start(r, func(c *Config) {
+				if name == "Hangs" {
+					c.Timeout = 300 * time.Millisecond
+				}
+			})
 			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == 1 })
 			got := w.attempts(d.ID)[0]
 			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || (test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {

@@ -90,6 +90,9 @@ func (s *Service) redeliverAll(ctx context.Context, ids []string) (n int, err er
 
 // ForgetAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
 func (s *Service) ForgetAttempts(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	if some, err := s.Store.HasAttempts(ctx, before); err != nil || !some {
+		return 0, err
+	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
 		n, err = tx.PruneAttempts(before, limit)
 		return err

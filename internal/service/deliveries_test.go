@@ -1,0 +1,315 @@
+package service_test
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/hostile"
+	"github.com/assayhq/assay/internal/testkit/shop"
+)
+
+var updateGolden = flag.Bool("update", false, "write the golden files anew")
+
+// endpoint registers an endpoint of the key that asks for the events.
+func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...webhook.Event) *webhook.Endpoint {
+	t.Helper()
+	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	u, problem := webhook.CheckURL("url", "https://example.com/"+path)
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	e, _, err := s.Service.CreateEndpoint(t.Context(), k, service.NewEndpoint{URL: u, Events: events}, service.Origin{})
+	noError(t, err)
+	return e
+}
+
+// newest returns the delivery that was queued last.
+func newest(t *testing.T, s *shop.Shop) *store.DeliveryRecord {
+	t.Helper()
+	found, err := s.Service.Deliveries(t.Context(), store.DeliveryFilter{}, 1)
+	noError(t, err)
+	if len(found) != 1 {
+		t.Fatal("there is no delivery")
+	}
+	d, _, err := s.Service.Delivery(t.Context(), found[0].ID)
+	noError(t, err)
+	return d
+}
+
+// The fields of every payload, and those of each event beside them.
+var (
+	commonFields = []string{
+		"classification", "created_at", "delayed", "delivery_id", "due_date", "external_id", "id", "order_number", "outcome", "outcome_locale", "status",
+		"updated_at", "webhook_event",
+	}
+	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|certificates/[0-9A-Za-z_-]+`)
+)
+
+// TestPayloads holds the bodies of deliveries against golden files, byte for byte; only what is drawn by chance is masked.
+func TestPayloads(t *testing.T) {
+	s := shop.New(t, storetest.SQLite(t))
+	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")
+	noError(t, err)
+	_, err = s.Service.ImportCatalog(t.Context(), catalog)
+	noError(t, err)
+	made, err := s.Service.CreateAccount(t.Context(), "日本", "owner@example.jp", text.Japanese)
+	noError(t, err)
+	japanese, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
+		AccountID: made.Account.ID, Environment: access.Test, Name: "ja", Scopes: access.AllScopes, Actor: audit.Operator,
+	})
+	noError(t, err)
+	admin, err := s.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
+	noError(t, err)
+	for _, k := range []*access.Key{s.Test, s.Live, japanese} {
+		endpoint(t, s, k, k.ID, webhook.Events...)
+	}
+	create := func(k *access.Key, d order.Draft) string {
+		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
+		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
+		answer, err := s.Service.CreateOrder(t.Context(), k, &d, nil)
+		noError(t, err)
+		var receipt struct{ ID string }
+		noError(t, json.Unmarshal(answer, &receipt))
+		return receipt.ID
+	}
+	reference := "order <1> & \"more\" 鞄"
+	outcome := []string{"certificate_url"}
+	for name, test := range map[string]struct {
+		run  func()
+		more []string
+	}{
+		"authentic": {
+			func() {
+				create(s.Test, order.Draft{Mock: order.MockAuthentic, ModelCode: "prada-galleria", ExternalID: &reference})
+			},
+			append(outcome, "outcome_reasons", "outcome_reasons_locale"),
+		},
+		"fake_ja": {
+			func() { create(japanese, order.Draft{Mock: order.MockFake, ModelCode: "prada-galleria"}) },
+			append(outcome, "outcome_reasons", "outcome_reasons_locale", "outcome_indexes"),
+		},
+		"unable_to_verify": {func() { create(s.Test, order.Draft{Mock: order.MockUnableToVerify}) }, outcome},
+		"canceled": {
+			func() {
+				_, err := s.Service.CancelOrder(t.Context(), &admin.Staff, create(s.Live, order.Draft{}), "")
+				noError(t, err)
+			},
+			outcome,
+		},
+		"update_photos":    {func() { create(s.Test, order.Draft{Mock: order.MockUpdatePhotos, ExternalID: &reference}) }, []string{"photos_to_resubmit"}},
+		"update_photos_ja": {func() { create(japanese, order.Draft{Mock: order.MockUpdatePhotos}) }, []string{"photos_to_resubmit"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.run()
+			d := newest(t, s)
+			var fields map[string]any
+			noError(t, json.Unmarshal(d.Body, &fields))
+			want := slices.Sorted(slices.Values(append(slices.Clone(commonFields), test.more...)))
+			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
+				t.Errorf("fields:\n%v, want\n%v", got, want)
+			}
+			if fields["webhook_event"] != string(d.Event) || fields["delivery_id"] != d.ID || fields["id"] != d.OrderID {
+				t.Errorf("the body %s is not that of %+v", d.Body, d)
+			}
+			compareGolden(t, "payload_"+name+".json", mask(string(d.Body))+"\n")
+		})
+	}
+}
+
+// mask replaces what is drawn by chance.
+func mask(body string) string {
+	return variable.ReplaceAllStringFunc(body, func(found string) string {
+		if label, _, ok := strings.Cut(found, ":"); ok {
+			return label + `:"*"`
+		}
+		return "certificates/*"
+	})
+}
+
+func compareGolden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *updateGolden {
+		noError(t, os.WriteFile(path, []byte(got), 0o600))
+		return
+	}
+	want, err := os.ReadFile(path)
+	noError(t, err)
+	if got != string(want) {
+		t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
+	}
+}
+
+// TestOutbox shows who gets which event.
+func TestOutbox(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		woken := 0
+		s.Service.Outbox = func() { woken++ }
+		outcomes := endpoint(t, s, s.Test, "outcomes", webhook.OrderOutcome)
+		both := endpoint(t, s, s.Test, "both", webhook.Events...)
+		endpoint(t, s, s.Live, "live", webhook.Events...)
+		count := func(f store.DeliveryFilter) int {
+			found, err := s.Service.Deliveries(t.Context(), f, 100)
+			noError(t, err)
+			return len(found)
+		}
+		id := s.Order(t, s.Test, order.MockFake)
+		if n := count(store.DeliveryFilter{OrderID: id}); n != 2 || woken != 1 {
+			t.Errorf("%d deliveries of an outcome, woken %d times", n, woken)
+		}
+		s.Order(t, s.Test, order.MockUpdatePhotos)
+		s.Order(t, s.Live, "")
+		if a, b, all := count(store.DeliveryFilter{EndpointID: outcomes.ID}), count(store.DeliveryFilter{EndpointID: both.ID}),
+			count(store.DeliveryFilter{AccountID: s.Account.ID}); a != 1 || b != 2 || all != 3 {
+			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
+		}
+		noError(t, s.Service.DeleteEndpoint(t.Context(), s.Test, both.ID))
+		if n := count(store.DeliveryFilter{}); n != 1 {
+			t.Errorf("%d deliveries after an endpoint was deleted", n)
+		}
+		_, err := s.Service.RevokeKey(t.Context(), s.Test.ID, audit.Operator)
+		noError(t, err)
+		s.Order(t, s.Test, order.MockFake)
+		if n := count(store.DeliveryFilter{}); n != 0 {
+			t.Errorf("%d deliveries for a revoked key", n)
+		}
+	})
+}
+
+func TestRedeliver(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx := t.Context()
+		e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
+		fail := func() {
+			const sender = "01980000-0000-7000-8000-000000000001"
+			noError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+				now := s.Clock.Now()
+				if _, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour)); err != nil {
+					return err
+				}
+				due, err := s.Store.DueDeliveries(ctx, e.ID, store.Place{}, now, 1000)
+				if err != nil {
+					return err
+				}
+				var results []store.AttemptResult
+				for _, d := range due {
+					results = append(results, store.AttemptResult{
+						Attempt:    webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now, HTTPStatus: http.StatusGone},
+						EndpointID: e.ID, DueAt: d.DueAt,
+					})
+				}
+				return tx.RecordAttempts(sender, results)
+			}))
+		}
+		for range 250 {
+			s.Order(t, s.Test, order.MockUnableToVerify)
+		}
+		pending := newest(t, s)
+		if err := s.Service.Redeliver(ctx, pending); fault.CodeOf(err) != "not-redeliverable" {
+			t.Errorf("redelivery of a pending delivery: %v", err)
+		}
+		fail()
+		d, attempts, err := s.Service.Delivery(ctx, strings.ToUpper(pending.ID))
+		if err != nil || d.Status != webhook.Failed || len(attempts) != 1 || attempts[0].HTTPStatus != http.StatusGone {
+			t.Errorf("delivery: %+v, %+v, %v", d, attempts, err)
+		}
+		noError(t, s.Service.Redeliver(ctx, d))
+		if got := newest(t, s); got.Status != webhook.Pending || string(got.Body) != string(pending.Body) {
+			t.Errorf("redelivered: %+v", got)
+		}
+		since := s.Clock.Now()
+		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{}, since.Add(time.Second)); n != 0 || err != nil {
+			t.Errorf("%d failed later, %v", n, err)
+		}
+		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{EndpointID: e.ID}, since); n != 249 || err != nil {
+			t.Errorf("%d failed were sent again, %v", n, err)
+		}
+		fail()
+		noError(t, s.Service.DeleteEndpoint(ctx, s.Test, e.ID))
+		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{}, since); n != 0 || err != nil {
+			t.Errorf("%d were sent again to a deleted endpoint, %v", n, err)
+		}
+		if err := s.Service.Redeliver(ctx, d); fault.CodeOf(err) != "not-redeliverable" {
+			t.Errorf("redelivery to a deleted endpoint: %v", err)
+		}
+		for _, id := range []string{"", "x", store.NewID()} {
+			if _, _, err := s.Service.Delivery(ctx, id); !errors.Is(err, service.DeliveryNotFound) {
+				t.Errorf("delivery %q: %v", id, err)
+			}
+		}
+		if n, err := s.Service.ForgetAttempts(ctx, s.Clock.Advance(time.Hour), 1000); n != 500 || err != nil {
+			t.Errorf("%d attempts were forgotten, %v", n, err)
+		}
+		if n, err := s.Service.ForgetAttempts(ctx, s.Clock.Now(), 1000); n != 0 || err != nil {
+			t.Errorf("%d attempts were forgotten again, %v", n, err)
+		}
+	})
+}
+
+// TestHostileURLs registers destinations that must not be called, as url and as token_url.
+func TestHostileURLs(t *testing.T) {
+	s := shop.New(t, storetest.SQLite(t))
+	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	honest, _ := webhook.CheckURL("url", "https://example.com/hook")
+	refuse := func(t *testing.T, n service.NewEndpoint, field string) {
+		t.Helper()
+		n.Events = webhook.Events
+		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test, n, service.Origin{})
+		if fault.CodeOf(err) != webhook.CodeUnsafe {
+			t.Errorf("%s: %v", field, err)
+		}
+	}
+	for _, host := range hostile.Hosts {
+		t.Run(host, func(t *testing.T) {
+			target := "https://" + host + "/hook"
+			u, problem := webhook.CheckURL("url", target)
+			if problem != nil {
+				return // refused by its form
+			}
+			refuse(t, service.NewEndpoint{URL: u}, "url")
+			tokenURL, problem := webhook.CheckTokenURL("auth.token_url", target)
+			if problem != nil {
+				t.Fatalf("%s is a URL and no token URL: %v", target, problem)
+			}
+			refuse(t, service.NewEndpoint{URL: honest, OAuth: &service.NewOAuth{TokenURL: tokenURL, ClientID: "id", ClientSecret: "secret"}}, "token_url")
+		})
+	}
+	for _, form := range hostile.URLs {
+		raw := form
+		if strings.Contains(form, "%s") {
+			raw = fmt.Sprintf(form, "example.com")
+		}
+		if _, problem := webhook.CheckURL("url", raw); problem == nil {
+			t.Errorf("%q passes as url", raw)
+		}
+		if _, problem := webhook.CheckTokenURL("auth.token_url", raw); problem == nil {
+			t.Errorf("%q passes as token_url", raw)
+		}
+	}
+	if n := len(hostile.Hosts) + len(hostile.URLs); n < 60 {
+		t.Errorf("only %d hostile URLs", n)
+	}
+}
