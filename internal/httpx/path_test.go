@@ -1,0 +1,55 @@
+package httpx
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func TestMatchPath(t *testing.T) {
+	order := []string{"orders", "{id}"}
+	update := []string{"orders", "{id}", "update_photos"}
+	for _, tt := range []struct {
+		name    string
+		pattern []string
+		path    string
+		id      string
+		ok      bool
+	}{
+		{"Plain", order, "orders/abc", "abc", true},
+		{"EscapedSlashStaysInside", order, "orders/a%2Fb", "a/b", true},
+		{"EscapedDots", order, "orders/%2E%2E", "..", true},
+		{"Unicode", order, "orders/%E9%91%91%E5%AE%9A", "鑑定", true},
+		{"Inside", update, "orders/x/update_photos", "x", true},
+		{"EmptyID", order, "orders/", "", false},
+		{"TooLong", order, "orders/a/b", "", false},
+		{"TooShort", update, "orders/a", "", false},
+		{"TrailingSlash", order, "orders/a/", "", false},
+		{"DoubleSlash", order, "orders//a", "", false},
+		{"BrokenEscape", order, "orders/%zz", "", false},
+		{"OtherWord", order, "order/a", "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			id, ok := MatchPath(tt.pattern, tt.path)
+			if ok != tt.ok || ok && id != tt.id {
+				t.Errorf("got %q, %v", id, ok)
+			}
+		})
+	}
+}
+
+// FuzzMatchPath holds that whatever a client escapes as an id comes back as it was, and that nothing else matches.
+func FuzzMatchPath(f *testing.F) {
+	for _, id := range []string{"a", "a/b", "..", "%", "鑑定", "a b", "\x00", "%2F", "?#"} {
+		f.Add(id)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		got, ok := MatchPath([]string{"orders", "{id}", "update_photos"}, "orders/"+url.PathEscape(id)+"/update_photos")
+		if ok != (id != "") || ok && got != id {
+			t.Errorf("%q became %q, %v", id, got, ok)
+		}
+		if _, ok := MatchPath([]string{"orders", "{id}"}, "orders/"+id); ok && strings.Contains(id, "/") {
+			t.Errorf("%q matched although it has a slash", id)
+		}
+	})
+}
