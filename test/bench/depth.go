@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"golang.org/x/sync/errgroup"
 )
 
 const (
@@ -32,7 +35,8 @@ type seed struct {
 	Orders                   int
 }
 
-// seedOrders is the role that fills a database as fast as it goes, through the same statements as the program.
+// seedOrders is the role that fills a database: a batch of orders through the statements of the program, and copies of
+// them until there are enough.
 func seedOrders(ctx context.Context) (err error) {
 	var s seed
 	if err := json.Unmarshal([]byte(os.Getenv(seedVariable)), &s); err != nil {
@@ -42,13 +46,21 @@ func seedOrders(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for made := 0; made < s.Orders; made += seedBatch {
-		if err := db.Update(ctx, func(tx *store.Tx) error { return s.batch(tx) }); err != nil {
-			return err
-		}
+	if err := errors.Join(db.Update(ctx, s.batch), db.Close()); err != nil {
+		return err
 	}
-	return nil
+	copies := s.Orders/seedBatch - 1
+	if copies == 0 {
+		return nil
+	}
+	// The number of the copy takes the place of the last random digits of the id.
+	const digits = "substr('00000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT)"
+	if err := rawsql.Multiply(ctx, s.Target, "orders", copies, map[string]string{
+		"id": "substr(o.id, 1, 28) || " + digits, "seq": fmt.Sprintf("o.seq + %d * n", seedBatch), "number": "o.number || '-' || CAST(n AS TEXT)",
+	}); err != nil {
+		return err
+	}
+	return rawsql.Run(ctx, s.Target, fmt.Sprintf("UPDATE balances SET orders = %d WHERE account_id = '%s' AND environment = 'live'", s.Orders, s.AccountID))
 }
 
 func (s *seed) batch(tx *store.Tx) (err error) {
@@ -72,25 +84,52 @@ func (s *seed) batch(tx *store.Tx) (err error) {
 	return nil
 }
 
-// depth shows that lists cost the same at any depth, and details the same among few and many orders.
-func (s *suite) depth(ctx context.Context, e engine) (err error) {
-	lastPage := fmt.Sprintf("depth: last page of %d %s", manyOrders, e)
-	manyDetail := fmt.Sprintf("depth: detail of %d %s", manyOrders, e)
-	if !s.wanted(lastPage) && !s.wanted(manyDetail) {
-		return nil
+// depth shows that lists cost the same at any depth, and details the same among few and many orders. All databases are
+// seeded at once, then loaded one after the other.
+func depth(ctx context.Context, s *suite) (err error) {
+	few, many := map[engine]*shop{}, map[engine]*shop{}
+	defer func() {
+		for _, shops := range []map[engine]*shop{few, many} {
+			for _, shop := range shops {
+				err = errors.Join(err, shop.close())
+			}
+		}
+	}()
+	var mu sync.Mutex
+	var seeding errgroup.Group
+	for _, e := range []engine{sqlite, postgres} {
+		if !s.wanted(lastPageName(e)) && !s.wanted(manyDetailName(e)) {
+			continue
+		}
+		for shops, orders := range map[*map[engine]*shop]int{&few: fewOrders, &many: manyOrders} {
+			seeding.Go(func() error {
+				shop, err := s.seeded(ctx, e, orders)
+				if err != nil {
+					return err
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				(*shops)[e] = shop
+				return nil
+			})
+		}
 	}
-	few, err := s.seeded(ctx, e, fewOrders)
-	if err != nil {
+	if err := seeding.Wait(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, few.close()) }()
-	many, err := s.seeded(ctx, e, manyOrders)
-	if err != nil {
-		return err
+	for e, shop := range many {
+		if err := s.compareDepth(ctx, e, few[e], shop); err != nil {
+			return err
+		}
 	}
-	defer func() { err = errors.Join(err, many.close()) }()
+	return nil
+}
 
-	if err := s.compare(ctx, lastPage, "the first page", many.pages(manyOrders/pageLimit), many.pages(1)); err != nil {
+func lastPageName(e engine) string   { return fmt.Sprintf("depth: last page of %d %s", manyOrders, e) }
+func manyDetailName(e engine) string { return fmt.Sprintf("depth: detail of %d %s", manyOrders, e) }
+
+func (s *suite) compareDepth(ctx context.Context, e engine, few, many *shop) error {
+	if err := s.compare(ctx, lastPageName(e), "the first page", many.pages(manyOrders/pageLimit), many.pages(1)); err != nil {
 		return err
 	}
 	manyDetails, err := many.details(ctx)
@@ -101,7 +140,7 @@ func (s *suite) depth(ctx context.Context, e engine) (err error) {
 	if err != nil {
 		return err
 	}
-	return s.compare(ctx, manyDetail, fmt.Sprintf("%d orders", fewOrders), manyDetails, fewDetails)
+	return s.compare(ctx, manyDetailName(e), fmt.Sprintf("%d orders", fewOrders), manyDetails, fewDetails)
 }
 
 // shop is a running installation with orders.

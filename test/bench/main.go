@@ -8,7 +8,6 @@ package main
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -62,9 +61,7 @@ var steps = []step{
 	{"sqlite", func(ctx context.Context, s *suite) error { return s.requests(ctx, sqlite) }},
 	{"postgres", func(ctx context.Context, s *suite) error { return s.requests(ctx, postgres) }},
 	{"upload", uploads},
-	{"depth", func(ctx context.Context, s *suite) error {
-		return errors.Join(s.depth(ctx, sqlite), s.depth(ctx, postgres))
-	}},
+	{"depth", depth},
 }
 
 func bench(ctx context.Context) (err error) {
