@@ -137,18 +137,10 @@ func (s *Service) PortalDeliveries(ctx context.Context, who *Member, env access.
 
 // PortalDelivery returns a delivery of the account with its attempts.
 func (s *Service) PortalDelivery(ctx context.Context, who *Member, env access.Environment, id string) (*store.DeliveryRecord, []webhook.Attempt, error) {
-	id, ok := store.ParseID(id)
-	if !ok {
+	d, attempts, err := s.Delivery(ctx, id)
+	if err == nil && (d.AccountID != who.AccountID || d.Environment != string(env)) {
 		return nil, nil, DeliveryNotFound
 	}
-	d, err := s.Store.DeliveryOf(ctx, who.AccountID, env, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil, DeliveryNotFound
-	}
-	if err != nil {
-		return nil, nil, err
-	}
-	attempts, err := s.Store.Attempts(ctx, id)
 	return d, attempts, err
 }
 
@@ -164,8 +156,8 @@ func (s *Service) RedeliverOwn(ctx context.Context, who *Member, env access.Envi
 	return s.Redeliver(ctx, d)
 }
 
-// RedeliverFailedOwn sends all deliveries of the account again that failed since the time, and returns how many those are.
-// It is for developers.
+// RedeliverFailedOwn sends all deliveries of the account again that failed since the time, and returns how many those are. It
+// is for developers.
 func (s *Service) RedeliverFailedOwn(ctx context.Context, who *Member, env access.Environment, since time.Time) (int, error) {
 	if err := who.Require(access.Developer); err != nil {
 		return 0, err

@@ -31,15 +31,34 @@ func (q Queries) AuditBelow(ctx context.Context, accountID string, f AuditFilter
 		}
 		low = first - auditSkew
 	}
-	where, args := f.conditions([]any{accountID, seq, low, limit})
+	args := []any{accountID, seq, low, limit}
+	span, sorted := "seq <= $2 AND seq > $3", "seq DESC"
+	if lead, value := f.lead(); lead != "" { // a range of the index that begins with what is looked for
+		args = append(args, value)
+		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
+	}
+	where, args := f.conditions(args)
 	var events []*audit.Event
-	err := q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 AND seq <= $2 AND seq > $3"+where+" ORDER BY seq DESC LIMIT $4", args,
+	err := q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 AND "+span+where+" ORDER BY "+sorted+" LIMIT $4", args,
 		func(scan func(...any) error) error {
 			e, _, err := scanAudit(scan)
 			events = append(events, e)
 			return err
 		})
 	return events, err
+}
+
+// lead takes out of the filter what an index of the log begins with: the code, or else the actor.
+func (f *AuditFilter) lead() (column, value string) {
+	switch {
+	case f.Code != "":
+		column, value = "code", string(f.Code)
+		f.Code = ""
+	case f.ActorID != "":
+		column, value = "actor_id", f.ActorID
+		f.ActorID = ""
+	}
+	return column, value
 }
 
 // auditSkew is how far sequence and time may be apart where events were written at the same moment by several nodes.

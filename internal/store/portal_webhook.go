@@ -28,15 +28,6 @@ func (q Queries) EndpointOf(ctx context.Context, accountID string, env access.En
 	return found[0], nil
 }
 
-// DeliveryOf returns a delivery of the account and environment with its body.
-func (q Queries) DeliveryOf(ctx context.Context, accountID string, env access.Environment, id string) (*DeliveryRecord, error) {
-	d, err := q.Delivery(ctx, id)
-	if err == nil && (d.AccountID != accountID || d.Environment != string(env)) {
-		return nil, ErrNotFound
-	}
-	return d, err
-}
-
 // CountPending counts the deliveries that are on their way to the endpoints of an account in an environment, as far as limit.
 func (q Queries) CountPending(ctx context.Context, accountID string, env access.Environment, limit int) (int, error) {
 	var n int

@@ -46,7 +46,7 @@ const password = "correct horse battery"
 // passwordHash is made once: it takes longer than most tests.
 var passwordHash = sync.OnceValue(func() string { return access.HashPassword(password) })
 
-func newWorld(t *testing.T) *world {
+func newWorld(t testing.TB) *world {
 	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
 	w.Service.Guard = &netguard.Guard{AllowPrivate: true}
@@ -91,7 +91,7 @@ func newWorld(t *testing.T) *world {
 	return w
 }
 
-func (w *world) user(t *testing.T, accountID, email string, role access.Role) *access.User {
+func (w *world) user(t testing.TB, accountID, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{ID: store.NewID(), AccountID: accountID, Email: email, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now()}
 	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
@@ -143,6 +143,8 @@ func (w *world) invitation(t *testing.T, email string, role access.Role) (token,
 	return token, l.ID
 }
 
+var origin = service.Origin{IP: "127.0.0.1"}
+
 // visitor is a browser without scripts.
 type visitor struct {
 	t       *testing.T
@@ -164,7 +166,7 @@ func (w *world) as(t *testing.T, who *access.User) *visitor {
 
 func (w *world) session(t *testing.T, audience access.Audience, cookie, userID string) *visitor {
 	t.Helper()
-	_, token, err := w.Service.StartSession(t.Context(), audience, userID, service.Origin{IP: "127.0.0.1"})
+	_, token, err := w.Service.StartSession(t.Context(), audience, userID, origin)
 	check(t, err)
 	v := w.visit(t)
 	v.cookies[cookie] = &http.Cookie{Name: cookie, Value: token}
