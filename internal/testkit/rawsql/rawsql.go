@@ -1,12 +1,9 @@
-// Package rawsql changes databases behind the program's back: for tests of what the program then makes of them, and to
-// fill them faster than the program could. A target is a PostgreSQL URL or the path of a SQLite file.
+// Package rawsql reads and changes databases behind the program's back: for tests of what is really stored, and of what the
+// program makes of something else.
 package rawsql
 
 import (
-	"context"
 	"database/sql"
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -14,63 +11,74 @@ import (
 	_ "modernc.org/sqlite"             // the driver "sqlite"
 )
 
-// Exec runs one statement for a test.
+// Exec runs one statement. The target is a PostgreSQL URL or the path of a SQLite file.
 func Exec(t testing.TB, target, statement string) {
 	t.Helper()
-	if err := Run(t.Context(), target, statement); err != nil {
+	db := open(t, target)
+	defer shut(t, db)
+	if _, err := db.ExecContext(t.Context(), statement); err != nil {
+		t.Fatalf("%s: %v", statement, err)
+	}
+}
+
+// Rows reads every row of a query as text; NULL is "<null>".
+func Rows(t testing.TB, target, query string, args ...any) [][]string {
+	t.Helper()
+	db := open(t, target)
+	defer shut(t, db)
+	rows, err := db.QueryContext(t.Context(), query, args...)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	defer func() { _ = rows.Close() }()
+	columns, err := rows.Columns()
+	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// Run runs one statement.
-func Run(ctx context.Context, target, statement string) error {
-	return with(target, func(db *sql.DB) error {
-		if _, err := db.ExecContext(ctx, statement); err != nil {
-			return fmt.Errorf("%s: %w", statement, err)
+	var out [][]string
+	for rows.Next() {
+		values, into := make([]sql.NullString, len(columns)), make([]any, len(columns))
+		for i := range values {
+			into[i] = &values[i]
 		}
-		return nil
-	})
-}
-
-// Multiply adds a number of copies of every row of a table. The columns in changed get the value of an expression
-// over the row o and the number of the copy, n from 1; all others are copied.
-func Multiply(ctx context.Context, target, table string, copies int, changed map[string]string) error {
-	return with(target, func(db *sql.DB) error {
-		columns, err := columnsOf(ctx, db, table)
-		if err != nil {
-			return err
+		if err := rows.Scan(into...); err != nil {
+			t.Fatal(err)
 		}
-		values := make([]string, len(columns))
-		for i, column := range columns {
-			values[i] = "o." + column
-			if expression, ok := changed[column]; ok {
-				values[i] = expression
+		row := make([]string, len(columns))
+		for i, v := range values {
+			row[i] = "<null>"
+			if v.Valid {
+				row[i] = v.String
 			}
 		}
-		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
-			INSERT INTO %s (%s) SELECT %s FROM %s AS o, copies`, copies, table, strings.Join(columns, ", "), strings.Join(values, ", "), table))
-		return err
-	})
-}
-
-func columnsOf(ctx context.Context, db *sql.DB, table string) (columns []string, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
-	if err != nil {
-		return nil, err
+		out = append(out, row)
 	}
-	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
-	return rows.Columns()
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
-func with(target string, f func(*sql.DB) error) (err error) {
-	driver := "sqlite"
+func open(t testing.TB, target string) *sql.DB {
+	t.Helper()
+	db, err := connect(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return db
+}
+
+func connect(target string) (*sql.DB, error) {
+	driver, source := "sqlite", target+"?_pragma=busy_timeout(10000)" // the program may be writing
 	if strings.HasPrefix(target, "postgres://") {
-		driver = "pgx"
+		driver, source = "pgx", target
 	}
-	db, err := sql.Open(driver, target)
-	if err != nil {
-		return err
+	return sql.Open(driver, source)
+}
+
+func shut(t testing.TB, db *sql.DB) {
+	t.Helper()
+	if err := db.Close(); err != nil {
+		t.Error(err)
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	return f(db)
 }

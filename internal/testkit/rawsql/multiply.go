@@ -1,0 +1,58 @@
+package rawsql
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Run runs one statement, for programs that are not tests.
+func Run(ctx context.Context, target, statement string) error {
+	return with(target, func(db *sql.DB) error {
+		if _, err := db.ExecContext(ctx, statement); err != nil {
+			return fmt.Errorf("%s: %w", statement, err)
+		}
+		return nil
+	})
+}
+
+// Multiply adds a number of copies of every row of a table, faster than the program could make them. The columns in
+// changed get the value of an expression over the row o and the number of the copy, n from 1; all others are copied.
+func Multiply(ctx context.Context, target, table string, copies int, changed map[string]string) error {
+	return with(target, func(db *sql.DB) error {
+		columns, err := columnsOf(ctx, db, table)
+		if err != nil {
+			return err
+		}
+		values := make([]string, len(columns))
+		for i, column := range columns {
+			values[i] = "o." + column
+			if expression, ok := changed[column]; ok {
+				values[i] = expression
+			}
+		}
+		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
+			INSERT INTO %s (%s) SELECT %s FROM %s AS o, copies`, copies, table, strings.Join(columns, ", "), strings.Join(values, ", "), table))
+		return err
+	})
+}
+
+func columnsOf(ctx context.Context, db *sql.DB, table string) (columns []string, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT * FROM "+table+" WHERE 1 = 0")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Err(), rows.Close()) }()
+	return rows.Columns()
+}
+
+func with(target string, f func(*sql.DB) error) (err error) {
+	db, err := connect(target)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	return f(db)
+}
