@@ -148,6 +148,15 @@ func (s *Service) PortalLedger(ctx context.Context, who *Member, env access.Envi
 	return lines, book, err
 }
 
+// PortalLedgerChanges returns up to limit grants and refunds of the account, newest first, older than the entry with the
+// sequence number before, which is 0 for the newest of all.
+func (s *Service) PortalLedgerChanges(ctx context.Context, who *Member, env access.Environment, before int64, limit int) ([]store.LedgerLine, error) {
+	if before <= 0 {
+		before = 1 << 62
+	}
+	return s.Store.LedgerWithoutCharges(ctx, who.AccountID, env, before, limit)
+}
+
 // EachLedgerLine calls f for every entry of the account's ledger, newest first, as of now.
 func (s *Service) EachLedgerLine(ctx context.Context, who *Member, env access.Environment, f func(*store.LedgerLine) error) error {
 	book, err := s.Store.Book(ctx, who.AccountID, env)

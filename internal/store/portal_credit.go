@@ -24,11 +24,20 @@ type LedgerLine struct {
 // LedgerBelow returns up to limit entries of an account and environment whose sequence number is not above seq, newest
 // first: with dense numbers a page is one such range.
 func (q Queries) LedgerBelow(ctx context.Context, accountID string, env access.Environment, seq int64, limit int) ([]LedgerLine, error) {
+	return q.ledgerLines(ctx, "l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC", accountID, env, seq, seq-int64(limit))
+}
+
+// LedgerWithoutCharges returns up to limit grants and refunds of an account and environment whose sequence number is below
+// before, newest first. They are few among the charges and have an index of their own.
+func (q Queries) LedgerWithoutCharges(ctx context.Context, accountID string, env access.Environment, before int64, limit int) ([]LedgerLine, error) {
+	return q.ledgerLines(ctx, "l.kind <> 'charge' AND l.seq < $3 ORDER BY l.seq DESC LIMIT $4", accountID, env, before, int64(limit))
+}
+
+func (q Queries) ledgerLines(ctx context.Context, where, accountID string, env access.Environment, args ...any) ([]LedgerLine, error) {
 	var lines []LedgerLine
 	err := q.rows(ctx, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.note, l.created_at, o.number
-		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
-		WHERE l.account_id = $1 AND l.environment = $2 AND l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC`,
-		[]any{accountID, string(env), seq, seq - int64(limit)}, func(scan func(...any) error) error {
+		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id WHERE l.account_id = $1 AND l.environment = $2 AND `+where,
+		append([]any{accountID, string(env)}, args...), func(scan func(...any) error) error {
 			var l LedgerLine
 			var orderID, number sql.NullString
 			var created int64

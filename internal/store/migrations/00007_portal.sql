@@ -49,6 +49,7 @@ CREATE TABLE unknown_sign_ins (
 
 -- Lists of the portal: each page is a range of one of these.
 CREATE INDEX orders_waiting_of_account ON orders (account_id, environment, seq) WHERE status = 'update-photos';
+CREATE INDEX ledger_without_charges ON ledger_entries (account_id, environment, seq) WHERE kind <> 'charge';
 CREATE INDEX audit_events_by_code ON audit_events (account_id, code, seq);
 CREATE INDEX audit_events_by_actor ON audit_events (account_id, actor_id, seq);
 CREATE INDEX webhook_endpoints_of_account ON webhook_endpoints (account_id, environment, created_at);

@@ -11,22 +11,44 @@ import (
 
 type creditsView struct {
 	place
-	Book  store.Book
-	Lines []store.LedgerLine
-	Pager ui.Pager
-	Curl  string
+	Book   store.Book
+	Tabs   []ui.Tab
+	Lines  []store.LedgerLine
+	Pager  *ui.Pager
+	Older  string
+	Newest string
+	Curl   string
 }
 
 func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
-	page := pageNumber(r.URL.Query())
-	lines, book, err := p.Service.PortalLedger(r.Context(), who.User, env, page, pageSize)
-	if err != nil {
+	q := r.URL.Query()
+	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}
+	base, changes := v.Base+"/credits", q.Get("view") == "changes"
+	v.Tabs = []ui.Tab{
+		{Href: base, Label: p.Site.T(r, "portal.orders.all"), Current: !changes},
+		{Href: base + "?view=changes", Label: p.Site.T(r, "portal.credits.changes"), Current: changes},
+	}
+	var err error
+	page := pageNumber(q)
+	if v.Lines, v.Book, err = p.Service.PortalLedger(r.Context(), who.User, env, page, pageSize); err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: creditsView{
-		place: p.place(r, who, env, "/credits"), Book: book, Lines: lines, Curl: p.curl(env, "/balance"),
-		Pager: ui.Pager{Page: page, Limit: pageSize, Total: book.Entries, URL: r.URL},
-	}})
+	if !changes {
+		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Book.Entries, URL: r.URL}
+		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
+	}
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
+	if v.Lines, err = p.Service.PortalLedgerChanges(r.Context(), who.User, env, before, pageSize+1); err != nil {
+		return err
+	}
+	if before > 0 {
+		v.Newest = base + "?view=changes"
+	}
+	if len(v.Lines) > pageSize {
+		v.Lines = v.Lines[:pageSize]
+		v.Older = base + "?view=changes&before=" + strconv.FormatInt(v.Lines[pageSize-1].Seq, 10)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
 }
 
 func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {

@@ -123,6 +123,27 @@ func TestOrderPages(t *testing.T) {
 	})
 }
 
+func TestCredits(t *testing.T) {
+	w := newWorld(t)
+	w.Trade(t)
+	v := w.as(t, w.Viewer)
+	rows := func(path string) int { return strings.Count(v.get(path).want(t, http.StatusOK).body, `data-label="#"`) }
+	if n := rows("/portal/live/credits"); n != 6 { // a grant, three charges, two refunds
+		t.Errorf("%d entries", n)
+	}
+	if n := rows("/portal/live/credits?view=changes"); n != 3 {
+		t.Errorf("%d grants and refunds", n)
+	}
+	if n := rows("/portal/live/credits?view=changes&before=2"); n != 1 {
+		t.Errorf("%d before the second entry", n)
+	}
+	records, err := csv.NewReader(strings.NewReader(v.get("/portal/live/credits.csv").body)).ReadAll()
+	check(t, err)
+	if len(records) != 7 || records[6][2] != "grant" || records[6][4] != "1000" {
+		t.Errorf("the file has %v", records)
+	}
+}
+
 // TestFormulas holds that no cell of a table is taken for a formula by a spreadsheet.
 func TestFormulas(t *testing.T) {
 	w := newWorld(t)
