@@ -190,6 +190,9 @@ func creditsGrant() *command {
 			if err := required(map[string]string{"account": inv.account, "env": inv.env, "note": inv.note}); err != nil {
 				return err
 			}
+			if inv.amount == 0 {
+				return errors.New("--amount is required and must not be 0")
+			}
 			env, ok := access.ParseEnvironment(inv.env)
 			if !ok {
 				return errors.New("--env must be test or live")
