@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	lookShare = 10 // a look may take one part in so many of the time
+	lookShare = 10                     // a look may take one part in so many of the time,
+	lookPause = 100 * time.Millisecond // unless nobody has looked for so long
 
 	// leaseMargin is how much longer than an attempt the lease of a queue is.
-	leaseMargin = 20 * time.Second
+	leaseMargin = 10 * time.Second
 )
 
 // never is later than everything.
@@ -91,7 +92,7 @@ func (l *loop) look(start time.Time) {
 				return err
 			}
 			now, end := l.Now(), time.Now()
-			l.lookFrom, l.lookAt = start.Add(lookShare*end.Sub(start)), end.Add(l.poll)
+			l.lookFrom, l.lookAt = end.Add(min((lookShare-1)*end.Sub(start), lookPause)), end.Add(l.poll)
 			if next := l.turns.see(heads, now, l.mine); !next.IsZero() {
 				l.lookBy(next, now)
 			}

@@ -24,7 +24,7 @@ const (
 	freshness = time.Second
 
 	// maxTurns is how many endpoints are served at a time, so that no question to the database takes long.
-	maxTurns = 64
+	maxTurns = 16
 
 	// maxLanes is how many endpoints are remembered; the idle ones beyond it are forgotten.
 	maxLanes = 4096

@@ -1,0 +1,433 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/assayhq/assay/internal/deliver"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/outbox"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"golang.org/x/sync/errgroup"
+)
+
+// webhookReport takes a figure: what was compared, the ratio, and the numbers behind it.
+type webhookReport func(name string, ratio float64, note string)
+
+// webhookBench measures the sender over both engines: against a bare client, with endpoints that hang, with a long
+// history, and from commit to receipt.
+func webhookBench(ctx context.Context, report webhookReport) error {
+	folder, err := os.MkdirTemp("", "assay-bench-webhooks-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	server, err := pgtest.Launch()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = server.Close() }()
+	n := 0
+	engines := map[engine]func() (string, error){
+		sqlite: func() (string, error) {
+			n++
+			return filepath.Join(folder, fmt.Sprintf("%d.db", n)), nil
+		},
+		postgres: server.Database,
+	}
+	for _, e := range []engine{sqlite, postgres} {
+		for _, measure := range []func(context.Context, func() (*webhookSite, error), webhookReport) error{
+			webhookThroughput, webhookHanging, webhookHistory, webhookDelay,
+		} {
+			var sites []*webhookSite
+			err := measure(ctx, func() (*webhookSite, error) {
+				target, err := engines[e]()
+				if err != nil {
+					return nil, err
+				}
+				site, err := newWebhookSite(ctx, target)
+				if err == nil {
+					sites = append(sites, site)
+				}
+				return site, err
+			}, func(name string, ratio float64, note string) { report("webhooks, "+string(e)+": "+name, ratio, note) })
+			for _, site := range sites {
+				err = errors.Join(err, site.close())
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", e, err)
+			}
+		}
+	}
+	return nil
+}
+
+// webhookSite is a database, and a receiver that counts.
+type webhookSite struct {
+	target   string
+	store    *store.Store
+	outbox   *outbox.Outbox
+	sender   *deliver.Sender
+	stop     func()
+	receiver *httptest.Server
+	received atomic.Int64 // what did not hang
+	hanging  atomic.Int64
+	arrived  chan time.Time
+	release  atomic.Pointer[chan struct{}] // closed when those that hang shall go on
+}
+
+const hangPath = "/hang"
+
+func newWebhookSite(ctx context.Context, target string) (*webhookSite, error) {
+	s, err := store.Open(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	o, err := outbox.New(ctx, s)
+	if err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	w := &webhookSite{target: target, store: s, outbox: o, arrived: make(chan time.Time, 1)}
+	w.receiver = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		now := time.Now()
+		_, _ = io.Copy(io.Discard, r.Body)
+		if strings.HasPrefix(r.URL.Path, hangPath) {
+			w.hanging.Add(1)
+			defer w.hanging.Add(-1)
+			select {
+			case <-*w.release.Load():
+			case <-r.Context().Done():
+			}
+			return
+		}
+		w.received.Add(1)
+		select {
+		case w.arrived <- now:
+		default:
+		}
+	}))
+	w.receiver.EnableHTTP2 = true
+	w.receiver.Config.ErrorLog = log.New(io.Discard, "", 0)
+	w.receiver.StartTLS()
+	w.start(ctx)
+	return w, nil
+}
+
+// hang makes requests to hangPath wait until goOn.
+func (w *webhookSite) hang() {
+	release := make(chan struct{})
+	w.release.Store(&release)
+}
+
+func (w *webhookSite) goOn() { close(*w.release.Load()) }
+
+func (w *webhookSite) close() error {
+	w.stop()
+	w.receiver.Close()
+	return w.store.Close()
+}
+
+func (w *webhookSite) cas() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(w.receiver.Certificate())
+	return pool
+}
+
+func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*webhook.Endpoint, error) {
+	all := make([]*webhook.Endpoint, n)
+	for i := range all {
+		var err error
+		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()), nil); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
+}
+
+// start runs a sender until the site is closed; what hangs is let go then.
+func (w *webhookSite) start(ctx context.Context) {
+	w.sender = deliver.New(deliver.Config{
+		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, RootCAs: w.cas(), Schedule: webhook.DefaultSchedule(),
+		Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	w.hang()
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = w.sender.Run(ctx)
+	}()
+	w.stop = func() {
+		cancel()
+		w.goOn()
+		<-done
+	}
+}
+
+// warmUp is the share of a run that is not measured: connections are made then.
+const warmUp = 0.1
+
+// pace returns how many of n were done in a second, after the warm-up. done tells how many are.
+func pace(ctx context.Context, n int64, done func() int64) (float64, error) {
+	var start time.Time
+	for deadline := time.Now().Add(time.Minute); ; {
+		switch now := done(); {
+		case now >= n:
+			return (1 - warmUp) * float64(n) / time.Since(start).Seconds(), nil
+		case start.IsZero() && now >= int64(warmUp*float64(n)):
+			start = time.Now()
+		}
+		if time.Now().After(deadline) {
+			return 0, fmt.Errorf("%d of %d deliveries arrived in a minute", done(), n)
+		}
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-time.After(500 * time.Microsecond):
+		}
+	}
+}
+
+// send has n deliveries to each endpoint become due at once, and returns the sender's rate.
+func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (float64, error) {
+	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(time.Hour)); err != nil {
+		return 0, err
+	}
+	before := w.received.Load()
+	if err := w.outbox.Release(ctx, w.target, time.Now()); err != nil {
+		return 0, err
+	}
+	w.sender.Wake()
+	return pace(ctx, int64(n*len(endpoints)), func() int64 { return w.received.Load() - before })
+}
+
+// post is the bare loop: as many clients post n bodies.
+func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (float64, error) {
+	transport := &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: clients,
+	}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	body := []byte(`{"padding":"` + strings.Repeat("abcdefghijklmnopqrstuvwxyz", 30) + `"}`)
+	var next, done atomic.Int64
+	var group errgroup.Group
+	for range clients {
+		group.Go(func() error {
+			for next.Add(1) <= int64(n) {
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+				if err != nil {
+					return err
+				}
+				response, err := client.Do(request)
+				if err != nil {
+					return err
+				}
+				_, _ = io.Copy(io.Discard, response.Body)
+				_ = response.Body.Close()
+				done.Add(1)
+			}
+			return nil
+		})
+	}
+	rate, err := pace(ctx, int64(n), done.Load)
+	return rate, errors.Join(err, group.Wait())
+}
+
+const (
+	webhookRounds = 5
+
+	throughputEndpoints = 16
+	throughputClients   = 4 * throughputEndpoints // what the sender has in flight for them
+	throughputEach      = 600
+
+	hangingEach = 60
+
+	historyEndpoints  = 16
+	historyEach       = 200
+	historyDeliveries = 300_000
+)
+
+// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and returns
+// the medians of both and of their ratio.
+func inTurns(measured, base func() (float64, error)) (rate, baseRate, ratio float64, err error) {
+	var rates, bases, ratios []float64
+	for i := range 1 + webhookRounds {
+		b, err := base()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		a, err := measured()
+		if err != nil {
+			return 0, 0, 0, err
+		}
+		if i > 0 {
+			rates, bases, ratios = append(rates, a), append(bases, b), append(ratios, a/b)
+		}
+	}
+	return median(rates), median(bases), median(ratios), nil
+}
+
+// webhookThroughput sends a backlog, in turns with a bare loop.
+func webhookThroughput(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+	w, err := open()
+	if err != nil {
+		return err
+	}
+	endpoints, err := w.endpoints(ctx, "/hook", throughputEndpoints)
+	if err != nil {
+		return err
+	}
+	rate, bare, ratio, err := inTurns(
+		func() (float64, error) { return w.send(ctx, endpoints, throughputEach) },
+		func() (float64, error) {
+			return w.post(ctx, w.receiver.URL, throughputClients, throughputEndpoints*throughputEach)
+		})
+	if err == nil {
+		report("throughput", ratio, fmt.Sprintf("%.0f/s of %.0f/s of a bare client loop with the same concurrency", rate, bare))
+	}
+	return err
+}
+
+// webhookHanging compares the rate of 80 endpoints while 20 others hang with that while the others have nothing to get.
+func webhookHanging(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+	w, err := open()
+	if err != nil {
+		return err
+	}
+	healthy, err := w.endpoints(ctx, "/hook", 80)
+	if err != nil {
+		return err
+	}
+	with, without, ratio, err := inTurns(
+		func() (float64, error) { return w.sendBeside(ctx, healthy, 20) },
+		func() (float64, error) { return w.send(ctx, healthy, hangingEach) })
+	if err == nil {
+		report("20 of 100 endpoints hang", ratio, fmt.Sprintf("%.0f/s of %.0f/s to the 80 healthy ones", with, without))
+	}
+	return err
+}
+
+// sendBeside is send while further endpoints hang.
+func (w *webhookSite) sendBeside(ctx context.Context, healthy []*webhook.Endpoint, hanging int) (float64, error) {
+	others, err := w.endpoints(ctx, hangPath, hanging)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := w.outbox.Queue(ctx, others, hangingEach, time.Now()); err != nil {
+		return 0, err
+	}
+	w.sender.Wake()
+	if err := w.await(ctx, func(n int64) bool { return n >= int64(hanging) }); err != nil {
+		return 0, err
+	}
+	rate, err := w.send(ctx, healthy, hangingEach)
+	if err := errors.Join(err, w.forget(ctx, others)); err != nil {
+		return 0, err
+	}
+	w.goOn()
+	err = w.await(ctx, func(n int64) bool { return n == 0 })
+	w.hang()
+	return rate, err
+}
+
+// await waits until the number of requests that hang is right.
+func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool) error {
+	for deadline := time.Now().Add(time.Minute); !right(w.hanging.Load()); {
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%d requests hang after a minute", w.hanging.Load())
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(time.Millisecond):
+		}
+	}
+	return nil
+}
+
+// webhookHistory compares the rates with and without a long past.
+func webhookHistory(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+	var sites [2]*webhookSite
+	var endpoints [2][]*webhook.Endpoint
+	for i := range sites {
+		var err error
+		if sites[i], err = open(); err != nil {
+			return err
+		}
+		if endpoints[i], err = sites[i].endpoints(ctx, "/hook", historyEndpoints); err != nil {
+			return err
+		}
+	}
+	if err := sites[1].outbox.History(ctx, sites[1].target, endpoints[1][0], historyDeliveries); err != nil {
+		return err
+	}
+	old, young, ratio, err := inTurns(
+		func() (float64, error) { return sites[1].send(ctx, endpoints[1], historyEach) },
+		func() (float64, error) { return sites[0].send(ctx, endpoints[0], historyEach) })
+	if err == nil {
+		report("300,000 deliveries have ended", ratio, fmt.Sprintf("%.0f/s of %.0f/s with an empty history", old, young))
+	}
+	return err
+}
+
+// forget deletes endpoints with what is queued for them.
+func (w *webhookSite) forget(ctx context.Context, endpoints []*webhook.Endpoint) error {
+	return w.store.Update(ctx, func(tx *store.Tx) error {
+		for _, e := range endpoints {
+			if err := tx.DeleteEndpoint(e.APIKeyID, e.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// webhookDelay measures the time from commit to receipt in an idle system.
+func webhookDelay(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+	w, err := open()
+	if err != nil {
+		return err
+	}
+	endpoints, err := w.endpoints(ctx, "/hook", 1)
+	if err != nil {
+		return err
+	}
+	var delays []float64
+	for range 40 {
+		select {
+		case <-w.arrived:
+		default:
+		}
+		if _, err := w.outbox.Queue(ctx, endpoints, 1, time.Now()); err != nil {
+			return err
+		}
+		committed := time.Now()
+		w.sender.Wake()
+		select {
+		case at := <-w.arrived:
+			delays = append(delays, at.Sub(committed).Seconds()*1000)
+		case <-time.After(10 * time.Second):
+			return errors.New("a delivery did not arrive in ten seconds")
+		}
+		time.Sleep(50 * time.Millisecond) // so that the system is idle again
+	}
+	delay := median(delays)
+	report("delay from commit to receipt", 20/delay, fmt.Sprintf("median %.1f ms, of 20 ms that it may take", delay))
+	return nil
+}
