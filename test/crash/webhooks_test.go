@@ -1,0 +1,308 @@
+// Package crash_test kills the real program and looks at what is left.
+package crash_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"hash/fnv"
+	"image"
+	"image/png"
+	"io"
+	"log"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+const (
+	seed      = 20260701
+	secretKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+	// settle is how long the last events may take: on PostgreSQL the leases of a killed server have to end first.
+	settle = 2 * time.Minute
+)
+
+// TestWebhooksSurviveKills kills the server at random moments under a stream of orders that complete at once. Every event of
+// every acknowledged order has to arrive, with the same bytes each time it does.
+func TestWebhooksSurviveKills(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		data := t.TempDir()
+		kills := 50
+		if testing.Short() {
+			kills = 5
+		}
+		survive(t, program.Settings{"data": data}, filepath.Join(data, "assay.db"), kills)
+	})
+	t.Run("postgres", func(t *testing.T) {
+		target := pgtest.Database(t)
+		survive(t, program.Settings{"database": target, "secret-key": secretKey}, target, 10)
+	})
+}
+
+// arrival is a request that the receiver got.
+type arrival struct {
+	body         string
+	count        int
+	first        time.Time
+	last         time.Time
+	acknowledged bool // at the last time
+}
+
+// receiver takes deliveries, checks their signatures, and refuses the first attempt on some.
+type receiver struct {
+	*httptest.Server
+	mu         sync.Mutex
+	secret     string
+	deliveries map[string]*arrival // by delivery id
+	orders     map[string]string   // order id → delivery id
+}
+
+func newReceiver(t *testing.T) *receiver {
+	r := &receiver{deliveries: make(map[string]*arrival), orders: make(map[string]string)}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return // the sender was killed
+		}
+		if !r.take(t, req.Header, body) {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	}))
+	r.Config.ErrorLog = log.New(io.Discard, "", 0) // connections of senders that were killed
+	r.StartTLS()
+	t.Cleanup(r.Close)
+	return r
+}
+
+// take notes a delivery and says whether it is acknowledged.
+func (r *receiver) take(t *testing.T, header http.Header, body []byte) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature), body, 0, time.Now()); err != nil {
+		t.Errorf("signature: %v", err)
+	}
+	d, err := client.DecodeWebhook(body)
+	if err != nil {
+		t.Errorf("body: %v", err)
+		return true
+	}
+	id := header.Get(client.HeaderDeliveryID)
+	if d.DeliveryID != id || string(d.Event) != header.Get(client.HeaderEvent) {
+		t.Errorf("headers %v of body %s", header, body)
+	}
+	a := r.deliveries[id]
+	if a == nil {
+		a = &arrival{body: string(body), first: time.Now()}
+		r.deliveries[id] = a
+	}
+	a.count++
+	a.last = time.Now()
+	if a.body != string(body) {
+		t.Errorf("delivery %s has two bodies:\n%s\n%s", id, a.body, body)
+	}
+	if other, ok := r.orders[d.ID]; ok && other != id {
+		t.Errorf("order %s has two deliveries: %s, %s", d.ID, other, id)
+	}
+	r.orders[d.ID] = id
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(id))
+	a.acknowledged = a.count > 1 || h.Sum32()%5 != 0
+	return a.acknowledged
+}
+
+// caFile writes the receiver's certificate for --webhook-ca-file.
+func (r *receiver) caFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	content := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: r.Certificate().Raw})
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func survive(t *testing.T, settings program.Settings, target string, kills int) {
+	r := newReceiver(t)
+	settings["webhook-allow-private"] = "true"
+	settings["webhook-ca-file"] = r.caFile(t)
+	settings["webhook-retry-delays"] = "200ms,400ms,800ms"
+	settings["webhook-timeout"] = "2s"
+	installation := program.New(t, settings)
+	key := newKey(t, installation)
+	random := rand.New(rand.NewPCG(seed, uint64(kills)))
+
+	var acknowledged orders
+	var killed []time.Time
+	var photo string
+	for i := range kills + 1 {
+		server := installation.Start(t)
+		c, err := client.New(server.URL("/v1/integrations"), key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			photo = prepare(t, c, r)
+		}
+		if i == kills {
+			acknowledged.wait(t, r)
+			if code := server.Stop(t); code != 0 {
+				t.Errorf("the last server ended with exit code %d", code)
+			}
+			break
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var streams sync.WaitGroup
+		for range 3 {
+			streams.Go(func() { acknowledged.stream(ctx, c, photo) })
+		}
+		time.Sleep(time.Duration(10+random.IntN(250)) * time.Millisecond)
+		server.Kill(t)
+		killed = append(killed, time.Now())
+		stop()
+		streams.Wait()
+	}
+	checkAttempts(t, target, r, killed)
+	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries), r.requests())
+}
+
+// newKey makes an account with a Test key, and the catalog.
+func newKey(t *testing.T, installation *program.Installation) string {
+	t.Helper()
+	catalog := filepath.Join(t.TempDir(), "catalog.yaml")
+	if err := os.WriteFile(catalog, demo.Catalog, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if result := installation.Run(t, "catalog", "import", catalog); result.ExitCode != 0 {
+		t.Fatal(result.Stderr)
+	}
+	var account struct {
+		ID string `json:"account_id"`
+	}
+	installation.CLI(t, &account, "accounts", "create", "--name", "Acme", "--owner", "owner@acme.test")
+	var key struct{ Key string }
+	installation.CLI(t, &key, "keys", "create", "--account", account.ID, "--env", "test", "--name", "crash", "--scopes", "all",
+		"--limit", "create=1000000")
+	installation.CLI(t, new(json.RawMessage), "credits", "grant", "--account", account.ID, "--env", "test", "--amount", "100000000", "--note", "enough")
+	return key.Key
+}
+
+// prepare registers the receiver and uploads the photo of all orders.
+func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
+	t.Helper()
+	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{URL: r.URL + "/hook", Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	r.secret = w.SigningSecret
+	r.mu.Unlock()
+	var content bytes.Buffer
+	if err := png.Encode(&content, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		t.Fatal(err)
+	}
+	uploaded, err := c.UploadPhotos(t.Context(), client.File{Name: "bag.png", Content: &content})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return uploaded[0].URL
+}
+
+// orders are those that the program has acknowledged.
+type orders struct {
+	mu  sync.Mutex
+	ids []string
+}
+
+// stream creates orders until the server is gone.
+func (o *orders) stream(ctx context.Context, c *client.Client, photo string) {
+	outcomes := []client.MockOutcome{client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos}
+	for i := 0; ctx.Err() == nil; i++ {
+		created, err := c.CreateOrder(ctx, client.CreateOrder{
+			BrandCode: "prada", CategoryCode: "bags", MockOutcome: outcomes[i%len(outcomes)],
+			Photos: []client.OrderPhoto{{URL: photo, IndexCode: "overall-picture"}},
+		})
+		if err != nil {
+			return // the server was killed
+		}
+		o.mu.Lock()
+		o.ids = append(o.ids, created.ID)
+		o.mu.Unlock()
+	}
+}
+
+// wait waits until the event of every order has arrived and was acknowledged.
+func (o *orders) wait(t *testing.T, r *receiver) {
+	t.Helper()
+	missing := o.ids
+	for deadline := time.Now().Add(settle); len(missing) > 0; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("no event of %d of %d orders arrived, for example of %s", len(missing), len(o.ids), missing[0])
+		}
+		var still []string
+		r.mu.Lock()
+		for _, id := range missing {
+			if d := r.deliveries[r.orders[id]]; d == nil || !d.acknowledged {
+				still = append(still, id)
+			}
+		}
+		r.mu.Unlock()
+		missing = still
+	}
+	if len(o.ids) == 0 {
+		t.Fatal("no order was acknowledged")
+	}
+}
+
+func (r *receiver) requests() (n int) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, a := range r.deliveries {
+		n += a.count
+	}
+	return n
+}
+
+// checkAttempts looks into the database: no delivery may have had more requests than attempts, of which there are four at
+// most, and those that kills cut off.
+func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time) {
+	t.Helper()
+	s, err := store.Open(t.Context(), target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for id, a := range r.deliveries {
+		d, err := s.Delivery(t.Context(), id)
+		if err != nil {
+			t.Fatalf("delivery %s: %v", id, err)
+		}
+		if string(d.Body) != a.body {
+			t.Errorf("delivery %s has another body in the database", id)
+		}
+		cut := 0
+		for _, at := range killed {
+			if at.After(a.first) {
+				cut++
+			}
+		}
+		if d.Attempts > 4 || a.count > d.Attempts+cut || (a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
+			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts, cut)
+		}
+	}
+}
