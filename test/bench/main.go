@@ -65,16 +65,6 @@ var steps = []step{
 	{"webhooks", webhooks},
 }
 
-// webhooks measures the sender.
-func webhooks(ctx context.Context, s *suite) error {
-	if !s.wanted("webhooks") {
-		return nil
-	}
-	return webhookBench(ctx, func(name string, ratio float64, note string) {
-		s.report.add(figure{Name: "webhooks " + name, Ratio: ratio, Versus: note})
-	})
-}
-
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
 	only := flag.String("only", "", "run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, webhooks or 'GET /orders'")
