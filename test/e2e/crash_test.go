@@ -78,20 +78,7 @@ type shopping struct {
 func shop(t *testing.T, s *site, a *account, round string) *shopping {
 	t.Helper()
 	c := s.client(t, a.Live)
-	return crowd(t, c, tote(upload(t, c, 1)[0]), round)
-}
-
-// rehearse is shop with orders that complete at once.
-func rehearse(t *testing.T, s *site, a *account, round int) *shopping {
-	t.Helper()
-	c := s.client(t, a.Test)
 	draft := tote(upload(t, c, 1)[0])
-	draft.MockOutcome = client.MockFake
-	return crowd(t, c, draft, fmt.Sprintf("rehearsal-%d", round))
-}
-
-func crowd(t *testing.T, c *client.Client, draft client.CreateOrder, round string) *shopping {
-	t.Helper()
 	running := &shopping{acknowledged: map[string]string{}}
 	for shopper := range shoppers {
 		running.crowd.Go(func() {
