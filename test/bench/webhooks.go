@@ -14,6 +14,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -27,12 +28,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// webhookReport takes a figure: what was compared, the ratio, and the numbers behind it.
-type webhookReport func(name string, ratio float64, note string)
-
-// webhookBench measures the sender over both engines: against a bare client, with endpoints that hang, with a long
-// history, and from commit to receipt.
-func webhookBench(ctx context.Context, report webhookReport) error {
+// webhooks measures the sender over both engines: against a bare client, with endpoints that hang, with a long history, and
+// from commit to receipt.
+func webhooks(ctx context.Context, s *suite) error {
+	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool { return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres)) }) {
+		return nil
+	}
 	folder, err := os.MkdirTemp("", "assay-bench-webhooks-")
 	if err != nil {
 		return err
@@ -52,30 +53,54 @@ func webhookBench(ctx context.Context, report webhookReport) error {
 		postgres: server.Database,
 	}
 	for _, e := range []engine{sqlite, postgres} {
-		for _, measure := range []func(context.Context, func() (*webhookSite, error), webhookReport) error{
-			webhookThroughput, webhookHanging, webhookHistory, webhookDelay,
-		} {
-			var sites []*webhookSite
-			err := measure(ctx, func() (*webhookSite, error) {
-				target, err := engines[e]()
-				if err != nil {
-					return nil, err
-				}
-				site, err := newWebhookSite(ctx, target)
-				if err == nil {
-					sites = append(sites, site)
-				}
-				return site, err
-			}, func(name string, ratio float64, note string) { report("webhooks, "+string(e)+": "+name, ratio, note) })
-			for _, site := range sites {
-				err = errors.Join(err, site.close())
+		for _, m := range webhookMeasures {
+			name := m.title(e)
+			if !s.wanted(name) {
+				continue
 			}
+			f, err := m.on(ctx, engines[e])
 			if err != nil {
-				return fmt.Errorf("%s: %w", e, err)
+				return fmt.Errorf("%s: %w", name, err)
 			}
+			f.Name = name
+			s.report.add(f)
 		}
 	}
 	return nil
+}
+
+type webhookMeasure struct {
+	name string
+	run  func(ctx context.Context, open func() (*webhookSite, error)) (figure, error)
+}
+
+var webhookMeasures = []webhookMeasure{
+	{"throughput", webhookThroughput},
+	{"beside 20 that hang", webhookHanging},
+	{"after 300,000", webhookHistory},
+	{"delay", webhookDelay},
+}
+
+func (m *webhookMeasure) title(e engine) string { return fmt.Sprintf("webhooks %s, %s", m.name, e) }
+
+// on measures on databases of an engine, which are closed after it.
+func (m *webhookMeasure) on(ctx context.Context, database func() (string, error)) (figure, error) {
+	var sites []*webhookSite
+	f, err := m.run(ctx, func() (*webhookSite, error) {
+		target, err := database()
+		if err != nil {
+			return nil, err
+		}
+		site, err := newWebhookSite(ctx, target)
+		if err == nil {
+			sites = append(sites, site)
+		}
+		return site, err
+	})
+	for _, site := range sites {
+		err = errors.Join(err, site.close())
+	}
+	return f, err
 }
 
 // webhookSite is a database, and a receiver that counts.
@@ -261,66 +286,60 @@ const (
 	historyEndpoints  = 16
 	historyEach       = 200
 	historyDeliveries = 300_000
+
+	allowedDelay = 20.0 // milliseconds
 )
 
-// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and returns
-// the medians of both and of their ratio.
-func inTurns(measured, base func() (float64, error)) (rate, baseRate, ratio float64, err error) {
+// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and reports
+// the medians.
+func inTurns(versus string, measured, base func() (float64, error)) (figure, error) {
 	var rates, bases, ratios []float64
 	for i := range 1 + webhookRounds {
 		b, err := base()
 		if err != nil {
-			return 0, 0, 0, err
+			return figure{}, err
 		}
 		a, err := measured()
 		if err != nil {
-			return 0, 0, 0, err
+			return figure{}, err
 		}
 		if i > 0 {
 			rates, bases, ratios = append(rates, a), append(bases, b), append(ratios, a/b)
 		}
 	}
-	return median(rates), median(bases), median(ratios), nil
+	return figure{Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit, Versus: versus}, nil
 }
 
 // webhookThroughput sends a backlog, in turns with a bare loop.
-func webhookThroughput(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+func webhookThroughput(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
-		return err
+		return figure{}, err
 	}
 	endpoints, err := w.endpoints(ctx, "/hook", throughputEndpoints)
 	if err != nil {
-		return err
+		return figure{}, err
 	}
-	rate, bare, ratio, err := inTurns(
+	return inTurns("a bare client loop with the same concurrency",
 		func() (float64, error) { return w.send(ctx, endpoints, throughputEach) },
 		func() (float64, error) {
 			return w.post(ctx, w.receiver.URL, throughputClients, throughputEndpoints*throughputEach)
 		})
-	if err == nil {
-		report("throughput", ratio, fmt.Sprintf("%.0f/s of %.0f/s of a bare client loop with the same concurrency", rate, bare))
-	}
-	return err
 }
 
 // webhookHanging compares the rate of 80 endpoints while 20 others hang with that while the others have nothing to get.
-func webhookHanging(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+func webhookHanging(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
-		return err
+		return figure{}, err
 	}
 	healthy, err := w.endpoints(ctx, "/hook", 80)
 	if err != nil {
-		return err
+		return figure{}, err
 	}
-	with, without, ratio, err := inTurns(
+	return inTurns("the 80 others of 100 endpoints while none hangs",
 		func() (float64, error) { return w.sendBeside(ctx, healthy, 20) },
 		func() (float64, error) { return w.send(ctx, healthy, hangingEach) })
-	if err == nil {
-		report("20 of 100 endpoints hang", ratio, fmt.Sprintf("%.0f/s of %.0f/s to the 80 healthy ones", with, without))
-	}
-	return err
 }
 
 // sendBeside is send while further endpoints hang.
@@ -362,28 +381,24 @@ func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool)
 }
 
 // webhookHistory compares the rates with and without a long past.
-func webhookHistory(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+func webhookHistory(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	var sites [2]*webhookSite
 	var endpoints [2][]*webhook.Endpoint
 	for i := range sites {
 		var err error
 		if sites[i], err = open(); err != nil {
-			return err
+			return figure{}, err
 		}
 		if endpoints[i], err = sites[i].endpoints(ctx, "/hook", historyEndpoints); err != nil {
-			return err
+			return figure{}, err
 		}
 	}
 	if err := sites[1].outbox.History(ctx, sites[1].target, endpoints[1][0], historyDeliveries); err != nil {
-		return err
+		return figure{}, err
 	}
-	old, young, ratio, err := inTurns(
+	return inTurns("the same with an empty history",
 		func() (float64, error) { return sites[1].send(ctx, endpoints[1], historyEach) },
 		func() (float64, error) { return sites[0].send(ctx, endpoints[0], historyEach) })
-	if err == nil {
-		report("300,000 deliveries have ended", ratio, fmt.Sprintf("%.0f/s of %.0f/s with an empty history", old, young))
-	}
-	return err
 }
 
 // forget deletes endpoints with what is queued for them.
@@ -399,35 +414,38 @@ func (w *webhookSite) forget(ctx context.Context, endpoints []*webhook.Endpoint)
 }
 
 // webhookDelay measures the time from commit to receipt in an idle system.
-func webhookDelay(ctx context.Context, open func() (*webhookSite, error), report webhookReport) error {
+func webhookDelay(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
-		return err
+		return figure{}, err
 	}
 	endpoints, err := w.endpoints(ctx, "/hook", 1)
 	if err != nil {
-		return err
+		return figure{}, err
 	}
-	var delays []float64
+	var delays []time.Duration
 	for range 40 {
 		select {
 		case <-w.arrived:
 		default:
 		}
 		if _, err := w.outbox.Queue(ctx, endpoints, 1, time.Now()); err != nil {
-			return err
+			return figure{}, err
 		}
 		committed := time.Now()
 		w.sender.Wake()
 		select {
 		case at := <-w.arrived:
-			delays = append(delays, at.Sub(committed).Seconds()*1000)
+			delays = append(delays, at.Sub(committed))
 		case <-time.After(10 * time.Second):
-			return errors.New("a delivery did not arrive in ten seconds")
+			return figure{}, errors.New("a delivery did not arrive in ten seconds")
 		}
 		time.Sleep(50 * time.Millisecond) // so that the system is idle again
 	}
-	delay := median(delays)
-	report("delay from commit to receipt", 20/delay, fmt.Sprintf("median %.1f ms, of 20 ms that it may take", delay))
-	return nil
+	slices.Sort(delays)
+	delay := percentile(delays, 0.5)
+	return figure{
+		Ratio: allowedDelay / delay, Rate: 1000 / delay, Base: 1000 / allowedDelay, Unit: requestUnit, P50: delay, P99: percentile(delays, 0.99),
+		Versus: "20 ms from commit to receipt, one at a time",
+	}, nil
 }
