@@ -57,7 +57,7 @@ test-deps: ## install what the tests need and the machine lacks
 
 .PHONY: lint
 lint: $(GOLANGCI) ## formatting, static analysis and the floors of the design
-	$(GOLANGCI) run ./...
+	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/cache $(GOLANGCI) run ./...
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code (gofumpt)
