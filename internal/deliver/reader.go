@@ -134,8 +134,9 @@ type (
 		lane       *lane
 		endpointID string
 		after      store.Place
-		limit      int  // 0: only whether the endpoint is still there
-		renew      bool // the lease
+		limit      int               // 0: only whether the endpoint is still there
+		known      *webhook.Endpoint // looked up just now; nil: it has to be
+		renew      bool              // the lease
 	}
 	fetched struct {
 		leaseUntil time.Time         // zero: another node has the queue
@@ -150,6 +151,9 @@ func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
 	for lane, n := range wanted {
 		r := request{lane: lane, endpointID: lane.endpointID, after: lane.after, limit: n, renew: !lane.leaseUntil.After(now.Add(l.turns.needs + leaseMargin/4))}
+		if lane.target != nil && now.Sub(lane.checkedAt) < freshness/4 {
+			r.known = lane.target.Endpoint
+		}
 		if n > 0 && r.after.ID == "" {
 			r.limit += len(lane.held) // which are among what comes first
 		}
@@ -173,7 +177,10 @@ func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
 // use takes over what was fetched for an endpoint.
 func (l *loop) use(r request, got fetched, now time.Time) {
 	lane := r.lane
-	lane.leaseUntil, lane.checkedAt = got.leaseUntil, now
+	lane.leaseUntil = got.leaseUntil
+	if r.known == nil {
+		lane.checkedAt = now
+	}
 	if got.endpoint == nil { // gone, or another node's
 		l.turns.rest(lane, now)
 		return
@@ -208,7 +215,7 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 	}
 	ids := make([]string, 0, len(requests))
 	for _, r := range requests {
-		if !leases[r.endpointID].IsZero() {
+		if r.known == nil && !leases[r.endpointID].IsZero() {
 			ids = append(ids, r.endpointID)
 		}
 	}
@@ -219,9 +226,13 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 	all := make([]fetched, len(requests))
 	for i, r := range requests {
 		f := &all[i]
-		f.leaseUntil, f.endpoint = leases[r.endpointID], endpoints[r.endpointID]
+		f.leaseUntil, f.endpoint = leases[r.endpointID], r.known
+		if f.endpoint == nil {
+			f.endpoint = endpoints[r.endpointID]
+		}
 		switch {
 		case f.leaseUntil.IsZero():
+			f.endpoint = nil
 		case f.endpoint == nil:
 			err = l.Store.Update(l.ctx, func(tx *store.Tx) error { return tx.DropPendingDeliveries(r.endpointID) })
 		case r.limit > 0:

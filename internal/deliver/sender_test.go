@@ -252,6 +252,7 @@ func TestStoppedEndpoints(t *testing.T) {
 			_, err := tx.RevokeKey(w.outbox.Key.ID, noon)
 			return err
 		})
+		w.clock.Advance(2 * freshness)
 		w.queue(3, other)
 		s.Wake()
 		eventually(t, "that nothing is left", func() bool { return w.pending() == 0 })

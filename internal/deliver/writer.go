@@ -52,7 +52,7 @@ func (l *loop) write() {
 	results, lanes := l.results, l.lanes
 	l.results, l.lanes, l.writing = nil, nil, true
 	go func() {
-		err := l.Store.Update(context.WithoutCancel(l.ctx), func(tx *store.Tx) error { return tx.RecordAttempts(l.node, results) })
+		err := l.Store.RecordAttempts(context.WithoutCancel(l.ctx), l.node, results)
 		l.answers <- func() {
 			l.writing = false
 			if err != nil {

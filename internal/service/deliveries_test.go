@@ -205,24 +205,21 @@ func TestRedeliver(t *testing.T) {
 		e := endpoint(t, s, s.Test, "hook", webhook.OrderOutcome)
 		fail := func() {
 			const sender = "01980000-0000-7000-8000-000000000001"
+			now := s.Clock.Now()
 			noError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
-				now := s.Clock.Now()
-				if _, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour)); err != nil {
-					return err
-				}
-				due, err := s.Store.DueDeliveries(ctx, e.ID, store.Place{}, now, 1000)
-				if err != nil {
-					return err
-				}
-				var results []store.AttemptResult
-				for _, d := range due {
-					results = append(results, store.AttemptResult{
-						Attempt:    webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now, HTTPStatus: http.StatusGone},
-						EndpointID: e.ID, DueAt: d.DueAt,
-					})
-				}
-				return tx.RecordAttempts(sender, results)
+				_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
+				return err
 			}))
+			due, err := s.Store.DueDeliveries(ctx, e.ID, store.Place{}, now, 1000)
+			noError(t, err)
+			var results []store.AttemptResult
+			for _, d := range due {
+				results = append(results, store.AttemptResult{
+					Attempt:    webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: now, HTTPStatus: http.StatusGone},
+					EndpointID: e.ID, DueAt: d.DueAt,
+				})
+			}
+			noError(t, s.Store.RecordAttempts(ctx, sender, results))
 		}
 		for range 250 {
 			s.Order(t, s.Test, order.MockUnableToVerify)

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,10 +20,25 @@ type AttemptResult struct {
 	Next       *time.Time // when to try again; nil: the delivery has ended, delivered or failed
 }
 
-// RecordAttempts writes down the results of a sender, each only if the delivery still stands where it did, and the sender
-// still has the endpoint's queue: what another has taken over, or what was dropped, does not change. Recording a result
-// twice is thus harmless.
-func (t *Tx) RecordAttempts(senderID string, results []AttemptResult) error {
+// errMoved says that not all deliveries stood where they did.
+var errMoved = errors.New("a delivery has left its place in the queue")
+
+// RecordAttempts writes down the results of a sender in one transaction, each only if the delivery still stands where it
+// did, and the sender still has the endpoint's queue: what another has taken over, or what was dropped, does not change.
+// Recording a result twice is thus harmless.
+func (s *Store) RecordAttempts(ctx context.Context, senderID string, results []AttemptResult) error {
+	// To be told which rows a statement has found costs more than finding them, and nearly always it is all of them.
+	err := s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leaveTogether) })
+	if errors.Is(err, errMoved) {
+		err = s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leave) })
+	}
+	return err
+}
+
+// leaver takes deliveries out of the queue and returns those that were there.
+type leaver func(t *Tx, batch []*AttemptResult) ([]*AttemptResult, error)
+
+func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leaver) error {
 	held, err := t.heldQueues(senderID, results)
 	if err != nil {
 		return err
@@ -42,7 +58,13 @@ func (t *Tx) RecordAttempts(senderID string, results []AttemptResult) error {
 	slices.SortFunc(ended, func(a, b *AttemptResult) int {
 		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID))
 	})
-	if err := inBatches(ended, t.recordEnds); err != nil {
+	if err := inBatches(ended, func(batch []*AttemptResult) error {
+		standing, err := leave(t, batch)
+		if err != nil {
+			return err
+		}
+		return t.insertAttempts(standing)
+	}); err != nil {
 		return err
 	}
 	for _, r := range repeated {
@@ -69,30 +91,39 @@ func leaveQueue(n int) string {
 		p := 3*i + 1
 		b.WriteString("($" + strconv.Itoa(p) + ",CAST($" + strconv.Itoa(p+1) + " AS BIGINT),$" + strconv.Itoa(p+2) + ")")
 	}
-	b.WriteString(") RETURNING delivery_id")
+	b.WriteByte(')')
 	return b.String()
 }
 
-// recordEnds takes deliveries out of the queue and writes down the attempts that ended them. It is what happens most, so it
-// takes two statements for many.
-func (t *Tx) recordEnds(batch []*AttemptResult) error {
-	places := make([]any, 0, 3*len(batch))
+func places(batch []*AttemptResult) []any {
+	args := make([]any, 0, 3*len(batch))
+	for _, r := range batch {
+		args = append(args, r.EndpointID, micros(r.DueAt), r.DeliveryID)
+	}
+	return args
+}
+
+// leaveTogether takes all deliveries out of the queue, or returns errMoved.
+func (t *Tx) leaveTogether(batch []*AttemptResult) ([]*AttemptResult, error) {
+	n, err := t.exec(leaveQueue(len(batch)), places(batch)...)
+	if err == nil && int(n) != len(batch) {
+		err = errMoved
+	}
+	return batch, err
+}
+
+// leave takes those deliveries out of the queue that are there.
+func (t *Tx) leave(batch []*AttemptResult) ([]*AttemptResult, error) {
 	byID := make(map[string]*AttemptResult, len(batch))
 	for _, r := range batch {
-		places = append(places, r.EndpointID, micros(r.DueAt), r.DeliveryID)
 		byID[r.DeliveryID] = r
 	}
-	standing := make([]*AttemptResult, 0, len(batch))
-	err := t.rows(t.ctx, leaveQueue(len(batch)), places, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		standing = append(standing, byID[id])
-		return err
-	})
-	if err != nil {
-		return err
+	found, err := t.idList(t.ctx, leaveQueue(len(batch))+" RETURNING delivery_id", places(batch))
+	standing := make([]*AttemptResult, len(found))
+	for i, id := range found {
+		standing[i] = byID[id]
 	}
-	return t.insertAttempts(standing)
+	return standing, err
 }
 
 const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"

@@ -99,7 +99,9 @@ func result(e *webhook.Endpoint, d *store.QueuedDelivery, status int, next *time
 
 func (q *queueTest) record(results ...store.AttemptResult) {
 	q.Helper()
-	q.update(func(tx *store.Tx) error { return tx.RecordAttempts(sender, results) })
+	if err := q.store.RecordAttempts(q.Context(), sender, results); err != nil {
+		q.Fatal(err)
+	}
 }
 
 func (q *queueTest) delivery(id string) *store.DeliveryRecord {

@@ -108,7 +108,7 @@ func (w *world) failed(t *testing.T) string {
 			EndpointID: w.Endpoint.ID, DueAt: d.DueAt,
 		}
 	}
-	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.RecordAttempts("sender", results) }))
+	check(t, w.Store.RecordAttempts(t.Context(), "sender", results))
 	return found[0].ID
 }
 
