@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 )
 
@@ -42,12 +43,24 @@ func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
 		reasons = append(reasons, httpx.Required, httpx.MinItems(1))
 	}
 	v.ReasonCodes = o.Strings("reason_codes", reasons...)
+	if own := o.Object("reason_text"); own.Exists() {
+		v.ReasonText = readReasonText(own)
+		if v.Outcome != "" && !v.Outcome.TellsReasons() {
+			o.Problem("reason_text", "not_allowed", order.ReasonTextOutcomes)
+		}
+	}
 	v.IndexCodes = o.Strings("index_codes", httpx.NotEmpty, httpx.Unique)
 	if v.Outcome != order.Fake && v.Outcome != "" && len(v.IndexCodes) > 0 {
 		o.Problem("index_codes", "not_allowed", "is only for the outcome fake")
 	}
 	note = o.String("note", httpx.MaxChars(order.MaxNote))
 	return v, note, o.Done()
+}
+
+// readReasonText reads a reason in the reviewer's own words: English, and Japanese where there is a translation.
+func readReasonText(o httpx.Object) text.Text {
+	rules := []httpx.Rule{httpx.NotEmpty, httpx.MaxChars(order.MaxReasonText), httpx.Format(order.NotBlankRule, order.NotBlank)}
+	return text.Text{EN: o.String("en", append(rules, httpx.Required)...), JA: o.String("ja", rules...)}
 }
 
 // readNote reads the body of a move that takes nothing but a note. The note is optional, and so is the body.

@@ -70,6 +70,30 @@ func TestComplete(t *testing.T) {
 				t.Errorf("answer %v", r.body)
 			}
 		})
+		t.Run("OwnWords", func(t *testing.T) {
+			id := w.claimed(t, w.Mika)
+			r := w.post(t, w.Mika, "/orders/"+id+"/complete?locale=ja",
+				`{"outcome":"fake","reason_codes":["logo-misaligned"],"reason_text":{"en":"The \"C\" is\n2 mm off.","ja":"「C」が 2 mm ずれています。"}}`).want(t, http.StatusOK, "")
+			english, japanese := []any{"Logo stamping is misaligned", "The \"C\" is\n2 mm off."}, []any{"ロゴの刻印がずれています", "「C」が 2 mm ずれています。"}
+			if !slices.Equal(r.list("outcome_reasons"), english) || !slices.Equal(r.list("outcome_reasons_locale"), japanese) {
+				t.Errorf("reasons %v, %v", r.at("outcome_reasons"), r.at("outcome_reasons_locale"))
+			}
+			if r.text("timeline", 2, "details", "reason_text", "en") != english[1] || r.text("timeline", 2, "details", "reason_text", "ja") != japanese[1] {
+				t.Errorf("timeline entry %v", r.at("timeline", 2))
+			}
+			if e := w.deliveries(t, id); len(e) != 1 || !slices.Equal(e[0]["outcome_reasons"].([]any), english) || !slices.Equal(e[0]["outcome_reasons_locale"].([]any), japanese) {
+				t.Errorf("events %v", e)
+			}
+		})
+		t.Run("OwnWordsInEnglish", func(t *testing.T) {
+			id := w.claimed(t, w.Mika)
+			r := w.post(t, w.Mika, "/orders/"+id+"/complete?locale=ja",
+				`{"outcome":"authentic","reason_text":{"en":"`+strings.Repeat("真", 500)+`","ja":null}}`).want(t, http.StatusOK, "")
+			own := []any{strings.Repeat("真", 500)}
+			if !slices.Equal(r.list("outcome_reasons"), own) || !slices.Equal(r.list("outcome_reasons_locale"), own) { // the fallback
+				t.Errorf("reasons %v, %v", r.at("outcome_reasons"), r.at("outcome_reasons_locale"))
+			}
+		})
 		t.Run("IndexOfLaterRound", func(t *testing.T) {
 			id := w.claimed(t, w.Mika)
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"],"index_codes":["quilting"]}`).
@@ -104,6 +128,16 @@ func TestComplete(t *testing.T) {
 			"IndexTwice":          {`{"outcome":"fake","reason_codes":["logo-misaligned"],"index_codes":["serial-number","serial-number"]}`, []string{"index_codes[1]"}},
 			"IndexesOfAuthentic":  {`{"outcome":"authentic","index_codes":["serial-number"]}`, []string{"index_codes"}},
 			"IndexesOfUnable":     {`{"outcome":"unable-to-verify","index_codes":["serial-number"]}`, []string{"index_codes"}},
+			"OwnWordsOfUnable":    {`{"outcome":"unable-to-verify","reason_text":{"en":"Odd."}}`, []string{"reason_text"}},
+			"OwnWordsAloneOfFake": {`{"outcome":"fake","reason_text":{"en":"Odd."}}`, []string{"reason_codes"}},
+			"OwnWordsType":        {`{"outcome":"authentic","reason_text":"Odd."}`, []string{"reason_text"}},
+			"OwnWordsEmpty":       {`{"outcome":"authentic","reason_text":{}}`, []string{"reason_text.en"}},
+			"OwnWordsJapanese":    {`{"outcome":"authentic","reason_text":{"ja":"変"}}`, []string{"reason_text.en"}},
+			"OwnWordsNoText":      {`{"outcome":"authentic","reason_text":{"en":"","ja":""}}`, []string{"reason_text.en", "reason_text.ja"}},
+			"OwnWordsBlank":       {`{"outcome":"authentic","reason_text":{"en":" \n"}}`, []string{"reason_text.en"}},
+			"OwnWordsTooLong":     {`{"outcome":"authentic","reason_text":{"en":"` + strings.Repeat("真", 501) + `","ja":"` + strings.Repeat("x", 501) + `"}}`, []string{"reason_text.en", "reason_text.ja"}},
+			"OwnWordsNUL":         {`{"outcome":"authentic","reason_text":{"en":"a\u0000b"}}`, []string{"reason_text.en"}},
+			"OwnWordsUnknown":     {`{"outcome":"authentic","reason_text":{"en":"Odd.","fr":"Bizarre."}}`, []string{"reason_text.fr"}},
 			"NoteTooLong":         {`{"outcome":"authentic","note":"` + strings.Repeat("x", 1001) + `"}`, []string{"note"}},
 			"UnknownProperty":     {`{"outcome":"authentic","reasons":[]}`, []string{"reasons"}},
 			"NotAnObject":         {`"authentic"`, []string{"body"}},

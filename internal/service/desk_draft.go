@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -31,6 +32,7 @@ var Checks = []Check{CheckPass, CheckFail, CheckNotVisible}
 type VerdictDraft struct {
 	Outcome     order.Outcome    `json:"outcome,omitempty"`
 	ReasonCodes []string         `json:"reason_codes,omitempty"`
+	ReasonText  text.Text        `json:"reason_text,omitzero"`
 	IndexCodes  []string         `json:"index_codes,omitempty"`
 	Checks      map[string]Check `json:"checks,omitempty"` // by photo index
 	Note        string           `json:"note,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -54,6 +55,9 @@ func (s *Service) CompleteOrder(ctx context.Context, who *access.Staff, id strin
 		details := noteDetails(note)
 		if len(v.ReasonCodes) > 0 {
 			details["reason_codes"] = v.ReasonCodes
+		}
+		if v.ReasonText != (text.Text{}) {
+			details["reason_text"] = v.ReasonText
 		}
 		if len(v.IndexCodes) > 0 {
 			details["index_codes"] = v.IndexCodes

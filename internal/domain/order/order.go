@@ -57,9 +57,9 @@ type Classification struct {
 	ModelName    *text.Text `json:"model_name,omitempty"`
 }
 
-// CodedText is a catalog text with the code it came from.
+// CodedText is a catalog text with the code it came from. A reason in a reviewer's own words has no code.
 type CodedText struct {
-	Code string    `json:"code"`
+	Code string    `json:"code,omitempty"`
 	Text text.Text `json:"text"`
 }
 

@@ -17,6 +17,7 @@ import (
 // Limits of what a reviewer writes.
 const (
 	MaxComment      = 1000
+	MaxReasonText   = 500
 	MaxReferenceURL = 2048
 )
 
@@ -26,6 +27,8 @@ const (
 	codeOtherOutcome = "other_outcome"
 	codeDuplicate    = "duplicate"
 	codeRequired     = "required"
+	codeNotAllowed   = "not_allowed"
+	codeMaxLength    = "max_length"
 )
 
 // Verdicts are the outcomes that a reviewer gives; canceled is none.
@@ -41,8 +44,9 @@ type Vocabulary interface {
 // Verdict is a reviewer's judgement.
 type Verdict struct {
 	Outcome     Outcome
-	ReasonCodes []string // at least one for a fake
-	IndexCodes  []string // for a fake only: the indexes that gave it away, of the order's photos
+	ReasonCodes []string  // at least one for a fake
+	ReasonText  text.Text // a further reason in the reviewer's own words; empty: none. Not for an item that cannot be verified
+	IndexCodes  []string  // for a fake only: the indexes that gave it away, of the order's photos
 }
 
 // Judge completes the order with the verdict, or refuses it with every problem at once and changes nothing. The texts
@@ -53,6 +57,10 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 		problems.add("outcome", "enum", "must be one of authentic, fake, unable-to-verify")
 	}
 	reasons := v.reasons(words, &problems)
+	if v.ReasonText != (text.Text{}) {
+		v.checkReasonText(&problems)
+		reasons = append(reasons, CodedText{Text: v.ReasonText})
+	}
 	v.checkIndexes(photos, &problems)
 	if err := problems.err(); err != nil {
 		return err
@@ -91,9 +99,47 @@ func (v *Verdict) reasons(words Vocabulary, problems *problemList) []CodedText {
 	return reasons
 }
 
+// TellsReasons reports whether a customer is told the reasons of the outcome.
+func (o Outcome) TellsReasons() bool { return o == Authentic || o == Fake }
+
+// ReasonsTold returns the reasons that the customer is told; those of other outcomes are for the desk alone.
+func (o *Order) ReasonsTold() []CodedText {
+	if !o.Outcome.TellsReasons() {
+		return nil
+	}
+	return o.Facts.Reasons
+}
+
+// ReasonTextOutcomes says in words which outcomes take a reason in a reviewer's own words.
+const ReasonTextOutcomes = "is only for the outcomes authentic and fake"
+
+// NotBlankRule says in words what NotBlank holds.
+const NotBlankRule = "must not be blank"
+
+// NotBlank reports whether there is something to read in a text.
+func NotBlank(s string) bool { return strings.TrimSpace(s) != "" }
+
+// checkReasonText holds that a customer can read the text in either language: English is what stands in for the other.
+func (v *Verdict) checkReasonText(problems *problemList) {
+	if slices.Contains(Verdicts, v.Outcome) && !v.Outcome.TellsReasons() {
+		problems.add("reason_text", codeNotAllowed, ReasonTextOutcomes)
+		return
+	}
+	for _, in := range []struct{ field, text string }{{"reason_text.en", v.ReasonText.EN}, {"reason_text.ja", v.ReasonText.JA}} {
+		switch {
+		case in.text == "" && in.field == "reason_text.en":
+			problems.add(in.field, codeRequired, "is required")
+		case in.text != "" && !NotBlank(in.text):
+			problems.add(in.field, "format", NotBlankRule)
+		case utf8.RuneCountInString(in.text) > MaxReasonText:
+			problems.add(in.field, codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxReasonText))
+		}
+	}
+}
+
 func (v *Verdict) checkIndexes(photos []Photo, problems *problemList) {
 	if v.Outcome != Fake && len(v.IndexCodes) > 0 {
-		problems.add("index_codes", "not_allowed", "is only for the outcome fake")
+		problems.add("index_codes", codeNotAllowed, "is only for the outcome fake")
 		return
 	}
 	for i, code := range v.IndexCodes {
@@ -179,7 +225,7 @@ func (d *RequestDraft) resolve(field string, words Vocabulary, indexes []*catalo
 		}
 	}
 	if utf8.RuneCountInString(d.Comment) > MaxComment {
-		problems.add(field+"comment", "max_length", fmt.Sprintf("must be at most %d characters", MaxComment))
+		problems.add(field+"comment", codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxComment))
 	}
 	if d.ReferencePhotoURL != "" && !ValidReferenceURL(d.ReferencePhotoURL) {
 		problems.add(field+"reference_photo_url", "format", ReferenceURLRule)

@@ -76,9 +76,19 @@ func TestJudge(t *testing.T) {
 		"IndexNotProvided":   {order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"unprovided"}}, []string{"index_codes[0]"}},
 		"IndexTwice":         {order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"front", "front"}}, []string{"index_codes[1]"}},
 		"IndexesOfAuthentic": {order.Verdict{Outcome: order.Authentic, IndexCodes: []string{"front"}}, []string{"index_codes"}},
+		"OwnWords":           {order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{EN: strings.Repeat("真", order.MaxReasonText)}}, nil},
+		"OwnWordsOfFake":     {order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, ReasonText: text.Text{EN: "Odd.", JA: "変"}}, nil},
+		"OwnWordsAlone":      {order.Verdict{Outcome: order.Fake, ReasonText: text.Text{EN: "Odd."}}, []string{"reason_codes"}},
+		"OwnWordsOfUnable":   {order.Verdict{Outcome: order.UnableToVerify, ReasonText: text.Text{EN: "Odd."}}, []string{"reason_text"}},
+		"JapaneseAlone":      {order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{JA: "真正"}}, []string{"reason_text.en"}},
+		"BlankWords":         {order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{EN: " \n", JA: "\u3000"}}, []string{"reason_text.en", "reason_text.ja"}},
+		"TooManyWords": {
+			order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{EN: strings.Repeat("x", order.MaxReasonText+1), JA: strings.Repeat("真", order.MaxReasonText+1)}},
+			[]string{"reason_text.en", "reason_text.ja"},
+		},
 		"AllAtOnce": {
-			order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"nope", "authentic:a"}, IndexCodes: []string{"nope"}},
-			[]string{"reason_codes[0]", "reason_codes[1]", "index_codes[0]"},
+			order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"nope", "authentic:a"}, ReasonText: text.Text{JA: "変"}, IndexCodes: []string{"nope"}},
+			[]string{"reason_codes[0]", "reason_codes[1]", "reason_text.en", "index_codes[0]"},
 		},
 	}
 	for name, tt := range tests {
@@ -94,7 +104,13 @@ func TestJudge(t *testing.T) {
 				}
 				return
 			}
-			if o.Status != order.Completed || o.Outcome != tt.verdict.Outcome || len(o.Facts.Reasons) != len(tt.verdict.ReasonCodes) ||
+			reasons := len(tt.verdict.ReasonCodes)
+			if own := tt.verdict.ReasonText; own.EN != "" {
+				if reasons++; o.Facts.Reasons[len(o.Facts.Reasons)-1] != (order.CodedText{Text: own}) {
+					t.Errorf("the last of the reasons %v is not %v", o.Facts.Reasons, own)
+				}
+			}
+			if o.Status != order.Completed || o.Outcome != tt.verdict.Outcome || len(o.Facts.Reasons) != reasons ||
 				!slices.Equal(o.Facts.OutcomeIndexes, tt.verdict.IndexCodes) || !o.EndedAt.Equal(now) {
 				t.Errorf("order %+v", o)
 			}

@@ -99,7 +99,7 @@ func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) D
 			url = ptr(certificate(o.CertificateID))
 		}
 		d.CertificateURL = &url
-		if o.Outcome == Authentic || o.Outcome == Fake {
+		if o.Outcome.TellsReasons() {
 			d.OutcomeReasons = make([]string, len(o.Facts.Reasons))
 			d.OutcomeReasonsLocale = make([]string, len(o.Facts.Reasons))
 			for i, r := range o.Facts.Reasons {

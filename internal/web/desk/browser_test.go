@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/web/ui/uitest"
@@ -217,6 +218,7 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.AwaitTrue(`document.getElementById("a-serial-number").checked && document.querySelector(".verdict .chips").innerText !== ""`)
 	b.Fill(".reasons[data-outcome=fake] .reason-filter", "misaligned")
 	b.Click(`label[for="r-logo-misaligned"]`)
+	b.Fill("#own-en", "The first digit is of another font.\nSo is the last.")
 	b.CheckAccessibility()
 	b.Screenshot("verdict")
 	b.Follow("#verdict .primary")
@@ -225,7 +227,8 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.Follow(`button[name=then][value=queue]`)
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleEnglish)
 	check(t, err)
-	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake || fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 1 {
+	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake || fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 2 ||
+		detail.OutcomeReasons[1] != "The first digit is of another font.\nSo is the last." {
 		t.Errorf("the customer reads %+v", detail)
 	}
 }
@@ -241,10 +244,13 @@ func TestWithoutScripts(t *testing.T) {
 	b.Follow(".take-next")
 	b.Click(`label[for="o-authentic"]`)
 	b.Click(`label[for="c-serial-number-1"]`)
+	b.Fill("#own-en", "The stamp\nis crisp.")
+	b.Fill("#own-ja", "刻印が鮮明です。")
 	b.Follow("#verdict .primary")
 	b.Follow(`button[name=then][value=queue]`)
-	if got := w.order(t, id).Outcome; got != "authentic" {
-		t.Errorf("the outcome is %q", got)
+	got := w.order(t, id)
+	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" || len(got.Facts.Reasons) != 1 || got.Facts.Reasons[0].Text != own {
+		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Facts.Reasons)
 	}
 }
 
@@ -282,7 +288,8 @@ func TestPages(t *testing.T) {
 	v := w.as(t, w.Aoi)
 	v.post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
 	v.post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Look at the stitches.")
-	v.post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail", "note", "Look at the stitches.")
+	v.post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail",
+		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note", "Look at the stitches.")
 	w.queued(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
 	check(t, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 func TestQueue(t *testing.T) {
@@ -105,6 +106,26 @@ func TestVerdict(t *testing.T) {
 		v.post("/desk/orders/"+id+"/verdict").want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
 		v.post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
 		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).want(t, http.StatusUnprocessableEntity, "This is too long.")
+		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
+		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
+	})
+	t.Run("OwnWords", func(t *testing.T) {
+		id := w.claimed(t, w.Mika)
+		v := w.as(t, w.Mika)
+		own := []string{"reason.fake", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由"}
+		v.post("/desk/orders/"+id+"/draft", own...).want(t, http.StatusNoContent)
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;</textarea>", "独自の理由</textarea>")
+		v.follow("/desk/orders/"+id+"/verdict", append([]string{"outcome", "unable-to-verify"}, own...)...).want(t, http.StatusOK, "Unable to verify").
+			lacks(t, "Line one", "独自の理由") // what was written for another outcome does not count
+		v.follow("/desk/orders/"+id+"/verdict", append([]string{"outcome", "fake"}, own...)...).want(t, http.StatusOK,
+			"<li class=\"as-written\">Logo stamping is misaligned</li><li class=\"as-written\">Line one\n&lt;b&gt;two&lt;/b&gt;</li>",
+			`<li class="as-written">独自の理由</li>`, `name="reason_text.ja" value="独自の理由"`, `Line one\n\u003cb\u003etwo`)
+		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
+			want(t, http.StatusOK, "is completed: Fake.")
+		if got := w.order(t, id).Facts.Reasons; len(got) != 2 || got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
+			t.Errorf("the customer is told %+v", got)
+		}
+		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;")
 	})
 	t.Run("TakeNext", func(t *testing.T) {
 		id, next := w.claimed(t, w.Mika), w.queued(t)

@@ -239,6 +239,13 @@ func (d *Desk) timeline(r *http.Request, v *orderView) []timelineView {
 			}
 			t.Lines = append(t.Lines, line)
 		}
+		if own, ok := e.Details["reason_text"].(map[string]any); ok {
+			for _, l := range text.Locales {
+				if said, ok := own[string(l)].(string); ok {
+					t.Lines = append(t.Lines, said)
+				}
+			}
+		}
 		for _, code := range words(e.Details["index_codes"]) {
 			t.Lines = append(t.Lines, v.indexName(code, l))
 		}

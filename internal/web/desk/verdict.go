@@ -53,7 +53,9 @@ const (
 
 // readVerdict takes the draft of a verdict from a form. A failed check of the list makes its index an affected one.
 func readVerdict(form *ui.Form) *service.VerdictDraft {
-	v := &service.VerdictDraft{Outcome: order.Outcome(form.Get("outcome")), Note: form.Get("note"), Checks: make(map[string]service.Check)}
+	v := &service.VerdictDraft{
+		Outcome: order.Outcome(form.Get("outcome")), ReasonText: readReasonText(form), Note: form.Get("note"), Checks: make(map[string]service.Check),
+	}
 	v.ReasonCodes = distinct(form.All(reasonField + string(v.Outcome)))
 	affected := form.All("index_codes")
 	for name := range form.Values {
@@ -72,6 +74,11 @@ func readVerdict(form *ui.Form) *service.VerdictDraft {
 	return v
 }
 
+// readReasonText takes the reason in the reviewer's own words from a form.
+func readReasonText(form *ui.Form) text.Text {
+	return text.Text{EN: form.Get("reason_text.en"), JA: form.Get("reason_text.ja")}
+}
+
 func distinct(list []string) []string {
 	var out []string
 	for _, s := range list {
@@ -82,11 +89,14 @@ func distinct(list []string) []string {
 	return out
 }
 
-// verdictOf is what a draft says to the use case.
+// verdictOf is what a draft says to the use case. What was entered for another outcome stays in the draft.
 func verdictOf(draft *service.VerdictDraft) *order.Verdict {
 	v := &order.Verdict{Outcome: draft.Outcome, ReasonCodes: draft.ReasonCodes}
 	if draft.Outcome == order.Fake {
 		v.IndexCodes = draft.IndexCodes
+	}
+	if draft.Outcome.TellsReasons() {
+		v.ReasonText = draft.ReasonText
 	}
 	return v
 }
@@ -145,7 +155,7 @@ func (d *Desk) problems(r *http.Request, err error) map[string]string {
 	out := make(map[string]string, len(list))
 	for _, p := range list {
 		field, _, _ := strings.Cut(p.Field, "[")
-		if key := "desk.problem." + field + "." + p.Code; d.Site.Messages.Has(key) {
+		if key := "desk.problem." + strings.ReplaceAll(field, ".", "_") + "." + p.Code; d.Site.Messages.Has(key) {
 			out[field] = d.Site.T(r, key)
 		} else if key := "ui.problem." + p.Code; d.Site.Messages.Has(key) {
 			out[field] = d.Site.T(r, key)
@@ -161,9 +171,8 @@ type confirmView struct {
 	*orderView
 	After   *order.Order // the order as it will be
 	Note    string
-	Answers []answerView // one for each language
-	Sent    *service.VerdictDraft
-	Indexes []string // codes of the affected ones
+	Answers []answerView   // one for each language
+	Sent    *order.Verdict // what a yes gives
 }
 
 // answerView is the answer to the customer in one language.
@@ -184,20 +193,19 @@ func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *signe
 		return err
 	}
 	draft := v.Draft
-	after, err := d.Service.PreviewVerdict(r.Context(), who.User, v.ID, verdictOf(draft), draft.Note)
+	verdict := verdictOf(draft)
+	after, err := d.Service.PreviewVerdict(r.Context(), who.User, v.ID, verdict, draft.Note)
 	if invalid(err) { // there is no draft, or the catalog has changed since
 		return d.Site.Redirect(w, r, orderPath(v.ID))
 	}
 	if err != nil {
 		return d.after(w, r, err, "", ui.Flash{})
 	}
-	page := confirmView{orderView: v, After: after, Note: draft.Note, Sent: draft, Indexes: verdictOf(draft).IndexCodes}
+	page := confirmView{orderView: v, After: after, Note: draft.Note, Sent: verdict}
 	for _, l := range text.Locales {
 		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
-		for _, reason := range after.Facts.Reasons {
-			if after.Outcome != order.UnableToVerify { // whose reasons the customer is not told
-				a.Reasons = append(a.Reasons, reason.Text.In(l))
-			}
+		for _, reason := range after.ReasonsTold() {
+			a.Reasons = append(a.Reasons, reason.Text.In(l))
 		}
 		for _, code := range after.Facts.OutcomeIndexes {
 			a.Indexes = append(a.Indexes, v.indexName(code, l))
@@ -224,7 +232,9 @@ func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *signed) err
 		return err
 	}
 	id := r.PathValue("id")
-	v := &order.Verdict{Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"), IndexCodes: form.All("index_codes")}
+	v := &order.Verdict{
+		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"), ReasonText: readReasonText(form), IndexCodes: form.All("index_codes"),
+	}
 	o, err := d.Service.CompleteOrder(r.Context(), who.User, id, v, form.Get("note"))
 	if invalid(err) { // the catalog has changed since the page was shown
 		return d.Site.Redirect(w, r, orderPath(id), ui.Failed("desk.conflict.catalog"))

@@ -163,6 +163,24 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
+// TestOrderReasons holds that the portal tells the reasons that the interface tells, and no others.
+func TestOrderReasons(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Viewer)
+	for mock, want := range map[order.MockOutcome]bool{order.MockAuthentic: true, order.MockFake: true, order.MockUnableToVerify: false} {
+		id := w.Order(t, w.Test, mock)
+		o, err := w.Store.Order(t.Context(), id)
+		check(t, err)
+		if len(o.Facts.Reasons) == 0 {
+			t.Fatalf("the desk has no reasons for %s", mock)
+		}
+		p := v.get("/portal/test/orders/"+id).want(t, http.StatusOK)
+		if got := strings.Contains(p.body, o.Facts.Reasons[0].Text.EN); got != want {
+			t.Errorf("%s: the customer is told the reasons: %v", mock, got)
+		}
+	}
+}
+
 // answer sends a form with files to answer a photo request.
 func (v *visitor) answer(path string, fields map[string]string, files map[string][]byte) *page {
 	v.t.Helper()

@@ -16,7 +16,7 @@ if (form) {
     save();
   });
   form.addEventListener("input", (event) => {
-    if (event.target.name === "note") save();
+    if (event.target instanceof HTMLTextAreaElement) save();
   });
 
   // show repeats the affected indexes beside the reasons.
