@@ -156,25 +156,19 @@ func (a *Administration) ResetUserPassword(ctx context.Context, who *access.Staf
 	return user, link, nil
 }
 
-// ResetUserSecondFactor takes the second factor from an account user who has lost it and has no recovery codes. Their
-// sessions end.
+// ResetUserSecondFactor takes the second factor and the passkeys from an account user who has lost them and has no recovery
+// codes. Their sessions end.
 func (a *Administration) ResetUserSecondFactor(ctx context.Context, who *access.Staff, account *access.Account, userID string) (*access.User, error) {
 	user, err := a.userOf(ctx, who, account, userID)
 	if err != nil {
 		return nil, err
 	}
-	err = a.store().Update(ctx, func(tx *store.Tx) error {
-		if err := tx.DeleteUserTOTP(user.ID); err != nil {
-			return err
-		}
-		_, err := tx.DeleteSessions(access.Portal, user.ID, "")
-		return err
-	})
+	err = a.store().Update(ctx, func(tx *store.Tx) error { return takeFactors(tx, user.ID) })
 	if err != nil {
 		return nil, err
 	}
 	a.service.sessions.drop()
-	a.done(ctx, who, "second factor of a user removed", "account_id", account.ID, "user_id", user.ID)
+	a.done(ctx, who, "second factor and passkeys of a user removed", "account_id", account.ID, "user_id", user.ID)
 	return user, nil
 }
 

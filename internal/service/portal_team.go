@@ -163,6 +163,9 @@ func (g *PortalSignIn) AcceptInvitation(ctx context.Context, token, password str
 		former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
 		if err == nil {
 			userID = former.ID
+			if err := takeFactors(tx, former.ID); err != nil { // what was added in the very moment of their removal
+				return err
+			}
 			return tx.RestoreUser(former.ID, l.Role, hash)
 		}
 		if !errors.Is(err, store.ErrNotFound) {
@@ -229,29 +232,28 @@ func (s *Service) ChangeRole(ctx context.Context, who *Member, userID string, ro
 	return s.changeTeam(ctx, who, userID, role != access.Owner, func(tx *store.Tx) error { return tx.SetUserRole(who.AccountID, userID, role) })
 }
 
-// RemoveUser takes a user out of the account: their sessions end and their links with them. What they made stays. It is for
+// RemoveUser takes a user out of the account: their sessions end, and passkeys, second factor and links with them. What they made stays. It is for
 // owners, and one owner has to stay.
 func (s *Service) RemoveUser(ctx context.Context, who *Member, userID string) error {
 	err := s.changeTeam(ctx, who, userID, true, func(tx *store.Tx) error {
 		if err := tx.RemoveUser(who.AccountID, userID, s.now()); err != nil {
 			return err
 		}
-		if err := tx.DeleteUserTOTP(userID); err != nil {
-			return err
-		}
 		if err := tx.DeleteResets(userID); err != nil {
 			return err
 		}
-		_, err := tx.DeleteSessions(access.Portal, userID, "")
-		return err
+		return takeFactors(tx, userID)
 	})
 	s.sessions.drop()
 	return err
 }
 
-// ResetSecondFactorOf takes the second factor from a user of the account who has lost it. It is for owners.
+// ResetSecondFactorOf takes the second factor and the passkeys from a user of the account who has lost them. Their sessions
+// end. It is for owners.
 func (s *Service) ResetSecondFactorOf(ctx context.Context, who *Member, userID string) error {
-	return s.changeTeam(ctx, who, userID, false, func(tx *store.Tx) error { return tx.DeleteUserTOTP(userID) })
+	err := s.changeTeam(ctx, who, userID, false, func(tx *store.Tx) error { return takeFactors(tx, userID) })
+	s.sessions.drop()
+	return err
 }
 
 // changeTeam makes a change of a user of the account; losesOwner tells that the user is no owner afterwards.

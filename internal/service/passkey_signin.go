@@ -1,0 +1,104 @@
+package service
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/go-webauthn/webauthn/protocol"
+	"github.com/go-webauthn/webauthn/webauthn"
+)
+
+// Reasons of failed sign-ins with a passkey, in the audit log.
+const (
+	reasonWrongPasskey     = "wrong-passkey"      // the answer proves nothing: another origin, signature or device
+	reasonPasskeyTooLate   = "passkey-too-late"   // the challenge is over
+	reasonPasskeySignCount = "passkey-sign-count" // the counter went back, as that of a copied key does
+)
+
+// passkeySignInContext binds a ceremony to a browser.
+func passkeySignInContext(browser string) string { return "passkey sign-in " + browser }
+
+// BeginPasskey makes a challenge for whoever sits at a browser, which is named by a secret that only it has. Nothing is kept.
+func (g *PortalSignIn) BeginPasskey(browser string) (*PasskeyCeremony, error) {
+	w, err := g.webAuthn()
+	if err != nil {
+		return nil, err
+	}
+	options, session, err := w.BeginDiscoverableLogin()
+	if err != nil {
+		return nil, err
+	}
+	return g.sealCeremony(options.Response, session, "", passkeySignInContext(browser))
+}
+
+// Passkey checks the answer of a browser to its challenge and returns the id of the user, who owes nothing more: the device
+// has made sure that it is them. It returns WrongPasskey, PasskeyTooLate or TooManyLogins.
+func (g *PortalSignIn) Passkey(ctx context.Context, browser, sealed, answer string, from Origin) (userID string, err error) {
+	w, err := g.webAuthn()
+	if err != nil {
+		return "", err
+	}
+	given, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
+	if err != nil {
+		// All answers that cannot be read are one name: at most they keep out each other.
+		if err := g.throttle.Begin(from.IP, "passkey"); err != nil {
+			return "", err
+		}
+		return "", g.failed(ctx, nil, reasonWrongPasskey, from, WrongPasskey.Because(err))
+	}
+	name := "passkey " + given.ID
+	if err := g.throttle.Begin(from.IP, name); err != nil {
+		return "", err
+	}
+	user, passkey, err := g.passkeyUser(ctx, given.RawID)
+	if err != nil {
+		return "", err
+	}
+	c, err := g.spendCeremony(ctx, sealed, passkeySignInContext(browser))
+	if errors.Is(err, PasskeyTooLate) {
+		return "", g.failed(ctx, user, reasonPasskeyTooLate, from, err)
+	}
+	if err != nil {
+		return "", err
+	}
+	if user == nil {
+		return "", g.failed(ctx, nil, reasonWrongPasskey, from, WrongPasskey)
+	}
+	proved, err := w.ValidateDiscoverableLogin(func(_, _ []byte) (webauthn.User, error) {
+		return &passkeyUser{User: user, passkeys: []*access.Passkey{passkey}}, nil
+	}, c.Session, given)
+	if err != nil {
+		g.service.Log.WarnContext(ctx, "passkey refused", "passkey_id", passkey.ID, "cause", err)
+		return "", g.failed(ctx, user, reasonWrongPasskey, from, WrongPasskey.Because(err))
+	}
+	count := given.Response.AuthenticatorData.Counter
+	err = g.service.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.UsePasskey(passkey.ID, count, proved.Flags.BackupState, g.service.now())
+	})
+	if errors.Is(err, store.ErrNotFound) { // the counter went back, or somebody has removed the passkey at this very moment
+		return "", g.failed(ctx, user, reasonPasskeySignCount, from, WrongPasskey)
+	}
+	if err != nil {
+		return "", err
+	}
+	g.throttle.Succeeded(from.IP, name)
+	return user.ID, nil
+}
+
+// passkeyUser returns who has the passkey that a device knows by the id; nil when nobody does.
+func (g *PortalSignIn) passkeyUser(ctx context.Context, credentialID []byte) (*access.User, *access.Passkey, error) {
+	passkey, err := g.service.Store.PasskeyByCredential(ctx, credentialID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	user, err := g.service.Store.User(ctx, passkey.UserID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil, nil
+	}
+	return user, passkey, err
+}
