@@ -38,9 +38,16 @@ func TestComponents(t *testing.T) {
 	b.Screenshot("wide")
 
 	t.Run("Clock", func(t *testing.T) {
+		b.Open("/gallery?lang=ja")
+		if got := b.Text("time.clock.overdue"); !strings.HasPrefix(got, "00:03:") || !strings.HasSuffix(got, " 超過") {
+			t.Errorf("the clock of what is late shows %q", got)
+		}
 		b.Open("/gallery?lang=en")
 		if got := b.Text("time.clock"); !strings.HasPrefix(got, "00:4") {
 			t.Errorf("the clock shows %q", got)
+		}
+		if got := b.Text("time.clock.overdue"); !strings.HasPrefix(got, "Overdue by 00:03:") {
+			t.Errorf("the clock of what is late shows %q", got)
 		}
 	})
 	t.Run("Theme", func(t *testing.T) {

@@ -39,6 +39,7 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 		"Orders": []order.Order{
 			{Number: "AS-7Q2M9KXA", Status: order.Queued, DueAt: at(50 * time.Minute), Price: 12},
 			{Number: "AS-1B3D5F7H", Status: order.Processing, DueAt: at(12 * time.Minute), Price: 4},
+			{Number: "AS-3N5P7Q9R", Status: order.Processing, DueAt: at(5 * time.Minute), Price: 4},
 			{Number: "AS-9Z8Y7X6W", Status: order.UpdatePhotos, Price: 4},
 			{Number: "AS-2C4E6G8J", Status: order.Completed, Outcome: order.Authentic, DueAt: at(-3 * time.Minute), Price: 1200},
 			{Number: "AS-5T6R7S8V", Status: order.Completed, Outcome: order.Fake, Price: 4},

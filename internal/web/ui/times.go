@@ -73,8 +73,8 @@ const (
 	clockUrgent = 10
 )
 
-// clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Without
-// scripts it is the time itself, with the tone it has when the page is made.
+// clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Once that is
+// over it says by how much. Without scripts it is the due time itself, with the tone it has when the page is made.
 func (f *functions) clock(v any, minutes int) (template.HTML, error) {
 	due, ok, err := moment(v)
 	if err != nil || !ok {
@@ -82,14 +82,27 @@ func (f *functions) clock(v any, minutes int) (template.HTML, error) {
 	}
 	whole := time.Duration(minutes) * time.Minute
 	soon, urgent := due.Add(-whole/clockSoon), due.Add(-whole/clockUrgent)
-	tone, now := Good, f.site.Now()
+	class, shown, now := "clock tone-good", "", f.site.Now()
 	switch {
+	case !now.Before(due):
+		class = "clock tone-bad overdue"
+		by, err := f.duration(now.Sub(due))
+		if err != nil {
+			return "", err
+		}
+		if shown, err = f.t("ui.clock.overdue", "time", by); err != nil {
+			return "", err
+		}
 	case !now.Before(urgent):
-		tone = Bad
+		class = "clock tone-bad"
 	case !now.Before(soon):
-		tone = Warn
+		class = "clock tone-warn"
 	}
-	return f.timeElement(due, "clock", "", "class", "clock tone-"+string(tone), "data-soon", strconv.FormatInt(soon.UnixMilli(), 10),
+	overdue, err := f.t("ui.clock.overdue", "time", "{time}") // the script puts it in
+	if err != nil {
+		return "", err
+	}
+	return f.timeElement(due, "clock", shown, "class", class, "data-overdue", overdue, "data-soon", strconv.FormatInt(soon.UnixMilli(), 10),
 		"data-urgent", strconv.FormatInt(urgent.UnixMilli(), 10))
 }
 

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -168,6 +170,25 @@ func TestPage(t *testing.T) {
 	for _, forbidden := range []string{"style=", "onclick", "<script>", "<style", "ZgotmplZ"} {
 		if strings.Contains(body, forbidden) {
 			t.Errorf("the page holds %q", forbidden)
+		}
+	}
+}
+
+// TestClock holds that a clock is amber when little time is left, red when nearly none is, and says when it is over.
+func TestClock(t *testing.T) {
+	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
+	clock := regexp.MustCompile(`<time [^>]*class="clock ([^"]*)"[^>]*>([^<]*)<`)
+	for lang, overdue := range map[string]string{"en": "Overdue by 3 min", "ja": "3 分 超過"} {
+		var tones []string
+		body := want(t, v.get("/gallery?lang="+lang), http.StatusOK)
+		for _, m := range clock.FindAllStringSubmatch(body, -1) {
+			tones = append(tones, m[1])
+			if late := m[2] == overdue; late != (m[1] == "tone-bad overdue") {
+				t.Errorf("a clock that is %s says %q", m[1], m[2])
+			}
+		}
+		if want := []string{"tone-good", "tone-warn", "tone-bad", "tone-bad overdue"}; !slices.Equal(tones, want) {
+			t.Errorf("the clocks are %q, not %q", tones, want)
 		}
 	}
 }

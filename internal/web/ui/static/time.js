@@ -14,13 +14,12 @@ function since(date, now) {
 }
 
 function countdown(date, now) {
-  const total = Math.trunc((date - now) / 1000);
-  const left = Math.abs(total);
+  const left = Math.abs(Math.trunc((date - now) / 1000));
   const two = (n) => String(n).padStart(2, "0");
   const days = Math.floor(left / 86400);
   const clock = `${two(Math.floor(left / 3600) % 24)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
   const day = days > 0 ? `${new Intl.NumberFormat(locale, { style: "unit", unit: "day", unitDisplay: "narrow" }).format(days)} ` : "";
-  return (total < 0 ? "−" : "") + day + clock;
+  return day + clock;
 }
 
 function show(element, now) {
@@ -33,7 +32,9 @@ function show(element, now) {
       element.textContent = since(date, now);
       break;
     case "clock": {
-      element.textContent = countdown(date, now);
+      const over = now >= date.getTime();
+      element.textContent = over ? element.dataset.overdue.replace("{time}", countdown(date, now)) : countdown(date, now);
+      element.classList.toggle("overdue", over);
       const tone = now >= Number(element.dataset.urgent) ? "bad" : now >= Number(element.dataset.soon) ? "warn" : "good";
       element.classList.remove("tone-good", "tone-warn", "tone-bad");
       element.classList.add(`tone-${tone}`);

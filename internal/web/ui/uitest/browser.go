@@ -4,6 +4,7 @@ import (
 	"context"
 	_ "embed" // the accessibility check
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -23,13 +24,14 @@ import (
 const (
 	browserLife   = 5 * time.Minute  // of one browser, on a busy machine
 	browserAction = 30 * time.Second // of one action
+	awaitInterval = 20 * time.Millisecond
 
 	// screenshotVariable names a folder that Screenshot writes to; without it nothing is written.
 	screenshotVariable = "ASSAY_SCREENSHOTS"
 )
 
 // Browser is a real Chromium with one page. Selectors are those of CSS; an action waits until its element is there. The
-// test fails when a page logs an error, breaks the content security policy, or asks another origin for anything.
+// test fails when a page logs an error or a warning, breaks the content security policy, or asks another origin for anything.
 type Browser struct {
 	t    testing.TB
 	ctx  context.Context //nolint:containedctx // the browser is its context
@@ -63,7 +65,7 @@ func NewBrowser(t testing.TB, home string) *Browser {
 			if err != nil {
 				return
 			}
-			if m.IsException() || m.Type == "error" {
+			if m.IsException() || m.Type == "error" || m.Type == "warning" {
 				b.problem("the browser says: " + m.String())
 			}
 		}
@@ -231,13 +233,28 @@ func (b *Browser) AwaitGone(selector string) {
 	b.AwaitTrue("!document.querySelector(" + quote(selector) + ")?.checkVisibility()")
 }
 
-// AwaitTrue waits until an expression in the page is true.
+// AwaitTrue waits until an expression is true in the page that is there by then. Each look is one of its own: a page that
+// gives way to the next one, or has not yet what the expression speaks of, only makes the wait longer.
 func (b *Browser) AwaitTrue(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
 	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.Poll[bool](expression))
-	b.must(err)
+	next := time.NewTicker(awaitInterval)
+	defer next.Stop()
+	for {
+		found, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Promise.resolve("+expression+").then(Boolean)", chromedp.EvalAwaitPromise))
+		if found {
+			return
+		}
+		select {
+		case <-next.C:
+		case <-ctx.Done():
+			if err == nil || errors.Is(err, context.DeadlineExceeded) {
+				err = errors.New("it never was true")
+			}
+			b.must(fmt.Errorf("await %s: %w", expression, err))
+		}
+	}
 }
 
 func quote(s string) string {
