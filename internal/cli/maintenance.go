@@ -11,7 +11,7 @@ import (
 
 func checkCommand() *command {
 	return &command{
-		name: "check", about: "proves the ledger, the audit log and that every photo of an order exists; fails when something is wrong",
+		name: "check", about: "proves the ledger, the audit log, the counters of orders and that every photo of an order exists; fails when something is wrong",
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				report, err := app.Service.Check(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -17,12 +18,16 @@ type Report struct {
 	OK            bool      `json:"ok"`
 	Accounts      int64     `json:"accounts"`
 	Orders        int64     `json:"orders"`
+	LiveOrders    Counts    `json:"live_orders"` // by status
 	LedgerEntries int64     `json:"ledger_entries"`
 	AuditEvents   int64     `json:"audit_events"`
 	Photos        int64     `json:"photos"` // of orders; a photo in two orders counts twice
 	ProblemCount  int64     `json:"problem_count"`
 	Problems      []Problem `json:"problems"` // the first MaxProblems
 }
+
+// Counts are numbers of orders by status; every status is there.
+type Counts map[order.Status]int64
 
 // MaxProblems is how many problems a report lists; it counts all.
 const MaxProblems = 1000
@@ -50,6 +55,7 @@ const (
 	OrderSequence   ProblemKind = "order-sequence"         // orders are numbered from 1 to the balance's counter
 	OrderCharge     ProblemKind = "order-charge"           // an order has one charge, of its price
 	OrderRefund     ProblemKind = "order-refund"           // canceled and failed orders have one refund, others none
+	OrderCount      ProblemKind = "order-count"            // the desk's counters of Live orders by status are right
 	AuditSequence   ProblemKind = "audit-sequence"         // events are numbered from 1 to the account's counter
 	AuditHash       ProblemKind = "audit-hash"             // each event's hash seals it and the one before
 	AuditHead       ProblemKind = "audit-head"             // the account knows the hash of the last event
@@ -59,7 +65,7 @@ const (
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
 )
 
-// Check proves the ledger, the audit log and that every photo of an order is in the media store. It may run beside a
+// Check proves the ledger, the audit log, the counters of orders and that every photo of an order is in the media store. It may run beside a
 // server that writes: rows are read as they are at one moment. Memory does not grow with the number of rows. An error
 // means that the check could not be made; what it finds wrong is in the report.
 func (s *Service) Check(ctx context.Context) (*Report, error) {
@@ -76,6 +82,9 @@ func (s *Service) Check(ctx context.Context) (*Report, error) {
 			})
 			return nil
 		}); err != nil {
+			return err
+		}
+		if err := c.orderCounts(ctx, q); err != nil {
 			return err
 		}
 		return c.accounts(ctx, q)
@@ -123,6 +132,24 @@ func (c *check) accounts(ctx context.Context, q store.Queries) error {
 		last = page[len(page)-1].ID
 		c.report.Accounts += int64(len(page))
 	}
+}
+
+// orderCounts counts the Live orders in each status.
+func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
+	counted, kept, err := q.LiveOrderCounts(ctx)
+	c.report.LiveOrders = make(Counts, len(order.Statuses))
+	for _, s := range order.Statuses {
+		c.report.LiveOrders[s] = counted[s]
+		n, ok := kept[s]
+		switch {
+		case s == order.Queued: // no counter: what is in no other status
+		case !ok:
+			c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf("there is no counter of orders in %s", s)})
+		case n != counted[s]:
+			c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf("%d orders are in %s, the counter says %d", counted[s], s, n)})
+		}
+	}
+	return err
 }
 
 func (c *check) account(ctx context.Context, q store.Queries, a *store.AccountProof) error {

@@ -39,7 +39,7 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
-			want := `{"ok":true,"accounts":1,"orders":8,"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
+			want := `{"ok":true,"accounts":1,"orders":8,"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -123,11 +123,19 @@ var tamperings = []tampering{
 	{
 		name: "CanceledWithoutRefund", do: "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
 		undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
-		want: []service.ProblemKind{service.OrderRefund}, id: "{open}", env: access.Live,
+		want: []service.ProblemKind{service.OrderRefund, service.OrderCount}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'", undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
-		want: []service.ProblemKind{service.OrderRefund}, id: "{failed}", env: access.Live,
+		want: []service.ProblemKind{service.OrderRefund, service.OrderCount}, id: "{failed}", env: access.Live,
+	},
+	{
+		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'", undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
+		want: []service.ProblemKind{service.OrderCount}, env: access.Live,
+	},
+	{
+		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'", undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+		want: []service.ProblemKind{service.OrderCount}, env: access.Live,
 	},
 	{
 		name: "ChargedTwice",
@@ -219,6 +227,7 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 			for _, p := range r.Problems {
 				switch {
 				case p.Kind == service.BrokenReference:
+				case p.Kind == service.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "": // of all accounts
 				case p.AccountID != s.Account.ID || p.Environment != string(c.env) || p.Message == "":
 					t.Errorf("the problem does not say where it is: %+v", p)
 				}

@@ -134,6 +134,27 @@ func (q Queries) EachAuditEvent(ctx context.Context, accountID string, f func(e 
 		})
 }
 
+// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that the
+// lists of the desk read. Queued orders have no counter: they are what is in no other status.
+func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
+	read := func(text string) (map[order.Status]int64, error) {
+		counts := make(map[order.Status]int64, len(order.Statuses))
+		err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
+			var status order.Status
+			var n int64
+			err := scan(&status, &n)
+			counts[status] = n
+			return err
+		})
+		return counts, err
+	}
+	if counted, err = read("SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status"); err != nil {
+		return nil, nil, err
+	}
+	kept, err = read("SELECT status, orders FROM live_order_counts")
+	return counted, kept, err
+}
+
 // LastOrderID returns the greatest id of an order; empty when there is none.
 func (q Queries) LastOrderID(ctx context.Context) (string, error) {
 	var id string
