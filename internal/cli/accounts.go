@@ -53,6 +53,40 @@ func accountsCreate() *command {
 	}
 }
 
+func accountsResetPassword() *command {
+	return &command{
+		name: "accounts reset-password", args: "--email E", about: "makes a link with which an account user chooses a new password",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.email, "email", "", "`email` of the user")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := required(map[string]string{"email": inv.email}); err != nil {
+				return err
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				user, link, err := app.Service.ResetPasswordByOperator(ctx, inv.email)
+				if errors.Is(err, service.UserNotFound) {
+					return fmt.Errorf("there is no account user with the email %q", inv.email)
+				}
+				if err != nil {
+					return err
+				}
+				mailed := "Hand it over by a way you trust."
+				if app.Service.SendsMail() {
+					mailed = "It is also on its way by mail."
+				}
+				return inv.print(struct {
+					UserID string `json:"user_id"`
+					Email  string `json:"email"`
+					Link   string `json:"link"`
+					Mailed bool   `json:"mailed"`
+				}{user.ID, user.Email, link, app.Service.SendsMail()},
+					"link for %s\n%s\nIt works once, for one day, and is not shown again. %s\n", user.Email, link, mailed)
+			})
+		},
+	}
+}
+
 // limitFlags are repeated --limit CATEGORY=N.
 type limitFlags map[string]int
 

@@ -64,7 +64,7 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
+		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(),
 	}
 }

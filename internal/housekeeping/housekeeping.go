@@ -1,5 +1,5 @@
 // Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without activity
-// to the queue, removes photos that no order uses, forgets sessions and idempotency keys, and counts each day once.
+// to the queue, removes photos that no order uses, forgets sessions, idempotency keys and mail that could not be sent, and counts each day once.
 package housekeeping
 
 import (
@@ -18,7 +18,7 @@ type Keeper struct {
 	PhotoRequestAge time.Duration // of an unanswered photo request
 	UnusedPhotoAge  time.Duration
 	ClaimAge        time.Duration // of a claim without activity
-	AttemptAge      time.Duration // of a delivery attempt in the log
+	AttemptAge      time.Duration // of a delivery attempt in the log, and of the record of a mail that failed
 }
 
 const (
@@ -61,6 +61,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
 		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
+		{"mails given up or forgotten", func() (int, error) { return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch) }},
 		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
 	} {
 		for ctx.Err() == nil {

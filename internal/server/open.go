@@ -27,7 +27,8 @@ type App struct {
 	Media    *media.Disk
 	Service  *service.Service
 
-	wake func() // tells the sender that the outbox has grown; set by the server
+	wake     func() // tells the sender that the outbox has grown; set by the server
+	wakeMail func() // tells the sender of mail that there is some; set by the server
 }
 
 // Open opens the database, the media and the secrets that the settings name, and makes what is missing.
@@ -49,7 +50,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if err != nil {
 		return nil, err
 	}
-	app := &App{Settings: s, Log: log, wake: func() {}}
+	app := &App{Settings: s, Log: log, wake: func() {}, wakeMail: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())
@@ -61,10 +62,14 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Store, err = store.Open(ctx, s.databaseTarget()); err != nil {
 		return nil, err
 	}
-	app.Service = service.New(service.Config{
+	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate}, Now: time.Now,
 		MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
-	})
+	}
+	if s.SMTPURL != "" {
+		config.Mail = func() { app.wakeMail() }
+	}
+	app.Service = service.New(config)
 	return app, app.Service.RefreshCatalog(ctx)
 }
 

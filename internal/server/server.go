@@ -22,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/integration"
+	"github.com/assayhq/assay/internal/mail"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
@@ -85,6 +86,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 			AttemptAge: set.AttemptAge,
 		},
 	}
+	if err := s.addMail(ctx); err != nil {
+		return nil, err
+	}
 	if err := app.Service.KeepCertificateKey(ctx); err != nil {
 		return nil, err
 	}
@@ -121,6 +125,34 @@ func (s *Server) sender() (*deliver.Sender, error) {
 		}
 	}
 	return deliver.New(c), nil
+}
+
+// addMail adds the worker that sends mail, where there is a mail server.
+func (s *Server) addMail(ctx context.Context) error {
+	set := &s.app.Settings
+	if set.SMTPURL == "" {
+		return nil
+	}
+	server, err := mail.ParseServer(set.SMTPURL)
+	if err != nil {
+		return fmt.Errorf("--smtp-url %w", err)
+	}
+	c := mail.Config{Service: s.app.Service, Server: server, Log: s.app.Log, Metrics: s.metrics.registry}
+	if c.From, err = mail.ParseFrom(set.MailFrom); err != nil {
+		return fmt.Errorf("--mail-from %w", err)
+	}
+	if set.SMTPCAFile != "" {
+		if c.RootCAs, err = deliver.LoadCAs(set.SMTPCAFile); err != nil {
+			return fmt.Errorf("--smtp-ca-file: %w", err)
+		}
+	}
+	if server.Exposed() {
+		s.app.Log.WarnContext(ctx, "UNENCRYPTED MAIL: --smtp-url turns STARTTLS off, so that links with which people sign in can be read on the way")
+	}
+	sender := mail.New(c)
+	s.app.wakeMail = sender.Wake
+	s.workers = append(s.workers, sender)
+	return nil
 }
 
 // lockData keeps a second server off the same SQLite database: each would count rate limits and claims by itself.

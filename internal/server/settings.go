@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/deliver"
+	"github.com/assayhq/assay/internal/mail"
 )
 
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
@@ -43,6 +44,9 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	SMTPURL           string
+	SMTPCAFile        string
+	MailFrom          string
 	LogFormat         string
 	shutdownTimeLimit time.Duration
 }
@@ -77,6 +81,9 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour, "uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.StringVar(&s.SMTPURL, "smtp-url", "", "mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
+	fs.StringVar(&s.MailFrom, "mail-from", "", "`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
+	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` of further trusted CAs for the mail server, in PEM")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
@@ -109,6 +116,14 @@ func (s *Settings) Check() error {
 	}
 	if s.Media != "" {
 		refuse("--media is not supported by this version: photos are kept in --data")
+	}
+	if s.SMTPURL != "" {
+		if _, err := mail.ParseServer(s.SMTPURL); err != nil {
+			refuse("--smtp-url %w", err)
+		}
+		if _, err := mail.ParseFrom(s.MailFrom); err != nil {
+			refuse("--mail-from %w", err)
+		}
 	}
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")

@@ -142,13 +142,14 @@ func (a *Administration) GrantCredits(
 }
 
 // ResetUserPassword returns a link with which an account user who cannot sign in any more chooses a new password. It is
-// given to them by whoever asked for it; the account's audit log has the change when it is made.
+// mailed to them where there is a mail server, else given to them by whoever asked for it; the account's audit log has
+// the change when it is made.
 func (a *Administration) ResetUserPassword(ctx context.Context, who *access.Staff, account *access.Account, userID string) (*access.User, string, error) {
 	user, err := a.userOf(ctx, who, account, userID)
 	if err != nil {
 		return nil, "", err
 	}
-	link, err := a.service.ResetPasswordByOperator(ctx, user.Email)
+	_, link, err := a.service.ResetPasswordByOperator(ctx, user.Email)
 	if err != nil {
 		return nil, "", err
 	}

@@ -22,6 +22,9 @@ type Health struct {
 	PendingDeliveries int64
 	OldestDelivery    *time.Time // since when the first delivery could be under way and is not
 	CatalogVersion    int64
+	Mail              bool // there is a mail server
+	QueuedMail        int64
+	FailedMail        int64 // mails that could not be delivered, of the last weeks
 }
 
 // healthLimit bounds how long a broken part may hold up the page.
@@ -34,7 +37,7 @@ func (a *Administration) Health(ctx context.Context, who *access.Staff) (*Health
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthLimit)
 	defer cancel()
-	h := &Health{CatalogVersion: a.service.Catalog().Version()}
+	h := &Health{CatalogVersion: a.service.Catalog().Version(), Mail: a.service.SendsMail()}
 	begun := time.Now()
 	h.MediaError = a.service.Media.Ping(ctx)
 	h.MediaLatency = time.Since(begun)
@@ -62,6 +65,10 @@ func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
 	if !oldest.IsZero() {
 		h.OldestDelivery = &oldest
 	}
+	if err != nil {
+		return err
+	}
+	h.QueuedMail, h.FailedMail, err = a.store().MailCounts(ctx)
 	return err
 }
 

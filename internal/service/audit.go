@@ -6,13 +6,15 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Origin is where a request came from, for the audit log.
+// Origin is where a request came from, for the audit log and mail.
 type Origin struct {
 	IP        string
 	UserAgent string
+	Locale    text.Locale // of the page; empty: there was none
 }
 
 const maxUserAgent = 512

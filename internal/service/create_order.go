@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -51,6 +52,7 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	}
 
 	var answer []byte
+	fewCredits := false
 	err = s.Store.UpdateInTurn(ctx, k.AccountID+string(k.Environment), func(tx *store.Tx) error { // all orders change the balance
 		known, err := tx.UsePhotos(k.AccountID, k.Environment, photoNames(photos))
 		if err != nil {
@@ -63,8 +65,15 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 			return err
 		}
 		o := s.newOrder(k, d, snap, where, answerTime)
-		if o.Seq, err = tx.ChargeForOrder(k.AccountID, k.Environment, o.ID, o.Price, o.CreatedAt); err != nil {
+		charge, err := tx.ChargeForOrder(k.AccountID, k.Environment, o.ID, o.Price, o.CreatedAt)
+		if err != nil {
 			return err
+		}
+		o.Seq = charge.OrderSeq
+		if fewCredits = s.fellShort(k, charge); fewCredits {
+			if err := s.tellOwners(tx, k.AccountID, charge); err != nil {
+				return err
+			}
 		}
 		if k.Environment == access.Test {
 			o.Simulate(d.Mock, snap, indexes, photos, o.CreatedAt)
@@ -83,7 +92,15 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	if k.Environment == access.Test {
 		s.Outbox()
 	}
+	if fewCredits {
+		s.mailed()
+	}
 	return answer, nil
+}
+
+// fellShort reports whether a charge has to be told to the owners.
+func (s *Service) fellShort(k *access.Key, c store.Charge) bool {
+	return k.Environment == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
 }
 
 func (s *Service) newOrder(k *access.Key, d *order.Draft, snap *catalog.Snapshot, where catalog.Context, t *catalog.AnswerTime) *order.Order {

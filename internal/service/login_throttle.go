@@ -12,11 +12,14 @@ import (
 
 // How many failed sign-ins are allowed in a window. One address cannot lock a user out who signs in from another: what
 // it meets first is the limit of the pair.
+var signInLimits = loginLimits{pair: 10, origin: 100, user: 100}
+
+// loginLimits are how many attempts one address may make for one user, one address for all users, and all addresses for
+// one user.
+type loginLimits struct{ pair, origin, user int }
+
 const (
-	loginWindow       = 15 * time.Minute
-	maxLoginsOfPair   = 10
-	maxLoginsOfOrigin = 100
-	maxLoginsOfUser   = 100
+	loginWindow = 15 * time.Minute
 
 	// maxLoginWindows bounds the memory: with more than that, the oldest windows are forgotten first.
 	maxLoginWindows = 1 << 16
@@ -25,7 +28,8 @@ const (
 // LoginThrottle slows down guessing of passwords and codes, by address, by user, and by both together. An attempt counts
 // when it begins, so that many at once cannot slip through, and is given back when it succeeds.
 type LoginThrottle struct {
-	now func() time.Time
+	now    func() time.Time
+	limits loginLimits
 
 	mu      sync.Mutex
 	windows map[string]*list.Element // of loginCount
@@ -39,8 +43,10 @@ type loginCount struct {
 }
 
 // NewLoginThrottle returns a throttle that has seen nothing.
-func NewLoginThrottle(now func() time.Time) *LoginThrottle {
-	return &LoginThrottle{now: now, windows: make(map[string]*list.Element), oldest: list.New()}
+func NewLoginThrottle(now func() time.Time) *LoginThrottle { return newThrottle(now, signInLimits) }
+
+func newThrottle(now func() time.Time, limits loginLimits) *LoginThrottle {
+	return &LoginThrottle{now: now, limits: limits, windows: make(map[string]*list.Element), oldest: list.New()}
 }
 
 // TooManyLogins is the refusal of an attempt before it is looked at; it tells when to try again.
@@ -53,7 +59,7 @@ func (t *LoginThrottle) Begin(address, user string) error {
 	defer t.mu.Unlock()
 	now := t.now()
 	t.expire(now)
-	limits := loginKeys(address, user)
+	limits := t.keys(address, user)
 	var wait time.Duration
 	for _, l := range limits {
 		if e, ok := t.windows[l.key]; ok && e.Value.(*loginCount).count >= l.limit {
@@ -73,7 +79,7 @@ func (t *LoginThrottle) Begin(address, user string) error {
 func (t *LoginThrottle) Succeeded(address, user string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	limits := loginKeys(address, user)
+	limits := t.keys(address, user)
 	for _, l := range limits {
 		e, ok := t.windows[l.key]
 		if !ok {
@@ -91,10 +97,10 @@ type loginLimit struct {
 	limit int
 }
 
-// loginKeys returns what an attempt counts for, the pair first.
-func loginKeys(address, user string) [3]loginLimit {
+// keys returns what an attempt counts for, the pair first.
+func (t *LoginThrottle) keys(address, user string) [3]loginLimit {
 	from, user := loginOrigin(address), strings.ToLower(user)
-	return [3]loginLimit{{"pair " + from + " " + user, maxLoginsOfPair}, {"from " + from, maxLoginsOfOrigin}, {"user " + user, maxLoginsOfUser}}
+	return [3]loginLimit{{"pair " + from + " " + user, t.limits.pair}, {"from " + from, t.limits.origin}, {"user " + user, t.limits.user}}
 }
 
 // loginOrigin is the part of an address that its owner cannot choose freely: everyone on IPv6 has a whole /64.

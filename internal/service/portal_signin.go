@@ -14,6 +14,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/pquerna/otp/totp"
 )
@@ -29,13 +31,14 @@ const (
 type PortalSignIn struct {
 	service  *Service
 	throttle *LoginThrottle
-	decoy    func() string // a hash to verify for users who do not exist, so that they take as long as others
+	resets   *LoginThrottle // of requests for links to choose a new password
+	decoy    func() string  // a hash to verify for users who do not exist, so that they take as long as others
 }
 
 // NewPortalSignIn returns the use cases to sign account users in.
 func NewPortalSignIn(s *Service) *PortalSignIn {
 	return &PortalSignIn{
-		service: s, throttle: NewLoginThrottle(s.Now),
+		service: s, throttle: NewLoginThrottle(s.Now), resets: newThrottle(s.Now, resetLimits),
 		decoy: sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) }),
 	}
 }
@@ -288,7 +291,25 @@ func (g *PortalSignIn) setPassword(tx *store.Tx, user *access.User, hash string,
 	if err := tx.DeleteResets(user.ID); err != nil {
 		return err
 	}
+	if err := g.tell(tx, user, from, func(l text.Locale) error {
+		s := g.service
+		return s.post(tx, user.AccountID, user.Email, letter.ChangedPassword(l, user.Email, s.now(), s.PublicURL+"/portal/forgot"), nil)
+	}); err != nil {
+		return err
+	}
 	return tx.AppendAudit(g.service.ownEvent(audit.PasswordChanged, user, from, nil))
+}
+
+// tell calls post with the language in which a user is written to: that of the page where they made a change.
+func (g *PortalSignIn) tell(tx *store.Tx, user *access.User, from Origin, post func(text.Locale) error) error {
+	if !g.service.SendsMail() {
+		return nil
+	}
+	account, err := tx.Account(context.Background(), user.AccountID)
+	if err != nil {
+		return err
+	}
+	return post(from.localeOr(account.Locale))
 }
 
 // EmailUnusable is the refusal of an email that is none, or that another user has: which of them is not told.
@@ -305,6 +326,16 @@ func (g *PortalSignIn) ChangeEmail(ctx context.Context, who *Member, password, e
 	}
 	err = g.change(ctx, &who.User, sessionID, func(tx *store.Tx) error {
 		if err := tx.SetUserEmail(who.ID, address); err != nil {
+			return err
+		}
+		if err := tx.DeleteResets(who.ID); err != nil { // they were sent to the address of before
+			return err
+		}
+		if err := g.tell(tx, &who.User, from, func(l text.Locale) error {
+			s := g.service
+			toBefore, toAfter := letter.ChangedEmail(l, who.Email, address, s.now(), s.PublicURL+"/portal")
+			return errors.Join(s.post(tx, who.AccountID, who.Email, toBefore, nil), s.post(tx, who.AccountID, address, toAfter, nil))
+		}); err != nil {
 			return err
 		}
 		return tx.AppendAudit(g.service.ownEvent(audit.EmailChanged, &who.User, from, nil))
@@ -342,5 +373,8 @@ func (g *PortalSignIn) change(ctx context.Context, user *access.User, sessionID 
 		return err
 	})
 	g.service.sessions.drop()
+	if err == nil {
+		g.service.mailed()
+	}
 	return err
 }

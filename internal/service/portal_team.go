@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -27,18 +28,34 @@ var (
 	errUnknownRole = fault.Validation(fault.Problem{Field: "role", Code: "unknown_code", Message: "must be owner, developer or viewer"})
 )
 
+// OpenInvitation is an invitation that can be used, and what is known of its mail.
+type OpenInvitation struct {
+	*store.PortalLink
+	MailWaits  bool // it is in the queue
+	MailFailed bool // it could not be delivered
+}
+
 // Team returns the users of the member's account and the invitations that are open. The invitations are for owners.
-func (s *Service) Team(ctx context.Context, who *Member) ([]*access.User, []*store.PortalLink, error) {
+func (s *Service) Team(ctx context.Context, who *Member) ([]*access.User, []OpenInvitation, error) {
 	users, err := s.Store.Users(ctx, who.AccountID)
 	if err != nil || !who.Allows(access.Owner) {
 		return users, nil, err
 	}
 	links, err := s.Store.Invitations(ctx, who.AccountID, s.now())
-	return users, links, err
+	if err != nil {
+		return nil, nil, err
+	}
+	failed, err := s.Store.LinkMails(ctx, who.AccountID)
+	invitations := make([]OpenInvitation, len(links))
+	for i, l := range links {
+		bad, queued := failed[l.ID]
+		invitations[i] = OpenInvitation{PortalLink: l, MailWaits: queued && !bad, MailFailed: bad}
+	}
+	return users, invitations, err
 }
 
-// Invite makes a link with which somebody joins the account. It replaces what invitations the email has there. The address
-// of the link is told once. It is for owners.
+// Invite makes a link with which somebody joins the account, in place of what invitations the email has there, and mails it;
+// without a mail server, the address is returned to be handed over. It is for owners.
 func (s *Service) Invite(ctx context.Context, who *Member, email string, role access.Role) (address string, err error) {
 	if err := who.Require(access.Owner); err != nil {
 		return "", err
@@ -48,32 +65,45 @@ func (s *Service) Invite(ctx context.Context, who *Member, email string, role ac
 	}
 	email, err = access.NormalizeEmail(email)
 	if err != nil {
-		return "", fault.Validation(fault.Problem{Field: "email", Code: "format", Message: "must be an email address"})
+		return "", NoEmail
 	}
-	l := &store.PortalLink{Kind: store.Invitation, AccountID: who.AccountID, Email: email, Role: role, CreatedBy: who.ID}
-	return s.makeLink(ctx, l, InvitationLife, "/portal/join", func(tx *store.Tx) error {
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
 		if u, err := tx.UserByEmail(ctx, email); err == nil && u.AccountID == who.AccountID {
 			return AlreadyMember
 		} else if err != nil && !errors.Is(err, store.ErrNotFound) {
 			return err
 		}
-		return tx.DeleteInvitationsTo(who.AccountID, email)
-	})
-}
-
-// makeLink stores a link and returns its address.
-func (s *Service) makeLink(ctx context.Context, l *store.PortalLink, life time.Duration, path string, before func(*store.Tx) error) (string, error) {
-	token := access.NewSessionToken()
-	hash, _ := access.HashSessionToken(token)
-	l.ID, l.CreatedAt = store.NewID(), s.now()
-	l.ExpiresAt = l.CreatedAt.Add(life)
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := before(tx); err != nil {
+		if err := tx.DeleteInvitationsTo(who.AccountID, email); err != nil {
 			return err
 		}
-		return tx.InsertLink(l, hash)
+		l := &store.PortalLink{Kind: store.Invitation, AccountID: who.AccountID, Email: email, Role: role, CreatedBy: who.ID}
+		if address, err = s.insertLink(tx, l, InvitationLife, "/portal/join"); err != nil {
+			return err
+		}
+		return s.post(tx, who.AccountID, email, letter.Invite(who.Account.Locale, who.Account.Name, role, who.Email, address, InvitationLife), l)
 	})
-	return s.PublicURL + path + "?token=" + token, err
+	if err == nil {
+		s.mailed()
+	}
+	return s.unlessMailed(address), err
+}
+
+// InviteAgain makes an invitation that is open anew: another link, for the same email and role, in the place of the first.
+// It returns what Invite does, and the email. It is for owners.
+func (s *Service) InviteAgain(ctx context.Context, who *Member, id string) (email, address string, err error) {
+	if err := who.Require(access.Owner); err != nil {
+		return "", "", err
+	}
+	open, err := s.Store.Invitations(ctx, who.AccountID, s.now())
+	if err != nil {
+		return "", "", err
+	}
+	at := slices.IndexFunc(open, func(l *store.PortalLink) bool { return l.ID == id })
+	if at < 0 {
+		return "", "", LinkUnusable
+	}
+	address, err = s.Invite(ctx, who, open[at].Email, open[at].Role)
+	return open[at].Email, address, err
 }
 
 // Uninvite takes an invitation back. It is for owners.
@@ -86,42 +116,6 @@ func (s *Service) Uninvite(ctx context.Context, who *Member, id string) error {
 		return LinkUnusable
 	}
 	return err
-}
-
-// ResetPasswordOf makes a link with which a user of the account chooses a new password. It is for owners.
-func (s *Service) ResetPasswordOf(ctx context.Context, who *Member, userID string) (address string, err error) {
-	if err := who.Require(access.Owner); err != nil {
-		return "", err
-	}
-	user, err := s.Store.User(ctx, userID)
-	if errors.Is(err, store.ErrNotFound) || err == nil && user.AccountID != who.AccountID {
-		return "", UserNotFound
-	}
-	if err != nil {
-		return "", err
-	}
-	return s.resetLink(ctx, user, who.ID)
-}
-
-// ResetPasswordByOperator is ResetPasswordOf for an operator, by the user's email.
-func (s *Service) ResetPasswordByOperator(ctx context.Context, email string) (address string, err error) {
-	email, err = access.NormalizeEmail(email)
-	if err != nil {
-		return "", err
-	}
-	user, err := s.Store.UserByEmail(ctx, email)
-	if errors.Is(err, store.ErrNotFound) {
-		return "", UserNotFound
-	}
-	if err != nil {
-		return "", err
-	}
-	return s.resetLink(ctx, user, "operator")
-}
-
-func (s *Service) resetLink(ctx context.Context, user *access.User, by string) (string, error) {
-	l := &store.PortalLink{Kind: store.PasswordReset, AccountID: user.AccountID, UserID: user.ID, Email: user.Email, Role: user.Role, CreatedBy: by}
-	return s.makeLink(ctx, l, ResetLife, "/portal/reset", func(tx *store.Tx) error { return tx.DeleteResets(user.ID) })
 }
 
 // Link returns the link behind a token, or LinkUnusable.
@@ -213,6 +207,9 @@ func (g *PortalSignIn) ResetPassword(ctx context.Context, token, password string
 		return err
 	})
 	s.sessions.drop()
+	if err == nil {
+		s.mailed()
+	}
 	return err
 }
 

@@ -30,6 +30,9 @@ type Config struct {
 
 	// Outbox is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	Outbox func()
+
+	// Mail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
+	Mail func()
 }
 
 // Service runs the use cases.

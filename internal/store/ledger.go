@@ -19,9 +19,18 @@ func (q Queries) Balance(ctx context.Context, accountID string, env access.Envir
 
 // ChargeForOrder takes the price from the balance and gives out the order's number in sequence. It returns
 // credit.NotEnough and changes nothing when the balance is too low.
-func (t *Tx) ChargeForOrder(accountID string, env access.Environment, orderID string, price int64, at time.Time) (orderSeq int64, err error) {
+func (t *Tx) ChargeForOrder(accountID string, env access.Environment, orderID string, price int64, at time.Time) (Charge, error) {
 	e := &credit.Entry{AccountID: accountID, Environment: env, Kind: credit.Charge, Amount: -price, OrderID: orderID, CreatedAt: at}
-	return t.append(e, 1)
+	b, err := t.append(e, 1)
+	return Charge{OrderSeq: b.Orders, Credits: b.Credits, Before: b.Credits + price, LowCredits: b.LowCredits}, err
+}
+
+// Charge is what a charge has done, all of it from the row that it changed.
+type Charge struct {
+	OrderSeq   int64
+	Before     int64 // credits before it
+	Credits    int64 // and after it
+	LowCredits int64 // below which the owners want to be told
 }
 
 // Grant adds an operator's or developer's change of the balance and returns the balance after it.
@@ -43,27 +52,27 @@ func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 }
 
 // append changes the balance and writes the entry that says why. newOrders is added to the counter of orders.
-func (t *Tx) append(e *credit.Entry, newOrders int) (orders int64, err error) {
+func (t *Tx) append(e *credit.Entry, newOrders int) (b Book, err error) {
 	err = t.row(t.ctx, `UPDATE balances SET credits = credits + $1, orders = orders + $2, entries = entries + 1
 		WHERE account_id = $3 AND environment = $4 AND credits + $1 >= 0 AND credits + $1 <= $5
-		RETURNING credits, orders, entries`,
-		[]any{e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &orders, &e.Seq)
+		RETURNING credits, orders, entries, low_credits`,
+		[]any{e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	if errors.Is(err, ErrNotFound) {
 		available, err := t.Balance(t.ctx, e.AccountID, e.Environment)
 		if err != nil {
-			return 0, err
+			return b, err
 		}
-		return 0, credit.NotEnough(-e.Amount, available)
+		return b, credit.NotEnough(-e.Amount, available)
 	}
 	if err != nil {
-		return 0, err
+		return b, err
 	}
-	e.ID = NewID()
+	e.ID, e.Seq, e.BalanceAfter = NewID(), b.Entries, b.Credits
 	_, err = t.exec(`INSERT INTO ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter, textOrNull(e.OrderID), textOrNull(e.ChargeID),
 		e.Note, micros(e.CreatedAt))
-	return orders, err
+	return b, err
 }
 
 // LedgerPage returns entries newest first, and how many there are: page p of size limit is a range of the dense

@@ -32,10 +32,11 @@ func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...stri
 			if externalID != "" {
 				o.ExternalID = &externalID
 			}
-			var err error
-			if o.Seq, err = tx.ChargeForOrder(a.ID, access.Live, o.ID, 0, at); err != nil {
+			charge, err := tx.ChargeForOrder(a.ID, access.Live, o.ID, 0, at)
+			if err != nil {
 				return err
 			}
+			o.Seq = charge.OrderSeq
 			if err := tx.InsertOrder(o); err != nil {
 				return err
 			}

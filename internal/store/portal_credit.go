@@ -15,6 +15,11 @@ func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, 
 	return credits, err
 }
 
+// SetLowCredits replaces the credits below which the owners of an account want to be told.
+func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
+	return t.one("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3", below, accountID, string(env))
+}
+
 // LedgerLine is an entry with the number of its order.
 type LedgerLine struct {
 	credit.Entry

@@ -74,9 +74,11 @@ func (s *seed) batch(tx *store.Tx) (err error) {
 				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "chanel", BrandName: text.Text{EN: "Chanel"}, ModelName: &name,
 			}},
 		}
-		if o.Seq, err = tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, now); err != nil {
+		charge, err := tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, now)
+		if err != nil {
 			return err
 		}
+		o.Seq = charge.OrderSeq
 		if err := tx.InsertOrder(o); err != nil {
 			return err
 		}

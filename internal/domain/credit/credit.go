@@ -41,3 +41,7 @@ func NotEnough(price, available int64) *fault.Error {
 	return fault.New(fault.PaymentRequired, "not-enough-credits", "The account has not enough credits for this order.").
 		With("required_credits", price).With("available_credits", available)
 }
+
+// FellBelow reports whether a change of the balance has crossed a threshold downwards. Without any memory it is so once
+// for each crossing: the balance has to be at the threshold again, or above it, before it can fall below it again.
+func FellBelow(before, after, threshold int64) bool { return before >= threshold && after < threshold }

@@ -136,8 +136,12 @@ func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *s
 	if err != nil {
 		return err
 	}
+	words := a.Site.T(r, "admin.account.reset_link_text", "email", user.Email)
+	if a.Service.SendsMail() {
+		words = a.Site.T(r, "admin.account.reset_link_mailed", "email", user.Email)
+	}
 	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.account.reset_link"), Text: a.Site.T(r, "admin.account.reset_link_text", "email", user.Email),
+		Title: a.Site.T(r, "admin.account.reset_link"), Text: words,
 		Values: []onceValue{{a.Site.T(r, "admin.account.link"), link}}, Back: accountPath(head.Account),
 	})
 }

@@ -18,6 +18,7 @@ type overviewView struct {
 	HasKey    bool
 	Endpoints int
 	Start     bool // nothing has happened yet: the first steps are shown
+	Low       bool // the Live balance is below what the owners have set
 }
 
 func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
@@ -38,6 +39,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *signe
 		return err
 	}
 	v.Endpoints = len(endpoints)
+	v.Low = env == access.Live && o.Book.Entries > 0 && o.Book.Credits < o.Book.LowCredits
 	v.Start = o.Book.Orders == 0 || !v.HasKey
 	if o.Book.Orders > 0 {
 		v.Orders = p.ordersChart(r, o)

@@ -30,6 +30,7 @@ func (p *Portal) table() []route {
 		open("POST /portal/sign-in/code", p.giveCode),
 		open("POST /portal/sign-out", p.signOut),
 		open("GET /portal/forgot", p.showForgot),
+		open("POST /portal/forgot", p.forgot),
 		open("GET /portal/join", p.showJoin),
 		open("POST /portal/join", p.join),
 		open("GET /portal/reset", p.showReset),
@@ -53,6 +54,7 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal/team", p.showTeam),
 		as(access.Owner, "POST /portal/team", p.invite),
 		as(access.Owner, "POST /portal/team/invitations/{id}/delete", p.uninvite),
+		as(access.Owner, "POST /portal/team/invitations/{id}/again", p.inviteAgain),
 		as(access.Owner, "POST /portal/team/users/{id}/role", p.changeRole),
 		as(access.Owner, "GET /portal/team/users/{id}/remove", p.showRemoveUser),
 		as(access.Owner, "POST /portal/team/users/{id}/remove", p.removeUser),
@@ -84,6 +86,8 @@ func (p *Portal) table() []route {
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
 		as(access.Developer, "POST /portal/test/orders/{id}/stage", p.in(access.Test, p.moveOrder)),
 		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.markDelayed)),
+		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, p.setLowCredits)),
+		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)
 }
 

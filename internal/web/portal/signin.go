@@ -153,10 +153,6 @@ func (p *Portal) signOut(w http.ResponseWriter, r *http.Request) error {
 	return p.Site.Redirect(w, r, "/portal/sign-in", ui.Done("portal.signin.out"))
 }
 
-func (p *Portal) showForgot(w http.ResponseWriter, r *http.Request) error {
-	return p.pages.Render(w, r, ui.Page{Template: "forgot"})
-}
-
 // linkView is a page that somebody has come to with a link.
 type linkView struct {
 	Form    *ui.Form

@@ -8,15 +8,15 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/web/ui"
 )
 
 type teamView struct {
 	Me          *service.Member
 	Users       []*access.User
-	Invitations []*store.PortalLink
+	Invitations []service.OpenInvitation
 	Owner       bool
+	Mail        bool     // links go by mail
 	Form        *ui.Form // of an invitation
 	Roles       []ui.Option
 	Locales     []ui.Option
@@ -32,7 +32,7 @@ func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *signed) e
 }
 
 func (p *Portal) teamPage(r *http.Request, who *signed, form *ui.Form) (ui.Page, error) {
-	v := teamView{Me: who.User, Owner: who.User.Allows(access.Owner), Form: form, Locale: ui.NewForm("locale", string(who.User.Account.Locale))}
+	v := teamView{Me: who.User, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Form: form, Locale: ui.NewForm("locale", string(who.User.Account.Locale))}
 	var err error
 	v.Users, v.Invitations, err = p.Service.Team(r.Context(), who.User)
 	for _, role := range service.MemberRoles() {
@@ -62,7 +62,27 @@ func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *signed) err
 		}
 		return p.refuse(w, r, page, form, "", err)
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "link_made", Data: madeLinkView{Email: form.Get("email"), Address: address}})
+	return p.linkMade(w, r, madeLinkView{Email: form.Get("email"), Address: address})
+}
+
+// linkMade tells that a link is on its way, or shows it where there is no mail server.
+func (p *Portal) linkMade(w http.ResponseWriter, r *http.Request, v madeLinkView) error {
+	if v.Address == "" {
+		return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.mailed", "email", v.Email))
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "link_made", Data: v})
+}
+
+func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *signed) error {
+	id, ok := parseID(r.PathValue("id"))
+	if !ok {
+		return ui.PageNotFound()
+	}
+	email, address, err := p.Service.InviteAgain(r.Context(), who.User, id)
+	if err != nil {
+		return err
+	}
+	return p.linkMade(w, r, madeLinkView{Email: email, Address: address})
 }
 
 func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *signed) error {
@@ -152,7 +172,7 @@ func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *si
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "link_made", Data: madeLinkView{Email: u.Email, Address: address, Reset: true}})
+	return p.linkMade(w, r, madeLinkView{Email: u.Email, Address: address, Reset: true})
 }
 
 func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *signed) error {

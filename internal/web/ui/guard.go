@@ -151,7 +151,7 @@ func (g *Guard[U]) end(r *http.Request) error {
 	return g.Sessions.EndSession(r.Context(), session)
 }
 
-// OriginOf tells where a request came from, for sessions and the audit log.
+// OriginOf tells where a request came from, for sessions, the audit log and mail.
 func OriginOf(r *http.Request) service.Origin {
-	return service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
+	return service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent(), Locale: LocaleOf(r)}
 }

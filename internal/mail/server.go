@@ -1,0 +1,130 @@
+package mail
+
+import (
+	"errors"
+	"net"
+	"net/mail"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// Server is the mail server that takes what is sent, as --smtp-url names it.
+type Server struct {
+	Host     string
+	Port     int
+	User     string // empty: no authentication
+	Password string
+	TLS      TLS
+}
+
+// TLS is how a connection is encrypted.
+type TLS int
+
+// The ways of encryption.
+const (
+	StartTLS TLS = iota // before anything else is said; a server that does not offer it gets nothing
+	Implicit            // from the first byte
+	NoTLS               // on the same machine, or where an operator wants it so
+)
+
+const (
+	submissionPort  = 587
+	submissionsPort = 465
+)
+
+// ParseServer reads smtp://user:password@host:587 or smtps://user:password@host:465. STARTTLS is required with smtp, except
+// on the same machine; ?starttls=off and ?starttls=required say otherwise. No error holds any part of the text: there is
+// a password in it.
+func ParseServer(raw string) (*Server, error) {
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errors.New("cannot be read: it has the form smtp://user:password@host:587, with special characters of user and password percent-encoded")
+	}
+	s := &Server{Host: u.Hostname(), User: u.User.Username()}
+	s.Password, _ = u.User.Password()
+	switch u.Scheme {
+	case "smtp":
+		s.Port = submissionPort
+		if s.loopback() {
+			s.TLS = NoTLS
+		}
+	case "smtps":
+		s.Port, s.TLS = submissionsPort, Implicit
+	default:
+		return nil, errors.New("must begin with smtp:// or smtps://")
+	}
+	if s.Host == "" {
+		return nil, errors.New("names no host")
+	}
+	if port := u.Port(); port != "" {
+		if s.Port, err = strconv.Atoi(port); err != nil || s.Port < 1 || s.Port > 65535 {
+			return nil, errors.New("has a port that is none: it must be from 1 to 65535")
+		}
+	}
+	if u.Path != "" && u.Path != "/" || u.Fragment != "" {
+		return nil, errors.New("must end after the host and port, or with ?starttls=")
+	}
+	if (s.User == "") != (s.Password == "") {
+		return nil, errors.New("needs both user and password, or neither")
+	}
+	if strings.ContainsFunc(s.User+s.Password, unicode.IsControl) {
+		return nil, errors.New("must not hold control characters")
+	}
+	if err := s.choose(u.Query()); err != nil {
+		return nil, err
+	}
+	if s.User != "" && s.TLS == NoTLS && !s.loopback() {
+		return nil, errors.New("would send the password unencrypted: starttls=off and a password go together on the same machine only")
+	}
+	return s, nil
+}
+
+// choose takes what the query says about encryption.
+func (s *Server) choose(q url.Values) error {
+	for name, values := range q {
+		if name != "starttls" || len(values) != 1 || s.TLS == Implicit {
+			return errors.New("knows one parameter, of smtp:// only: starttls")
+		}
+		switch values[0] {
+		case "required":
+			s.TLS = StartTLS
+		case "off":
+			s.TLS = NoTLS
+		default:
+			return errors.New("has an unknown value of starttls: it must be required or off")
+		}
+	}
+	return nil
+}
+
+// loopback reports whether the server is on the same machine.
+func (s *Server) loopback() bool {
+	ip, err := netip.ParseAddr(s.Host)
+	return s.Host == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// Exposed reports whether mail travels to the server unencrypted over a network.
+func (s *Server) Exposed() bool { return s.TLS == NoTLS && !s.loopback() }
+
+func (s *Server) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
+
+// String keeps the password out of logs and messages that print a server by accident.
+func (s *Server) String() string { return "mail server " + s.address() }
+
+// GoString does the same for %#v.
+func (s *Server) GoString() string { return s.String() }
+
+// ParseFrom reads the address that mail is sent from, with or without a name: Assay <assay@example.com>.
+func ParseFrom(raw string) (*mail.Address, error) {
+	if raw == "" {
+		return nil, errors.New("is required with --smtp-url")
+	}
+	a, err := mail.ParseAddress(raw)
+	if err != nil || strings.ContainsFunc(raw, unicode.IsControl) {
+		return nil, errors.New("must be an address such as assay@example.com or Assay <assay@example.com>")
+	}
+	return a, nil
+}

@@ -1,0 +1,265 @@
+// Package smtptest runs a real mail server for tests, over real TLS: with STARTTLS or TLS from the first byte, with
+// authentication, and with refusals as a test wants them.
+package smtptest
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+)
+
+// What clients authenticate with.
+const (
+	User     = "assay@mail.test"
+	Password = "p@ss:w/rd %1"
+)
+
+// Options says how a server behaves.
+type Options struct {
+	NoTLS    bool // neither STARTTLS nor TLS
+	Implicit bool // TLS from the first byte
+	Auth     bool // mail is taken from who has authenticated only
+	Login    bool // by LOGIN in place of PLAIN
+
+	// Refuse is asked for each recipient; nil takes all. It may count, or wait.
+	Refuse func(to string) error
+	// Taken is called when a message was read and before it is acknowledged; an error refuses it.
+	Taken func(m *Message) error
+}
+
+// Server is a mail server that runs.
+type Server struct {
+	Address string
+	CAFile  string // trusts the server
+
+	options Options
+	mu      sync.Mutex
+	mail    []*Message
+	arrived chan struct{} // closed and replaced with each message
+	logins  int
+}
+
+// Start runs a server for the time of the test.
+func Start(t testing.TB, o Options) *Server {
+	t.Helper()
+	certificate, pem := certificate(t)
+	s := &Server{options: o, arrived: make(chan struct{}), CAFile: filepath.Join(t.TempDir(), "ca.pem")}
+	if err := os.WriteFile(s.CAFile, pem, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
+	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "mail.test", o.NoTLS, true
+	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	config := &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12}
+	if !o.NoTLS {
+		server.TLSConfig = config
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Address = listener.Addr().String()
+	if o.Implicit {
+		listener = tls.NewListener(listener, config)
+	}
+	var running sync.WaitGroup
+	running.Go(func() {
+		if err := server.Serve(listener); err != nil && !errors.Is(err, smtp.ErrServerClosed) {
+			t.Errorf("mail server: %v", err)
+		}
+	})
+	t.Cleanup(func() {
+		_ = server.Close()
+		running.Wait()
+	})
+	return s
+}
+
+// URL is the server as a setting names it: with the credentials where it asks for some, and with STARTTLS where it has it.
+func (s *Server) URL() string {
+	u := url.URL{Scheme: "smtp", Host: s.Address}
+	if s.options.Implicit {
+		u.Scheme = "smtps"
+	} else if !s.options.NoTLS {
+		u.RawQuery = "starttls=required"
+	}
+	if s.options.Auth {
+		u.User = url.UserPassword(User, Password)
+	}
+	return u.String()
+}
+
+// Mail returns what was taken so far.
+func (s *Server) Mail() []*Message {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.mail)
+}
+
+// Logins returns how often a password was sent.
+func (s *Server) Logins() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.logins
+}
+
+// Await returns the first message to an address whose subject has the words, and waits until it is there.
+func (s *Server) Await(t testing.TB, to, words string) *Message {
+	t.Helper()
+	limit := time.After(30 * time.Second)
+	for {
+		s.mu.Lock()
+		arrived := s.arrived
+		for _, m := range s.mail {
+			if slices.Contains(m.To, to) && strings.Contains(m.Subject, words) {
+				s.mu.Unlock()
+				return m
+			}
+		}
+		s.mu.Unlock()
+		select {
+		case <-arrived:
+		case <-limit:
+			t.Fatalf("no mail to %s about %q", to, words)
+		}
+	}
+}
+
+func (s *Server) take(m *Message) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mail = append(s.mail, m)
+	close(s.arrived)
+	s.arrived = make(chan struct{})
+}
+
+// session is one client's.
+type session struct {
+	server *Server
+	conn   *smtp.Conn
+	known  bool // has authenticated
+	from   string
+	to     []string
+}
+
+// AuthMechanisms is part of smtp.AuthSession.
+func (s *session) AuthMechanisms() []string {
+	switch {
+	case !s.server.options.Auth:
+		return nil
+	case s.server.options.Login:
+		return []string{sasl.Login}
+	}
+	return []string{sasl.Plain}
+}
+
+// Auth is part of smtp.AuthSession.
+func (s *session) Auth(mechanism string) (sasl.Server, error) {
+	if mechanism == sasl.Login {
+		return &loginServer{session: s}, nil
+	}
+	return sasl.NewPlainServer(func(_, user, password string) error { return s.authenticate(user, password) }), nil
+}
+
+func (s *session) authenticate(user, password string) error {
+	s.server.mu.Lock()
+	s.server.logins++
+	s.server.mu.Unlock()
+	if user != User || password != Password {
+		return smtp.ErrAuthFailed
+	}
+	s.known = true
+	return nil
+}
+
+// loginServer is the LOGIN mechanism: it asks for the name, then for the password.
+type loginServer struct {
+	session *session
+	asked   int
+	user    string
+}
+
+// Next is part of sasl.Server.
+func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
+	l.asked++
+	switch l.asked {
+	case 1:
+		return []byte("Username:"), false, nil
+	case 2:
+		l.user = string(response)
+		return []byte("Password:"), false, nil
+	}
+	return nil, true, l.session.authenticate(l.user, string(response))
+}
+
+// Mail is part of smtp.Session.
+func (s *session) Mail(from string, _ *smtp.MailOptions) error {
+	if s.server.options.Auth && !s.known {
+		return smtp.ErrAuthRequired
+	}
+	s.from = from
+	return nil
+}
+
+// Rcpt is part of smtp.Session.
+func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
+	if refuse := s.server.options.Refuse; refuse != nil {
+		if err := refuse(to); err != nil {
+			return err
+		}
+	}
+	s.to = append(s.to, to)
+	return nil
+}
+
+// Data is part of smtp.Session.
+func (s *session) Data(r io.Reader) error {
+	raw, err := io.ReadAll(r)
+	if err != nil {
+		return err
+	}
+	m, err := read(raw)
+	if err != nil {
+		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: fmt.Sprintf("unreadable: %v", err)}
+	}
+	_, encrypted := s.conn.TLSConnectionState()
+	m.From, m.To, m.Encrypted = s.from, s.to, encrypted
+	if taken := s.server.options.Taken; taken != nil {
+		if err := taken(m); err != nil {
+			return err
+		}
+	}
+	s.server.take(m)
+	return nil
+}
+
+// Reset is part of smtp.Session.
+func (s *session) Reset() { s.from, s.to = "", nil }
+
+// Logout is part of smtp.Session.
+func (s *session) Logout() error { return nil }
+
+// Temporarily is a refusal for now.
+func Temporarily() error {
+	return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "greylisted, come again"}
+}
+
+// Permanently is a refusal for good. Like many servers' it repeats the address.
+func Permanently(to string) error {
+	return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "<" + to + ">: user unknown"}
+}
