@@ -20,6 +20,9 @@ type IO struct {
 	Stdout    io.Writer
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
+
+	// Program is the file of this program, which starts itself for what needs a process of its own; empty: it does not.
+	Program string
 }
 
 // command is one subcommand. Its run is called with flags parsed and settings complete.
@@ -30,6 +33,7 @@ type command struct {
 	flags func(*flag.FlagSet, *invocation)
 	nargs int // positional arguments; anyArgs: the command checks them itself
 	run   func(context.Context, *invocation) error
+	inner bool // for the program itself: not listed
 }
 
 // invocation is one call of a command.
@@ -65,7 +69,7 @@ const (
 func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(),
+		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
 	}
 }
 
@@ -152,6 +156,9 @@ func (c *command) parse(inv *invocation, args []string) error {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "Assay is an item authentication service.\n\nUsage: assay COMMAND [flags]\n\nCommands:\n")
 	for _, c := range commands() {
+		if c.inner {
+			continue
+		}
 		line := strings.TrimSpace(c.name + " " + c.args)
 		fmt.Fprintf(w, "  %s\n        %s\n", line, c.about)
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -27,6 +28,9 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, app.Close()) }()
+	if inv.Program != "" {
+		app.DecodeApart = []string{inv.Program, imagesCommand().name}
+	}
 	s, err := server.New(ctx, app)
 	if err != nil {
 		return err
@@ -37,6 +41,13 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		}
 	}
 	return s.Run(ctx, inv.Stderr)
+}
+
+// imagesCommand is what the server starts to decode photos apart from itself.
+func imagesCommand() *command {
+	return &command{name: "derive-images", about: "is started by the server", inner: true, run: func(_ context.Context, inv *invocation) error {
+		return imaging.ServeHelper(inv.Stdin, inv.Stdout)
+	}}
 }
 
 // logger writes to standard error: text for people, JSON for machines.

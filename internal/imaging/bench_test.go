@@ -14,7 +14,7 @@ func BenchmarkDerive(b *testing.B) {
 	file := jpegOf(b, scene(4000, 3000))
 	b.Run("derive", func(b *testing.B) {
 		for b.Loop() {
-			if _, err := imaging.Derive(bytes.NewReader(file), photo.JPEG); err != nil {
+			if _, err := imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes); err != nil {
 				b.Fatal(err)
 			}
 		}

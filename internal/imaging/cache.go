@@ -4,15 +4,13 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -21,26 +19,37 @@ import (
 )
 
 const (
-	// budget is how much memory all decoders together may use, as far as it can be told beforehand. A single image that
-	// needs more waits until it is alone.
+	// budget is how much memory all decoders of this process together may use, as far as it can be told beforehand.
 	budget = 160 << 20
 
 	// tidyAbove is how much an image takes before its memory is handed back to the system at once: the collector would
 	// take its time, and the next large image would come on top.
-	tidyAbove = 24 << 20
+	tidyAbove = 16 << 20
+
+	// undecodable is kept instead of an image where a photo cannot be shown, so that it is not tried at every look. It is
+	// tried again after retryAfter: what failed may have been the machine.
+	undecodable = "undecodable\n"
+	retryAfter  = 24 * time.Hour
+
+	maxDerived = 64 << 20 // bytes of a derived image
 )
 
-// Cache keeps derived images in a folder of its own. They can be made again from the photos at any time: the folder needs
-// no backup, and each node has one.
+// Cache makes derived images when they are first asked for and keeps them in the media store beside their photos, where
+// every node finds them. They can be made again from the photos at any time.
 type Cache struct {
-	source media.Store
-	root   *os.Root
-	memory *semaphore.Weighted
-	cores  *semaphore.Weighted
+	media   media.Store
+	staging *media.Staging
+	heavy   Deriver
+	memory  *semaphore.Weighted
+	cores   *semaphore.Weighted
+	apart   *semaphore.Weighted
 
 	mu      sync.Mutex
-	running map[string]*derivation
+	running map[string]*derivation // by the name of one of its images
 }
+
+// Deriver makes the images of a set of sizes, as Derive does.
+type Deriver func(ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error)
 
 // derivation is one photo being worked on, for all who wait for it.
 type derivation struct {
@@ -48,71 +57,87 @@ type derivation struct {
 	err  error
 }
 
-// NewCache opens the cache in a folder, which it makes if needed.
-func NewCache(dir string, source media.Store) (*Cache, error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return nil, err
-	}
+// NewCache returns a cache over a media store. Photos that may take more memory than this process should have are given to
+// heavy, one at a time; when that is nil they are decoded here all the same, each alone.
+func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 	return &Cache{
-		source: source, root: root, memory: semaphore.NewWeighted(budget), cores: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		media: store, staging: staging, heavy: heavy,
+		memory: semaphore.NewWeighted(budget), cores: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))), apart: semaphore.NewWeighted(1),
 		running: make(map[string]*derivation),
-	}, nil
+	}
 }
 
-// Close lets go of the folder.
-func (c *Cache) Close() error { return c.root.Close() }
-
-// Open returns the derived image of a photo, which it makes when nobody has asked for it before. The error is
-// media.ErrNotFound when there is no such photo, ErrUndecodable when it cannot be shown, or a fault of the media store. The
-// caller closes the file.
-func (c *Cache) Open(ctx context.Context, name string, size Size) (*os.File, error) {
-	if media.CheckName(name) != nil || (size != Thumb && size != Screen) {
+// Open returns the derived image of a photo, which it makes when nobody has asked for it before or when what is kept is
+// broken. The error is media.ErrNotFound when there is no such photo, ErrUndecodable when it cannot be shown, or a fault of
+// the media store. The caller closes the file.
+func (c *Cache) Open(ctx context.Context, name string, size Size) (media.File, error) {
+	if f, ok := photo.ParseName(name); !ok || !size.Known() || size == Full && !HasFull(f) {
 		return nil, media.ErrNotFound
 	}
-	f, err := c.open(name, size)
-	if !errors.Is(err, fs.ErrNotExist) {
+	f, err := c.open(ctx, name, size)
+	if !errors.Is(err, media.ErrNotFound) {
 		return f, err
 	}
-	if err := c.derive(ctx, name); err != nil {
+	if err := c.derive(ctx, name, size); err != nil {
 		return nil, err
 	}
-	return c.open(name, size)
+	return c.open(ctx, name, size)
 }
 
-// open returns what is in the folder. An empty file is kept for a photo that cannot be decoded, so that it is tried once.
-func (c *Cache) open(name string, size Size) (*os.File, error) {
-	f, err := c.root.Open(pathOf(name, size))
+// Make makes the images that pages show first, unless they are there.
+func (c *Cache) Make(ctx context.Context, name string) error {
+	f, err := c.Open(ctx, name, Thumb)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+// open returns what is kept. A file that is not whole counts as missing.
+func (c *Cache) open(ctx context.Context, name string, size Size) (media.File, error) {
+	f, err := c.media.Open(ctx, media.DerivedName(name, string(size)))
 	if err != nil {
 		return nil, err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Size() == 0 {
-		err = ErrUndecodable
-	}
-	if err != nil {
+	if err := checkKept(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// pathOf is the place of a derived image: its size, a folder of two characters, and the photo's name.
-func pathOf(name string, size Size) string { return filepath.Join(string(size), name[:2], name) }
+// checkKept tells an image from the mark of a photo that cannot be shown, and both from anything else.
+func checkKept(f media.File) error {
+	var head, tail [2]byte
+	at := readerAt{f}
+	if _, err := at.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	if _, err := at.ReadAt(tail[:], max(0, f.Size()-2)); err != nil && !errors.Is(err, io.EOF) {
+		return err
+	}
+	switch {
+	case head == [2]byte{0xff, 0xd8} && tail == [2]byte{0xff, 0xd9}:
+		_, err := f.Seek(0, io.SeekStart)
+		return err
+	case f.Size() == int64(len(undecodable)) && string(head[:]) == undecodable[:2] && time.Since(f.ModTime()) < retryAfter:
+		return ErrUndecodable
+	}
+	return media.ErrNotFound
+}
 
-// derive makes all sizes of a photo; many who ask at once wait for the same work.
-func (c *Cache) derive(ctx context.Context, name string) error {
+// derive makes the image of a size and those that are made with it; many who ask at once wait for the same work.
+func (c *Cache) derive(ctx context.Context, name string, size Size) error {
+	sizes := size.together()
+	key := media.DerivedName(name, string(sizes[0]))
 	c.mu.Lock()
-	d, ok := c.running[name]
+	d, ok := c.running[key]
 	if !ok {
 		d = &derivation{done: make(chan struct{})}
-		c.running[name] = d
+		c.running[key] = d
 		go func() { // the work goes on when the one who asked first has gone: others may wait, and it is kept
-			d.err = c.make(context.WithoutCancel(ctx), name)
+			d.err = c.make(context.WithoutCancel(ctx), name, sizes)
 			c.mu.Lock()
-			delete(c.running, name)
+			delete(c.running, key)
 			c.mu.Unlock()
 			close(d.done)
 		}()
@@ -126,65 +151,74 @@ func (c *Cache) derive(ctx context.Context, name string) error {
 	}
 }
 
-func (c *Cache) make(ctx context.Context, name string) error {
-	file, err := c.source.Open(ctx, name)
+func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
+	if f, err := c.open(ctx, name, sizes[0]); err == nil { // somebody was faster, here or on another node
+		return f.Close()
+	}
+	file, err := c.media.Open(ctx, name)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = file.Close() }() // opened for reading only
 	format, _ := photo.ParseName(name)
-	need, err := memoryOf(file, format)
-	if err != nil {
-		return err
-	}
-	weight := min(need, budget)
-	if err := c.memory.Acquire(ctx, weight); err != nil {
-		return err
-	}
-	defer c.memory.Release(weight)
-	if err := c.cores.Acquire(ctx, 1); err != nil {
-		return err
-	}
-	defer c.cores.Release(1)
-	derived, err := Derive(file, format)
-	if need > tidyAbove {
-		debug.FreeOSMemory()
-	}
+	derived, err := c.decode(ctx, file, format, sizes)
 	if err != nil && !errors.Is(err, ErrUndecodable) {
 		return fault.UnavailableError(err)
 	}
-	for _, size := range Sizes {
-		if err := c.keep(pathOf(name, size), derived[size]); err != nil {
-			return fault.UnavailableError(fmt.Errorf("keep a derived image: %w", err))
+	for _, size := range slices.Backward(sizes) { // the one that is looked for is kept last
+		content := derived[size]
+		if len(content) == 0 {
+			content = []byte(undecodable)
 		}
+		if err := c.keep(ctx, media.DerivedName(name, string(size)), content); err != nil {
+			return err
+		}
+	}
+	if _, err := c.media.Stat(ctx, name); errors.Is(err, media.ErrNotFound) { // deleted meanwhile
+		return errors.Join(err, c.media.Delete(ctx, name))
 	}
 	return nil
 }
 
-// keep writes a file as a whole: nobody sees a part of it.
-func (c *Cache) keep(path string, content []byte) error {
-	if err := c.root.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
+// decode runs the decoder when there is memory for it, here or apart from this process.
+func (c *Cache) decode(ctx context.Context, file media.File, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+	need, err := memoryFor(readerAt{file}, file.Size(), f, sizes)
+	if err != nil {
+		return nil, err
 	}
-	temporary := path + ".new"
-	if err := c.root.WriteFile(temporary, content, 0o600); err != nil {
-		return err
+	if err := rewind(file); err != nil {
+		return nil, err
 	}
-	return c.root.Rename(temporary, path)
+	if need > budget && c.heavy != nil {
+		if err := c.apart.Acquire(ctx, 1); err != nil {
+			return nil, err
+		}
+		defer c.apart.Release(1)
+		return c.heavy(ctx, file, f, sizes)
+	}
+	need = min(need, budget)
+	if err := c.memory.Acquire(ctx, need); err != nil {
+		return nil, err
+	}
+	defer c.memory.Release(need)
+	if err := c.cores.Acquire(ctx, 1); err != nil {
+		return nil, err
+	}
+	defer c.cores.Release(1)
+	if need > tidyAbove {
+		defer debug.FreeOSMemory()
+	}
+	return Derive(file, f, sizes)
 }
 
-// Delete forgets the derived images of a photo that was deleted.
-func (c *Cache) Delete(name string) error {
-	if err := media.CheckName(name); err != nil {
+// keep stores an image; nobody sees a part of it.
+func (c *Cache) keep(ctx context.Context, name string, content []byte) error {
+	staged, err := c.staging.Stage(ctx, bytes.NewReader(content), maxDerived)
+	if err != nil {
 		return err
 	}
-	var failed error
-	for _, size := range Sizes {
-		if err := c.root.Remove(pathOf(name, size)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			failed = errors.Join(failed, err)
-		}
-	}
-	return failed
+	defer func() { _ = staged.Close() }() // what stays behind is removed at the next start
+	return c.media.Put(ctx, name, staged)
 }
 
 // Serve answers with a derived image, or returns why it cannot and has written nothing. Cache-Control is the caller's:
@@ -195,86 +229,28 @@ func (c *Cache) Serve(w http.ResponseWriter, r *http.Request, name string, size 
 		return err
 	}
 	defer func() { _ = f.Close() }() // opened for reading only
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
 	h := w.Header()
 	h.Set("Content-Type", "image/jpeg")
 	h.Set("X-Content-Type-Options", "nosniff")
-	http.ServeContent(w, r, "", info.ModTime(), f)
+	http.ServeContent(w, r, "", f.ModTime(), f)
 	return nil
 }
 
-// Bytes that decoders take for each pixel: the image itself, and what they keep beside it.
-var bytesPerPixel = map[photo.Format]int64{photo.JPEG: 3, photo.PNG: 4, photo.WebP: 4, photo.HEIC: 10, photo.HEIF: 10, photo.AVIF: 10}
-
-// memoryOf tells what decoding a photo will take.
-func memoryOf(file media.File, f photo.Format) (int64, error) {
-	info, err := photo.Inspect(readerAt{file}, file.Size())
-	if err != nil {
-		if fault.CodeOf(err) != "" { // it was taken once, so it can be read; the decoder will tell
-			return budget, rewind(file)
-		}
-		return 0, err
-	}
-	pixels := int64(info.Width) * int64(info.Height)
-	need := pixels * bytesPerPixel[f]
-	switch f {
-	case photo.JPEG:
-		if progressive(file) {
-			need += 12 * pixels // all coefficients are kept until the end
-		}
-	case photo.PNG:
-		if deep(file) {
-			need *= 2
-		}
-	case photo.WebP, photo.HEIC, photo.HEIF, photo.AVIF:
-	}
-	return need, rewind(file)
-}
-
-func rewind(file media.File) error {
+func rewind(file io.Seeker) error {
 	_, err := file.Seek(0, io.SeekStart)
 	return err
 }
 
 // readerAt reads a file that is used by nobody else at any place.
-type readerAt struct{ media.File }
+type readerAt struct{ io.ReadSeeker }
 
 func (r readerAt) ReadAt(p []byte, at int64) (int, error) {
 	if _, err := r.Seek(at, io.SeekStart); err != nil {
 		return 0, err
 	}
-	n, err := io.ReadFull(r.File, p)
+	n, err := io.ReadFull(r.ReadSeeker, p)
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		err = io.EOF
 	}
 	return n, err
-}
-
-// progressive reports whether a JPEG begins with a frame of that kind: marker C2 before any scan.
-func progressive(file media.File) bool {
-	head := make([]byte, 4)
-	at := int64(2)
-	for range maxParts {
-		if n, _ := (readerAt{file}).ReadAt(head, at); n < 4 || head[0] != 0xff {
-			return false
-		}
-		switch head[1] {
-		case 0xc2:
-			return true
-		case 0xc0, 0xc1, 0xda:
-			return false
-		}
-		at += 2 + int64(head[2])<<8 + int64(head[3])
-	}
-	return false
-}
-
-// deep reports whether a PNG has 16 bits a channel.
-func deep(file media.File) bool {
-	head := make([]byte, 25)
-	n, _ := (readerAt{file}).ReadAt(head, 0)
-	return n == len(head) && bytes.Equal(head[12:16], []byte("IHDR")) && head[24] == 16
 }

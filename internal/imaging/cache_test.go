@@ -2,6 +2,7 @@ package imaging_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"hash/crc32"
@@ -17,7 +18,9 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -46,19 +49,17 @@ type gallery struct {
 
 func open(t testing.TB) *gallery {
 	t.Helper()
-	g := &gallery{dir: filepath.Join(t.TempDir(), "derived")}
+	g := &gallery{dir: filepath.Join(t.TempDir(), "media")}
 	var err error
-	if g.store, err = media.NewDisk(filepath.Join(t.TempDir(), "media")); err != nil {
+	if g.store, err = media.NewDisk(g.dir); err != nil {
 		t.Fatal(err)
 	}
 	if g.staging, err = media.NewStaging(g.store.StagingDir()); err != nil {
 		t.Fatal(err)
 	}
-	if g.cache, err = imaging.NewCache(g.dir, g.store); err != nil {
-		t.Fatal(err)
-	}
+	g.cache = imaging.NewCache(g.store, g.staging, nil)
 	t.Cleanup(func() {
-		if err := errors.Join(g.cache.Close(), g.store.Close()); err != nil {
+		if err := g.store.Close(); err != nil {
 			t.Error(err)
 		}
 	})
@@ -67,89 +68,198 @@ func open(t testing.TB) *gallery {
 
 func (g *gallery) put(t testing.TB, f photo.Format, content []byte) string {
 	t.Helper()
+	name := photo.NewName(f)
+	g.place(t, name, content)
+	return name
+}
+
+// place stores a file under a name, whatever there was before.
+func (g *gallery) place(t testing.TB, name string, content []byte) {
+	t.Helper()
 	staged, err := g.staging.Stage(t.Context(), bytes.NewReader(content), 64<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = staged.Close() }()
-	name := photo.NewName(f)
 	if err := g.store.Put(t.Context(), name, staged); err != nil {
 		t.Fatal(err)
 	}
-	return name
+}
+
+func (g *gallery) read(t testing.TB, name string) []byte {
+	t.Helper()
+	f, err := g.store.Open(t.Context(), name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(f)
+	if err := errors.Join(err, f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// counted counts how often a photo itself is opened.
+type counted struct {
+	media.Store
+	opened atomic.Int64
+}
+
+func (c *counted) Open(ctx context.Context, name string) (media.File, error) {
+	if !media.IsDerived(name) {
+		c.opened.Add(1)
+	}
+	return c.Store.Open(ctx, name)
+}
+
+// look asks for an image and returns its size.
+func look(t *testing.T, c *imaging.Cache, name string, size imaging.Size) image.Point {
+	t.Helper()
+	f, err := c.Open(t.Context(), name, size)
+	if err != nil {
+		t.Error(err)
+		return image.Point{}
+	}
+	defer f.Close()
+	config, err := jpeg.DecodeConfig(f)
+	if err != nil {
+		t.Error(err)
+	}
+	return image.Pt(config.Width, config.Height)
 }
 
 func TestCache(t *testing.T) {
 	g := open(t)
+	store := &counted{Store: g.store}
+	cache := imaging.NewCache(store, g.staging, nil)
 	name := g.put(t, photo.JPEG, jpegOf(t, scene(2000, 1000)))
+	thumb := media.DerivedName(name, "thumb")
 
 	t.Run("MadeOnce", func(t *testing.T) {
 		var group sync.WaitGroup
 		for range 20 {
 			group.Go(func() {
-				f, err := g.cache.Open(t.Context(), name, imaging.Thumb)
-				if err != nil {
-					t.Error(err)
-					return
-				}
-				defer f.Close()
-				if c, err := jpeg.DecodeConfig(f); err != nil || c.Width != 320 {
-					t.Errorf("%+v, %v", c, err)
+				if got := look(t, cache, name, imaging.Thumb); got != image.Pt(320, 160) {
+					t.Errorf("a thumbnail of %v", got)
 				}
 			})
 		}
 		group.Wait()
-		if err := g.store.Delete(t.Context(), name); err != nil { // from here on only the cache has it
-			t.Fatal(err)
+		if got := look(t, cache, name, imaging.Screen); got != image.Pt(1600, 800) {
+			t.Errorf("a screen of %v", got)
 		}
-		for _, size := range imaging.Sizes {
-			f, err := g.cache.Open(t.Context(), name, size)
-			if err != nil {
-				t.Fatal(err)
+		if err := cache.Make(t.Context(), name); err != nil {
+			t.Error(err)
+		}
+		if n := store.opened.Load(); n != 1 {
+			t.Errorf("the photo was opened %d times", n)
+		}
+	})
+	t.Run("AnotherNodeFindsIt", func(t *testing.T) {
+		other := imaging.NewCache(store, g.staging, nil)
+		look(t, other, name, imaging.Thumb)
+		look(t, other, name, imaging.Screen)
+		if n := store.opened.Load(); n != 1 {
+			t.Errorf("the photo was opened %d times", n)
+		}
+	})
+	t.Run("BrokenImagesAreMadeAgain", func(t *testing.T) {
+		whole := g.read(t, thumb)
+		for _, broken := range [][]byte{nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), bytes.Repeat([]byte{0}, len(whole))} {
+			g.place(t, thumb, broken)
+			before := store.opened.Load()
+			if got := look(t, cache, name, imaging.Thumb); got != image.Pt(320, 160) || store.opened.Load() != before+1 {
+				t.Errorf("%d bytes: a thumbnail of %v", len(broken), got)
 			}
-			_ = f.Close()
+			if !bytes.Equal(g.read(t, thumb), whole) {
+				t.Errorf("%d bytes: not the same again", len(broken))
+			}
 		}
 	})
 	t.Run("Serve", func(t *testing.T) {
 		w := httptest.NewRecorder()
-		if err := g.cache.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), name, imaging.Screen); err != nil {
+		if err := cache.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), name, imaging.Screen); err != nil {
 			t.Fatal(err)
 		}
 		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/jpeg" || w.Header().Get("Last-Modified") == "" {
 			t.Errorf("%d %v", w.Code, w.Header())
 		}
 	})
-	t.Run("Delete", func(t *testing.T) {
-		if err := errors.Join(g.cache.Delete(name), g.cache.Delete(name)); err != nil {
+	t.Run("FullSizeIsForOtherFormats", func(t *testing.T) {
+		if _, err := cache.Open(t.Context(), name, imaging.Full); !errors.Is(err, media.ErrNotFound) {
+			t.Errorf("%v", err)
+		}
+		heic := g.put(t, photo.HEIC, sample(t, "github.com/gen2brain/heic", "exif.heic"))
+		for range 2 {
+			before := store.opened.Load()
+			if got := look(t, cache, heic, imaging.Full); got != image.Pt(1346, 1346) {
+				t.Errorf("in full size %v", got)
+			}
+			defer func() {
+				if n := store.opened.Load() - before; n > 1 {
+					t.Errorf("opened %d times", n)
+				}
+			}()
+		}
+	})
+	t.Run("GoesWithThePhoto", func(t *testing.T) {
+		if err := g.store.Delete(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := g.cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, media.ErrNotFound) {
-			t.Errorf("Open = %v", err)
+		for _, size := range imaging.Sizes {
+			if _, err := cache.Open(t.Context(), name, size); !errors.Is(err, media.ErrNotFound) {
+				t.Errorf("Open = %v", err)
+			}
 		}
 	})
 	t.Run("NoSuchPhoto", func(t *testing.T) {
-		for _, name := range []string{photo.NewName(photo.JPEG), "", "../../etc/passwd", "x.jpg"} {
-			if _, err := g.cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, media.ErrNotFound) {
+		for _, name := range []string{photo.NewName(photo.JPEG), "", "../../etc/passwd", "x.jpg", thumb} {
+			if _, err := cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, media.ErrNotFound) {
 				t.Errorf("Open(%q) = %v", name, err)
 			}
 		}
-		if _, err := g.cache.Open(t.Context(), name, "full"); !errors.Is(err, media.ErrNotFound) {
+		if _, err := cache.Open(t.Context(), name, "huge"); !errors.Is(err, media.ErrNotFound) {
 			t.Errorf("an unknown size: %v", err)
 		}
 	})
-	t.Run("BrokenIsTriedOnce", func(t *testing.T) {
+	t.Run("BrokenPhotosAreTriedOnce", func(t *testing.T) {
 		broken := g.put(t, photo.PNG, append(pngHeader(100, 100), "nothing"...))
-		for range 2 {
-			if _, err := g.cache.Open(t.Context(), broken, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
-				t.Errorf("Open = %v", err)
+		before := store.opened.Load()
+		for range 3 {
+			for _, size := range imaging.Sizes {
+				if _, err := cache.Open(t.Context(), broken, size); !errors.Is(err, imaging.ErrUndecodable) {
+					t.Errorf("Open = %v", err)
+				}
 			}
-			if err := g.store.Delete(t.Context(), broken); err != nil {
-				t.Fatal(err)
-			}
+		}
+		if n := store.opened.Load() - before; n != 1 {
+			t.Errorf("the photo was opened %d times", n)
+		}
+	})
+	t.Run("AndAgainADayLater", func(t *testing.T) {
+		broken := g.put(t, photo.PNG, append(pngHeader(100, 100), "nothing"...))
+		if _, err := cache.Open(t.Context(), broken, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+			t.Fatal(err)
+		}
+		old := time.Now().Add(-25 * time.Hour)
+		mark := filepath.Join(g.dir, media.DerivedPrefix, broken[:1], broken[1:2], media.DerivedName(broken, "thumb"))
+		if err := os.Chtimes(mark, old, old); err != nil {
+			t.Fatal(err)
+		}
+		g.place(t, broken, jpegOf(t, scene(20, 10))) // what kept it from being decoded is gone
+		if _, err := cache.Open(t.Context(), broken, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+			t.Fatal(err)
+		}
+		g.place(t, broken, pngOf(t, scene(20, 10)))
+		if err := os.Chtimes(mark, old, old); err != nil {
+			t.Fatal(err)
+		}
+		if got := look(t, cache, broken, imaging.Thumb); got != image.Pt(20, 10) {
+			t.Errorf("%v", got)
 		}
 	})
 	t.Run("StrangeHeader", func(t *testing.T) {
-		if _, err := g.cache.Open(t.Context(), g.put(t, photo.JPEG, []byte("not a photo at all")), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+		if _, err := cache.Open(t.Context(), g.put(t, photo.JPEG, []byte("not a photo at all")), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("Open = %v", err)
 		}
 	})

@@ -7,108 +7,227 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/color"
 	"image/jpeg"
-	"image/png"
 	"io"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 	"github.com/gen2brain/avif"
 	"github.com/gen2brain/heic"
 	animated "github.com/gen2brain/webp"
-	"golang.org/x/image/draw"
 	"golang.org/x/image/webp"
 )
 
 // Size is how large a derived image is.
 type Size string
 
-// The sizes: one for lists, one for a screen.
+// The sizes: one for lists, one for a screen, and for deep zoom the full one of photos that browsers do not show themselves.
 const (
 	Thumb  Size = "thumb"
 	Screen Size = "screen"
+	Full   Size = "full"
 )
 
-// Sizes lists the sizes.
+// Sizes are those that pages show; they are made together.
 var Sizes = []Size{Thumb, Screen}
+
+// Known reports whether there is such a size.
+func (s Size) Known() bool { return s == Thumb || s == Screen || s == Full }
+
+// together returns the sizes that are made in one go with this one.
+func (s Size) together() []Size {
+	if s == Full {
+		return []Size{Full}
+	}
+	return Sizes
+}
 
 // Edge returns the longest edge of images of the size, in pixels. Photos that are smaller stay as large as they are.
 func (s Size) Edge() int {
-	if s == Thumb {
+	switch s {
+	case Thumb:
 		return 320
+	case Screen:
+		return 1600
+	case Full:
 	}
-	return 1600
+	return photo.MaxSide
 }
 
 func (s Size) quality() int {
-	if s == Thumb {
+	switch s {
+	case Thumb:
 		return 78
+	case Screen:
+		return 86
+	case Full:
 	}
-	return 86
+	return 92
 }
+
+// HasFull reports whether photos of a format have an image in full size: those of formats that browsers may not show.
+func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF || f == photo.AVIF }
 
 // ErrUndecodable tells that the file is not an image that can be shown, although its header says so.
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
-// decode reads the whole image. A decoder that panics has met a broken file.
-func decode(r io.ReadSeeker, f photo.Format) (img image.Image, err error) {
+// Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colours, and without
+// the rest of what the file says about itself. The sizes are those that are made together: Thumb and Screen, or Full.
+func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+	m, err := readMetadata(r, f)
+	if err != nil {
+		return nil, err
+	}
+	if err := rewind(r); err != nil {
+		return nil, err
+	}
+	if slices.Contains(sizes, Full) {
+		full, err := decodeFull(r, f)
+		if err != nil {
+			return nil, err
+		}
+		b, err := encode(full, Full.quality(), m.icc)
+		return map[Size][]byte{Full: b}, err
+	}
+	screen, err := decodeToFit(r, f, Screen.Edge())
+	if err != nil {
+		return nil, err
+	}
+	screen = upright(screen, m.orientation(f))
+	derived := make(map[Size][]byte, 2)
+	if derived[Screen], err = encode(screen, Screen.quality(), m.icc); err != nil {
+		return nil, err
+	}
+	thumb := newCanvas(screen.Rect.Size(), fitted(screen.Rect.Size(), Thumb.Edge()))
+	paintImage(thumb, image.Point{}, screen)
+	derived[Thumb], err = encode(thumb.picture(), Thumb.quality(), m.icc)
+	return derived, err
+}
+
+func decodeFull(r io.ReadSeeker, f photo.Format) (image.Image, error) {
+	var full plate
+	err := paintPhoto(r, f, photo.MaxSide, func(size image.Point) surface {
+		full = newPlate(size)
+		return full
+	})
+	return full.YCbCr, err
+}
+
+// decodeToFit lets go of all but the smaller picture before it returns.
+func decodeToFit(r io.ReadSeeker, f photo.Format, edge int) (*image.RGBA, error) {
+	var c *canvas
+	err := paintPhoto(r, f, edge, func(size image.Point) surface {
+		c = newCanvas(size, fitted(size, edge))
+		return c
+	})
+	if err != nil {
+		return nil, err
+	}
+	return c.picture(), nil
+}
+
+// paintPhoto paints a photo on the surface that begin returns for its size, or for a smaller one that has an edge of at
+// least edge. A decoder that panics has met a broken file.
+func paintPhoto(r io.ReadSeeker, f photo.Format, edge int, begin func(image.Point) surface) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			err = fmt.Errorf("%w: the decoder panicked: %v", ErrUndecodable, v)
+			err = fmt.Errorf("the decoder panicked: %v", v)
+		}
+		if err != nil {
+			err = fmt.Errorf("%w: %w", ErrUndecodable, err)
 		}
 	}()
-	if err := checkSize(r, f); err != nil {
-		return nil, err
+	checked := func(size image.Point) (surface, error) {
+		if tooLarge(size) {
+			return nil, fmt.Errorf("it has %d × %d pixels", size.X, size.Y)
+		}
+		return begin(size), nil
 	}
 	switch f {
 	case photo.JPEG:
-		img, err = jpeg.Decode(r)
+		return smalljpeg.Decode(r, func(w, h int) (int, smalljpeg.Row, error) {
+			if tooLarge(image.Pt(w, h)) {
+				return 0, nil, fmt.Errorf("it has %d × %d pixels", w, h)
+			}
+			scale := jpegScale(w, h, edge)
+			s := begin(image.Pt((w+scale-1)/scale, (h+scale-1)/scale))
+			return scale, func(y int, rgb []byte) { s.paint(0, y, 1, rgb) }, nil
+		})
 	case photo.PNG:
-		img, err = png.Decode(r)
-	case photo.WebP:
-		img, err = decodeWebP(r)
-	case photo.HEIC:
-		img, err = heic.Decode(r) // turns the image upright itself
-	case photo.AVIF:
-		img, err = avif.Decode(r, avif.Options{AutoRotate: true})
-	case photo.HEIF:
-		img, err = decodeHEIF(r)
-	default:
-		err = fmt.Errorf("unknown format %q", f)
+		return paintPNG(r, checked)
+	case photo.WebP, photo.HEIC, photo.HEIF, photo.AVIF:
 	}
+	if f != photo.WebP {
+		if g, ok := gridOf(r); ok {
+			return g.paint(begin(g.uprightSize()))
+		}
+	}
+	img, err := decodeWhole(r, f)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrUndecodable, err)
+		return err
 	}
-	if b := img.Bounds(); b.Empty() {
-		return nil, fmt.Errorf("%w: it has no pixels", ErrUndecodable)
+	s, err := checked(img.Bounds().Size())
+	if err != nil {
+		return err
 	}
-	return img, nil
+	paintImage(s, image.Point{}, img)
+	return nil
 }
 
-// checkSize holds a decoder to the size that photos may have, by the header that the decoder itself will read.
-func checkSize(r io.ReadSeeker, f photo.Format) error {
-	read := map[photo.Format]func(io.Reader) (image.Config, error){photo.JPEG: jpeg.DecodeConfig, photo.PNG: png.DecodeConfig, photo.WebP: webp.DecodeConfig}[f]
-	if read == nil {
-		return nil
-	}
-	c, err := read(r)
+// gridOf returns the grid of tiles that a HEIF file is.
+func gridOf(r io.ReadSeeker) (*grid, bool) {
+	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrUndecodable, err)
+		return nil, false
 	}
-	if c.Width > photo.MaxSide || c.Height > photo.MaxSide || c.Width*c.Height > photo.MaxPixels {
-		return fmt.Errorf("%w: it has %d × %d pixels", ErrUndecodable, c.Width, c.Height)
+	return gridIn(readerAt{r}, size)
+}
+
+func gridIn(r io.ReaderAt, size int64) (*grid, bool) {
+	file, err := readHEIF(r, size)
+	if err != nil {
+		return nil, false
 	}
-	_, err = r.Seek(0, io.SeekStart)
-	return err
+	return file.grid()
+}
+
+// decodeWhole reads formats whose decoders hold the whole image.
+func decodeWhole(r io.ReadSeeker, f photo.Format) (image.Image, error) {
+	if err := rewind(r); err != nil {
+		return nil, err
+	}
+	switch f {
+	case photo.WebP:
+		return decodeWebP(r)
+	case photo.HEIC:
+		return heic.Decode(r) // turns the image upright itself
+	case photo.AVIF:
+		return avif.Decode(r, avif.Options{AutoRotate: true})
+	case photo.HEIF:
+		return decodeHEIF(r)
+	case photo.JPEG, photo.PNG:
+	}
+	return nil, fmt.Errorf("unknown format %q", f)
 }
 
 // decodeWebP takes the first picture of an animation, which the smaller decoder does not know.
 func decodeWebP(r io.ReadSeeker) (image.Image, error) {
+	c, err := webp.DecodeConfig(r)
+	if err != nil {
+		return nil, err
+	}
+	if tooLarge(image.Pt(c.Width, c.Height)) {
+		return nil, fmt.Errorf("it has %d × %d pixels", c.Width, c.Height)
+	}
+	if err := rewind(r); err != nil {
+		return nil, err
+	}
 	img, err := webp.Decode(r)
 	if err == nil {
 		return img, nil
 	}
-	if _, seekErr := r.Seek(0, io.SeekStart); seekErr != nil {
+	if seekErr := rewind(r); seekErr != nil {
 		return nil, seekErr
 	}
 	if img, second := animated.Decode(r); second == nil {
@@ -123,42 +242,10 @@ func decodeHEIF(r io.ReadSeeker) (image.Image, error) {
 	if err == nil {
 		return img, nil
 	}
-	if _, seekErr := r.Seek(0, io.SeekStart); seekErr != nil {
+	if seekErr := rewind(r); seekErr != nil {
 		return nil, seekErr
 	}
 	return avif.Decode(r, avif.Options{AutoRotate: true})
-}
-
-// Derive decodes a photo once and returns a JPEG of every size: upright, in the photo's own colours, and without the rest
-// of what the file says about itself.
-func Derive(r io.ReadSeeker, f photo.Format) (map[Size][]byte, error) {
-	m, err := readMetadata(r, f)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return nil, err
-	}
-	screen, err := decodeToFit(r, f, Screen.Edge())
-	if err != nil {
-		return nil, err
-	}
-	screen = upright(screen, m.orientation(f))
-	derived := make(map[Size][]byte, 2)
-	if derived[Screen], err = encode(screen, Screen.quality(), m.icc); err != nil {
-		return nil, err
-	}
-	derived[Thumb], err = encode(fit(screen, Thumb.Edge()), Thumb.quality(), m.icc)
-	return derived, err
-}
-
-// decodeToFit lets go of the full image before it returns.
-func decodeToFit(r io.ReadSeeker, f photo.Format, edge int) (*image.RGBA, error) {
-	img, err := decode(r, f)
-	if err != nil {
-		return nil, err
-	}
-	return fit(img, edge), nil
 }
 
 // encode writes a JPEG with a colour profile, which may be nil.
@@ -168,73 +255,6 @@ func encode(img image.Image, quality int, profile []byte) ([]byte, error) {
 		return nil, err
 	}
 	return withProfile(b.Bytes(), profile), nil
-}
-
-// fit returns the image on white with its longest edge at most edge. It first averages whole blocks of pixels, which
-// needs memory for one row of blocks only, and then goes the rest of the way smoothly.
-func fit(img image.Image, edge int) *image.RGBA {
-	b := img.Bounds()
-	long := max(b.Dx(), b.Dy())
-	out := shrink(img, max(1, long/edge))
-	if long = max(out.Rect.Dx(), out.Rect.Dy()); long <= edge {
-		return out
-	}
-	w, h := max(1, out.Rect.Dx()*edge/long), max(1, out.Rect.Dy()*edge/long)
-	fitted := image.NewRGBA(image.Rect(0, 0, w, h))
-	draw.BiLinear.Scale(fitted, fitted.Rect, out, out.Rect, draw.Src, nil)
-	return fitted
-}
-
-// shrink averages blocks of n × n pixels. Rows and columns that do not fill a block are averaged as they are.
-func shrink(img image.Image, n int) *image.RGBA {
-	b := img.Bounds()
-	w, h := (b.Dx()+n-1)/n, (b.Dy()+n-1)/n
-	out := image.NewRGBA(image.Rect(0, 0, w, h))
-	band := image.NewRGBA(image.Rect(0, 0, b.Dx(), n))
-	white := image.NewUniform(color.White)
-	opaque := isOpaque(img)
-	sums := make([][4]uint32, w) // red, green, blue, pixels
-	for y := range h {
-		rows := min(n, b.Dy()-y*n)
-		area := image.Rect(0, 0, b.Dx(), rows)
-		at := image.Pt(b.Min.X, b.Min.Y+y*n)
-		if opaque {
-			draw.Draw(band, area, img, at, draw.Src)
-		} else {
-			draw.Draw(band, area, white, image.Point{}, draw.Src)
-			draw.Draw(band, area, img, at, draw.Over)
-		}
-		clear(sums)
-		for row := range rows {
-			line := band.Pix[row*band.Stride : row*band.Stride+4*b.Dx()]
-			for x := 0; x < w; x++ {
-				block := line[4*x*n : min(4*(x+1)*n, len(line))]
-				s := &sums[x]
-				for i := 0; i+3 < len(block); i += 4 {
-					s[0] += uint32(block[i])
-					s[1] += uint32(block[i+1])
-					s[2] += uint32(block[i+2])
-				}
-				s[3] += uint32(len(block) / 4) //nolint:gosec // a block is small
-			}
-		}
-		line := out.Pix[y*out.Stride:]
-		for x, s := range sums {
-			half := s[3] / 2
-			line[4*x], line[4*x+1], line[4*x+2], line[4*x+3] = byte((s[0]+half)/s[3]), byte((s[1]+half)/s[3]), byte((s[2]+half)/s[3]), 255 //nolint:gosec // an average of bytes
-		}
-	}
-	return out
-}
-
-func isOpaque(img image.Image) bool {
-	switch i := img.(type) {
-	case *image.YCbCr, *image.Gray, *image.Gray16, *image.CMYK:
-		return true
-	case interface{ Opaque() bool }:
-		return i.Opaque()
-	}
-	return false
 }
 
 // upright turns an image as its EXIF orientation asks: 1 is upright, 2 to 8 are the mirrored and turned ones.

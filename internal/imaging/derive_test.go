@@ -84,7 +84,7 @@ func withSegment(file []byte, marker byte, content []byte) []byte {
 
 func derive(t *testing.T, file []byte, f photo.Format) map[imaging.Size]image.Image {
 	t.Helper()
-	derived, err := imaging.Derive(bytes.NewReader(file), f)
+	derived, err := imaging.Derive(bytes.NewReader(file), f, imaging.Sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +222,7 @@ func TestMetadata(t *testing.T) {
 	file = withSegment(file, 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
 	file = withSegment(file, 0xfe, []byte(secret))
 
-	derived, err := imaging.Derive(bytes.NewReader(file), photo.JPEG)
+	derived, err := imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +240,7 @@ func TestMetadata(t *testing.T) {
 	}
 	copy(profile[16:], "CMYK")
 	file = withSegment(jpegOf(t, scene(40, 20)), 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
-	if derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG); err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
+	if derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes); err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
 		t.Errorf("a profile of other colours is kept: %v", err)
 	}
 }
@@ -254,7 +254,7 @@ func TestUndecodable(t *testing.T) {
 		"empty": {nil, photo.JPEG}, "short": {good[:100], photo.JPEG}, "other": {good, photo.PNG}, "heic": {good, photo.HEIC}, "avif": {good, photo.AVIF}, "heif": {good, photo.HEIF},
 		"webp": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "), photo.WebP}, "huge": {pngHeader(9000, 9000), photo.PNG},
 	} {
-		if _, err := imaging.Derive(bytes.NewReader(c.file), c.format); !errors.Is(err, imaging.ErrUndecodable) {
+		if _, err := imaging.Derive(bytes.NewReader(c.file), c.format, imaging.Sizes); !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -8,8 +8,11 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/photo"
 )
 
 const (
@@ -21,7 +24,7 @@ const (
 // Disk is a Store in a folder of the local file system.
 //
 // A file lies two folders deep, by the first two characters of its name: 1,024 leaves, soon all there, so that a Put
-// hardly ever makes one. Put costs one flush of the file and one of its leaf. Puts in parallel share the file system's
+// hardly ever makes one. Derived images lie the same way in a folder of their own. Put costs one flush of the file and one of its leaf. Puts in parallel share the file system's
 // journal writes: whoever has several files to store should store them at the same time.
 type Disk struct {
 	root   *os.Root
@@ -57,8 +60,14 @@ func (d *Disk) Close() error { return d.root.Close() }
 // moved in one step only within one file system.
 func (d *Disk) StagingDir() string { return filepath.Join(d.dir, stagingFolder) }
 
-// leafOf returns the folder of a managed name, relative to the root.
-func leafOf(name string) string { return filepath.Join(name[:1], name[1:2]) }
+// leafOf returns the folder of a name, relative to the root.
+func leafOf(name string) string {
+	leaf := filepath.Join(name[:1], name[1:2])
+	if IsDerived(name) {
+		return filepath.Join(DerivedPrefix, leaf)
+	}
+	return leaf
+}
 
 func pathOf(name string) string { return filepath.Join(leafOf(name), name) }
 
@@ -92,13 +101,17 @@ func (d *Disk) place(name string, staged *Staged) error {
 	return d.flushDir(leaf)
 }
 
-// makeLeaf makes a leaf and the folder above it durable. Two callers may do so at once; each waits for its own flushes,
+// makeLeaf makes a leaf and the folders above it durable. Two callers may do so at once; each waits for its own flushes,
 // so neither relies on an entry that the other has yet to flush.
 func (d *Disk) makeLeaf(leaf string) error {
 	if _, known := d.leaves.Load(leaf); known {
 		return nil
 	}
-	for _, dir := range []string{filepath.Dir(leaf), leaf} {
+	var above []string
+	for dir := leaf; dir != "."; dir = filepath.Dir(dir) {
+		above = append(above, dir)
+	}
+	for _, dir := range slices.Backward(above) {
 		if err := d.root.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return err
 		}
@@ -171,7 +184,8 @@ func missingOr(doing string, err error) error {
 	return unavailable(doing, err)
 }
 
-// Delete removes the file and flushes its folder, so that what was deleted does not come back after a crash.
+// Delete removes the file, and what was derived from it, and flushes its folder, so that what was deleted does not come
+// back after a crash.
 func (d *Disk) Delete(ctx context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -179,17 +193,23 @@ func (d *Disk) Delete(ctx context.Context, name string) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	for _, name := range WithDerived(name) {
+		if err := d.remove(name); err != nil {
+			return unavailable("delete "+name, err)
+		}
+	}
+	return nil
+}
+
+func (d *Disk) remove(name string) error {
 	err := d.root.Remove(pathOf(name))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = d.flushDir(leafOf(name))
-	}
 	if err != nil {
-		return unavailable("delete "+name, err)
+		return err
 	}
-	return nil
+	return d.flushDir(leafOf(name))
 }
 
 // Ping writes a small file, which a disk that has vanished or turned read-only does not let happen.
@@ -255,7 +275,7 @@ func (d *Disk) listLeaf(ctx context.Context, leaf string, yield func(string, err
 		}
 		entries, err := f.ReadDir(listBatch)
 		for _, e := range entries {
-			if CheckName(e.Name()) == nil && leafOf(e.Name()) == leaf && !yield(e.Name(), nil) {
+			if _, ok := photo.ParseName(e.Name()); ok && leafOf(e.Name()) == leaf && !yield(e.Name(), nil) {
 				return false
 			}
 		}

@@ -130,7 +130,8 @@ func TestHandler_RangesAndConditions(t *testing.T) {
 func TestHandler_Refused(t *testing.T) {
 	d, s := openDisk(t)
 	srv := serveMedia(t, d, io.Discard)
-	if err := d.Put(t.Context(), someName, stage(t, s, "bytes")); err != nil {
+	derived := DerivedName(someName, "thumb")
+	if err := errors.Join(d.Put(t.Context(), someName, stage(t, s, "bytes")), d.Put(t.Context(), derived, stage(t, s, "bytes"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -147,6 +148,8 @@ func TestHandler_Refused(t *testing.T) {
 		{"TrailingSlash", "GET", "/media/" + someName + "/", 404},
 		{"NUL", "GET", "/media/" + someName + "%00", 404},
 		{"Probe", "GET", "/media/probe", 404},
+		{"Derived", "GET", "/media/" + derived, 404},
+		{"DerivedBelow", "GET", "/media/derived/" + derived[:1] + "/" + derived[1:2] + "/" + derived, 404},
 		{"Post", "POST", "/media/" + someName, 405},
 		{"Put", "PUT", "/media/" + someName, 405},
 		{"Delete", "DELETE", "/media/" + someName, 405},

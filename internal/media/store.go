@@ -1,5 +1,5 @@
-// Package media keeps photo files: it stages uploads on local disk, stores them under their managed names and serves
-// them. What a photo may be is decided in domain/photo; here a file is bytes with a name.
+// Package media keeps photo files and the images that were derived from them: it stages files on local disk, stores them
+// under their names and serves photos. What a photo may be is decided in domain/photo; here a file is bytes with a name.
 package media
 
 import (
@@ -17,9 +17,10 @@ import (
 // ErrNotFound tells that the store has no file of that name.
 var ErrNotFound = errors.New("media: file not found")
 
-// Store keeps files by their managed names (photo.NewName). All methods may be called concurrently.
+// Store keeps photos by their managed names (photo.NewName), and images derived from them by the names that DerivedName
+// gives. All methods may be called concurrently.
 //
-// A name that is not a managed one is refused by Put and Delete with an error and is ErrNotFound for Open and Stat. A
+// A name that is neither is refused by Put and Delete with an error and is ErrNotFound for Open and Stat. A
 // canceled context gives the context's error. Every other failure is the store's own (a full disk, an unreachable
 // server) and is fault.UnavailableError with the cause inside.
 type Store interface {
@@ -31,10 +32,11 @@ type Store interface {
 	Open(ctx context.Context, name string) (File, error)
 	// Stat tells size and time of a file without opening it.
 	Stat(ctx context.Context, name string) (Stat, error)
-	// Delete removes a file, durably when it returns nil. A missing file is no error.
+	// Delete removes a file, durably when it returns nil, and with a photo all that was derived from it. A missing file is
+	// no error.
 	Delete(ctx context.Context, name string) error
-	// Names lists the stored files in no particular order; one that comes or goes meanwhile may or may not be listed. An
-	// error ends the list.
+	// Names lists the stored photos in no particular order, without what was derived from them; one that comes or goes
+	// meanwhile may or may not be listed. An error ends the list.
 	Names(ctx context.Context) iter.Seq2[string, error]
 	// Ping tells whether the store can take files now.
 	Ping(ctx context.Context) error
@@ -53,9 +55,10 @@ type Stat struct {
 	ModTime time.Time
 }
 
-// CheckName returns an error unless name is a managed name. Stores call it before a name becomes part of a path or key.
+// CheckName returns an error unless name is a managed name or that of a derived image. Stores call it before a name
+// becomes part of a path or key.
 func CheckName(name string) error {
-	if _, ok := photo.ParseName(name); !ok {
+	if _, ok := photo.ParseName(name); !ok && !IsDerived(name) {
 		return fmt.Errorf("media: %q is not a managed name", name)
 	}
 	return nil

@@ -27,6 +27,8 @@ type App struct {
 	Media    *media.Disk
 	Service  *service.Service
 
+	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
+
 	wake     func() // tells the sender that the outbox has grown; set by the server
 	wakeMail func() // tells the sender of mail that there is some; set by the server
 }

@@ -2,7 +2,6 @@ package server
 
 import (
 	"net/http"
-	"path/filepath"
 	"time"
 
 	"github.com/assayhq/assay/internal/imaging"
@@ -24,11 +23,7 @@ func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	images, err := imaging.NewCache(filepath.Join(set.Data, "images"), s.app.Media)
-	if err != nil {
-		return nil, err
-	}
-	s.images = images
+	images := s.imageCache(staging)
 	reviewers := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site)})
 	s.stopping = append(s.stopping, reviewers.Close)
 	mux := http.NewServeMux()
@@ -39,4 +34,14 @@ func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 	portal.New(portal.Config{Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images}).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
+}
+
+// imageCache returns the cache of derived images.
+func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
+	var apart imaging.Deriver
+	if len(s.app.DecodeApart) > 0 {
+		s.decoder = imaging.NewHelper(s.app.DecodeApart...)
+		apart = s.decoder.Derive
+	}
+	return imaging.NewCache(s.app.Media, staging, apart)
 }

@@ -38,7 +38,7 @@ type Server struct {
 	listener map[string]net.Listener // by setting: listen, tls-listen, ops-listen
 	servers  []*http.Server
 	lock     *os.File
-	images   *imaging.Cache
+	decoder  *imaging.Helper
 	stopping []func() // ends requests that would never end by themselves
 }
 
@@ -283,9 +283,8 @@ func (s *Server) close() error {
 			err = errors.Join(err, e)
 		}
 	}
-	if s.images != nil {
-		err = errors.Join(err, s.images.Close())
-		s.images = nil
+	if s.decoder != nil {
+		s.decoder.Close()
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())

@@ -31,6 +31,7 @@ func Run(t *testing.T, open func(t *testing.T) media.Store) {
 		{"Seek", testSeek},
 		{"Missing", testMissing},
 		{"Delete", testDelete},
+		{"Derived", testDerived},
 		{"Names", testNames},
 		{"ForeignNames", testForeignNames},
 		{"Canceled", testCanceled},
@@ -287,6 +288,56 @@ func testDelete(t *testing.T, s *suite) {
 	}
 }
 
+// testDerived holds that derived images are files as photos are, that they are never listed, and that they go with their photo.
+func testDerived(t *testing.T, s *suite) {
+	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
+	s.put(t, name, content("photo", 100))
+	s.put(t, other, content("other", 100))
+	for _, derived := range media.WithDerived(name)[1:] {
+		want := content(derived, 5000)
+		s.put(t, derived, content("before", 10))
+		s.put(t, derived, want)
+		if got := s.read(t, derived); !bytes.Equal(got, want) {
+			t.Errorf("%s: other bytes than were put", derived)
+		}
+		if stat, err := s.Stat(t.Context(), derived); err != nil || stat.Size != 5000 {
+			t.Errorf("Stat(%s) = %+v, %v", derived, stat, err)
+		}
+	}
+	kept := media.DerivedName(other, "thumb")
+	s.put(t, kept, content(kept, 10))
+	if got := s.read(t, name); len(got) != 100 {
+		t.Error("a derived image harmed its photo")
+	}
+	listed := 0
+	for listedName, err := range s.Names(t.Context()) {
+		if err != nil || listedName != name && listedName != other {
+			t.Errorf("%q is listed, %v", listedName, err)
+		}
+		listed++
+	}
+	if listed != 2 {
+		t.Errorf("%d names, want those of the 2 photos", listed)
+	}
+	if err := s.Delete(t.Context(), media.DerivedName(name, "thumb")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Stat(t.Context(), name); err != nil {
+		t.Errorf("deleting a derived image took its photo: %v", err)
+	}
+	if err := s.Delete(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	for _, gone := range media.WithDerived(name) {
+		if _, err := s.Stat(t.Context(), gone); !errors.Is(err, media.ErrNotFound) {
+			t.Errorf("Stat(%s) after Delete: %v", gone, err)
+		}
+	}
+	if got := s.read(t, kept); len(got) != 10 {
+		t.Error("an image of another photo was harmed")
+	}
+}
+
 func testNames(t *testing.T, s *suite) {
 	list := func() map[string]bool {
 		found := map[string]bool{}
@@ -346,6 +397,7 @@ func testForeignNames(t *testing.T, s *suite) {
 		"../" + good, "/" + good, good + "/", "./" + good, "a/b/" + good, "..\\" + good,
 		"../../../../../../etc/passwd", "/etc/passwd",
 		"../" + good[3:], good[:10] + "/../" + good[14:],
+		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb", ".thumb",
 		strings.ToUpper(good), good + "\x00", good[:32] + ".txt", good[:32], " " + good,
 	} {
 		staged := s.stage(t, content("foreign", 10))

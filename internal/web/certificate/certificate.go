@@ -8,6 +8,7 @@ import (
 	"errors"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -168,7 +169,7 @@ func (c *Certificates) photo(w http.ResponseWriter, r *http.Request) error {
 	}
 	name, size, ok := strings.Cut(r.PathValue("size"), ".")
 	n, err := strconv.Atoi(r.PathValue("number"))
-	if err != nil || n < 1 || n > len(names) || !ok || size != "jpg" || names[n-1] == "" {
+	if err != nil || n < 1 || n > len(names) || !ok || size != "jpg" || names[n-1] == "" || !slices.Contains(imaging.Sizes, imaging.Size(name)) {
 		return ui.PageNotFound()
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

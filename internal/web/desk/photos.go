@@ -3,7 +3,6 @@ package desk
 import (
 	"errors"
 	"net/http"
-	"slices"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -21,7 +20,7 @@ func photoPath(name, size string) string { return "/desk/photos/" + name + "/" +
 func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *signed) error {
 	name, size := r.PathValue("name"), r.PathValue("size")
 	format, ok := photo.ParseName(name)
-	if !ok || size != original && !slices.Contains(imaging.Sizes, imaging.Size(size)) {
+	if !ok || size != original && !imaging.Size(size).Known() {
 		return ui.PageNotFound()
 	}
 	header := w.Header()

@@ -61,10 +61,7 @@ func newWorld(t testing.TB) *world {
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: "https://media.example/m",
 	}, portal.Area)
 	check(t, err)
-	images, err := imaging.NewCache(t.TempDir(), w.Media)
-	check(t, err)
-	t.Cleanup(func() { check(t, images.Close()) })
-	w.Portal = portal.New(portal.Config{Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Images: images})
+	w.Portal = portal.New(portal.Config{Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Images: imaging.NewCache(w.Media, w.Staging, nil)})
 	w.Site.Routes(mux)
 	w.Portal.Routes(mux)
 	pages := w.Site.Wrap(mux)

@@ -1,0 +1,206 @@
+package imaging
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+)
+
+const (
+	helperTime = 3 * time.Minute  // for one photo
+	helperIdle = 20 * time.Second // after which the process ends, and gives back what it has
+)
+
+// Helper decodes photos in a process of its own: those whose decoders cannot be held to an amount of memory before they
+// have read the whole file. The process has a limit instead, which the system enforces; a file that goes over it, or makes
+// the decoder hang, costs that process and nothing else.
+//
+// The process takes one photo after the other from its standard input and ends with it.
+type Helper struct {
+	command []string
+
+	mu    sync.Mutex // held for one photo
+	child *child
+	idle  *time.Timer
+
+	ending sync.Mutex // of what Close may do meanwhile
+	closed bool
+	alive  *os.Process
+}
+
+// child is the running process.
+type child struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+var errClosed = errors.New("imaging: the server stops")
+
+// NewHelper returns a helper whose process is started by a command when it is needed; the process calls ServeHelper.
+func NewHelper(command ...string) *Helper { return &Helper{command: command} }
+
+// helperRequest is followed by the bytes of the file.
+type helperRequest struct {
+	Format photo.Format `json:"format"`
+	Sizes  []Size       `json:"sizes"`
+	Bytes  int64        `json:"bytes"`
+}
+
+// helperAnswer is followed by the bytes of the images, in the order in which the sizes were asked for.
+type helperAnswer struct {
+	Problem string `json:"problem,omitempty"` // the photo cannot be decoded
+	Lengths []int  `json:"lengths,omitempty"`
+}
+
+// Derive is a Deriver. One photo is worked on at a time.
+func (h *Helper) Derive(ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+	size, err := file.Seek(0, io.SeekEnd)
+	if err != nil {
+		return nil, err
+	}
+	if err := rewind(file); err != nil {
+		return nil, err
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if err := h.start(ctx); err != nil {
+		return nil, err
+	}
+	kill := time.AfterFunc(helperTime, h.kill)
+	derived, err := h.child.ask(file, helperRequest{f, sizes, size})
+	if !kill.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
+		h.stop()
+		if h.isClosed() {
+			return nil, errClosed
+		}
+		return nil, fmt.Errorf("%w: its decoder did not survive it: %w", ErrUndecodable, err)
+	}
+	if h.idle == nil {
+		h.idle = time.AfterFunc(helperIdle, h.rest)
+	} else {
+		h.idle.Reset(helperIdle)
+	}
+	return derived, err
+}
+
+func (h *Helper) start(ctx context.Context) error {
+	if h.child != nil {
+		return nil
+	}
+	h.ending.Lock()
+	defer h.ending.Unlock()
+	if h.closed {
+		return errClosed
+	}
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), h.command[0], h.command[1:]...) //nolint:gosec // the program itself
+	cmd.Env = []string{}                                                                   // it needs no secrets
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start the decoder: %w", err)
+	}
+	h.alive = cmd.Process
+	h.child = &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10)}
+	return nil
+}
+
+// ask sends a photo and returns the answer. An error other than ErrUndecodable means that the process cannot be used any
+// more.
+func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
+	head, err := json.Marshal(q)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := c.in.Write(append(head, '\n')); err != nil {
+		return nil, err
+	}
+	if _, err := io.CopyN(c.in, file, q.Bytes); err != nil {
+		return nil, err
+	}
+	line, err := c.out.ReadBytes('\n')
+	if err != nil {
+		return nil, err
+	}
+	var a helperAnswer
+	if err := json.Unmarshal(line, &a); err != nil {
+		return nil, err
+	}
+	if a.Problem != "" {
+		return nil, fmt.Errorf("%w: %s", ErrUndecodable, a.Problem)
+	}
+	if len(a.Lengths) != len(q.Sizes) {
+		return nil, errors.New("the decoder's answer is broken")
+	}
+	derived := make(map[Size][]byte)
+	for i, n := range a.Lengths {
+		if n < 0 || n > maxDerived {
+			return nil, errors.New("the decoder's answer is broken")
+		}
+		b := make([]byte, n)
+		if _, err := io.ReadFull(c.out, b); err != nil {
+			return nil, err
+		}
+		derived[q.Sizes[i]] = b
+	}
+	return derived, nil
+}
+
+// stop ends the process.
+func (h *Helper) stop() {
+	if h.child == nil {
+		return
+	}
+	h.kill()
+	h.ending.Lock()
+	h.alive = nil
+	h.ending.Unlock()
+	_ = h.child.in.Close()
+	_ = h.child.cmd.Wait() // how it ended does not matter
+	h.child = nil
+}
+
+func (h *Helper) kill() {
+	h.ending.Lock()
+	defer h.ending.Unlock()
+	if h.alive != nil {
+		_ = h.alive.Kill() // has ended by itself: as good
+	}
+}
+
+func (h *Helper) isClosed() bool {
+	h.ending.Lock()
+	defer h.ending.Unlock()
+	return h.closed
+}
+
+// rest ends the process when it has had nothing to do.
+func (h *Helper) rest() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.stop()
+}
+
+// Close ends the process, whatever it does, and starts no other.
+func (h *Helper) Close() {
+	h.ending.Lock()
+	h.closed = true
+	h.ending.Unlock()
+	h.kill()
+	h.rest()
+}

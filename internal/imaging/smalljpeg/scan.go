@@ -1,0 +1,387 @@
+package smalljpeg
+
+// zigzag is the place of a coefficient in its block, by its place in the file.
+var zigzag = [64]int8{
+	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
+	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+}
+
+// keeps tells, for blocks of n × n samples, where a coefficient is kept by its place in the file; -1: it is not.
+var keeps = func() (all [9][64]int8) {
+	for _, n := range []int8{1, 2, 4, 8} {
+		for k, at := range zigzag {
+			u, v := at%8, at/8
+			all[n][k] = -1
+			if u < n && v < n {
+				all[n][k] = v*n + u
+			}
+		}
+	}
+	return all
+}()
+
+// params are those of one scan.
+type params struct {
+	components []*component
+	from, to   int // coefficients
+	high, low  uint
+}
+
+// scan reads one, and reports whether the picture is done.
+func (d *decoder) scan(size int) (done bool, err error) {
+	content := make([]byte, size)
+	if !d.in.full(content) {
+		return true, d.finish()
+	}
+	p, err := d.readScan(content)
+	if err != nil {
+		return false, err
+	}
+	if d.scans++; d.scans > maxScans {
+		return false, broken("too many scans")
+	}
+	whole := !d.progressive && len(p.components) == len(d.components)
+	if whole && d.scans > 1 {
+		return false, broken("a second picture")
+	}
+	if d.scans == 1 {
+		d.allocate(whole)
+	}
+	if err := d.readUnits(p, whole); err != nil {
+		return false, err
+	}
+	return whole, nil
+}
+
+func (d *decoder) readScan(b []byte) (*params, error) {
+	if d.components == nil || len(b) < 1 || int(b[0]) > len(d.components) || b[0] == 0 || len(b) < 4+2*int(b[0]) {
+		return nil, broken("scan header")
+	}
+	p := new(params)
+	units := 0
+	for i := range int(b[0]) {
+		id, tables := b[1+2*i], b[2+2*i]
+		var c *component
+		for j := range d.components {
+			if d.components[j].id == id {
+				c = &d.components[j]
+			}
+		}
+		if c == nil || tables>>4 > 3 || tables&15 > 3 {
+			return nil, broken("scan header")
+		}
+		for _, other := range p.components {
+			if other == c {
+				return nil, broken("a component is twice in a scan")
+			}
+		}
+		if c.quant == nil {
+			q := d.quants[c.table]
+			if q == nil {
+				return nil, broken("no quantization table")
+			}
+			c.quant = make([]int32, c.n*c.n)
+			for k, at := range c.keep {
+				if at >= 0 {
+					c.quant[at] = q[zigzag[k]]
+				}
+			}
+		}
+		c.dcTable, c.acTable = d.dcTables[tables>>4], d.acTables[tables&15]
+		p.components = append(p.components, c)
+		units += c.h * c.v
+	}
+	if len(p.components) > 1 && units > 10 {
+		return nil, broken("units are too large")
+	}
+	rest := b[1+2*len(p.components):]
+	p.from, p.to, p.high, p.low = int(rest[0]), int(rest[1]), uint(rest[2]>>4), uint(rest[2]&15)
+	if !d.progressive {
+		p.from, p.to, p.high, p.low = 0, 63, 0, 0
+	}
+	if p.from > p.to || p.to > 63 || p.low > 13 || p.high > 13 || d.progressive && p.from == 0 && p.to != 0 || p.from > 0 && len(p.components) != 1 {
+		return nil, broken("scan header")
+	}
+	for _, c := range p.components {
+		if p.from == 0 && p.high == 0 && c.dcTable == nil || p.to > 0 && c.acTable == nil {
+			return nil, broken("no Huffman table")
+		}
+	}
+	return p, nil
+}
+
+// allocate makes room for the coefficients: of one row of units when these are shown as they come, else of all.
+func (d *decoder) allocate(whole bool) {
+	rows := d.unitsDown
+	if whole {
+		rows = 1
+	}
+	for i := range d.components {
+		c := &d.components[i]
+		c.across = d.unitsAcross * c.h
+		blocks := c.across * rows * c.v
+		c.coefs = make([]int16, blocks*c.n*c.n)
+		if d.progressive {
+			c.nonzero = make([]uint64, blocks)
+		}
+		c.plane = make([]byte, c.across*c.n*c.v*c.n)
+	}
+}
+
+// readUnits reads all units of a scan.
+func (d *decoder) readUnits(p *params, whole bool) error {
+	across, down := d.unitsAcross, d.unitsDown
+	single := len(p.components) == 1
+	if single { // a unit is one block, and blocks that only fill up are left out
+		c := p.components[0]
+		across, down = upTo(upTo(d.width*c.h, d.hMax), 8), upTo(upTo(d.height*c.v, d.vMax), 8)
+	}
+	d.bits.reset()
+	if d.bits.fill(); d.bits.n == d.bits.zeros && d.scans == 1 {
+		return broken("no data")
+	}
+	d.restart(p)
+	left := d.interval
+	for y := range down {
+		for x := range across {
+			if d.interval > 0 {
+				if left == 0 {
+					d.nextRestart()
+					d.restart(p)
+					left = d.interval
+				}
+				left--
+			}
+			if d.bits.over() && !d.restartable() { // cut off: the rest is left as it is
+				break
+			}
+			if err := d.readUnit(p, x, y, single, whole); err != nil {
+				return err
+			}
+		}
+		if whole {
+			d.show(y, 0)
+			for i := range d.components {
+				clear(d.components[i].coefs)
+			}
+		}
+	}
+	return nil
+}
+
+// restartable reports whether broken data may be followed by good data.
+func (d *decoder) restartable() bool {
+	return d.interval > 0 && d.bits.marker >= markRST0 && d.bits.marker <= markRST7
+}
+
+func (d *decoder) restart(p *params) {
+	d.eobRun = 0
+	for _, c := range p.components {
+		c.dc = 0
+	}
+}
+
+// nextRestart goes on behind the next restart marker. Any other marker stays, and ends the scan.
+func (d *decoder) nextRestart() {
+	mark := d.bits.marker
+	if mark == 0 {
+		mark, _ = d.nextMarker()
+	}
+	d.bits.reset()
+	if mark < markRST0 || mark > markRST7 {
+		if mark == 0 {
+			mark = markEOI
+		}
+		d.bits.marker = mark
+	}
+}
+
+func (d *decoder) readUnit(p *params, x, y int, single, whole bool) error {
+	for _, c := range p.components {
+		if single {
+			if whole && c.v > 1 { // cannot be: the only component of a picture has units of one block
+				return broken("component")
+			}
+			row := y
+			if whole {
+				row = 0
+			}
+			if err := d.readBlock(p, c, row*c.across+x); err != nil {
+				return err
+			}
+			continue
+		}
+		top := y * c.v
+		if whole {
+			top = 0
+		}
+		for v := range c.v {
+			for h := range c.h {
+				if err := d.readBlock(p, c, (top+v)*c.across+x*c.h+h); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (d *decoder) readBlock(p *params, c *component, index int) error {
+	kept := c.coefs[index*c.n*c.n:][:c.n*c.n]
+	if !d.progressive {
+		return d.sequential(c, kept)
+	}
+	switch {
+	case p.from == 0 && p.high == 0:
+		diff, err := d.readDC(c)
+		kept[0] = int16(diff << p.low) //nolint:gosec // broken files may give anything
+		return err
+	case p.from == 0:
+		kept[0] |= int16(d.bits.take(1) << p.low) //nolint:gosec // one bit
+		return nil
+	case p.high == 0:
+		return d.firstAC(p, c, kept, &c.nonzero[index])
+	}
+	return d.refineAC(p, c, kept, &c.nonzero[index])
+}
+
+// readDC returns the value, which the file gives as the difference to the block before.
+func (d *decoder) readDC(c *component) (int32, error) {
+	size, ok := d.bits.symbol(c.dcTable)
+	if !ok || size > 16 {
+		return 0, broken("code")
+	}
+	c.dc += d.bits.signed(uint(size))
+	return c.dc, nil
+}
+
+func (d *decoder) sequential(c *component, kept []int16) error {
+	dc, err := d.readDC(c)
+	if err != nil {
+		return err
+	}
+	kept[0] = int16(dc) //nolint:gosec // broken files may give anything
+	for k := 1; k < 64; k++ {
+		symbol, ok := d.bits.symbol(c.acTable)
+		if !ok {
+			return broken("code")
+		}
+		run, size := int(symbol>>4), uint(symbol&15)
+		if size == 0 {
+			if run != 15 {
+				return nil
+			}
+			k += 15
+			continue
+		}
+		k += run
+		if k > 63 {
+			return broken("too many coefficients")
+		}
+		v := d.bits.signed(size)
+		if at := c.keep[k]; at >= 0 {
+			kept[at] = int16(v) //nolint:gosec // 15 bits
+		}
+	}
+	return nil
+}
+
+func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64) error {
+	if d.eobRun > 0 {
+		d.eobRun--
+		return nil
+	}
+	for k := p.from; k <= p.to; k++ {
+		symbol, ok := d.bits.symbol(c.acTable)
+		if !ok {
+			return broken("code")
+		}
+		run, size := int(symbol>>4), uint(symbol&15)
+		if size == 0 {
+			if run != 15 {
+				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run))) //nolint:gosec // at most 14
+				return nil
+			}
+			k += 15
+			continue
+		}
+		k += run
+		if k > 63 {
+			return broken("too many coefficients")
+		}
+		v := d.bits.signed(size) << p.low
+		*nonzero |= 1 << k
+		if at := c.keep[k]; at >= 0 {
+			kept[at] = int16(v) //nolint:gosec // broken files may give anything
+		}
+	}
+	return nil
+}
+
+// refineAC adds one bit to the coefficients that are not zero, and brings new ones.
+func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint64) error {
+	k := p.from
+	for d.eobRun == 0 && k <= p.to {
+		symbol, ok := d.bits.symbol(c.acTable)
+		if !ok || symbol&15 > 1 {
+			return broken("code")
+		}
+		run, fresh := int(symbol>>4), symbol&15 == 1
+		if !fresh && run != 15 {
+			d.eobRun = 1<<run + int(d.bits.take(uint(run))) //nolint:gosec // at most 14
+			break
+		}
+		v := int32(0)
+		if fresh {
+			v = -1 << p.low
+			if d.bits.take(1) == 1 {
+				v = 1 << p.low
+			}
+		}
+		k = d.refine(p, c, kept, *nonzero, k, run)
+		if k > p.to {
+			if fresh {
+				return broken("too many coefficients")
+			}
+			break
+		}
+		if fresh {
+			*nonzero |= 1 << k
+			if at := c.keep[k]; at >= 0 {
+				kept[at] = int16(v) //nolint:gosec // 13 bits
+			}
+		}
+		k++
+	}
+	if d.eobRun > 0 {
+		d.eobRun--
+		d.refine(p, c, kept, *nonzero, k, 64)
+	}
+	return nil
+}
+
+// refine goes over so many zeros, adding a bit to all that is between them, and returns where it stands: at the zero after
+// them, or behind the last coefficient.
+func (d *decoder) refine(p *params, c *component, kept []int16, nonzero uint64, k, zeros int) int {
+	for ; k <= p.to; k++ {
+		if nonzero>>k&1 == 0 {
+			if zeros == 0 {
+				break
+			}
+			zeros--
+			continue
+		}
+		if d.bits.take(1) == 0 {
+			continue
+		}
+		at := c.keep[k]
+		switch {
+		case at < 0:
+		case kept[at] >= 0:
+			kept[at] += 1 << p.low
+		default:
+			kept[at] -= 1 << p.low
+		}
+	}
+	return k
+}

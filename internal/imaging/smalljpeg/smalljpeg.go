@@ -1,0 +1,287 @@
+// Package smalljpeg reads JPEG files at a whole, a half, a quarter or an eighth of their size, row by row. A picture that
+// is stored from top to bottom takes the memory of a few rows; a progressive one takes a few bytes for each block of 64
+// pixels, because of every block only the coefficients that are seen at that size are kept.
+//
+// It reads what cameras, phones and browsers write: 8 bits a sample, Huffman coded, sequential or progressive, of one,
+// three or four components.
+package smalljpeg
+
+import (
+	"errors"
+	"fmt"
+	"io"
+)
+
+// ErrFormat tells that a file is no JPEG, is broken, or is of a kind that is not read.
+var ErrFormat = errors.New("smalljpeg: not a readable JPEG")
+
+func broken(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
+}
+
+// Row takes one row of the picture: y counts from 0 without gaps, rgb has three bytes for each pixel and is used again
+// after the call.
+type Row func(y int, rgb []byte)
+
+// Begin is told the size of the picture as the file gives it. It returns what the picture is to be divided by, 1, 2, 4
+// or 8, and who takes the rows: there come height/scale of width/scale pixels, both rounded up. Its error ends the reading
+// and is returned.
+type Begin func(width, height int) (scale int, row Row, err error)
+
+// The markers that matter.
+const (
+	markSOF0, markSOF1, markSOF2       = 0xc0, 0xc1, 0xc2
+	markDHT, markDAC                   = 0xc4, 0xcc
+	markSOFLast                        = 0xcf
+	markRST0, markRST7                 = 0xd0, 0xd7
+	markSOI, markEOI, markSOS, markDQT = 0xd8, 0xd9, 0xda, 0xdb
+	markDRI, markAPP14, markTEM        = 0xdd, 0xee, 0x01
+)
+
+const (
+	maxComponents = 4
+	maxSampling   = 4
+	maxScans      = 200 // a hundred coefficients' worth of scans is strange, and every scan walks over the whole picture
+	maxSegments   = 10_000
+)
+
+// component is one of the colours.
+type component struct {
+	id         byte
+	h, v       int // samples of a minimum coded unit, in blocks
+	table      int // of its quantization
+	n          int // samples of a block that are made, in each direction
+	keep       *[64]int8
+	fine, tall int // samples of a unit that are made, as h and v but in blocks of the picture's n
+	across     int // blocks in a row, those included that only fill up a unit
+	quant      []int32
+	coefs      []int16  // kept coefficients of each block
+	nonzero    []uint64 // progressive: which coefficients of a block are not zero, kept or not
+	plane      []byte   // samples of one row of units
+	dc         int32    // prediction
+	dcTable    *huffman
+	acTable    *huffman
+}
+
+type decoder struct {
+	in          *input
+	bits        bits
+	width       int
+	height      int
+	progressive bool
+	components  []component
+	hMax, vMax  int
+	unitsAcross int // minimum coded units in a row
+	unitsDown   int
+	interval    int // units between restarts; 0: none
+	quants      [4]*[64]int32
+	dcTables    [4]*huffman
+	acTables    [4]*huffman
+	jfif        bool
+	adobe       int // transform of the Adobe segment; -1: no such segment
+
+	begin   Begin
+	n       int // pixels of a block of the finest component
+	row     Row
+	line    []byte
+	scratch [maxComponents][]byte
+	scans   int
+	shown   bool // rows went out while they were read
+	eobRun  int
+}
+
+// Decode reads a picture. A file that ends early is shown as far as it goes. The error is ErrFormat, that of begin, or
+// that of the reader.
+func Decode(r io.Reader, begin Begin) error {
+	d := &decoder{in: &input{r: r}, begin: begin, adobe: -1}
+	d.bits.in = d.in
+	err := d.decode()
+	if failure := d.in.failure; failure != nil {
+		return failure
+	}
+	return err
+}
+
+func (d *decoder) decode() error {
+	if a, b := d.in.byte(), d.in.byte(); a != 0xff || b != markSOI {
+		return broken("it does not begin as one")
+	}
+	for range maxSegments {
+		mark, ok := d.nextMarker()
+		if !ok || mark == markEOI {
+			return d.finish()
+		}
+		if mark == markTEM || mark >= markRST0 && mark <= markSOI {
+			continue
+		}
+		size := int(d.in.byte())<<8 + int(d.in.byte()) - 2
+		if size < 0 || d.in.ended {
+			return d.finish()
+		}
+		if mark == markSOS {
+			done, err := d.scan(size)
+			if err != nil || done {
+				return err
+			}
+			continue
+		}
+		if err := d.segment(mark, size); err != nil {
+			return err
+		}
+	}
+	return broken("too many segments")
+}
+
+// nextMarker passes over whatever is in the way of the next one.
+func (d *decoder) nextMarker() (byte, bool) {
+	if m := d.bits.marker; m != 0 {
+		d.bits.reset()
+		return m, m != markEOI
+	}
+	d.bits.reset()
+	for !d.in.ended {
+		if d.in.byte() != 0xff {
+			continue
+		}
+		b := d.in.byte()
+		for b == 0xff && !d.in.ended {
+			b = d.in.byte()
+		}
+		if b != 0 {
+			return b, true
+		}
+	}
+	return 0, false
+}
+
+// segment reads one that is not a scan.
+func (d *decoder) segment(mark byte, size int) error {
+	switch {
+	case mark == markDQT, mark == markDHT, mark == markDRI, mark == markAPP14, mark == 0xe0:
+		content := make([]byte, size)
+		if !d.in.full(content) {
+			return broken("it ends in a segment")
+		}
+		switch mark {
+		case markDQT:
+			return d.readQuants(content)
+		case markDHT:
+			return d.readHuffman(content)
+		case markDRI:
+			if size < 2 {
+				return broken("restart interval")
+			}
+			d.interval = int(content[0])<<8 + int(content[1])
+		case markAPP14:
+			if size >= 12 && string(content[:5]) == "Adobe" {
+				d.adobe = int(content[11])
+			}
+		default:
+			d.jfif = d.jfif || size >= 5 && string(content[:5]) == "JFIF\x00"
+		}
+		return nil
+	case mark == markSOF0, mark == markSOF1, mark == markSOF2:
+		content := make([]byte, size)
+		if !d.in.full(content) {
+			return broken("it ends in its header")
+		}
+		return d.readFrame(content, mark == markSOF2)
+	case mark > markSOF2 && mark <= markSOFLast && mark != markDAC:
+		return broken("coding %#x is not read", mark)
+	}
+	d.in.skip(size)
+	return nil
+}
+
+func (d *decoder) readQuants(b []byte) error {
+	for len(b) > 0 {
+		wide, id := int(b[0]>>4), b[0]&15
+		b = b[1:]
+		if wide > 1 || id > 3 || len(b) < 64*(1+wide) {
+			return broken("quantization table")
+		}
+		q := new([64]int32)
+		for i := range q {
+			if wide == 1 {
+				q[zigzag[i]] = int32(b[2*i])<<8 | int32(b[2*i+1])
+			} else {
+				q[zigzag[i]] = int32(b[i])
+			}
+		}
+		d.quants[id] = q
+		b = b[64*(1+wide):]
+	}
+	return nil
+}
+
+func (d *decoder) readHuffman(b []byte) error {
+	for len(b) > 0 {
+		if len(b) < 17 {
+			return broken("Huffman table")
+		}
+		class, id := b[0]>>4, b[0]&15
+		h, used := newHuffman(b[1:])
+		if class > 1 || id > 3 || h == nil {
+			return broken("Huffman table")
+		}
+		if class == 0 {
+			d.dcTables[id] = h
+		} else {
+			d.acTables[id] = h
+		}
+		b = b[1+used:]
+	}
+	return nil
+}
+
+func (d *decoder) readFrame(b []byte, progressive bool) error {
+	if d.components != nil {
+		return broken("two frames")
+	}
+	if len(b) < 6 || len(b) < 6+3*int(b[5]) || b[0] != 8 {
+		return broken("frame header")
+	}
+	d.progressive = progressive
+	d.height, d.width = int(b[1])<<8+int(b[2]), int(b[3])<<8+int(b[4])
+	n := int(b[5])
+	if d.width == 0 || d.height == 0 || n != 1 && n != 3 && n != 4 {
+		return broken("%d × %d pixels of %d components", d.width, d.height, n)
+	}
+	components := make([]component, n)
+	for i := range components {
+		c := &components[i]
+		p := b[6+3*i:]
+		c.id, c.h, c.v, c.table = p[0], int(p[1]>>4), int(p[1]&15), int(p[2])
+		if n == 1 {
+			c.h, c.v = 1, 1 // a unit of one component is one block, whatever the file says
+		}
+		if c.h < 1 || c.h > maxSampling || c.v < 1 || c.v > maxSampling || c.table > 3 {
+			return broken("component")
+		}
+		d.hMax, d.vMax = max(d.hMax, c.h), max(d.vMax, c.v)
+	}
+	d.unitsAcross, d.unitsDown = upTo(d.width, 8*d.hMax), upTo(d.height, 8*d.vMax)
+	scale, row, err := d.begin(d.width, d.height)
+	if err != nil {
+		return err
+	}
+	d.n, d.row = 8/scale, row
+	for i := range components {
+		components[i].reduce(d)
+	}
+	d.components = components
+	return nil
+}
+
+// reduce chooses how many samples of a block are made. Of a component that is coarser than the others more are made, as far
+// as it has them, so that it is no coarser in the smaller picture.
+func (c *component) reduce(d *decoder) {
+	c.n, c.fine, c.tall = d.n, c.h, c.v
+	for c.n < 8 && 2*c.fine <= d.hMax && 2*c.tall <= d.vMax {
+		c.n, c.fine, c.tall = 2*c.n, 2*c.fine, 2*c.tall
+	}
+	c.keep = &keeps[c.n]
+}
+
+// upTo is how many parts of a size it takes.
+func upTo(whole, part int) int { return (whole + part - 1) / part }
