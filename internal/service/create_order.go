@@ -53,7 +53,7 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 
 	var answer []byte
 	fewCredits := false
-	err = s.Store.UpdateInTurn(ctx, k.AccountID+string(k.Environment), func(tx *store.Tx) error { // all orders change the balance
+	err = s.Store.UpdateTogether(ctx, balanceRow(k, answerTime), func(tx *store.Tx) error {
 		known, err := tx.UsePhotos(k.AccountID, k.Environment, photoNames(photos))
 		if err != nil {
 			return err
@@ -101,6 +101,20 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 // fellShort reports whether a charge has to be told to the owners.
 func (s *Service) fellShort(k *access.Key, c store.Charge) bool {
 	return k.Environment == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
+}
+
+// balanceRow names the row that all orders of an account and environment change. Orders for an answer time with a capacity
+// change a row of that time, too: they gather apart, so that no transaction holds the rows of two times.
+func balanceRow(k *access.Key, t *catalog.AnswerTime) string {
+	row := k.AccountID + " " + string(k.Environment)
+	if takesTurns(k, t) {
+		row += fmt.Sprintf(" %d", t.Code)
+	}
+	return row
+}
+
+func takesTurns(k *access.Key, t *catalog.AnswerTime) bool {
+	return t.MaxOpenOrders > 0 && k.Environment == access.Live
 }
 
 func (s *Service) newOrder(k *access.Key, d *order.Draft, snap *catalog.Snapshot, where catalog.Context, t *catalog.AnswerTime) *order.Order {
@@ -199,7 +213,7 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 // holdCapacity counts again inside the transaction for an answer time with a capacity: Live creations of it take turns,
 // so that no two of them take the last place.
 func (s *Service) holdCapacity(ctx context.Context, tx *store.Tx, snap *catalog.Snapshot, where catalog.Context, k *access.Key, t *catalog.AnswerTime) error {
-	if t.MaxOpenOrders == 0 || k.Environment != access.Live {
+	if !takesTurns(k, t) {
 		return nil
 	}
 	if err := tx.TakeAnswerTimeTurn(t.Code); err != nil {

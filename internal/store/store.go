@@ -29,7 +29,7 @@ type Store struct {
 	Queries
 	db     *sql.DB
 	writer *writer // nil on PostgreSQL, which takes any number of writers itself
-	turns  turns   // of PostgreSQL
+	groups groups  // of PostgreSQL
 	url    string  // of PostgreSQL
 }
 
@@ -136,8 +136,26 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	run := s.transaction(ctx, f)
+	if s.writer != nil {
+		return wrap(s.writer.run(run))
+	}
+	return wrap(s.updatePostgres(context.WithoutCancel(ctx), run))
+}
+
+// UpdateTogether is Update for use cases that all change the same row, which row names: those that come while one is at
+// work become one transaction. ctx ends the waiting for it.
+func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
+	if s.writer != nil { // which brings all together
+		return s.Update(ctx, f)
+	}
+	return wrap(s.groups.run(ctx, row, s.transaction(ctx, f), s.commitPostgres))
+}
+
+// transaction makes f run on a connection.
+func (s *Store) transaction(ctx context.Context, f func(*Tx) error) func(conn) error {
 	ctx = context.WithoutCancel(ctx)
-	tx := func(c conn) (err error) {
+	return func(c conn) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic in transaction: %v", p)
@@ -145,29 +163,29 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 		}()
 		return f(&Tx{Queries: Queries{c: steady{c, ctx}, d: s.d}, ctx: ctx})
 	}
-	if s.writer != nil {
-		return wrap(s.writer.run(tx))
-	}
-	return wrap(s.updatePostgres(ctx, tx))
-}
-
-// UpdateInTurn is Update for transactions that all change the same row, which key names. They wait for each other before
-// they begin, few at a time; ctx ends the waiting.
-func (s *Store) UpdateInTurn(ctx context.Context, key string, f func(*Tx) error) error {
-	if s.writer == nil { // SQLite's writer takes all at once
-		leave, err := s.turns.take(ctx, key)
-		if err != nil {
-			return err
-		}
-		defer leave()
-	}
-	return s.Update(ctx, f)
 }
 
 const (
 	maxTries         = 8
 	postgresDeadline = 30 * time.Second
 )
+
+// commitPostgres runs the group in one transaction. When another transaction was in its way, each goes alone.
+func (s *Store) commitPostgres(group []*job) {
+	ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
+	defer cancel()
+	var err error
+	if len(group) > 1 {
+		err = s.tryPostgres(ctx, func(c conn) error { return together(ctx, c, group) })
+	}
+	if len(group) == 1 || retryable(err) {
+		err = nil
+		for _, j := range group {
+			j.err = s.updatePostgres(ctx, j.run)
+		}
+	}
+	answer(group, err)
+}
 
 func (s *Store) updatePostgres(ctx context.Context, f func(conn) error) error {
 	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)

@@ -2,6 +2,8 @@ package store_test
 
 import (
 	"errors"
+	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 func TestUpdate(t *testing.T) {
@@ -43,5 +46,54 @@ func TestUpdate(t *testing.T) {
 				t.Error("a panic in a transaction was taken for success")
 			}
 		})
+	})
+}
+
+// TestUpdateTogether has one row wanted by many: each use case stands or falls alone, whatever becomes of the others in
+// its transaction.
+func TestUpdateTogether(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		const calls = 200
+		boom := errors.New("boom")
+		kinds := []struct {
+			name  string
+			after func(tries int) error // what the use case returns after its insert
+			fails bool
+		}{
+			{"succeeds", func(int) error { return nil }, false},
+			{"fails", func(int) error { return boom }, true},
+			{"panics", func(int) error { panic("oh") }, true},
+			{"is disturbed at first", func(tries int) error {
+				if tries == 1 && s.Shared() { // in SQLite there is no such thing
+					return &pgconn.PgError{Code: "40P01"}
+				}
+				return nil
+			}, false},
+		}
+		var work sync.WaitGroup
+		accounts, errs := make([]*access.Account, calls), make([]error, calls)
+		for i := range calls {
+			accounts[i] = &access.Account{ID: store.NewID(), Name: fmt.Sprint("Account ", i), Locale: text.English, CreatedAt: time.UnixMicro(1).UTC()}
+			work.Go(func() {
+				tries := 0
+				errs[i] = s.UpdateTogether(t.Context(), "row", func(tx *store.Tx) error {
+					tries++
+					if err := tx.InsertAccount(accounts[i]); err != nil {
+						return err
+					}
+					return kinds[i%len(kinds)].after(tries)
+				})
+			})
+		}
+		work.Wait()
+		for i, a := range accounts {
+			kind := kinds[i%len(kinds)]
+			if kind.fails != (errs[i] != nil) {
+				t.Errorf("a use case that %s: %v", kind.name, errs[i])
+			}
+			if _, err := s.Account(t.Context(), a.ID); kind.fails != errors.Is(err, store.ErrNotFound) {
+				t.Errorf("the account of a use case that %s: %v", kind.name, err)
+			}
+		}
 	})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"sync"
 )
 
@@ -20,12 +19,6 @@ type writer struct {
 	closing chan struct{}
 	once    sync.Once
 	done    chan struct{}
-}
-
-type job struct {
-	run    func(conn) error
-	result chan error
-	err    error
 }
 
 const (
@@ -53,7 +46,7 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 
 // run hands the use case to the writer and waits until it is on disk, or refused.
 func (w *writer) run(f func(conn) error) error {
-	j := &job{run: f, result: make(chan error, 1)}
+	j := newJob(f)
 	select {
 	case <-w.closing:
 		return errClosed
@@ -120,49 +113,19 @@ func (w *writer) gather(group []*job) []*job {
 	return group
 }
 
-// commit runs the group in one transaction. A use case that fails is rolled back alone; when the transaction itself
-// fails, all of them have failed.
+// commit runs the group in one transaction.
 func (w *writer) commit(group []*job) {
 	ctx := context.Background()
-	err := w.control(ctx, "BEGIN IMMEDIATE")
+	err := control(ctx, w, "BEGIN IMMEDIATE")
 	if err == nil {
-		for _, j := range group {
-			if err = w.guarded(ctx, j); err != nil {
-				break
-			}
-		}
-		if err == nil {
-			err = w.control(ctx, "COMMIT")
+		if err = together(ctx, w, group); err == nil {
+			err = control(ctx, w, "COMMIT")
 		}
 		if err != nil {
-			_ = w.control(ctx, "ROLLBACK") // fails when SQLite has rolled back by itself
+			_ = control(ctx, w, "ROLLBACK") // fails when SQLite has rolled back by itself
 		}
 	}
-	for _, j := range group {
-		if err != nil {
-			j.err = err
-		}
-		j.result <- j.err
-	}
-}
-
-// guarded runs one use case in its savepoint and keeps its result; it returns an error only when the whole
-// transaction is broken.
-func (w *writer) guarded(ctx context.Context, j *job) error {
-	if err := w.control(ctx, "SAVEPOINT use_case"); err != nil {
-		return err
-	}
-	if j.err = j.run(w); j.err != nil {
-		if err := w.control(ctx, "ROLLBACK TO use_case"); err != nil {
-			return fmt.Errorf("roll back to savepoint: %w", errors.Join(err, j.err))
-		}
-	}
-	return w.control(ctx, "RELEASE use_case")
-}
-
-func (w *writer) control(ctx context.Context, q string) error {
-	_, err := w.exec(ctx, q, nil)
-	return err
+	answer(group, err)
 }
 
 func (w *writer) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
