@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -48,7 +50,8 @@ func (g *PortalSignIn) Passkey(ctx context.Context, browser, sealed, answer stri
 		}
 		return "", g.failed(ctx, nil, reasonWrongPasskey, from, WrongPasskey.Because(err))
 	}
-	name := "passkey " + given.ID
+	id := sha256.Sum256(given.RawID) // which may be long
+	name := "passkey " + hex.EncodeToString(id[:])
 	if err := g.throttle.Begin(from.IP, name); err != nil {
 		return "", err
 	}

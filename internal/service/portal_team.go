@@ -25,6 +25,7 @@ var (
 	LastOwner      = fault.New(fault.Conflict, "last-owner", "An account needs at least one owner.")
 	AlreadyMember  = fault.New(fault.Conflict, "already-a-member", "A user with this email is in this account already.")
 	EmailTaken     = fault.New(fault.Conflict, "email-taken", "A user with this email exists already. Sign in, or ask to be invited with another email.")
+	OwnFactors     = fault.New(fault.Conflict, "own-second-factor", "Your own second factor and passkeys are changed in your settings.")
 	errUnknownRole = fault.Validation(fault.Problem{Field: "role", Code: "unknown_code", Message: "must be owner, developer or viewer"})
 )
 
@@ -245,9 +246,12 @@ func (s *Service) RemoveUser(ctx context.Context, who *Member, userID string) er
 	return err
 }
 
-// ResetSecondFactorOf takes the second factor and the passkeys from a user of the account who has lost them. Their sessions
-// end. It is for owners.
+// ResetSecondFactorOf takes the second factor and the passkeys from another user of the account, who has lost them. Their
+// sessions end. It is for owners; their own they end themselves, with their password.
 func (s *Service) ResetSecondFactorOf(ctx context.Context, who *Member, userID string) error {
+	if userID == who.ID {
+		return OwnFactors
+	}
 	err := s.changeTeam(ctx, who, userID, false, func(tx *store.Tx) error { return takeFactors(tx, userID) })
 	s.sessions.drop()
 	return err

@@ -11,8 +11,15 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// target makes something of the account for the address of a pattern, fresh each time, because some pages end it.
+// target makes something of the account for the address of a pattern, fresh each time, because some pages end it. What belongs to
+// one user is of the owner.
 func (w *world) target(t *testing.T, pattern string) string {
+	t.Helper()
+	return w.targetOf(t, w.Owner, pattern)
+}
+
+// targetOf is target for what belongs to a user.
+func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 	t.Helper()
 	_, path, _ := strings.Cut(pattern, " ")
 	env := access.Test
@@ -40,6 +47,8 @@ func (w *world) target(t *testing.T, pattern string) string {
 	case strings.Contains(path, "/photos/{name}/{size}"):
 		managed := w.Photo(t, w.Test)
 		return strings.Replace(fill("name", managed[strings.LastIndex(managed, "/")+1:]), "{size}", "thumb", 1)
+	case strings.Contains(path, "/passkeys/{id}"):
+		return fill("id", w.passkey(t, u).ID)
 	case strings.Contains(path, "/sessions/{id}"):
 		return fill("id", store.NewID())
 	}
@@ -110,7 +119,7 @@ func TestAccess(t *testing.T) {
 				if role == "" || strings.Contains(pattern, "/sessions/{id}") {
 					continue
 				}
-				p := w.as(t, u).request(pattern, w.target(t, pattern))
+				p := w.as(t, u).request(pattern, w.targetOf(t, u, pattern))
 				allowed := rank[u.Role] >= rank[role]
 				switch {
 				case !allowed && p.status != http.StatusForbidden:
@@ -134,6 +143,19 @@ func TestAccess(t *testing.T) {
 			for _, secret := range []string{w.Account.Name, w.Account.ID, "acme.example", "Vault 7"} {
 				if strings.Contains(p.body, secret) {
 					t.Errorf("%s tells %q of another account", pattern, secret)
+				}
+			}
+		}
+	})
+	t.Run("OtherUserOfTheAccount", func(t *testing.T) {
+		owners := []*access.User{w.Viewer, w.Owner, w.Developer} // of what each of the next asks for
+		for i, u := range []*access.User{w.Owner, w.Developer, w.Viewer} {
+			for _, pattern := range patternsOf(w) {
+				if !strings.Contains(pattern, "/passkeys/{id}") {
+					continue
+				}
+				if p := w.as(t, u).request(pattern, w.targetOf(t, owners[i], pattern)); p.status != http.StatusNotFound {
+					t.Errorf("%s of the %s by the %s: %d to %q, want 404", pattern, owners[i].Role, u.Role, p.status, p.location)
 				}
 			}
 		}

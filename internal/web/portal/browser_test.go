@@ -166,6 +166,7 @@ func TestLooks(t *testing.T) {
 	key := w.key(t, access.Live)
 	_, _ = w.invitation(t, "new@acme.example", access.Viewer)
 	_, _ = enrol(t, w, w.Owner)
+	passkey := w.passkey(t, w.Developer)
 
 	b := uitest.NewBrowser(t, w.Server.URL)
 	b.Allow("example", "404")
@@ -183,6 +184,7 @@ func TestLooks(t *testing.T) {
 		"webhook-new": "/portal/test/webhooks/new", "deliveries": "/portal/test/deliveries", "delivery": "/portal/test/deliveries/" + delivery,
 		"verify": "/portal/verify", "credits": "/portal/test/credits", "audit": "/portal/audit", "audit-event": "/portal/audit/1", "team": "/portal/team",
 		"settings": "/portal/settings", "second-factor": "/portal/settings/second-factor",
+		"passkey": "/portal/settings/passkeys/" + passkey.ID,
 	}
 	for _, look := range []struct {
 		name, lang, theme string

@@ -28,6 +28,9 @@ func (p *Portal) table() []route {
 		open("POST /portal/sign-in", p.signIn),
 		open("GET /portal/sign-in/code", p.showCode),
 		open("POST /portal/sign-in/code", p.giveCode),
+		open("GET /portal/sign-in/passkey", p.backToSignIn),
+		open("POST /portal/sign-in/passkey", p.signInWithPasskey),
+		open("POST /portal/sign-in/passkey/challenge", p.passkeyChallenge),
 		open("POST /portal/sign-out", p.signOut),
 		open("GET /portal/forgot", p.showForgot),
 		open("POST /portal/forgot", p.forgot),
@@ -69,11 +72,18 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "POST /portal/settings/second-factor", p.confirmSecondFactor),
 		as(access.Viewer, "POST /portal/settings/second-factor/end", p.endSecondFactor),
 		as(access.Viewer, "POST /portal/settings/recovery-codes", p.renewRecoveryCodes),
+		as(access.Viewer, "POST /portal/settings/passkeys/new", p.beginPasskey),
+		as(access.Viewer, "POST /portal/settings/passkeys", p.addPasskey),
+		as(access.Viewer, "GET /portal/settings/passkeys/{id}", p.showPasskey),
+		as(access.Viewer, "GET /portal/settings/passkeys/{id}/rename", p.showPasskey),
+		as(access.Viewer, "POST /portal/settings/passkeys/{id}/rename", p.renamePasskey),
+		as(access.Viewer, "GET /portal/settings/passkeys/{id}/remove", p.showPasskey),
+		as(access.Viewer, "POST /portal/settings/passkeys/{id}/remove", p.removePasskey),
 		as(access.Viewer, "POST /portal/settings/sessions/{id}/end", p.endSession),
 		as(access.Viewer, "POST /portal/settings/sessions/end", p.endOtherSessions),
 	}
 	// Who asks for the address of a form, to read its answer in the other language, say, gets the page that it is on.
-	for _, form := range []string{"password", "email", "second-factor/end", "recovery-codes"} {
+	for _, form := range []string{"password", "email", "second-factor/end", "recovery-codes", "passkeys", "passkeys/new"} {
 		routes = append(routes, as(access.Viewer, "GET /portal/settings/"+form, p.lead("/portal/settings")))
 	}
 	for _, env := range []access.Environment{access.Live, access.Test} {

@@ -26,6 +26,8 @@ type settingsView struct {
 	Email        *ui.Form
 	Off          *ui.Form // to end the second factor
 	Renew        *ui.Form // of the recovery codes
+	NewPasskey   *ui.Form
+	Passkeys     *passkeysView
 }
 
 func (p *Portal) showSettings(w http.ResponseWriter, r *http.Request, who *signed) error {
@@ -43,6 +45,9 @@ func (p *Portal) settingsPage(r *http.Request, who *signed, v *settingsView) (ui
 		return ui.Page{}, err
 	}
 	if v.CodesLeft, err = p.SignIn.RecoveryCodesLeft(r.Context(), who.User); err != nil {
+		return ui.Page{}, err
+	}
+	if v.Passkeys, err = p.passkeysView(r, who, v.NewPasskey); err != nil {
 		return ui.Page{}, err
 	}
 	v.Sessions, err = p.Service.Sessions(r.Context(), access.Portal, who.User.ID)

@@ -18,8 +18,13 @@ const (
 )
 
 type signInView struct {
-	Form *ui.Form
-	Next string
+	Form     *ui.Form
+	Next     string
+	Passkeys string // the origin where they work; empty: none
+}
+
+func (p *Portal) signInPage(form *ui.Form, next string) ui.Page {
+	return ui.Page{Template: "signin", Data: signInView{Form: form, Next: next, Passkeys: p.passkeyOrigin()}}
 }
 
 func (p *Portal) showSignIn(w http.ResponseWriter, r *http.Request) error {
@@ -29,7 +34,7 @@ func (p *Portal) showSignIn(w http.ResponseWriter, r *http.Request) error {
 	} else if !errors.Is(err, access.NoSession) {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "signin", Data: signInView{Form: ui.NewForm(), Next: next}})
+	return p.pages.Render(w, r, p.signInPage(ui.NewForm(), next))
 }
 
 func (p *Portal) signIn(w http.ResponseWriter, r *http.Request) error {
@@ -40,7 +45,7 @@ func (p *Portal) signIn(w http.ResponseWriter, r *http.Request) error {
 	next := ui.SafeNext(form.Get("next"), home)
 	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), ui.OriginOf(r))
 	if err != nil {
-		return p.refuse(w, r, ui.Page{Template: "signin", Data: signInView{Form: form, Next: next}}, form, "", err)
+		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
 	}
 	if owesCode {
 		p.Site.SetSigned(w, r, stepCookie, userID+" "+next, stepLife)

@@ -181,7 +181,7 @@ func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *sign
 		return err
 	}
 	if err := p.Service.ResetSecondFactorOf(r.Context(), who.User, u.ID); err != nil {
-		return err
+		return p.teamRefused(w, r, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.factor_reset", "email", u.Email))
 }

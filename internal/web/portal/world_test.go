@@ -54,7 +54,7 @@ func newWorld(t testing.TB) *world {
 	var handler http.Handler
 	w.Server = httptest.NewServer(httpx.RequestID(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler.ServeHTTP(rw, r) })))
 	t.Cleanup(w.Server.Close)
-	w.Service.PublicURL = w.Server.URL
+	w.Service.PublicURL = strings.Replace(w.Server.URL, "127.0.0.1", "localhost", 1) // passkeys need a name
 	box, err := secret.New(secret.Generate())
 	check(t, err)
 	w.Site, err = ui.New(ui.Config{

@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 )
 
@@ -301,6 +302,13 @@ func (b *Browser) Resize(width int) {
 func (b *Browser) Scripts(on bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+	b.must(err)
+}
+
+// Before runs a script in every page that is opened from then on, before the scripts of the page itself.
+func (b *Browser) Before(script string) {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	b.must(err)
 }
 
