@@ -98,7 +98,12 @@ var resources = sync.OnceValues(func() (map[string]resource, error) {
 	if err != nil {
 		return nil, err
 	}
+	mark, err := files.ReadFile("static/mark.svg")
+	if err != nil {
+		return nil, err
+	}
 	return map[string]resource{
+		Path + "/mark.svg":      newResource("image/svg+xml", mark),
 		Path:                    newResource(htmlType, integration),
 		Path + "/":              newResource(htmlType, integration),
 		Path + "/desk":          newResource(htmlType, desk),

@@ -23,6 +23,11 @@ for (const block of document.querySelectorAll("pre[data-copy]")) {
   block.append(button);
 }
 
+// What does not fit is scrolled by the arrow keys, too.
+const fit = (block) => (block.scrollWidth > block.clientWidth ? (block.tabIndex = 0) : block.removeAttribute("tabindex"));
+const sizes = new ResizeObserver((changes) => changes.forEach((change) => fit(change.target)));
+for (const block of document.querySelectorAll("pre")) sizes.observe(block);
+
 const filter = document.getElementById("filter");
 filter.hidden = false;
 filter.addEventListener("input", () => {

@@ -37,6 +37,8 @@ func TestBrowser(t *testing.T) {
 	}
 	b.Theme("light")
 	b.Resize(uitest.DeskWidth)
+	b.Allow("404") // the browser says so
+	b.CheckPages(map[string]string{"unknown": "/certificates/nothing"})
 
 	t.Run("Photos", func(t *testing.T) {
 		b.Open("/certificates/" + live + "?lang=en")

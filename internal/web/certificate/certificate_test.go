@@ -155,6 +155,7 @@ func (w *world) get(t *testing.T, path string) (*http.Response, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	uitest.CheckPolicy(t, resp.Header, uitest.MediaURL)
 	b, err := io.ReadAll(resp.Body)
 	if err = errorsJoin(err, resp.Body.Close()); err != nil {
 		t.Fatal(err)

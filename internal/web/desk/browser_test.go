@@ -2,13 +2,10 @@ package desk_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"image"
 	"image/color"
 	"image/jpeg"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -251,85 +248,5 @@ func TestWithoutScripts(t *testing.T) {
 	got := w.order(t, id)
 	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" || len(got.Facts.Reasons) != 1 || got.Facts.Reasons[0].Text != own {
 		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Facts.Reasons)
-	}
-}
-
-// axe returns the accessibility checker that scripts/install-axe downloads.
-func axe(t *testing.T) string {
-	t.Helper()
-	need.Engine(t, "axe-core")
-	found, err := filepath.Glob("../../../.tools/axe-core-*.min.js")
-	check(t, err)
-	if len(found) == 0 {
-		t.Fatal("axe-core is missing: run scripts/install-test-deps; `make test-fast` runs the tests that do not need it")
-	}
-	script, err := os.ReadFile(found[0])
-	check(t, err)
-	return string(script)
-}
-
-// violation is what axe finds.
-type violation struct {
-	ID     string `json:"id"`
-	Impact string `json:"impact"`
-	Help   string `json:"help"`
-	Nodes  []struct {
-		HTML string `json:"html"`
-	} `json:"nodes"`
-}
-
-// TestPages opens every page in both themes and languages, on a desk and on a tablet, and lets two checkers look for what
-// keeps people from using it.
-func TestPages(t *testing.T) {
-	script := axe(t)
-	w := newWorld(t)
-	w.Clock.Set(time.Now())
-	held, waiting, done := w.claimed(t, w.Aoi), w.claimed(t, w.Aoi), w.claimed(t, w.Aoi)
-	v := w.as(t, w.Aoi)
-	v.post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
-	v.post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Look at the stitches.")
-	v.post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail",
-		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note", "Look at the stitches.")
-	w.queued(t)
-	photos, err := w.Store.OrderPhotos(t.Context(), held)
-	check(t, err)
-	pages := []string{
-		"/desk", "/desk?tab=done", "/desk?tab=mine&brand=gucci", "/desk/orders/" + held, "/desk/orders/" + waiting, "/desk/orders/" + done, "/desk/orders/" + held + "/verdict",
-		"/desk/orders/" + held + "/request", "/desk/orders/" + held + "/fail", "/desk/orders/" + held + "/cancel", "/desk/orders/" + held + "/reassign",
-		"/desk/photos/" + photos[0].Name + "/facts", "/desk/me", "/desk/me/second-factor",
-	}
-	b := uitest.NewBrowser(t, w.Server.URL)
-	b.Open("/desk/sign-in")
-	b.CheckAccessibility()
-	runAxe(t, b, script)
-	signIn(b, "aoi@example.com")
-	for _, view := range []struct {
-		theme, lang string
-		width       int
-	}{{"light", "en", uitest.DeskWidth}, {"dark", "ja", uitest.TabletWidth}} {
-		b.Theme(view.theme)
-		b.Resize(view.width)
-		b.Open("/desk?lang=" + view.lang)
-		for _, path := range pages {
-			b.Open(path)
-			b.CheckAccessibility()
-			runAxe(t, b, script)
-			b.Screenshot(view.theme + "-" + view.lang + "-" + strings.NewReplacer("/", "_", "?", "_", held, "held", waiting, "waiting", done, "done").Replace(path))
-		}
-	}
-}
-
-func runAxe(t *testing.T, b *uitest.Browser, script string) {
-	t.Helper()
-	found := uitest.Eval[string](b, script+`; axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations))`)
-	var violations []violation
-	check(t, json.Unmarshal([]byte(found), &violations))
-	for _, v := range violations {
-		if v.Impact != "serious" && v.Impact != "critical" {
-			continue
-		}
-		for _, n := range v.Nodes {
-			t.Errorf("axe on %s: %s (%s, %s): %.300s", b.Path(), v.Help, v.ID, v.Impact, n.HTML)
-		}
 	}
 }

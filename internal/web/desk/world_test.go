@@ -25,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/web/desk"
 	"github.com/assayhq/assay/internal/web/ui"
+	"github.com/assayhq/assay/internal/web/ui/uitest"
 )
 
 // world is a desk on a server, with two reviewers and an administrator, over a shop with photos and orders. The
@@ -37,6 +38,9 @@ type world struct {
 
 	Mika, Ren, Aoi *access.Staff // the last is an administrator
 }
+
+// mediaURL is where photos would be served, for the content security policy.
+const mediaURL = "https://media.example/m"
 
 const password = "correct horse battery"
 
@@ -54,7 +58,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.Server.Close)
 	box, err := secret.New(secret.Generate())
 	check(t, err)
-	w.Site, err = ui.New(ui.Config{Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: "https://media.example/m"}, desk.Area)
+	w.Site, err = ui.New(ui.Config{Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: mediaURL}, desk.Area)
 	check(t, err)
 	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: imaging.NewCache(w.Media, w.Staging, nil)})
 	t.Cleanup(w.Desk.Close)
@@ -198,6 +202,7 @@ func (v *visitor) do(method, path string, form url.Values) *page {
 	res, err := client.Do(r)
 	check(v.t, err)
 	defer func() { _ = res.Body.Close() }()
+	uitest.CheckPolicy(v.t, res.Header, mediaURL)
 	for _, c := range res.Cookies() {
 		if c.MaxAge < 0 {
 			delete(v.cookies, c.Name)

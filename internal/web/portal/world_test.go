@@ -27,6 +27,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/web/portal"
 	"github.com/assayhq/assay/internal/web/ui"
+	"github.com/assayhq/assay/internal/web/ui/uitest"
 )
 
 // world is a portal on a server, with a user of each role in one account and an owner of another. The integration interface
@@ -40,6 +41,9 @@ type world struct {
 	Owner, Developer, Viewer *access.User
 	Stranger                 *access.User // an owner of another account
 }
+
+// mediaURL is where photos would be served, for the content security policy.
+const mediaURL = "https://media.example/m"
 
 const password = "correct horse battery"
 
@@ -58,7 +62,7 @@ func newWorld(t testing.TB) *world {
 	box, err := secret.New(secret.Generate())
 	check(t, err)
 	w.Site, err = ui.New(ui.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: "https://media.example/m",
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: mediaURL,
 	}, portal.Area)
 	check(t, err)
 	w.Portal = portal.New(portal.Config{Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Images: imaging.NewCache(w.Media, w.Staging, nil)})
@@ -209,6 +213,7 @@ func (v *visitor) do(method, path, contentType string, body io.Reader) *page {
 	res, err := client.Do(r)
 	check(v.t, err)
 	defer func() { _ = res.Body.Close() }()
+	uitest.CheckPolicy(v.t, res.Header, mediaURL)
 	for _, c := range res.Cookies() {
 		if c.MaxAge < 0 {
 			delete(v.cookies, c.Name)

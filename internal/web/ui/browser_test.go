@@ -106,9 +106,79 @@ func TestAccessibilityCheck(t *testing.T) {
 	for _, want := range []string{
 		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label", "a control has no name", "the id twice stands twice",
 		"aria-describedby names nothing", "something else than items", "no headers", "neither named nor hidden", "wide on a screen",
+		"axe: Buttons must have discernible text (button-name, critical)", "(image-alt, critical)",
 	} {
 		if !strings.Contains(found, want) {
 			t.Errorf("%q is not found:\n%s", want, found)
 		}
+	}
+}
+
+// recorder is a test whose errors are counted and do not count.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Error(words ...any) { r.errors = append(r.errors, fmt.Sprint(words...)) }
+func (r *recorder) Errorf(format string, words ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, words...))
+}
+
+// TestBrowserFailsTests holds that a page which breaks the policy, logs an error or asks another origin fails its test.
+func TestBrowserFailsTests(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprint(w, `<!doctype html><title>x</title><script>console.error("inline")</script><img src="http://127.0.0.2:9/x.png" alt="">`)
+	}))
+	t.Cleanup(server.Close)
+	r := &recorder{TB: t}
+	t.Run("Page", func(t *testing.T) {
+		r.TB = t
+		uitest.NewBrowser(r, server.URL).Open("/")
+	})
+	found := strings.Join(r.errors, "\n")
+	for _, want := range []string{"Content Security Policy", "another origin is asked: http://127.0.0.2:9/x.png"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%q is not found:\n%s", want, found)
+		}
+	}
+}
+
+func TestPolicyProblems(t *testing.T) {
+	const strict = "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	for policy, want := range map[string]string{
+		"":                                     "there is no policy",
+		strict:                                 "",
+		strict + "; style-src 'unsafe-inline'": "style-src allows 'unsafe-inline'",
+		strict + "; script-src-elem 'unsafe-eval'":                                       "script-src-elem allows 'unsafe-eval'",
+		strict + "; font-src https://fonts.example":                                      "font-src allows https://fonts.example",
+		strict + "; img-src 'self' data: https://m.example":                              "",
+		strict + "; img-src https://other.example":                                       "img-src allows https://other.example",
+		strict + "; connect-src https://m.example":                                       "connect-src allows https://m.example",
+		"script-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'": "default-src is missing",
+	} {
+		h := http.Header{}
+		h.Set("Content-Security-Policy", policy)
+		if got := strings.Join(uitest.PolicyProblems(h, "https://m.example/media"), "; "); got != want {
+			t.Errorf("%q: %q, want %q", policy, got, want)
+		}
+	}
+}
+
+// TestSortPages holds that a page which no test looks at does not go unseen.
+func TestSortPages(t *testing.T) {
+	answers := map[string]string{"/page": "<!doctype html>x", "/file": "a,b", "/new": "a,b", "/grown": "<!DOCTYPE html>x"}
+	r := &recorder{TB: t}
+	pages := uitest.SortPages(r, []string{"GET /page", "GET /file", "GET /new", "GET /grown", "POST /form"}, []string{"GET /file", "GET /grown"},
+		func(pattern string) string { return strings.TrimPrefix(pattern, "GET ") },
+		func(string) (int, string) { return http.StatusSeeOther, "" },
+		func(path string) (int, string) { return http.StatusOK, answers[path] })
+	if len(pages[0]) != 0 || len(pages[1]) != 1 || pages[1]["page"] != "/page" {
+		t.Errorf("pages %v", pages)
+	}
+	if len(r.errors) != 2 || !strings.Contains(r.errors[0], "GET /new") || !strings.Contains(r.errors[1], "GET /grown") {
+		t.Errorf("errors %v", r.errors)
 	}
 }

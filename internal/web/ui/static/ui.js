@@ -3,3 +3,4 @@ import "./theme.js";
 import "./time.js";
 import "./dialog.js";
 import "./copy.js";
+import "./scroll.js";

@@ -23,7 +23,7 @@ import (
 )
 
 const (
-	browserLife   = 5 * time.Minute  // of one browser, on a busy machine
+	browserLife   = 10 * time.Minute // of one browser, on a busy machine
 	browserAction = 30 * time.Second // of one action
 	awaitInterval = 20 * time.Millisecond
 
@@ -147,7 +147,12 @@ func (b *Browser) must(err error) {
 // Eval returns the value of an expression in the page; promises are awaited.
 func Eval[T any](b *Browser, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	return evalWithin[T](b, browserAction, expression)
+}
+
+func evalWithin[T any](b *Browser, limit time.Duration, expression string) T {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, limit)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	b.must(err)
@@ -332,17 +337,27 @@ func (b *Browser) Screenshot(name string) {
 //go:embed accessibility.js
 var accessibilityCheck string
 
-// CheckAccessibility fails for what keeps people from using the page: names that are missing, contrast that is too low,
-// a broken outline, a page wider than its screen.
+// CheckAccessibility fails for what keeps people from using the page, as two checkers see it: names that are missing,
+// contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or critical.
 func (b *Browser) CheckAccessibility() {
 	b.t.Helper()
-	for _, p := range b.AccessibilityProblems() {
+	b.refuse(b.AccessibilityProblems())
+}
+
+func (b *Browser) refuse(problems []string) {
+	b.t.Helper()
+	for _, p := range problems {
 		b.t.Errorf("accessibility of %s: %s", b.Path(), p)
 	}
 }
 
 // AccessibilityProblems returns what CheckAccessibility would fail for.
 func (b *Browser) AccessibilityProblems() []string {
+	b.t.Helper()
+	return append(b.ownProblems(), b.axeProblems()...)
+}
+
+func (b *Browser) ownProblems() []string {
 	b.t.Helper()
 	_, check, _ := strings.Cut(accessibilityCheck, "\n") // the first line is a comment
 	return Eval[[]string](b, "("+check+")()")

@@ -18,8 +18,12 @@ import (
 	"github.com/assayhq/assay/internal/web/ui"
 )
 
-// SecretKey is for tests only.
-const SecretKey = "a secret key that only tests may use"
+const (
+	// SecretKey is for tests only.
+	SecretKey = "a secret key that only tests may use"
+	// MediaURL is where the sites of tests say that photos are.
+	MediaURL = "https://media.assay.test/media"
+)
 
 // Site returns a site with the areas, whose public address is http://assay.test; the clock is the one given.
 func Site(t testing.TB, now func() time.Time, areas ...ui.Area) *ui.Site {
@@ -34,7 +38,7 @@ func SiteAt(t testing.TB, publicURL string, now func() time.Time, areas ...ui.Ar
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ui.New(ui.Config{Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, Secrets: box, PublicURL: publicURL, MediaURL: "https://media.assay.test/media"}, areas...)
+	s, err := ui.New(ui.Config{Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, Secrets: box, PublicURL: publicURL, MediaURL: MediaURL}, areas...)
 	if err != nil {
 		t.Fatal(err)
 	}
