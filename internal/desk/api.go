@@ -92,7 +92,8 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
+	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
+	ctx, cancel := context.WithTimeout(service.From(r.Context(), from), requestTimeout)
 	defer cancel()
 	return route.handle(w, r.WithContext(ctx), &call{staff: staff, id: id})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -40,8 +41,12 @@ func (s *Service) CreateAccount(ctx context.Context, name, ownerEmail string, lo
 		if err := tx.InsertUser(&n.Owner); err != nil {
 			return taken(err, "a user with the email %q exists already", email)
 		}
-		_, err := tx.Grant(n.Account.ID, access.Test, access.InitialTestCredits, "initial Test credits", now)
-		return err
+		if _, err := tx.Grant(n.Account.ID, access.Test, access.InitialTestCredits, "initial Test credits", now); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.AccountCreated, AccountID: n.Account.ID, Target: onAccount(&n.Account), Details: map[string]any{"owner": email},
+		})
 	})
 	return n, err
 }
@@ -68,8 +73,13 @@ func (s *Service) GrantCredits(ctx context.Context, a *access.Account, env acces
 	}
 	var balance int64
 	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		balance, err = tx.Grant(a.ID, env, amount, note, s.now())
-		return err
+		if balance, err = tx.Grant(a.ID, env, amount, note, s.now()); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.CreditsGranted, AccountID: a.ID, Target: onAccount(a),
+			Details: map[string]any{"environment": string(env), "amount": amount, "balance": balance, "note": note},
+		})
 	})
 	return balance, err
 }

@@ -1,7 +1,6 @@
 package service
 
 import (
-	"context"
 	"errors"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 )
 
 // Administration is what administrators do beside judging orders. Every use case is given who does it and refuses
-// everybody else with access.MissingRole; what it changes is written to the log with their id.
+// everybody else with access.MissingRole; what it changes is written to the log of administration in the same transaction.
 type Administration struct {
 	service *Service
 }
@@ -28,11 +27,6 @@ func (a *Administration) allow(who *access.Staff) error {
 		return access.MissingRole(access.Admin)
 	}
 	return nil
-}
-
-// done notes in the log what an administrator did. The audit log of accounts has events for some of it only.
-func (a *Administration) done(ctx context.Context, who *access.Staff, what string, attributes ...any) {
-	a.service.Log.InfoContext(ctx, "administration", append([]any{"did", what, "staff_id", who.ID}, attributes...)...)
 }
 
 // auditActor is an administrator in the audit log of an account: staff are no users of it and act for the system. Where they

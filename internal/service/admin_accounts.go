@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -77,11 +78,10 @@ func (a *Administration) CreateAccount(ctx context.Context, who *access.Staff, n
 	if err := p.err(); err != nil {
 		return nil, err
 	}
-	n, err := a.service.CreateAccount(ctx, name, email, locale)
+	n, err := a.service.CreateAccount(byStaff(ctx, who), name, email, locale)
 	if err != nil {
 		return nil, errors.Join(a.takenBy(ctx, name, email), err)
 	}
-	a.done(ctx, who, "account created", "account_id", n.Account.ID)
 	return n, nil
 }
 
@@ -133,12 +133,7 @@ func (a *Administration) GrantCredits(
 	if err := p.err(); err != nil {
 		return 0, err
 	}
-	balance, err := a.service.GrantCredits(ctx, account, env, amount, note)
-	if err != nil {
-		return 0, err
-	}
-	a.done(ctx, who, "credits granted", "account_id", account.ID, "environment", string(env), "amount", amount)
-	return balance, nil
+	return a.service.GrantCredits(byStaff(ctx, who), account, env, amount, note)
 }
 
 // ResetUserPassword returns a link with which an account user who cannot sign in any more chooses a new password. It is
@@ -149,11 +144,10 @@ func (a *Administration) ResetUserPassword(ctx context.Context, who *access.Staf
 	if err != nil {
 		return nil, "", err
 	}
-	_, link, err := a.service.ResetPasswordByOperator(ctx, user.Email)
+	_, link, err := a.service.ResetPasswordByOperator(byStaff(ctx, who), user.Email)
 	if err != nil {
 		return nil, "", err
 	}
-	a.done(ctx, who, "link to reset a password made", "account_id", account.ID, "user_id", user.ID)
 	return user, link, nil
 }
 
@@ -164,12 +158,16 @@ func (a *Administration) ResetUserSecondFactor(ctx context.Context, who *access.
 	if err != nil {
 		return nil, err
 	}
-	err = a.store().Update(ctx, func(tx *store.Tx) error { return takeFactors(tx, user.ID) })
+	err = a.store().Update(ctx, func(tx *store.Tx) error {
+		if err := takeFactors(tx, user.ID); err != nil {
+			return err
+		}
+		return a.service.did(byStaff(ctx, who), tx, audit.Action{Code: audit.UserFactorReset, AccountID: account.ID, Target: onUser(user)})
+	})
 	if err != nil {
 		return nil, err
 	}
 	a.service.sessions.drop()
-	a.done(ctx, who, "second factor and passkeys of a user removed", "account_id", account.ID, "user_id", user.ID)
 	return user, nil
 }
 

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
@@ -101,12 +103,14 @@ func (a *Administration) ConfirmCatalog(ctx context.Context, who *access.Staff, 
 		if errors.Is(err, store.ErrExists) { // another import took the number at this moment
 			return catalogChanged
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return a.service.did(byStaff(ctx, who), tx, catalogImported(plan.Draft.BaseVersion+1, len(plan.Changes)))
 	})
 	if err != nil {
 		return nil, err
 	}
-	a.done(ctx, who, "catalog imported", "changes", len(plan.Changes))
 	return plan.Changes, a.service.RefreshCatalog(ctx)
 }
 
@@ -141,7 +145,7 @@ func (a *Administration) PauseAnswerTime(ctx context.Context, who *access.Staff,
 	if !slices.ContainsFunc(times, func(t catalog.AnswerTime) bool { return t.Code == code }) {
 		return missing("answer time")
 	}
-	return a.changePause(ctx, who, "answer time paused", code, func(tx *store.Tx) error {
+	return a.changePause(ctx, who, audit.AnswerTimePaused, code, func(tx *store.Tx) error {
 		return tx.PauseAnswerTime(code, who.ID, a.service.now())
 	})
 }
@@ -151,13 +155,18 @@ func (a *Administration) ResumeAnswerTime(ctx context.Context, who *access.Staff
 	if err := a.allow(who); err != nil {
 		return err
 	}
-	return a.changePause(ctx, who, "answer time resumed", code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) })
+	return a.changePause(ctx, who, audit.AnswerTimeResumed, code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) })
 }
 
-func (a *Administration) changePause(ctx context.Context, who *access.Staff, what string, code int, f func(*store.Tx) error) error {
-	if err := a.store().Update(ctx, f); err != nil {
+func (a *Administration) changePause(ctx context.Context, who *access.Staff, what audit.ActionCode, code int, f func(*store.Tx) error) error {
+	if err := a.store().Update(ctx, func(tx *store.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		minutes := strconv.Itoa(code)
+		return a.service.did(byStaff(ctx, who), tx, audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}})
+	}); err != nil {
 		return err
 	}
-	a.done(ctx, who, what, "answer_time", code)
 	return a.service.RefreshCatalog(ctx)
 }

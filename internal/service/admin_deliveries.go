@@ -31,11 +31,7 @@ func (a *Administration) Redeliver(ctx context.Context, who *access.Staff, id st
 	if err != nil {
 		return err
 	}
-	if err := a.service.Redeliver(ctx, d); err != nil {
-		return err
-	}
-	a.done(ctx, who, "delivery sent again", "delivery_id", d.ID)
-	return nil
+	return a.service.Redeliver(byStaff(ctx, who), d)
 }
 
 // RedeliverFailed sends all deliveries again that failed at the time or later, of those that the filter chooses, and
@@ -44,7 +40,5 @@ func (a *Administration) RedeliverFailed(ctx context.Context, who *access.Staff,
 	if err := a.allow(who); err != nil {
 		return 0, err
 	}
-	sent, err := a.service.RedeliverFailed(ctx, f, since)
-	a.done(ctx, who, "failed deliveries sent again", "deliveries", sent)
-	return sent, err
+	return a.service.RedeliverFailed(byStaff(ctx, who), f, since)
 }

@@ -68,12 +68,7 @@ func (a *Administration) CreateKey(ctx context.Context, who *access.Staff, n New
 		return nil, "", err
 	}
 	n.UserID, n.Actor = "", auditActor(who)
-	k, secret, err := a.service.CreateKey(ctx, n)
-	if err != nil {
-		return nil, "", err
-	}
-	a.done(ctx, who, "key created", "account_id", n.AccountID, "key_id", k.ID)
-	return k, secret, nil
+	return a.service.CreateKey(byStaff(ctx, who), n)
 }
 
 // limits checks limits by category; the field of each is limit_ and its category.
@@ -103,7 +98,7 @@ func (a *Administration) RenameKey(ctx context.Context, who *access.Staff, accou
 	if err := p.err(); err != nil {
 		return err
 	}
-	err := a.changeKey(ctx, account, keyID, func(tx *store.Tx, k *access.Key) error {
+	return a.changeKey(ctx, account, keyID, func(tx *store.Tx, k *access.Key) error {
 		old := k.Name
 		if old == name {
 			return nil
@@ -119,12 +114,13 @@ func (a *Administration) RenameKey(ctx context.Context, who *access.Staff, accou
 		e := keyEvent(audit.KeyRenamed, k, auditActor(who), owner.ID)
 		e.At = a.service.now()
 		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
-		return tx.AppendAudit(e)
+		if err := tx.AppendAudit(e); err != nil {
+			return err
+		}
+		return a.service.did(byStaff(ctx, who), tx, audit.Action{
+			Code: audit.ActionKeyRenamed, AccountID: account.ID, Target: onKey(k), Details: map[string]any{"old_name": old},
+		})
 	})
-	if err == nil {
-		a.done(ctx, who, "key renamed", "account_id", account.ID, "key_id", keyID)
-	}
-	return err
 }
 
 // SetKeyLimits replaces the limits of a key; a category that is not there has the default.
@@ -137,11 +133,14 @@ func (a *Administration) SetKeyLimits(ctx context.Context, who *access.Staff, ac
 	if err := p.err(); err != nil {
 		return err
 	}
-	err := a.changeKey(ctx, account, keyID, func(tx *store.Tx, k *access.Key) error { return tx.SetKeyLimits(account.ID, k.ID, limits) })
-	if err == nil {
-		a.done(ctx, who, "limits of a key set", "account_id", account.ID, "key_id", keyID)
-	}
-	return err
+	return a.changeKey(ctx, account, keyID, func(tx *store.Tx, k *access.Key) error {
+		if err := tx.SetKeyLimits(account.ID, k.ID, limits); err != nil {
+			return err
+		}
+		return a.service.did(byStaff(ctx, who), tx, audit.Action{
+			Code: audit.ActionKeyLimited, AccountID: account.ID, Target: onKey(k), Details: map[string]any{"limits": limits},
+		})
+	})
 }
 
 // changeKey changes a key that is not revoked, in one transaction.
@@ -175,9 +174,5 @@ func (a *Administration) RevokeKey(ctx context.Context, who *access.Staff, accou
 	if err != nil {
 		return nil, err
 	}
-	k, err = a.service.RevokeKey(ctx, k.ID, auditActor(who))
-	if err == nil {
-		a.done(ctx, who, "key revoked", "account_id", account.ID, "key_id", k.ID)
-	}
-	return k, err
+	return a.service.RevokeKey(byStaff(ctx, who), k.ID, auditActor(who))
 }

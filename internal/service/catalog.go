@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
@@ -71,12 +73,23 @@ func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog
 		return nil, err
 	}
 	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
-		_, err := tx.InsertCatalog(string(text), s.now())
-		return err
+		version, err := tx.InsertCatalog(string(text), s.now())
+		if err != nil {
+			return err
+		}
+		return s.did(ctx, tx, catalogImported(version, len(changes)))
 	}); err != nil {
 		return nil, err
 	}
 	return changes, s.RefreshCatalog(ctx)
+}
+
+// catalogImported is the entry of the log of administration for a new catalog.
+func catalogImported(version int64, changes int) audit.Action {
+	number := strconv.FormatInt(version, 10)
+	return audit.Action{
+		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number}, Details: map[string]any{"changes": changes},
+	}
 }
 
 // CatalogDocument returns the current catalog document; it is empty when none was imported.

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -176,8 +177,18 @@ func (s *Service) RevokeCertificate(ctx context.Context, who *access.Staff, id, 
 		if err != nil {
 			return err
 		}
-		return tx.AppendTimeline(c.OrderID, &store.TimelineEntry{
+		if err := tx.AppendTimeline(c.OrderID, &store.TimelineEntry{
 			At: now, Event: "certificate-revoked", Actor: staffActor(who), Details: map[string]any{"reason": reason},
+		}); err != nil {
+			return err
+		}
+		o, err := tx.Order(ctx, c.OrderID)
+		if err != nil {
+			return err
+		}
+		return s.did(byStaff(ctx, who), tx, audit.Action{
+			Code: audit.CertificateRevoked, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
+			Details: map[string]any{"reason": reason},
 		})
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
@@ -41,7 +42,14 @@ func (s *Service) Delivery(ctx context.Context, id string) (*store.DeliveryRecor
 
 // Redeliver sends a delivery that has ended once more, under the same delivery id and with all attempts before it.
 func (s *Service) Redeliver(ctx context.Context, d *store.DeliveryRecord) error {
-	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.Redeliver(d.ID, s.now()) })
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.Redeliver(d.ID, s.now()); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.DeliveryRedelivered, AccountID: d.AccountID, Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
+		})
+	})
 	if errors.Is(err, store.ErrNotFound) {
 		return notRedeliverable
 	}
@@ -63,7 +71,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, f store.DeliveryFilter, s
 			return sent, err
 		}
 		after = ids[len(ids)-1]
-		n, err := s.redeliverAll(ctx, ids)
+		n, err := s.redeliverAll(ctx, f.AccountID, ids)
 		if err != nil {
 			return sent, err
 		}
@@ -72,7 +80,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, f store.DeliveryFilter, s
 	}
 }
 
-func (s *Service) redeliverAll(ctx context.Context, ids []string) (n int, err error) {
+func (s *Service) redeliverAll(ctx context.Context, accountID string, ids []string) (n int, err error) {
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
 		n = 0
 		for _, id := range ids {
@@ -83,7 +91,12 @@ func (s *Service) redeliverAll(ctx context.Context, ids []string) (n int, err er
 				return err
 			}
 		}
-		return nil
+		if n == 0 {
+			return nil
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.DeliveriesRedelivered, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfDelivery}, Details: map[string]any{"deliveries": n},
+		})
 	})
 	return n, err
 }

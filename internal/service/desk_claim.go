@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
@@ -83,6 +84,9 @@ func (s *Service) ReassignOrder(ctx context.Context, who *access.Staff, id, toSt
 			return err
 		}
 		details := map[string]any{"assignee": staffDetail(to)}
+		if err := s.did(byStaff(ctx, who), tx, onOrder(audit.OrderReassigned, o, details)); err != nil {
+			return err
+		}
 		if o.Status == order.Processing && o.Environment == access.Live {
 			o.AssignTo(to.ID, now)
 			o.UpdatedAt = now

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -98,7 +99,10 @@ func (s *Service) CancelOrder(ctx context.Context, who *access.Staff, id, note s
 			return err
 		}
 		o.Outcome = order.Canceled
-		return s.storeMove(tx, o, staffActor(who), noteDetails(note))
+		if err := s.storeMove(tx, o, staffActor(who), noteDetails(note)); err != nil {
+			return err
+		}
+		return s.did(byStaff(ctx, who), tx, onOrder(audit.OrderCanceled, o, noteDetails(note)))
 	})
 }
 

@@ -50,7 +50,13 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (k *access.Key, secre
 		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
 			return err
 		}
-		return tx.AppendAudit(keyEvent(audit.KeyCreated, k, n.Actor, k.CreatedBy))
+		if err := tx.AppendAudit(keyEvent(audit.KeyCreated, k, n.Actor, k.CreatedBy)); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.ActionKeyCreated, AccountID: k.AccountID, Target: onKey(k),
+			Details: map[string]any{"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits},
+		})
 	})
 	if err != nil {
 		return nil, "", err
@@ -89,7 +95,12 @@ func (s *Service) RevokeKey(ctx context.Context, keyID string, actor audit.Actor
 		}
 		e := keyEvent(audit.KeyRevoked, k, actor, userID)
 		e.At = now
-		return tx.AppendAudit(e)
+		if err := tx.AppendAudit(e); err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{
+			Code: audit.ActionKeyRevoked, AccountID: k.AccountID, Target: onKey(k), Details: map[string]any{"environment": string(k.Environment)},
+		})
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("there is no key with the id %s", id)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -129,6 +130,9 @@ func (s *Service) resetLink(ctx context.Context, user *access.User, by, name str
 		}
 		account, err := tx.Account(ctx, user.AccountID)
 		if err != nil {
+			return err
+		}
+		if err := s.did(ctx, tx, audit.Action{Code: audit.UserPasswordReset, AccountID: user.AccountID, Target: onUser(user)}); err != nil {
 			return err
 		}
 		return s.post(tx, user.AccountID, user.Email, letter.MadeReset(account.Locale, user.Email, name, address, ResetLife), l)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -16,7 +17,17 @@ import (
 func (s *Service) StartSession(ctx context.Context, audience access.Audience, userID string, from Origin) (session *access.Session, token string, err error) {
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
 		session, token, err = s.startSession(tx, audience, userID, from)
-		return err
+		if err != nil || audience != access.Desk {
+			return err
+		}
+		who, err := tx.Staff(ctx, userID)
+		if errors.Is(err, store.ErrNotFound) { // a session of nobody leads nowhere
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return s.did(byStaff(From(ctx, from), who), tx, audit.Action{Code: audit.StaffSignedIn, Target: onStaff(who)})
 	})
 	return session, token, err
 }

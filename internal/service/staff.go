@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -34,7 +35,10 @@ func (s *Service) CreateStaff(ctx context.Context, email, name string, role acce
 		ID: store.NewID(), Email: address, Name: name, Role: role, PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
 	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
-		return taken(tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)), "a staff user with the email %q exists already", address)
+		if err := tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)); err != nil {
+			return taken(err, "a staff user with the email %q exists already", address)
+		}
+		return s.did(ctx, tx, audit.Action{Code: audit.StaffCreated, Target: onStaff(&n.Staff), Details: map[string]any{"role": string(role)}})
 	})
 	if err != nil {
 		return nil, err
@@ -78,33 +82,60 @@ func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staf
 // RotateStaffToken gives a staff user a new token, which is returned once; the old one ends at once.
 func (s *Service) RotateStaffToken(ctx context.Context, staffID string) (string, error) {
 	token := access.NewStaffToken()
-	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetStaffToken(staffID, access.HashSecretKey(token)) })
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetStaffToken(staffID, access.HashSecretKey(token)); err != nil {
+			return err
+		}
+		staff, err := tx.Staff(ctx, staffID)
+		if err != nil {
+			return err
+		}
+		return s.did(ctx, tx, audit.Action{Code: audit.StaffTokenMade, Target: onStaff(staff)})
+	})
 	if errors.Is(err, store.ErrNotFound) {
 		return "", fmt.Errorf("there is no staff user with the id %q", staffID)
 	}
 	return token, err
 }
 
-// DeactivateStaff ends a staff user: their token no longer works, their sessions end, and what they hold goes back to the
-// queue. Orders that wait for photos they have asked for go to the queue when the photos arrive. Deactivating again
-// changes nothing.
+// DeactivateStaff ends a staff user: their token is gone, their sessions end, and what they hold goes back to the queue.
+// Orders that wait for photos they have asked for go to the queue when the photos arrive. Deactivating again changes
+// nothing.
 func (s *Service) DeactivateStaff(ctx context.Context, staffID string) error {
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
-		if _, err := tx.StaffForUpdate(staffID); err != nil {
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		staff, err := tx.StaffForUpdate(staffID)
+		if err != nil {
 			return err
 		}
-		if _, err := tx.DeactivateStaff(staffID, s.now()); err != nil {
-			return err
-		}
-		_, err := tx.DeleteSessions(access.Desk, staffID, "")
-		return err
-	}); err != nil {
-		if errors.Is(err, store.ErrNotFound) {
-			return fmt.Errorf("there is no staff user with the id %q", staffID)
-		}
+		return s.deactivate(ctx, tx, staff)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return fmt.Errorf("there is no staff user with the id %q", staffID)
+	}
+	if err != nil {
 		return err
 	}
 	s.sessions.drop()
+	return s.releaseAll(ctx, staffID)
+}
+
+// deactivate is the part of DeactivateStaff that is one transaction.
+func (s *Service) deactivate(ctx context.Context, tx *store.Tx, staff *access.Staff) error {
+	changed, err := tx.DeactivateStaff(staff.ID, s.now())
+	if err != nil || !changed {
+		return err
+	}
+	if err := tx.RevokeStaffToken(staff.ID); err != nil {
+		return err
+	}
+	if _, err := tx.DeleteSessions(access.Desk, staff.ID, ""); err != nil {
+		return err
+	}
+	return s.did(ctx, tx, audit.Action{Code: audit.StaffDeactivated, Target: onStaff(staff)})
+}
+
+// releaseAll returns what a staff user holds to the queue.
+func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	// Each order in a transaction of its own: one that held several would wait for others and let them wait. A program
 	// that ends in between has lost nothing, for claims without activity expire.
 	ids, err := s.Store.ClaimsOf(ctx, staffID)

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/pquerna/otp/hotp"
@@ -57,10 +58,14 @@ func (g *StaffSignIn) Password(ctx context.Context, email, password string, from
 		return nil, false, err
 	}
 	who, err = g.verify(ctx, name, password)
-	if err != nil {
-		if errors.Is(err, WrongSignIn) {
-			g.service.Log.WarnContext(ctx, "staff sign-in failed", "ip", from.IP)
+	if errors.Is(err, WrongSignIn) {
+		reason := reasonWrongPassword
+		if who != nil && !who.Active() {
+			reason = reasonDeactivated
 		}
+		return nil, false, g.failed(ctx, who, reason, from, WrongSignIn)
+	}
+	if err != nil {
 		return nil, false, err
 	}
 	g.throttle.Succeeded(from.IP, name)
@@ -68,6 +73,27 @@ func (g *StaffSignIn) Password(ctx context.Context, email, password string, from
 	return who, owesCode, err
 }
 
+const reasonDeactivated = "deactivated"
+
+// failed records a failed attempt, where somebody has the email, and returns the refusal.
+func (g *StaffSignIn) failed(ctx context.Context, who *access.Staff, reason string, from Origin, refusal error) error {
+	g.service.Log.WarnContext(ctx, "staff sign-in failed", "ip", from.IP, "reason", reason)
+	err := g.service.Store.Update(ctx, func(tx *store.Tx) error {
+		if who == nil {
+			return tx.CountUnknownSignIn()
+		}
+		return g.service.did(byStaff(From(ctx, from), who), tx, audit.Action{
+			Code: audit.StaffSignInFailed, Target: onStaff(who), Details: map[string]any{"reason": reason},
+		})
+	})
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// verify returns the staff user whose email and password these are. Where the password is wrong or the user is deactivated,
+// it returns the user that has the email with WrongSignIn.
 func (g *StaffSignIn) verify(ctx context.Context, email, password string) (*access.Staff, error) {
 	hash := g.decoy()
 	var who *access.Staff
@@ -85,7 +111,7 @@ func (g *StaffSignIn) verify(ctx context.Context, email, password string) (*acce
 		return nil, err
 	}
 	if !ok || who == nil || !who.Active() {
-		return nil, WrongSignIn
+		return who, WrongSignIn
 	}
 	return who, nil
 }
@@ -110,7 +136,11 @@ func (g *StaffSignIn) Code(ctx context.Context, staffID, code string, from Origi
 	}
 	counter, ok := matchCode(secret, code, g.service.now(), factor.LastCounter)
 	if !ok {
-		return WrongCode
+		who, err := g.service.Store.Staff(ctx, staffID)
+		if err != nil {
+			return err
+		}
+		return g.failed(ctx, who, reasonWrongCode, from, WrongCode)
 	}
 	err = g.service.Store.Update(ctx, func(tx *store.Tx) error { return tx.UseStaffTOTP(staffID, counter) })
 	if errors.Is(err, store.ErrNotFound) { // somebody else has used it at the same moment
@@ -202,7 +232,7 @@ func (g *StaffSignIn) ConfirmSecondFactor(ctx context.Context, who *access.Staff
 	}
 	g.throttle.Succeeded(from.IP, name)
 	factor := &store.TOTP{SealedSecret: g.service.Secrets.Seal(e.Secret, totpContext(who.ID)), LastCounter: counter}
-	return g.change(ctx, who, sessionID, func(tx *store.Tx) error { return tx.SetStaffTOTP(who.ID, factor, g.service.now()) })
+	return g.change(ctx, who, sessionID, audit.StaffFactorAdded, func(tx *store.Tx) error { return tx.SetStaffTOTP(who.ID, factor, g.service.now()) })
 }
 
 // EndSecondFactor takes the second factor from a staff user who has given their password again, or returns WrongPassword.
@@ -210,15 +240,7 @@ func (g *StaffSignIn) EndSecondFactor(ctx context.Context, who *access.Staff, pa
 	if err := g.confirm(who, password, from); err != nil {
 		return err
 	}
-	return g.change(ctx, who, sessionID, func(tx *store.Tx) error { return tx.DeleteStaffTOTP(who.ID) })
-}
-
-// ResetSecondFactor takes the second factor from a staff user who has lost it: an administrator does that for them.
-func (g *StaffSignIn) ResetSecondFactor(ctx context.Context, by *access.Staff, staffID string) error {
-	if !by.Allows(access.Admin) {
-		return access.MissingRole(access.Admin)
-	}
-	return g.service.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteStaffTOTP(staffID) })
+	return g.change(ctx, who, sessionID, audit.StaffFactorRemoved, func(tx *store.Tx) error { return tx.DeleteStaffTOTP(who.ID) })
 }
 
 // ChangePassword gives a staff user another password. Their other sessions end.
@@ -230,7 +252,7 @@ func (g *StaffSignIn) ChangePassword(ctx context.Context, who *access.Staff, cur
 		return err
 	}
 	hash := access.HashPassword(next)
-	return g.change(ctx, who, sessionID, func(tx *store.Tx) error { return tx.SetStaffPassword(who.ID, hash) })
+	return g.change(ctx, who, sessionID, audit.StaffPasswordChanged, func(tx *store.Tx) error { return tx.SetStaffPassword(who.ID, hash) })
 }
 
 // CheckNewPassword holds the rules of a password that a person chooses; field names it in the problem.
@@ -249,7 +271,7 @@ func (g *StaffSignIn) RotateToken(ctx context.Context, who *access.Staff, passwo
 	if err := g.confirm(who, password, from); err != nil {
 		return "", err
 	}
-	return g.service.RotateStaffToken(ctx, who.ID)
+	return g.service.RotateStaffToken(byStaff(ctx, who), who.ID)
 }
 
 // confirm checks the password of a staff user who is signed in already.
@@ -269,14 +291,16 @@ func (g *StaffSignIn) confirm(who *access.Staff, password string, from Origin) e
 	return nil
 }
 
-// change makes a change of how a staff user signs in and ends all their sessions but one.
-func (g *StaffSignIn) change(ctx context.Context, who *access.Staff, sessionID string, f func(*store.Tx) error) error {
+// change makes a change of how a staff user signs in, writes it down, and ends all their sessions but one.
+func (g *StaffSignIn) change(ctx context.Context, who *access.Staff, sessionID string, code audit.ActionCode, f func(*store.Tx) error) error {
 	err := g.service.Store.Update(ctx, func(tx *store.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
-		_, err := tx.DeleteSessions(access.Desk, who.ID, sessionID)
-		return err
+		if _, err := tx.DeleteSessions(access.Desk, who.ID, sessionID); err != nil {
+			return err
+		}
+		return g.service.did(byStaff(ctx, who), tx, audit.Action{Code: code, Target: onStaff(who)})
 	})
 	g.service.sessions.drop()
 	return err

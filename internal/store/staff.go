@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -71,6 +72,29 @@ func (t *Tx) StaffForUpdate(id string) (*access.Staff, error) {
 func (t *Tx) DeactivateStaff(id string, at time.Time) (bool, error) {
 	n, err := t.exec("UPDATE staff SET deactivated_at = $1 WHERE id = $2 AND deactivated_at IS NULL", micros(at), id)
 	return n == 1, err
+}
+
+// ReactivateStaff lets a staff user who was deactivated come back.
+func (t *Tx) ReactivateStaff(id string) error {
+	return t.one("UPDATE staff SET deactivated_at = NULL WHERE id = $1", id)
+}
+
+// SetStaffRole gives a staff user another role.
+func (t *Tx) SetStaffRole(id string, role access.StaffRole) error {
+	return t.one("UPDATE staff SET role = $1 WHERE id = $2", string(role), id)
+}
+
+// noToken begins what stands in the place of a hash for staff without a token; no hash begins so.
+const noToken = "none "
+
+// RevokeStaffToken takes the token from a staff user.
+func (t *Tx) RevokeStaffToken(id string) error { return t.SetStaffToken(id, noToken+id) }
+
+// StaffHasToken reports whether a staff user has a token.
+func (q Queries) StaffHasToken(ctx context.Context, id string) (bool, error) {
+	var hash string
+	err := q.row(ctx, "SELECT token_hash FROM staff WHERE id = $1", []any{id}, &hash)
+	return !strings.HasPrefix(hash, noToken), err
 }
 
 // SetStaffToken replaces the token of a staff user.

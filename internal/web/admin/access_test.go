@@ -68,10 +68,17 @@ var answers = map[string]struct {
 	"POST /desk/admin/staff":                       {422, nil},
 	"GET /desk/admin/staff/{staff}":                {200, nil},
 	"GET /desk/admin/staff/{staff}/{action}":       {303, nil},
+	"POST /desk/admin/staff/{staff}/role":          {303, []string{"role", "admin"}},
 	"POST /desk/admin/staff/{staff}/deactivate":    {303, nil},
+	"POST /desk/admin/staff/{staff}/reactivate":    {303, nil}, // they are active: it is said on their page
+	"POST /desk/admin/staff/{staff}/token/revoke":  {303, nil},
+	"GET /desk/admin/staff/{staff}/token/revoke":   {303, nil},
 	"POST /desk/admin/staff/{staff}/token":         {200, nil},
 	"POST /desk/admin/staff/{staff}/password":      {200, nil},
 	"POST /desk/admin/staff/{staff}/second-factor": {303, nil},
+
+	"GET /desk/admin/log":     {200, nil},
+	"GET /desk/admin/log.csv": {200, nil},
 
 	"GET /desk/admin/system": {200, nil},
 }
@@ -153,5 +160,6 @@ func TestReviewersSeeNoLinks(t *testing.T) {
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
 		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.", "admin.since.", "admin.section.",
-		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_", "admin.account.test_")
+		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_", "admin.account.test_",
+		"admin.action.", "admin.target.", "admin.detail.")
 }

@@ -68,6 +68,7 @@ func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 			{"deliveries", "send"},
 			{"certificates", "shield"},
 			{"staff", "user"},
+			{"log", "document"},
 			{"system", "settings"},
 		} {
 			group.Items = append(group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon})
@@ -142,10 +143,17 @@ func (a *Admin) table() []route {
 		{"POST /desk/admin/staff", a.createStaff},
 		{"GET /desk/admin/staff/{staff}", a.showStaff},
 		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
+		{"POST /desk/admin/staff/{staff}/role", a.changeRole},
 		{"POST /desk/admin/staff/{staff}/deactivate", a.deactivateStaff},
+		{"POST /desk/admin/staff/{staff}/reactivate", a.reactivateStaff},
 		{"POST /desk/admin/staff/{staff}/token", a.rotateToken},
+		{"POST /desk/admin/staff/{staff}/token/revoke", a.revokeToken},
+		{"GET /desk/admin/staff/{staff}/token/revoke", a.to("/desk/admin/staff/{staff}")},
 		{"POST /desk/admin/staff/{staff}/password", a.resetPassword},
 		{"POST /desk/admin/staff/{staff}/second-factor", a.resetSecondFactor},
+
+		{"GET /desk/admin/log", a.showLog},
+		{"GET /desk/admin/log.csv", a.exportLog},
 
 		{"GET /desk/admin/system", a.showSystem},
 	}

@@ -42,7 +42,7 @@ func (w *world) state(t *testing.T) string {
 	all, err := w.Store.AllStaff(t.Context())
 	check(t, err)
 	for _, s := range all {
-		fmt.Fprintln(&b, s.Name, s.Active(), s.PasswordHash)
+		fmt.Fprintln(&b, s.Name, s.Role, s.Active(), s.PasswordHash)
 	}
 	version, paused, err := w.Store.CatalogState(t.Context())
 	check(t, err)

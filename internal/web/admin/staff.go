@@ -38,12 +38,18 @@ func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *signed,
 	for _, m := range all {
 		v.Staff = append(v.Staff, rowOf(m))
 	}
+	v.Roles = a.roles(r)
+	return a.pages.Render(w, r, ui.Page{Template: "staff", Data: v, Status: status})
+}
+
+func (a *Admin) roles(r *http.Request) []ui.Option {
+	var roles []ui.Option
 	for _, role := range access.StaffRoles {
-		v.Roles = append(v.Roles, ui.Option{
+		roles = append(roles, ui.Option{
 			Value: string(role), Label: a.Site.T(r, "admin.role."+string(role)), Hint: a.Site.T(r, "admin.role_hint."+string(role)),
 		})
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "staff", Data: v, Status: status})
+	return roles
 }
 
 func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
@@ -70,6 +76,8 @@ func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *signed)
 type memberView struct {
 	staffRow
 	Mine bool
+	Form *ui.Form
+	Next []ui.Option // roles
 }
 
 func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
@@ -77,7 +85,8 @@ func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *signed) e
 	if err != nil {
 		return err
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "member", Data: memberView{staffRow: rowOf(*m), Mine: m.ID == who.User.ID}})
+	v := memberView{staffRow: rowOf(*m), Mine: m.ID == who.User.ID, Form: ui.NewForm("role", string(m.Role)), Next: a.roles(r)}
+	return a.pages.Render(w, r, ui.Page{Template: "member", Data: v})
 }
 
 func staffPath(r *http.Request) string { return home + "/staff/" + r.PathValue("staff") }
@@ -88,6 +97,37 @@ func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *sig
 		return a.sorry(w, r, staffPath(r), err)
 	}
 	return a.Site.Redirect(w, r, home+"/staff", ui.Done("admin.staff.deactivated_done", "name", s.Name))
+}
+
+func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+	s, password, err := a.use.ReactivateStaff(r.Context(), who.User, r.PathValue("staff"))
+	if err != nil {
+		return a.sorry(w, r, staffPath(r), err)
+	}
+	return a.showOnce(w, r, onceView{
+		Title: a.Site.T(r, "admin.staff.reactivated", "name", s.Name), Text: a.Site.T(r, "admin.staff.reactivated_text"),
+		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}}, Back: staffPath(r),
+	})
+}
+
+func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	s, err := a.use.ChangeStaffRole(r.Context(), who.User, r.PathValue("staff"), access.StaffRole(form.Get("role")))
+	if err != nil {
+		return a.sorry(w, r, staffPath(r), err)
+	}
+	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", a.Site.T(r, "admin.role."+string(s.Role))))
+}
+
+func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *signed) error {
+	s, err := a.use.RevokeStaffToken(r.Context(), who.User, r.PathValue("staff"))
+	if err != nil {
+		return a.sorry(w, r, staffPath(r), err)
+	}
+	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.token_revoked", "name", s.Name))
 }
 
 func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *signed) error {

@@ -25,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/web/admin"
 	"github.com/assayhq/assay/internal/web/desk"
 	"github.com/assayhq/assay/internal/web/ui"
+	"github.com/assayhq/assay/internal/web/ui/uitest"
 )
 
 // world is the pages of the desk and of administrators on a server, over a shop that has done business.
@@ -37,6 +38,9 @@ type world struct {
 	Owner          *access.User
 	Endpoint       *webhook.Endpoint
 }
+
+// mediaURL is where photos would be served, for the content security policy.
+const mediaURL = "https://media.example/m"
 
 const password = "correct horse battery"
 
@@ -53,7 +57,7 @@ func newWorld(t *testing.T) *world {
 	box, err := secret.New(secret.Generate())
 	check(t, err)
 	site, err := ui.New(ui.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: "https://media.example/m",
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: mediaURL,
 	}, desk.Area, admin.Area)
 	check(t, err)
 	reviewers := desk.New(desk.Config{Site: site, Service: w.Service, Nav: admin.Nav(site)})
@@ -205,6 +209,7 @@ func (v *visitor) do(method, path, contentType string, body io.Reader) *page {
 	res, err := client.Do(r)
 	check(v.t, err)
 	defer func() { _ = res.Body.Close() }()
+	uitest.CheckPolicy(v.t, res.Header, mediaURL)
 	for _, c := range res.Cookies() {
 		if c.MaxAge < 0 {
 			delete(v.cookies, c.Name)

@@ -112,14 +112,14 @@ func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *signed
 		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type", "target_id", "ip_address", "user_agent",
 		"metadata", "hash",
 	}
-	return writeCSV(w, "audit.csv", header, func(write func(...string) error) error {
+	return ui.WriteCSV(w, "audit.csv", header, func(write func(...string) error) error {
 		return p.Service.EachAuditEvent(r.Context(), who.User, auditFilter(r.URL.Query()), func(e *audit.Event) error {
 			metadata, err := json.Marshal(e.Metadata)
 			if err != nil {
 				return err
 			}
-			return write(strconv.FormatInt(e.Seq, 10), e.ID, csvTime(e.At), string(e.Code), string(e.Actor.Type), e.Actor.ID, cell(e.Actor.Name),
-				string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP, cell(e.Actor.UserAgent), string(metadata), e.Hash)
+			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type), e.Actor.ID, ui.CSVText(e.Actor.Name),
+				string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP, ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
 		})
 	})
 }

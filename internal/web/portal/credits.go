@@ -97,10 +97,10 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *sign
 
 func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
-	return writeCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
+	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachLedgerLine(r.Context(), who.User, env, func(l *store.LedgerLine) error {
-			return write(strconv.FormatInt(l.Seq, 10), csvTime(l.CreatedAt), string(l.Kind), strconv.FormatInt(l.Amount, 10), strconv.FormatInt(l.BalanceAfter, 10),
-				l.OrderNumber, l.OrderID, cell(l.Note))
+			return write(strconv.FormatInt(l.Seq, 10), ui.CSVTime(l.CreatedAt), string(l.Kind), strconv.FormatInt(l.Amount, 10), strconv.FormatInt(l.BalanceAfter, 10),
+				l.OrderNumber, l.OrderID, ui.CSVText(l.Note))
 		})
 	})
 }

@@ -94,10 +94,10 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *signe
 		"order_number", "id", "external_id", "status", "outcome", "category_code", "brand_code", "model_code", "answer_time", "price", "created_at",
 		"due_date", "updated_at", "ended_at",
 	}
-	return writeCSV(w, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
+	return ui.WriteCSV(w, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachOrder(r.Context(), who.User, env, func(o *store.OrderRow) error {
-			return write(o.Number, o.ID, cell(o.ExternalID), string(o.Status), string(o.Outcome), o.Item.CategoryCode, o.Item.BrandCode, o.Item.ModelCode,
-				strconv.Itoa(o.AnswerTime), strconv.FormatInt(o.Price, 10), csvTime(o.CreatedAt), csvTimeOf(o.DueAt), csvTime(o.UpdatedAt), csvTimeOf(o.EndedAt))
+			return write(o.Number, o.ID, ui.CSVText(o.ExternalID), string(o.Status), string(o.Outcome), o.Item.CategoryCode, o.Item.BrandCode, o.Item.ModelCode,
+				strconv.Itoa(o.AnswerTime), strconv.FormatInt(o.Price, 10), ui.CSVTime(o.CreatedAt), csvTimeOf(o.DueAt), ui.CSVTime(o.UpdatedAt), csvTimeOf(o.EndedAt))
 		})
 	})
 }

@@ -58,7 +58,7 @@ func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Si
 		if err != nil {
 			return err
 		}
-		r = r.WithContext(context.WithValue(r.Context(), signedKey{}, who))
+		r = r.WithContext(context.WithValue(service.From(r.Context(), OriginOf(r)), signedKey{}, who))
 		for _, check := range allow {
 			if err := check(who.User); err != nil {
 				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation

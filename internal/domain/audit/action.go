@@ -1,0 +1,85 @@
+package audit
+
+import "time"
+
+// ActionCode names what a staff user or an operator did to run the service.
+type ActionCode string
+
+// The actions of the log of administration.
+const (
+	StaffSignedIn         ActionCode = "staff.signed-in"
+	StaffSignInFailed     ActionCode = "staff.sign-in-failed" // with the email of a staff user
+	StaffPasswordChanged  ActionCode = "staff.password-changed"
+	StaffFactorAdded      ActionCode = "staff.second-factor-added"
+	StaffFactorRemoved    ActionCode = "staff.second-factor-removed"
+	StaffCreated          ActionCode = "staff.created"
+	StaffRoleChanged      ActionCode = "staff.role-changed"
+	StaffDeactivated      ActionCode = "staff.deactivated"
+	StaffReactivated      ActionCode = "staff.reactivated"
+	StaffPasswordReset    ActionCode = "staff.password-reset"
+	StaffFactorReset      ActionCode = "staff.second-factor-reset"
+	StaffTokenMade        ActionCode = "staff.token-made"
+	StaffTokenRevoked     ActionCode = "staff.token-revoked"
+	AccountCreated        ActionCode = "account.created"
+	UserPasswordReset     ActionCode = "user.password-reset"
+	UserFactorReset       ActionCode = "user.second-factor-reset"
+	CreditsGranted        ActionCode = "credits.granted"
+	ActionKeyCreated      ActionCode = "api-key.created"
+	ActionKeyRenamed      ActionCode = "api-key.renamed"
+	ActionKeyLimited      ActionCode = "api-key.limits-set"
+	ActionKeyRevoked      ActionCode = "api-key.revoked"
+	CatalogImported       ActionCode = "catalog.imported"
+	AnswerTimePaused      ActionCode = "answer-time.paused"
+	AnswerTimeResumed     ActionCode = "answer-time.resumed"
+	DeliveryRedelivered   ActionCode = "delivery.redelivered"
+	DeliveriesRedelivered ActionCode = "deliveries.redelivered"
+	CertificateRevoked    ActionCode = "certificate.revoked"
+	OrderCanceled         ActionCode = "order.canceled"
+	OrderReassigned       ActionCode = "order.reassigned"
+)
+
+// ActionCodes lists every action.
+var ActionCodes = []ActionCode{
+	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated, StaffRoleChanged, StaffDeactivated,
+	StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade, StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset,
+	CreditsGranted, ActionKeyCreated, ActionKeyRenamed, ActionKeyLimited, ActionKeyRevoked, CatalogImported, AnswerTimePaused, AnswerTimeResumed,
+	DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
+}
+
+// Action is one entry of the log of administration: who did what to what, when and from where. Entries are never changed
+// or deleted.
+type Action struct {
+	ID        string
+	At        time.Time
+	Code      ActionCode
+	StaffID   string // empty: an operator at the command line
+	StaffName string // at that moment
+	AccountID string // empty: it concerned no account
+	Target    ActionTarget
+	IP        string // empty: there was no network request
+	UserAgent string
+	Details   map[string]any // safe data only: no secrets
+}
+
+// ActionTarget is what was acted on.
+type ActionTarget struct {
+	Type ActionTargetType
+	ID   string // empty: all of that type
+	Name string // at that moment, for people
+}
+
+// ActionTargetType is the kind of thing that was acted on.
+type ActionTargetType string
+
+// The kinds of things.
+const (
+	OfStaff       ActionTargetType = "staff"
+	OfAccount     ActionTargetType = "account"
+	OfUser        ActionTargetType = "user"
+	OfKey         ActionTargetType = "api-key"
+	OfCatalog     ActionTargetType = "catalog"
+	OfAnswerTime  ActionTargetType = "answer-time"
+	OfDelivery    ActionTargetType = "delivery"
+	OfCertificate ActionTargetType = "certificate"
+	OfOrder       ActionTargetType = "order"
+)

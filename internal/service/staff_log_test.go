@@ -1,0 +1,456 @@
+package service_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/pquerna/otp/totp"
+)
+
+// logged returns the log of administration, the oldest entry first.
+func (o *office) logged(t *testing.T, f store.StaffActionFilter) []*audit.Action {
+	t.Helper()
+	var all []*audit.Action
+	must(t, o.use.EachStaffAction(t.Context(), o.boss, f, func(a *audit.Action) error {
+		all = append(all, a)
+		return nil
+	}))
+	slices.Reverse(all)
+	return all
+}
+
+// TestStaffLog does everything that the log of administration has a word for, and holds that each is there once, with who, what
+// and from where, and without a secret.
+func TestStaffLog(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		const ip = "192.0.2.7"
+		ctx := service.From(t.Context(), service.Origin{IP: ip, UserAgent: "Browser"})
+		from := service.Origin{IP: ip, UserAgent: "Browser"}
+		var secrets []string
+		secret := func(s string) { secrets = append(secrets, s) }
+		signIn := service.NewStaffSignIn(o.Service)
+		if got := o.logged(t, store.StaffActionFilter{}); len(got) != 0 {
+			t.Fatalf("the log begins with %+v", got[0])
+		}
+		// did runs a use case and holds what it has written.
+		did := func(code audit.ActionCode, who *access.Staff, target string, use func()) *audit.Action {
+			t.Helper()
+			before := len(o.logged(t, store.StaffActionFilter{}))
+			o.Clock.Advance(time.Second)
+			use()
+			all := o.logged(t, store.StaffActionFilter{})
+			if len(all) != before+1 {
+				t.Fatalf("%s: %d entries, want one more than %d", code, len(all), before)
+			}
+			a := all[before]
+			if a.Code != code || a.StaffID != who.ID || a.StaffName != who.Name || a.Target.ID != target || a.IP != ip || a.UserAgent != "Browser" || !a.At.Equal(o.Clock.Now()) {
+				t.Errorf("%s: %+v", code, a)
+			}
+			return a
+		}
+
+		newest := func() string { // the id that the last entry is about
+			all := o.logged(t, store.StaffActionFilter{})
+			return all[len(all)-1].Target.ID
+		}
+		ctxBoss := func(code audit.ActionCode, target string, use func() error) *audit.Action {
+			t.Helper()
+			return did(code, o.boss, target, func() { must(t, use()) })
+		}
+
+		// Staff.
+		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		must(t, err)
+		mika := &n.Staff
+		secret(n.Password)
+		secret(n.Token)
+		if newest() != mika.ID {
+			t.Errorf("the new staff user is not in the log")
+		}
+		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, from)
+		must(t, err)
+		did(audit.StaffSignedIn, mika, mika.ID, func() {
+			_, token, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
+			must(t, err)
+			secret(token)
+		})
+		failed := did(audit.StaffSignInFailed, mika, mika.ID, func() {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, service.WrongSignIn) {
+				t.Error(err)
+			}
+		})
+		if failed.Details["reason"] != "wrong-password" {
+			t.Errorf("details %v", failed.Details)
+		}
+		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
+			must(t, signIn.ChangePassword(ctx, mika, n.Password, "another long password", "", from))
+			secret("another long password")
+		})
+		mika, err = o.Store.Staff(ctx, mika.ID)
+		must(t, err)
+		did(audit.StaffFactorAdded, mika, mika.ID, func() {
+			e, err := signIn.BeginSecondFactor(mika)
+			must(t, err)
+			secret(e.Secret)
+			must(t, signIn.ConfirmSecondFactor(ctx, mika, e, codeOf(t, e.Secret, o.Clock.Now()), "", from))
+		})
+		did(audit.StaffSignInFailed, mika, mika.ID, func() {
+			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, service.WrongCode) {
+				t.Error(err)
+			}
+		})
+		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must(t, signIn.EndSecondFactor(ctx, mika, "another long password", "", from)) })
+		did(audit.StaffTokenMade, mika, mika.ID, func() {
+			token, err := signIn.RotateToken(ctx, mika, "another long password", from)
+			must(t, err)
+			secret(token)
+		})
+		ctxBoss(audit.StaffTokenMade, mika.ID, func() error {
+			_, token, err := o.use.RotateStaffToken(ctx, o.boss, mika.ID)
+			secret(token)
+			return err
+		})
+		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.use.RevokeStaffToken(ctx, o.boss, mika.ID); return err })
+		ctxBoss(audit.StaffPasswordReset, mika.ID, func() error {
+			_, password, err := o.use.ResetStaffPassword(ctx, o.boss, mika.ID)
+			secret(password)
+			return err
+		})
+		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.use.ResetStaffSecondFactor(ctx, o.boss, mika.ID); return err })
+		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error { _, err := o.use.ChangeStaffRole(ctx, o.boss, mika.ID, access.Admin); return err })
+		if role.Details["from"] != "reviewer" || role.Details["to"] != "admin" {
+			t.Errorf("details %v", role.Details)
+		}
+		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.use.DeactivateStaff(ctx, o.boss, mika.ID); return err })
+		did(audit.StaffSignInFailed, mika, mika.ID, func() {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, service.WrongSignIn) {
+				t.Error(err)
+			}
+		})
+		ctxBoss(audit.StaffReactivated, mika.ID, func() error {
+			_, password, err := o.use.ReactivateStaff(ctx, o.boss, mika.ID)
+			secret(password)
+			return err
+		})
+
+		// Accounts.
+		owner, err := o.Store.Owner(ctx, o.Account.ID)
+		must(t, err)
+		made, err := o.use.CreateAccount(ctx, o.boss, "Beta", "beta@example.com", "en")
+		must(t, err)
+		secret(made.Password)
+		if a := o.logged(t, store.StaffActionFilter{AccountID: made.Account.ID}); len(a) != 1 || a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
+			t.Errorf("the log of the new account: %+v", a)
+		}
+		ctxBoss(audit.UserPasswordReset, owner.ID, func() error {
+			_, link, err := o.use.ResetUserPassword(ctx, o.boss, o.Account, owner.ID)
+			_, token, _ := strings.Cut(link, "token=")
+			secret(token)
+			return err
+		})
+		ctxBoss(audit.UserFactorReset, owner.ID, func() error { _, err := o.use.ResetUserSecondFactor(ctx, o.boss, o.Account, owner.ID); return err })
+		grant := ctxBoss(audit.CreditsGranted, o.Account.ID, func() error {
+			_, err := o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 50, "invoice 7")
+			return err
+		})
+		if grant.Details["amount"] != 50.0 || grant.Details["balance"] != 1050.0 || grant.Details["note"] != "invoice 7" || grant.AccountID != o.Account.ID {
+			t.Errorf("details %v of %q", grant.Details, grant.AccountID)
+		}
+		k, keySecret, err := o.use.CreateKey(ctx, o.boss, service.NewKey{AccountID: o.Account.ID, Environment: access.Live, Name: "erp", Scopes: access.AllScopes})
+		must(t, err)
+		secret(keySecret)
+		if newest() != k.ID {
+			t.Error("the new key is not in the log")
+		}
+		ctxBoss(audit.ActionKeyRenamed, k.ID, func() error { return o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "nightly") })
+		ctxBoss(audit.ActionKeyLimited, k.ID, func() error { return o.use.SetKeyLimits(ctx, o.boss, o.Account, k.ID, map[string]int{"read": 7}) })
+		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { _, err := o.use.RevokeKey(ctx, o.boss, o.Account, k.ID); return err })
+
+		// The catalog.
+		plan, err := o.use.UploadCatalog(ctx, o.boss, "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
+		must(t, err)
+		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1), func() error { _, err := o.use.ConfirmCatalog(ctx, o.boss, plan.Draft.ID); return err })
+		ctxBoss(audit.AnswerTimePaused, "60", func() error { return o.use.PauseAnswerTime(ctx, o.boss, 60) })
+		ctxBoss(audit.AnswerTimeResumed, "60", func() error { return o.use.ResumeAnswerTime(ctx, o.boss, 60) })
+
+		// Orders and what comes of them.
+		id := o.Order(t, o.Live, "")
+		ctxBoss(audit.OrderReassigned, id, func() error { _, err := o.Service.ReassignOrder(ctx, o.boss, id, o.reviewer.ID); return err })
+		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss, id, "withdrawn"); return err })
+		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
+		must(t, err)
+		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
+			return o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "exchanged")
+		})
+
+		delivery := o.failedDelivery(t)
+		ctxBoss(audit.DeliveryRedelivered, delivery, func() error { return o.use.Redeliver(ctx, o.boss, delivery) })
+		o.failedDelivery(t)
+		many := ctxBoss(audit.DeliveriesRedelivered, "", func() error {
+			return second(o.use.RedeliverFailed(ctx, o.boss, store.DeliveryFilter{AccountID: o.Account.ID}, time.Time{}))
+		})
+		if many.Details["deliveries"] != 1.0 || many.AccountID != o.Account.ID {
+			t.Errorf("details %v of %q", many.Details, many.AccountID)
+		}
+
+		t.Run("NothingForOthers", func(t *testing.T) {
+			before := len(o.logged(t, store.StaffActionFilter{}))
+			member, err := o.Service.MemberOfSession(ctx, owner.ID)
+			must(t, err)
+			_, _, err = o.Service.PortalCreateKey(ctx, member, service.NewKey{Environment: access.Test, Name: "own", Scopes: access.AllScopes}, from)
+			must(t, err)
+			_, _, err = o.Service.StartSession(ctx, access.Portal, owner.ID, from)
+			must(t, err)
+			if after := len(o.logged(t, store.StaffActionFilter{})); after != before {
+				t.Errorf("%d entries for what an account's own user did", after-before)
+			}
+		})
+		t.Run("NothingForRefused", func(t *testing.T) {
+			before := len(o.logged(t, store.StaffActionFilter{}))
+			for name, err := range map[string]error{
+				"no credits":        second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, -1_000_000, "x")),
+				"the same email":    second(o.use.CreateStaff(ctx, o.boss, "mika@example.com", "x", access.Reviewer)),
+				"a revoked key":     o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "x"),
+				"one's own role":    second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)),
+				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss, id, "")),
+				"a reviewer":        second(o.use.GrantCredits(ctx, o.reviewer, o.Account, access.Live, 1, "x")),
+				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "again"),
+			} {
+				if err == nil {
+					t.Errorf("%s is not refused", name)
+				}
+			}
+			if after := len(o.logged(t, store.StaffActionFilter{})); after != before {
+				t.Errorf("%d entries for what was refused", after-before)
+			}
+		})
+		t.Run("Operator", func(t *testing.T) {
+			o.Clock.Advance(time.Second)
+			_, err := o.Service.GrantCredits(service.ByOperator(t.Context()), o.Account, access.Live, 1, "by hand")
+			must(t, err)
+			all := o.logged(t, store.StaffActionFilter{Operator: true})
+			if len(all) != 1 || all[0].StaffID != "" || all[0].StaffName != "operator" || all[0].IP != "" || all[0].Code != audit.CreditsGranted {
+				t.Errorf("entries %+v", all)
+			}
+		})
+		t.Run("EveryWord", func(t *testing.T) {
+			seen := make(map[audit.ActionCode]bool)
+			for _, a := range o.logged(t, store.StaffActionFilter{}) {
+				seen[a.Code] = true
+			}
+			for _, c := range audit.ActionCodes {
+				if !seen[c] {
+					t.Errorf("nothing writes %s", c)
+				}
+			}
+		})
+		t.Run("NoSecrets", func(t *testing.T) {
+			text, err := json.Marshal(o.logged(t, store.StaffActionFilter{}))
+			must(t, err)
+			for _, s := range secrets {
+				if s == "" || strings.Contains(string(text), s) {
+					t.Errorf("the log has the secret %q", s)
+				}
+			}
+		})
+		t.Run("Filters", func(t *testing.T) {
+			all := o.logged(t, store.StaffActionFilter{})
+			middle := all[len(all)/2].At
+			for name, f := range map[string]struct {
+				filter store.StaffActionFilter
+				holds  func(*audit.Action) bool
+			}{
+				"Code":    {store.StaffActionFilter{Code: audit.StaffTokenMade}, func(a *audit.Action) bool { return a.Code == audit.StaffTokenMade }},
+				"Staff":   {store.StaffActionFilter{StaffID: mika.ID}, func(a *audit.Action) bool { return a.StaffID == mika.ID }},
+				"Account": {store.StaffActionFilter{AccountID: o.Account.ID}, func(a *audit.Action) bool { return a.AccountID == o.Account.ID }},
+				"Target":  {store.StaffActionFilter{TargetID: id}, func(a *audit.Action) bool { return a.Target.ID == id }},
+				"From":    {store.StaffActionFilter{From: &middle}, func(a *audit.Action) bool { return !a.At.Before(middle) }},
+				"To":      {store.StaffActionFilter{To: &middle}, func(a *audit.Action) bool { return a.At.Before(middle) }},
+				"All": {
+					store.StaffActionFilter{Code: audit.StaffTokenMade, StaffID: o.boss.ID, TargetID: mika.ID, To: &middle},
+					func(a *audit.Action) bool {
+						return a.Code == audit.StaffTokenMade && a.StaffID == o.boss.ID && a.Target.ID == mika.ID && a.At.Before(middle)
+					},
+				},
+			} {
+				want := 0
+				for _, a := range all {
+					if f.holds(a) {
+						want++
+					}
+				}
+				got := o.logged(t, f.filter)
+				if len(got) != want || want == 0 || !slices.ContainsFunc(got, f.holds) {
+					t.Errorf("%s: %d entries, want %d", name, len(got), want)
+				}
+			}
+		})
+		t.Run("Pages", func(t *testing.T) {
+			all := o.logged(t, store.StaffActionFilter{})
+			var ids []string
+			for below := (store.ActionPlace{}); ; {
+				page, err := o.use.StaffActions(ctx, o.boss, store.StaffActionFilter{}, below, 3)
+				must(t, err)
+				if len(page) == 0 {
+					break
+				}
+				for _, a := range page {
+					ids = append(ids, a.ID)
+				}
+				below = store.PlaceOfAction(page[len(page)-1])
+				if len(ids) == 3 { // what comes meanwhile moves no page
+					must(t, second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 1, "meanwhile")))
+				}
+			}
+			slices.Reverse(ids)
+			for i, a := range all {
+				if i >= len(ids) || ids[i] != a.ID {
+					t.Fatalf("%d entries on pages, want %d in their order", len(ids), len(all))
+				}
+			}
+		})
+	})
+}
+
+// failedDelivery makes a delivery that has used up its attempts, and returns its id.
+func (o *office) failedDelivery(t *testing.T) string {
+	t.Helper()
+	e, now := endpoint(t, o.Shop, o.Test, store.NewID(), webhook.OrderOutcome), o.Clock.Now()
+	o.Order(t, o.Test, order.MockFake)
+	const sender = "01980000-0000-7000-8000-000000000001"
+	must(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
+		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
+		return err
+	}))
+	due, err := o.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, now, 1)
+	must(t, err)
+	must(t, o.Store.RecordAttempts(t.Context(), sender, []store.AttemptResult{{
+		Attempt:    webhook.Attempt{DeliveryID: due[0].ID, Number: 1, At: now, HTTPStatus: 500},
+		EndpointID: e.ID, DueAt: due[0].DueAt,
+	}}))
+	return due[0].ID
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func codeOf(t *testing.T, secret string, at time.Time) string {
+	t.Helper()
+	c, err := totp.GenerateCode(secret, at)
+	must(t, err)
+	return c
+}
+
+// TestStaffAccess holds what becomes of sessions, tokens and passwords when an administrator changes a staff user.
+func TestStaffAccess(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		signIn := service.NewStaffSignIn(o.Service)
+		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		must(t, err)
+		session := func() string {
+			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
+			must(t, err)
+			return token
+		}
+		works := func(what string, err error, want bool) {
+			t.Helper()
+			if (err == nil) != want {
+				t.Errorf("%s: %v, want it to work: %t", what, err, want)
+			}
+		}
+		authenticate := func(token string) error { _, err := o.Service.AuthenticateStaff(ctx, token); return err }
+		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
+
+		first := session()
+		s, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Admin)
+		must(t, err)
+		works("a session from before the change of role", resume(first), false)
+		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
+			t.Errorf("the token has %+v, %v", who, err)
+		}
+		if _, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
+			t.Errorf("an unknown role: %v", err)
+		}
+
+		_, err = o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)
+		must(t, err)
+		works("a revoked token", authenticate(n.Token), false)
+		if m, err := o.use.StaffMember(ctx, o.boss, n.Staff.ID); err != nil || m.HasToken {
+			t.Errorf("after revoking the token: %+v, %v", m, err)
+		}
+		_, token, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID)
+		must(t, err)
+		works("a new token", authenticate(token), true)
+
+		open := session()
+		_, err = o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)
+		must(t, err)
+		for name, use := range map[string]func() error{
+			"role":   func() error { return second(o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Reviewer)) },
+			"token":  func() error { _, _, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID); return err },
+			"revoke": func() error { return second(o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)) },
+			"again":  func() error { return second(o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)) },
+		} {
+			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
+				t.Errorf("%s of somebody who has left: %v", name, err)
+			}
+		}
+		_, password, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID)
+		must(t, err)
+		works("the token from before", authenticate(token), false)
+		works("a session from before", resume(open), false)
+		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, service.Origin{})
+		works("the password from before", err, false)
+		_, _, err = signIn.Password(ctx, "mika@example.com", password, service.Origin{})
+		works("the new password", err, true)
+		if _, _, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+			t.Errorf("reactivating again: %v", err)
+		}
+	})
+}
+
+// TestAdministratorRemains lets administrators take the role from each other at the same moment, again and again.
+func TestAdministratorRemains(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx := t.Context()
+		for _, err := range []error{
+			second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)), second(o.use.DeactivateStaff(ctx, o.boss, o.boss.ID)),
+		} {
+			if fault.CodeOf(err) != "own-access" {
+				t.Errorf("the last administrator goes: %v", err)
+			}
+		}
+		for round := range 10 {
+			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
+			var both sync.WaitGroup
+			both.Go(func() { _, _ = o.use.ChangeStaffRole(ctx, a, b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.use.DeactivateStaff(ctx, b, a.ID) })
+			both.Wait()
+			left := 0
+			for _, s := range []*access.Staff{a, b} {
+				s, err := o.Store.Staff(ctx, s.ID)
+				must(t, err)
+				if s.Active() && s.Allows(access.Admin) {
+					left++
+				}
+			}
+			if left != 1 {
+				t.Fatalf("%d of two administrators are left", left)
+			}
+		}
+	})
+}

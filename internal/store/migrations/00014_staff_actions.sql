@@ -1,0 +1,25 @@
+-- What staff and operators did to run the service: written in the transaction of the action, never changed or deleted. The
+-- names are those of the moment, so that a line can be read for as long as the log is kept. Nobody's name in staff_id is the
+-- operator at the command line.
+
+-- +goose Up
+CREATE TABLE staff_actions (
+  id          TEXT PRIMARY KEY,
+  at          BIGINT NOT NULL,
+  code        TEXT NOT NULL,
+  staff_id    TEXT REFERENCES staff (id),
+  staff_name  TEXT NOT NULL,
+  account_id  TEXT REFERENCES accounts (id),
+  target_type TEXT NOT NULL,
+  target_id   TEXT NOT NULL,
+  target_name TEXT NOT NULL,
+  ip          TEXT,
+  user_agent  TEXT,
+  details     TEXT NOT NULL
+);
+-- Every page of the log is a range of one of these, the newest first.
+CREATE INDEX staff_actions_by_time ON staff_actions (at, id);
+CREATE INDEX staff_actions_by_code ON staff_actions (code, at, id);
+CREATE INDEX staff_actions_by_staff ON staff_actions (staff_id, at, id);
+CREATE INDEX staff_actions_by_account ON staff_actions (account_id, at, id);
+CREATE INDEX staff_actions_by_target ON staff_actions (target_id, at, id);

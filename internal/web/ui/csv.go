@@ -1,0 +1,50 @@
+package ui
+
+import (
+	"encoding/csv"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// csvFlush is after how many rows what is written goes out: the browser gets the file while it is made.
+const csvFlush = 500
+
+// WriteCSV answers with a table that is written as it is read, whatever its length. A failure in the middle breaks the connection,
+// so that nobody takes a part for the whole.
+func WriteCSV(w http.ResponseWriter, name string, header []string, each func(write func(cells ...string) error) error) error {
+	h := w.Header()
+	h.Set("Content-Type", "text/csv; charset=utf-8")
+	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	out := csv.NewWriter(w)
+	rows := 0
+	write := func(cells ...string) error {
+		if err := out.Write(cells); err != nil {
+			return err
+		}
+		if rows++; rows%csvFlush == 0 {
+			out.Flush()
+			_ = http.NewResponseController(w).Flush() // where it is not supported the file comes at once
+		}
+		return out.Error()
+	}
+	if err := write(header...); err != nil {
+		return err
+	}
+	if err := each(write); err != nil {
+		return err
+	}
+	out.Flush()
+	return out.Error()
+}
+
+// CSVText is text from outside in a form that no spreadsheet takes for a formula.
+func CSVText(s string) string {
+	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+		return "'" + s
+	}
+	return s
+}
+
+// CSVTime is a moment in a table.
+func CSVTime(t time.Time) string { return t.UTC().Format(time.RFC3339) }
