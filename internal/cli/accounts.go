@@ -26,7 +26,7 @@ func accountsCreate() *command {
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
-			fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads")
+			fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads and mail")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
 			if err := required(map[string]string{"name": inv.name, "owner": inv.owner}); err != nil {

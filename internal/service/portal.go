@@ -74,7 +74,7 @@ func (s *Service) ownEvent(code audit.Code, u *access.User, from Origin, metadat
 	}
 }
 
-// SetPayloadLocale chooses the language of the account's webhook payloads. It is for owners.
+// SetPayloadLocale chooses the language of the account's webhook payloads and mail. It is for owners.
 func (s *Service) SetPayloadLocale(ctx context.Context, who *Member, l text.Locale) error {
 	if err := who.Require(access.Owner); err != nil {
 		return err

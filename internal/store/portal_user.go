@@ -85,7 +85,7 @@ func (t *Tx) RestoreUser(id string, role access.Role, hash string) error {
 	return t.one("UPDATE users SET removed_at = NULL, role = $1, password_hash = $2 WHERE id = $3 AND removed_at IS NOT NULL", string(role), hash, id)
 }
 
-// SetAccountLocale replaces the language of an account's webhook payloads.
+// SetAccountLocale replaces the language of an account's webhook payloads and mail.
 func (t *Tx) SetAccountLocale(id string, l text.Locale) error {
 	return t.one("UPDATE accounts SET locale = $1 WHERE id = $2", string(l), id)
 }

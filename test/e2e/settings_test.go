@@ -109,6 +109,7 @@ func TestRefusedSettings(t *testing.T) {
 		{"webhook-retry-delays", "soon", "ASSAY_WEBHOOK_RETRY_DELAYS"},
 		{"max-photo-bytes", "lots", "ASSAY_MAX_PHOTO_BYTES"},
 		{"tls-cert", "/nowhere.pem", "--tls-cert"},
+		{"smtp-url", "smtp://assay:hush-hush@mail.example/inbox", "--smtp-url"},
 		{"database", "postgres://assay:hush-hush@127.0.0.1:1/assay", "--secret-key"},
 	}
 	for _, tt := range tests {

@@ -15,7 +15,7 @@ import (
 type Account struct {
 	ID        string
 	Name      string
-	Locale    text.Locale // of webhook payloads
+	Locale    text.Locale // of webhook payloads and mail
 	CreatedAt time.Time
 }
 

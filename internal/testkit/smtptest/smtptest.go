@@ -121,21 +121,39 @@ func (s *Server) Logins() int {
 // Await returns the first message to an address whose subject has the words, and waits until it is there.
 func (s *Server) Await(t testing.TB, to, words string) *Message {
 	t.Helper()
+	var found *Message
+	s.await(t, fmt.Sprintf("a mail to %s about %q", to, words), func() bool {
+		at := slices.IndexFunc(s.mail, func(m *Message) bool { return slices.Contains(m.To, to) && strings.Contains(m.Subject, words) })
+		if at >= 0 {
+			found = s.mail[at]
+		}
+		return at >= 0
+	})
+	return found
+}
+
+// AwaitCount waits until so many messages were taken, and returns all.
+func (s *Server) AwaitCount(t testing.TB, n int) []*Message {
+	t.Helper()
+	s.await(t, fmt.Sprintf("%d mails", n), func() bool { return len(s.mail) >= n })
+	return s.Mail()
+}
+
+// await waits until something is so; it is asked again whenever a message was taken.
+func (s *Server) await(t testing.TB, what string, is func() bool) {
+	t.Helper()
 	limit := time.After(30 * time.Second)
 	for {
 		s.mu.Lock()
-		arrived := s.arrived
-		for _, m := range s.mail {
-			if slices.Contains(m.To, to) && strings.Contains(m.Subject, words) {
-				s.mu.Unlock()
-				return m
-			}
-		}
+		arrived, done := s.arrived, is()
 		s.mu.Unlock()
+		if done {
+			return
+		}
 		select {
 		case <-arrived:
 		case <-limit:
-			t.Fatalf("no mail to %s about %q", to, words)
+			t.Fatalf("there is not %s", what)
 		}
 	}
 }

@@ -91,6 +91,14 @@ func TestAccounts(t *testing.T) {
 	t.Run("UserLink", func(t *testing.T) {
 		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").want(t, http.StatusOK, "/portal/reset")
 		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+store.NewID()+"/password").want(t, http.StatusNotFound)
+		if p := v.get("/desk/admin/system").want(t, http.StatusOK); strings.Contains(p.body, "Mail to send") {
+			t.Error("the page tells of mail that is never sent")
+		}
+		w.Service.Mail = func() {}
+		defer func() { w.Service.Mail = nil }()
+		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
+			want(t, http.StatusOK, "/portal/reset", "A mail with this link is on its way to "+w.Owner.Email)
+		v.get("/desk/admin/system").want(t, http.StatusOK, "Mail to send", "0 could not be delivered lately")
 	})
 }
 
