@@ -8,6 +8,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/go-webauthn/webauthn/protocol"
 	"github.com/go-webauthn/webauthn/webauthn"
@@ -71,8 +73,9 @@ func (g *PortalSignIn) BeginNewPasskey(ctx context.Context, who *Member, name, p
 	return g.sealCeremony(options.Response, session, name, newPasskeyContext(who, sessionID))
 }
 
-// AddPasskey keeps the passkey that a device has made for a challenge of the same session. Other sessions of the user end.
-func (g *PortalSignIn) AddPasskey(ctx context.Context, who *Member, sealed, answer, sessionID string) (*access.Passkey, error) {
+// AddPasskey keeps the passkey that a device has made for a challenge of the same session. The user is told, and their other
+// sessions end.
+func (g *PortalSignIn) AddPasskey(ctx context.Context, who *Member, sealed, answer, sessionID string, from Origin) (*access.Passkey, error) {
 	w, err := g.webAuthn()
 	if err != nil {
 		return nil, err
@@ -107,7 +110,13 @@ func (g *PortalSignIn) AddPasskey(ctx context.Context, who *Member, sealed, answ
 		if len(passkeys) >= access.MaxPasskeys {
 			return TooManyPasskeys
 		}
-		return tx.InsertPasskey(k)
+		if err := tx.InsertPasskey(k); err != nil {
+			return err
+		}
+		return g.tell(tx, &who.User, from, func(l text.Locale) error {
+			s := g.service
+			return s.post(tx, who.AccountID, who.Email, letter.AddedPasskey(l, who.Email, k.Name, k.CreatedAt, s.PublicURL+"/portal/settings"), nil)
+		})
 	})
 	if errors.Is(err, store.ErrExists) {
 		return nil, PasskeyExists

@@ -58,7 +58,7 @@ func (c *counter) begin(t *testing.T, name string) *service.PasskeyCeremony {
 func (c *counter) add(t *testing.T, d *device.Device) *access.Passkey {
 	t.Helper()
 	asked := c.begin(t, "Phone")
-	k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, d.Create(t, asked.Options), c.session.ID)
+	k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, d.Create(t, asked.Options), c.session.ID, portalOrigin)
 	noError(t, err)
 	return k
 }
@@ -117,7 +117,7 @@ func TestPasskey(t *testing.T) {
 			t.Errorf("the device is told %q of the user", handle)
 		}
 		c.device.Synced = true
-		k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, c.device.Create(t, asked.Options), c.session.ID)
+		k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, c.device.Create(t, asked.Options), c.session.ID, portalOrigin)
 		noError(t, err)
 		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" || k.LastUsedAt != nil {
 			t.Errorf("passkey %+v", k)
@@ -138,7 +138,7 @@ func TestPasskey(t *testing.T) {
 			}
 			used, err := c.PasskeyOf(t.Context(), c.owner, k.ID)
 			noError(t, err)
-			if used.SignCount != uint32(n)+2 || used.LastUsedAt == nil || !used.LastUsedAt.Equal(c.Clock.Now()) { //nolint:gosec // 0 to 2
+			if used.SignCount != uint32(n)+2 || used.LastUsedAt == nil || !used.LastUsedAt.Equal(c.Clock.Now()) {
 				t.Errorf("after use %d: %+v", n+1, used)
 			}
 		}
@@ -187,7 +187,7 @@ func TestPasskeyRefused(t *testing.T) {
 				asked := c.begin(t, "Other")
 				if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, (&device.Device{
 					Origin: d.Origin, RPID: d.RPID, Unverified: d.Unverified, Absent: d.Absent, Forged: d.Forged,
-				}).Create(t, asked.Options), c.session.ID); !errors.Is(err, service.WrongPasskey) {
+				}).Create(t, asked.Options), c.session.ID, portalOrigin); !errors.Is(err, service.WrongPasskey) {
 					t.Errorf("made: %v", err)
 				}
 			})
@@ -267,7 +267,7 @@ func (c *counter) colleague(t *testing.T) (*service.Member, *device.Device) {
 	d := &device.Device{Origin: portalAddress, Counts: true}
 	asked, err := c.BeginNewPasskey(t.Context(), who, "Their phone", ownersPassword, "", portalOrigin)
 	noError(t, err)
-	_, err = c.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), "")
+	_, err = c.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), "", portalOrigin)
 	noError(t, err)
 	return who, d
 }
@@ -313,7 +313,7 @@ func TestPasskeyChallenge(t *testing.T) {
 			c.refused(t, pass(asked, thisBrowser), service.PasskeyTooLate, "passkey-too-late")
 			made := c.begin(t, "Late")
 			c.Clock.Advance(service.PasskeyCeremonyLife)
-			if _, err := c.AddPasskey(t.Context(), c.owner, made.Sealed, c.device.Create(t, made.Options), c.session.ID); !errors.Is(err, service.PasskeyTooLate) {
+			if _, err := c.AddPasskey(t.Context(), c.owner, made.Sealed, c.device.Create(t, made.Options), c.session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("made: %v", err)
 			}
 		})
@@ -339,15 +339,15 @@ func TestPasskeyChallenge(t *testing.T) {
 			other, _, err := c.Service.StartSession(t.Context(), access.Portal, c.owner.ID, portalOrigin)
 			noError(t, err)
 			colleague, _ := c.colleague(t)
-			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, other.ID); !errors.Is(err, service.PasskeyTooLate) {
+			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, other.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("in another session: %v", err)
 			}
-			if _, err := c.AddPasskey(t.Context(), colleague, asked.Sealed, answer, c.session.ID); !errors.Is(err, service.PasskeyTooLate) {
+			if _, err := c.AddPasskey(t.Context(), colleague, asked.Sealed, answer, c.session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("by another user: %v", err)
 			}
-			_, err = c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID)
+			_, err = c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin)
 			noError(t, err)
-			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID); !errors.Is(err, service.PasskeyTooLate) {
+			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("again: %v", err)
 			}
 		})
@@ -446,6 +446,15 @@ func TestPasskeyChange(t *testing.T) {
 			_, err := c.signIn(t, c.device)
 			noError(t, err)
 		})
+		t.Run("IsTold", func(t *testing.T) {
+			c.Service.Mail = func() {}
+			k := c.add(t, &device.Device{Origin: portalAddress})
+			if m := wantPosted(t, c.Shop, "passkey-added "+c.owner.Email)[0]; !strings.Contains(m.Text, "“Phone”") || !strings.Contains(m.Text, portalAddress+"/portal/settings") {
+				t.Errorf("%s", m.Text)
+			}
+			noError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
+			wantPosted(t, c.Shop)
+		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
 			token := elsewhere(t)
 			k := c.add(t, &device.Device{Origin: portalAddress})
@@ -513,7 +522,7 @@ func TestPasskeyChange(t *testing.T) {
 			if _, err := c.BeginNewPasskey(t.Context(), c.owner, "More", ownersPassword, c.session.ID, portalOrigin); !errors.Is(err, service.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
-			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID); !errors.Is(err, service.TooManyPasskeys) {
+			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin); !errors.Is(err, service.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -565,7 +574,7 @@ func TestPasskeysUnavailable(t *testing.T) {
 		_, err := c.BeginPasskey(thisBrowser)
 		_, err2 := c.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, portalOrigin)
 		_, err3 := c.BeginNewPasskey(t.Context(), c.owner, "Phone", ownersPassword, c.session.ID, portalOrigin)
-		_, err4 := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID)
+		_, err4 := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin)
 		for _, err := range []error{err, err2, err3, err4} {
 			if !errors.Is(err, service.PasskeysUnavailable) {
 				t.Errorf("%v", err)

@@ -21,11 +21,12 @@ const (
 	PasswordChanged Kind = "password-changed"  // to the user
 	EmailChangedOld Kind = "email-changed-old" // to the address that the user had
 	EmailChangedNew Kind = "email-changed-new" // to the address that the user has
+	PasskeyAdded    Kind = "passkey-added"     // to the user
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, LowBalance}
+var Kinds = []Kind{Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded, LowBalance}
 
 // Letter is a mail without its addresses.
 type Letter struct {
@@ -64,6 +65,11 @@ func ChangedPassword(l text.Locale, email string, at time.Time, link string) Let
 func ChangedEmail(l text.Locale, before, after string, at time.Time, link string) (toBefore, toAfter Letter) {
 	f := facts{"before": before, "after": after, "time": moment(at)}
 	return write(EmailChangedOld, l, "", f), write(EmailChangedNew, l, link, f)
+}
+
+// AddedPasskey tells a user that there is another way to sign in as them; link is where it can be removed.
+func AddedPasskey(l text.Locale, email, name string, at time.Time, link string) Letter {
+	return write(PasskeyAdded, l, link, facts{"email": email, "name": name, "time": moment(at)})
 }
 
 // FewCredits tells an owner that a balance fell below what they have set; link is where both are shown.

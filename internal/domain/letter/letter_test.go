@@ -22,7 +22,7 @@ func all(l text.Locale) map[letter.Kind]letter.Letter {
 	for _, x := range []letter.Letter{
 		letter.Invite(l, "Acme", access.Developer, "owner@acme.example", link, 7*day), letter.RequestedReset(l, "hana@acme.example", link, day),
 		letter.MadeReset(l, "hana@acme.example", "", link, day), letter.ChangedPassword(l, "hana@acme.example", at, link), toBefore, toAfter,
-		letter.FewCredits(l, "Acme", 1234, 1500, link),
+		letter.AddedPasskey(l, "hana@acme.example", "Phone", at, link), letter.FewCredits(l, "Acme", 1234, 1500, link),
 	} {
 		letters[x.Kind] = x
 	}
@@ -60,6 +60,7 @@ func TestLetters(t *testing.T) {
 		for kind, words := range map[letter.Kind][]string{
 			letter.Invitation: {"Acme", "owner@acme.example", "7"}, letter.ResetMade: {"hana@acme.example", "24"}, letter.PasswordChanged: {"2026-03-02 01:30 UTC"},
 			letter.EmailChangedOld: {"old@acme.example", "new@acme.example"}, letter.LowBalance: {"1,234", "1,500"},
+			letter.PasskeyAdded: {"hana@acme.example", "Phone", "2026-03-02 01:30 UTC"},
 		} {
 			for _, w := range words {
 				if x := letters[kind]; !strings.Contains(x.Text, w) || !strings.Contains(x.HTML, w) {

@@ -48,7 +48,7 @@ func (p *Portal) addPasskey(w http.ResponseWriter, r *http.Request, who *signed)
 	if err != nil {
 		return err
 	}
-	k, err := p.SignIn.AddPasskey(r.Context(), who.User, form.Get("ceremony"), form.Get("answer"), who.Session.ID)
+	k, err := p.SignIn.AddPasskey(r.Context(), who.User, form.Get("ceremony"), form.Get("answer"), who.Session.ID, ui.OriginOf(r))
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "", err)
 	}
