@@ -174,7 +174,6 @@ func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	}
 	log.Info("a delivery attempt failed", "again_in", delay)
 	next := now.Add(delay)
-	l.lookBy(next, now)
 	return &next
 }
 

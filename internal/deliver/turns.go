@@ -10,8 +10,10 @@ const (
 	// maxForEndpoint is the most attempts in flight for one endpoint, over all nodes.
 	maxForEndpoint = 4
 
-	// maxTaken is how many deliveries a prompt endpoint may have taken: what is ahead is sent while the database is busy.
-	maxTaken = 8 * maxForEndpoint
+	// maxTaken and minTaken are how many deliveries a prompt endpoint may have taken, alone and among many: what is ahead is
+	// sent while the database is busy.
+	maxTaken = 32 * maxForEndpoint
+	minTaken = 4 * maxForEndpoint
 
 	// takenFactor is how many deliveries may be taken in all for each slot.
 	takenFactor = 4
@@ -184,10 +186,15 @@ func (t *turns) forget() {
 }
 
 // room is how many deliveries may be taken for whom.
-type room struct{ all, notPrompt, slow int }
+type room struct {
+	all, notPrompt, slow int
+	each                 int // prompt one
+}
 
 func (t *turns) room(now time.Time) room {
-	r := room{all: takenFactor*t.limit - t.taken, notPrompt: max(t.limit*3/4, 1), slow: max(t.limit/2, 1)}
+	total := takenFactor * t.limit
+	r := room{all: total - t.taken, notPrompt: max(t.limit*3/4, 1), slow: max(t.limit/2, 1)}
+	r.each = min(max(total/max(len(t.line), len(t.busy), 1), minTaken), maxTaken)
 	for l := range t.busy {
 		switch l.reputeAt(now) {
 		case prompt:
@@ -207,8 +214,8 @@ func (r *room) grant(l *lane, now time.Time) int {
 	n := 0
 	switch l.reputeAt(now) {
 	case prompt:
-		if l.taken() <= maxTaken/2 {
-			n = min(maxTaken-l.taken(), r.all)
+		if l.taken() <= r.each/2 {
+			n = min(r.each-l.taken(), r.all)
 		}
 	case unknown:
 		n = min(1-l.taken(), r.notPrompt, r.all)

@@ -132,16 +132,16 @@ func TestTurnsSeeWhatIsNew(t *testing.T) {
 }
 
 func TestTurnsInTheLine(t *testing.T) {
-	turns := newTestTurns(16) // two prompt endpoints may take all
+	turns := newTestTurns(minTaken / 2) // two prompt endpoints may take all
 	prompted(turns, noon, "a", "b", "c")
 	for step, test := range []struct {
 		want map[string]int
 		more []string
 	}{
-		{map[string]int{"a": maxTaken, "b": maxTaken}, []string{"a", "b", "c"}},
-		{map[string]int{"c": maxTaken, "a": maxTaken}, []string{"a", "b", "c"}},
-		{map[string]int{"b": maxTaken, "a": maxTaken}, []string{"a"}},
-		{map[string]int{"c": maxTaken, "a": maxTaken}, nil},
+		{map[string]int{"a": minTaken, "b": minTaken}, []string{"a", "b", "c"}},
+		{map[string]int{"c": minTaken, "a": minTaken}, []string{"a", "b", "c"}},
+		{map[string]int{"b": minTaken, "a": minTaken}, []string{"a"}},
+		{map[string]int{"c": minTaken, "a": minTaken}, nil},
 		{map[string]int{}, nil},
 	} {
 		got := turns.wants(noon)
@@ -164,6 +164,23 @@ func TestTurnsOfSlots(t *testing.T) {
 	turns.done(turns.lanes["a"], true, 0, noon)
 	if got := turns.sent(noon); got["a"]+got["b"] != 2 || turns.lanes["b"].inFlight > maxForEndpoint {
 		t.Errorf("sent %v", got)
+	}
+}
+
+// TestTurnsShare shows that the fewer want to send, the more each may have ahead.
+func TestTurnsShare(t *testing.T) {
+	for n, each := range map[int]int{1: maxTaken, 2: maxTaken, 4: maxTaken / 2, 16: minTaken} {
+		turns := newTestTurns(2 * maxTaken / takenFactor)
+		var all []string
+		want := make(map[string]int)
+		for i := range n {
+			all = append(all, fmt.Sprint(i))
+			want[all[i]] = each
+		}
+		prompted(turns, noon, all...)
+		if got := turns.wants(noon); !maps.Equal(got, want) {
+			t.Errorf("%d endpoints: %v, want %d each", n, got, each)
+		}
 	}
 }
 
@@ -253,7 +270,7 @@ func TestTurnsOfHangingEndpoints(t *testing.T) {
 		t.Errorf("endpoints that never answered got %v, want three quarters of 20 slots", got)
 	}
 	prompted(turns, noon, "good")
-	if got := take(noon); !maps.Equal(got, map[string]int{"good": maxTaken}) || turns.lanes["good"].inFlight != 4 {
+	if got := take(noon); !maps.Equal(got, map[string]int{"good": minTaken}) || turns.lanes["good"].inFlight != 4 {
 		t.Errorf("turn: %v", got)
 	}
 	// All time out. From now on they are known: half of the slots are the most that they get.

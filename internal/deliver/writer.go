@@ -64,8 +64,12 @@ func (l *loop) write() {
 			}
 			l.longPause = 0
 			l.writeFrom = time.Now().Add(writePace)
+			now := l.Now()
 			for i := range results {
 				l.written = append(l.written, written{lanes[i], results[i].DeliveryID})
+				if next := results[i].Next; next != nil {
+					l.lookBy(*next, now)
+				}
 			}
 			if !l.reading {
 				l.letGoWritten()
