@@ -10,10 +10,10 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Board returns a page of the Live orders that match, and whether there are more: open orders the earliest due first,
-// ended ones the newest first.
-func (s *Service) Board(ctx context.Context, f store.BoardFilter, page, limit int) ([]store.BoardRow, bool, error) {
-	return s.Store.Board(ctx, f, page, limit)
+// Board returns the Live orders that match and follow a place, nil for the beginning, and the place after them, nil when
+// there are no more: open orders the earliest due first, ended ones the newest first.
+func (s *Service) Board(ctx context.Context, f store.BoardFilter, after *store.BoardPlace, limit int) (rows []store.BoardRow, next *store.BoardPlace, err error) {
+	return s.Store.Board(ctx, f, after, limit)
 }
 
 // ClaimCounts returns how many orders a staff user holds, and for how many they wait for photos.

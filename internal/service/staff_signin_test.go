@@ -2,6 +2,7 @@ package service_test
 
 import (
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -90,7 +91,10 @@ func TestBoard(t *testing.T) {
 		}
 		list := func(f store.BoardFilter, page, limit int) ([]string, bool) {
 			t.Helper()
-			rows, more, err := s.Service.Board(ctx, f, page, limit)
+			rows, next, err := s.Service.Board(ctx, f, nil, limit)
+			for ; page > 1 && err == nil; page-- {
+				rows, next, err = s.Service.Board(ctx, f, next, limit)
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -101,7 +105,7 @@ func TestBoard(t *testing.T) {
 					t.Errorf("row %+v", rows[i])
 				}
 			}
-			return got, more
+			return got, next != nil
 		}
 		want := func(name string, f store.BoardFilter, page, limit int, more bool, expected ...string) {
 			t.Helper()
@@ -135,9 +139,42 @@ func TestBoard(t *testing.T) {
 		ended := []order.Status{order.Completed, order.Failed}
 		want("ended, the newest first", store.BoardFilter{Statuses: ended}, 1, 1, true, ids[0])
 		want("ended, second page", store.BoardFilter{Statuses: ended, CategoryCode: "bags"}, 2, 1, false, ids[3])
+		want("ended, second page of all", store.BoardFilter{Statuses: ended}, 2, 1, false, ids[3])
 		want("failed only", store.BoardFilter{Statuses: []order.Status{order.Failed}}, 1, 10, false)
+		t.Run("ThePlaceStays", func(t *testing.T) {
+			_, next, err := s.Service.Board(ctx, store.BoardFilter{Statuses: open}, nil, 1) // ids[1]; then 2 and 4
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Service.CancelOrder(ctx, admin, ids[1], ""); err != nil { // the order that was seen last is gone
+				t.Fatal(err)
+			}
+			rows, next, err := s.Service.Board(ctx, store.BoardFilter{Statuses: open}, next, 10)
+			if err != nil || next != nil || len(rows) != 2 || rows[0].ID != ids[2] || rows[1].ID != ids[4] {
+				t.Errorf("after it come %v, %v, %v", rows, next, err)
+			}
+		})
+		t.Run("WithoutDueDate", func(t *testing.T) {
+			var waiting []string
+			for range 5 {
+				id := s.Order(t, s.Live, "")
+				if _, err := s.Service.ClaimOrder(ctx, who, id); err != nil {
+					t.Fatal(err)
+				}
+				if _, err := s.Service.RequestPhotos(ctx, who, id, []order.RequestDraft{{IndexCode: "overall-picture"}}); err != nil {
+					t.Fatal(err)
+				}
+				waiting = append(waiting, id)
+			}
+			slices.Sort(waiting) // all are due never: the ids decide
+			photos := store.BoardFilter{Statuses: []order.Status{order.UpdatePhotos}}
+			want("first", photos, 1, 2, true, waiting[:2]...)
+			want("second", photos, 2, 2, true, waiting[2:4]...)
+			want("last", photos, 3, 2, false, waiting[4])
+			want("mine", store.BoardFilter{Statuses: []order.Status{order.Queued, order.UpdatePhotos}, CategoryCode: "bags"}, 2, 3, true, waiting[1:4]...)
+		})
 		counts, err := s.Service.ClaimCounts(ctx, who)
-		if err != nil || counts[order.Processing] != 1 || counts[order.UpdatePhotos] != 0 {
+		if err != nil || counts[order.Processing] != 0 || counts[order.UpdatePhotos] != 5 {
 			t.Errorf("counts %v, %v", counts, err)
 		}
 	})

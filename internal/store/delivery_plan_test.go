@@ -12,7 +12,7 @@ func TestQueuePlans(t *testing.T) {
 		q.queue(2000, noon)
 		checkPlans(q, "without statistics")
 		if q.store.Shared() {
-			if err := q.store.Analyze(q.Context()); err != nil {
+			if err := q.store.Analyze(q.Context(), "delivery_queue"); err != nil {
 				q.Fatal(err)
 			}
 			checkPlans(q, "with statistics")

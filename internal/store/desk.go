@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 
@@ -36,6 +37,9 @@ type DeskRow struct {
 // dueKey sorts the earliest due first and orders without a due date last, on both engines. It is also what the indexes
 // hold, word for word.
 const dueKey = "COALESCE(due_at, 9223372036854775807)"
+
+// neverDue is the dueKey of an order without a due date.
+const neverDue = math.MaxInt64
 
 // DeskPage returns a page of the orders that match, the earliest due first and those without a due date last, and how
 // many match. The first pages cost the same however many orders there are: each status is a range of an index, and
@@ -160,11 +164,13 @@ func (t *Tx) countMove(o *order.Order) error {
 	return nil
 }
 
+const nextQueued = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' ORDER BY " + dueKey + ", id LIMIT 1"
+
 // NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
 // take, or ErrNotFound.
 func (t *Tx) NextQueued() (string, error) {
 	var id string
-	err := t.row(t.ctx, "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' ORDER BY "+dueKey+", id LIMIT 1"+t.d.skipLocked, nil, &id)
+	err := t.row(t.ctx, nextQueued+t.d.skipLocked, nil, &id)
 	return id, err
 }
 

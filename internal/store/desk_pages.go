@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"encoding/json"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,16 +28,22 @@ type BoardRow struct {
 	AccountName string
 }
 
+// BoardPlace is a place in a list of the desk: right after an order that was seen there. It stays where it is when orders
+// come, move or go, and what follows it is found as fast as the first order of the list.
+type BoardPlace struct {
+	At int64 // by what the list is ordered: when the order is due, or when it ended
+	ID string
+}
+
 // endedWindow is how many of the newest ended orders a filter looks through: the cost of a page must not grow with the
 // number of orders there have ever been.
 const endedWindow = 5000
 
-// Board returns a page of the Live orders that match, and whether there are more. Open orders come the earliest due
-// first and those without a due date last; ended ones, of which only the newest are looked through, the newest first.
-// The statuses are either all open or all ended.
-func (q Queries) Board(ctx context.Context, f BoardFilter, page, limit int) (rows []BoardRow, more bool, err error) {
-	offset := int64(page-1) * int64(limit)
-	text, args := f.query(offset, limit+1)
+// Board returns the Live orders that match and follow a place, up to limit of them; nil is the beginning. next is the place
+// after them, nil when there are no more. Open orders come the earliest due first and those without a due date last; ended
+// ones the newest first, and of those a filter finds only among the newest. The statuses are either all open or all ended.
+func (q Queries) Board(ctx context.Context, f BoardFilter, after *BoardPlace, limit int) (rows []BoardRow, next *BoardPlace, err error) {
+	text, args := f.query(after, limit+1)
 	rows = make([]BoardRow, 0, limit+1)
 	err = q.rows(ctx, text, args, func(scan func(...any) error) error {
 		o, err := scanBoardRow(scan)
@@ -43,9 +51,22 @@ func (q Queries) Board(ctx context.Context, f BoardFilter, page, limit int) (row
 		return err
 	})
 	if len(rows) > limit {
-		return rows[:limit], true, err
+		rows = rows[:limit]
+		next = rows[limit-1].place()
 	}
-	return rows, false, err
+	return rows, next, err
+}
+
+// place is where an order stands in its list.
+func (r *BoardRow) place() *BoardPlace {
+	at := &BoardPlace{At: neverDue, ID: r.ID}
+	switch {
+	case r.EndedAt != nil:
+		at.At = micros(*r.EndedAt)
+	case r.DueAt != nil:
+		at.At = micros(*r.DueAt)
+	}
+	return at
 }
 
 const boardColumns = `o.id, o.account_id, o.environment, o.number, o.external_id, o.status, o.outcome, o.answer_time, o.price, o.due_at, o.time_left,
@@ -53,8 +74,15 @@ const boardColumns = `o.id, o.account_id, o.environment, o.number, o.external_id
 
 const boardJoins = " LEFT JOIN staff ON staff.id = o.assignee_id JOIN accounts ON accounts.id = o.account_id"
 
-func (f *BoardFilter) query(offset int64, limit int) (text string, args []any) {
-	args = []any{offset + int64(limit), limit, offset}
+func (f *BoardFilter) query(after *BoardPlace, limit int) (text string, args []any) {
+	ended := len(f.Statuses) > 0 && f.Statuses[0].Terminal()
+	if after == nil {
+		after = &BoardPlace{At: math.MinInt64}
+		if ended {
+			after.At = math.MaxInt64
+		}
+	}
+	args = []any{limit, after.At, after.ID}
 	where := ""
 	for _, c := range []struct{ column, value string }{{"assignee_id", f.AssigneeID}, {"brand_code", f.BrandCode}, {"category_code", f.CategoryCode}} {
 		if c.value != "" {
@@ -62,26 +90,44 @@ func (f *BoardFilter) query(offset int64, limit int) (text string, args []any) {
 			where += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
 		}
 	}
-	if len(f.Statuses) > 0 && f.Statuses[0].Terminal() {
-		return f.endedQuery(where), append([]any{int64(endedWindow)}, args[1:]...)
+	if ended {
+		return f.endedQuery(where), args
 	}
-	parts := make([]string, len(f.Statuses))
-	for i, s := range f.Statuses {
-		parts[i] = fmt.Sprintf(`SELECT * FROM (SELECT id, %s AS due FROM orders WHERE environment = 'live' AND ended_at IS NULL AND status = '%s'%s
-			ORDER BY %s, id LIMIT $1) AS s%d`,
-			dueKey, s, where, dueKey, i)
-	}
-	return "SELECT " + boardColumns + " FROM (SELECT id, due FROM (" + strings.Join(parts, " UNION ALL ") + `) AS candidates
-		ORDER BY due, id LIMIT $2 OFFSET $3) AS page JOIN orders AS o ON o.id = page.id` + boardJoins + " ORDER BY page.due, page.id", args
+	return f.openQuery(where), args
 }
 
-func (f *BoardFilter) endedQuery(where string) string {
-	return "SELECT " + boardColumns + ` FROM (SELECT id, ended_at FROM (
-		SELECT id, ended_at, status, assignee_id, brand_code, category_code FROM orders
-		WHERE environment = 'live' AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT $1) AS newest
-		WHERE status IN ` + quoted(f.Statuses) + where + ` ORDER BY ended_at DESC, id DESC LIMIT $2 OFFSET $3) AS page
-		JOIN orders AS o ON o.id = page.id` + boardJoins + " ORDER BY page.ended_at DESC, page.id DESC"
+// openQuery takes from each status what follows the place, in order, as much as could be on the page, and merges it. Both
+// parts of a status, those due at the same moment and those due later, are ranges of an index. The word of the partial
+// indexes stands only where one of them is meant: the other ones hold all that is needed otherwise.
+func (f *BoardFilter) openQuery(where string) string {
+	if f.BrandCode != "" || f.CategoryCode != "" {
+		where += " AND ended_at IS NULL"
+	}
+	var parts []string
+	for _, s := range f.Statuses {
+		for _, follows := range []string{dueKey + " = $2 AND id > $3 ORDER BY id", dueKey + " > $2 ORDER BY " + dueKey + ", id"} {
+			parts = append(parts, fmt.Sprintf(`SELECT * FROM (SELECT id, %s AS due FROM orders WHERE environment = 'live' AND status = '%s'%s AND %s
+				LIMIT $1) AS s%d`, dueKey, s, where, follows, len(parts)))
+		}
+	}
+	return "SELECT " + boardColumns + " FROM (SELECT id, due FROM (" + strings.Join(parts, " UNION ALL ") + `) AS candidates
+		ORDER BY due, id LIMIT $1) AS page JOIN orders AS o ON o.id = page.id` + boardJoins + " ORDER BY page.due, page.id"
 }
+
+// endedQuery reads the ended orders that follow the place; with a filter, those of the newest.
+func (f *BoardFilter) endedQuery(where string) string {
+	const follows = "(ended_at, id) < ($2, $3)"
+	page := "SELECT id, ended_at FROM orders WHERE environment = 'live' AND ended_at IS NOT NULL AND " + follows + " ORDER BY ended_at DESC, id DESC LIMIT $1"
+	if where != "" || !slices.Equal(f.Statuses, endedStatuses) {
+		page = fmt.Sprintf(`SELECT id, ended_at FROM (SELECT id, ended_at, status, assignee_id, brand_code, category_code FROM orders
+			WHERE environment = 'live' AND ended_at IS NOT NULL ORDER BY ended_at DESC, id DESC LIMIT %d) AS newest
+			WHERE status IN %s%s AND %s ORDER BY ended_at DESC, id DESC LIMIT $1`, endedWindow, quoted(f.Statuses), where, follows)
+	}
+	return "SELECT " + boardColumns + " FROM (" + page + ") AS page JOIN orders AS o ON o.id = page.id" + boardJoins + " ORDER BY page.ended_at DESC, page.id DESC"
+}
+
+// endedStatuses are all that an ended order can have.
+var endedStatuses = []order.Status{order.Completed, order.Failed}
 
 func scanBoardRow(scan func(...any) error) (BoardRow, error) {
 	var o BoardRow
@@ -102,11 +148,12 @@ func scanBoardRow(scan func(...any) error) (BoardRow, error) {
 	return o, json.Unmarshal([]byte(facts), &o.Facts)
 }
 
+const claimCounts = `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live' AND status IN ('processing', 'update-photos') GROUP BY status`
+
 // ClaimCounts returns how many Live orders a staff user holds, and for how many they wait for photos.
 func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Status]int64, error) {
 	counts := make(map[order.Status]int64, 2)
-	err := q.rows(ctx, `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live' AND status IN ('processing', 'update-photos')
-		GROUP BY status`, []any{staffID}, func(scan func(...any) error) error {
+	err := q.rows(ctx, claimCounts, []any{staffID}, func(scan func(...any) error) error {
 		var status order.Status
 		var n int64
 		err := scan(&status, &n)

@@ -2,59 +2,85 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 )
 
-// Analyze has the engine collect statistics.
-func (s *Store) Analyze(ctx context.Context) error {
-	_, err := s.db.ExecContext(ctx, "ANALYZE delivery_queue")
+// Analyze has the engine collect statistics of a table.
+func (s *Store) Analyze(ctx context.Context, table string) error {
+	_, err := s.db.ExecContext(ctx, "ANALYZE "+table)
 	return err
 }
 
-// QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
-func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
+// explained is a statement of the program with values for its parameters.
+type explained struct {
+	text string
+	args []any
+}
+
+// explain returns how the engine runs statements, line by line, by their names.
+func (s *Store) explain(ctx context.Context, statements map[string]explained) (map[string]string, error) {
 	explain := "EXPLAIN QUERY PLAN "
 	if s.Shared() {
 		explain = "EXPLAIN "
 	}
-	places := make([]any, 0, 96)
-	for range 32 {
-		places = append(places, NewID(), int64(1), NewID())
-	}
 	plans := make(map[string]string)
-	for name, statement := range map[string]struct {
-		text string
-		args []any
-	}{
-		"heads": {queueHeads, []any{int64(1)}},
-		"due":   {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
-		"leave": {leaveQueue(32), places},
-	} {
-		rows, err := s.db.QueryContext(ctx, explain+statement.text, statement.args...)
-		if err != nil {
-			return nil, err
-		}
-		defer rows.Close()
-		columns, err := rows.Columns()
-		if err != nil {
-			return nil, err
-		}
+	for name, statement := range statements {
 		var lines []string
-		for rows.Next() {
-			fields := make([]any, len(columns))
-			for i := range fields {
-				fields[i] = new(any)
+		err := s.rows(ctx, explain+statement.text, statement.args, func(scan func(...any) error) error {
+			var line string
+			into := []any{&line}
+			if !s.Shared() { // which tells the tree in numbers first
+				into = []any{new(int), new(int), new(int), &line}
 			}
-			if err := rows.Scan(fields...); err != nil {
-				return nil, err
-			}
-			lines = append(lines, fmt.Sprint(*fields[len(fields)-1].(*any)))
-		}
-		if err := rows.Err(); err != nil {
+			err := scan(into...)
+			lines = append(lines, line)
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 		plans[name] = strings.Join(lines, "\n")
 	}
 	return plans, nil
+}
+
+// QueuePlans returns how the engine runs the statements that find, read and end due deliveries, by their names.
+func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
+	places := make([]any, 0, 96)
+	for range 32 {
+		places = append(places, NewID(), int64(1), NewID())
+	}
+	return s.explain(ctx, map[string]explained{
+		"heads": {queueHeads, []any{int64(1)}},
+		"due":   {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
+		"leave": {leaveQueue(32), places},
+	})
+}
+
+// StatisticsPlans returns how the engine runs the statements that read the orders of a day, by their names.
+func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) {
+	return s.explain(ctx, map[string]explained{
+		"ended":   {endedOrders, []any{int64(1), int64(2)}},
+		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
+	})
+}
+
+// BoardPlan returns how the engine runs the query of a page of the desk.
+func (s *Store) BoardPlan(ctx context.Context, f BoardFilter, after *BoardPlace) (string, error) {
+	text, args := f.query(after, 50)
+	plans, err := s.explain(ctx, map[string]explained{"board": {text, args}})
+	return plans["board"], err
+}
+
+// DeskPlans returns how the engine runs what the desk asks beside the pages, by names.
+func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
+	queued, queuedArgs := deskPageQuery(&DeskFilter{Environment: "live", Status: "queued"}, 0, 50)
+	mine, mineArgs := deskPageQuery(&DeskFilter{Environment: "live", Status: "completed", AssigneeID: NewID()}, 0, 50)
+	return s.explain(ctx, map[string]explained{
+		"queued": {queued, queuedArgs},
+		"mine":   {mine, mineArgs},
+		"next":   {nextQueued + s.d.skipLocked, nil},
+		"counts": {claimCounts, []any{NewID()}},
+		"draft":  {verdictDraft, []any{NewID(), NewID()}},
+	})
 }

@@ -12,8 +12,10 @@ func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) err
 	return err
 }
 
+const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
+
 // VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
 func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (draft string, err error) {
-	err = q.row(ctx, "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2", []any{orderID, staffID}, &draft)
+	err = q.row(ctx, verdictDraft, []any{orderID, staffID}, &draft)
 	return draft, err
 }

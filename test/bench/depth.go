@@ -10,80 +10,26 @@ import (
 	"os/exec"
 	"strconv"
 	"sync"
-	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
-	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/crowd"
 	"golang.org/x/sync/errgroup"
 )
 
 const (
 	fewOrders  = 1_000
 	manyOrders = 200_000
-	seedBatch  = 1_000
 	details    = 1_000 // ids that a load goes through
 
 	seedVariable = "ASSAY_BENCH_SEED"
 )
 
-// seed says what orders to make behind the program's back.
-type seed struct {
-	Target, AccountID, KeyID string
-	Orders                   int
-}
-
-// seedOrders is the role that fills a database: a batch of orders through the statements of the program, and copies of
-// them until there are enough.
-func seedOrders(ctx context.Context) (err error) {
-	var s seed
-	if err := json.Unmarshal([]byte(os.Getenv(seedVariable)), &s); err != nil {
+// seed is the role that fills a database, in a process whose memory goes with it.
+func seed(ctx context.Context) error {
+	var w crowd.Wish
+	if err := json.Unmarshal([]byte(os.Getenv(seedVariable)), &w); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, s.Target)
-	if err != nil {
-		return err
-	}
-	if err := errors.Join(db.Update(ctx, s.batch), db.Close()); err != nil {
-		return err
-	}
-	copies := s.Orders/seedBatch - 1
-	if copies == 0 {
-		return nil
-	}
-	// The number of the copy takes the place of the last random digits of the id.
-	const digits = "substr('00000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT)"
-	if err := rawsql.Multiply(ctx, s.Target, "orders", copies, map[string]string{
-		"id": "substr(o.id, 1, 28) || " + digits, "seq": fmt.Sprintf("o.seq + %d * n", seedBatch), "number": "o.number || '-' || CAST(n AS TEXT)",
-	}); err != nil {
-		return err
-	}
-	return rawsql.Run(ctx, s.Target, fmt.Sprintf("UPDATE balances SET orders = %d WHERE account_id = '%s' AND environment = 'live'", s.Orders, s.AccountID))
-}
-
-func (s *seed) batch(tx *store.Tx) (err error) {
-	name := text.Text{EN: "Classic Flap"}
-	for range seedBatch {
-		now := time.Now().UTC().Truncate(time.Microsecond)
-		o := &order.Order{
-			ID: store.NewID(), AccountID: s.AccountID, Environment: access.Live, APIKeyID: s.KeyID, Status: order.Completed, Outcome: order.UnableToVerify,
-			AnswerTime: 1440, Price: 1, CreatedAt: now, UpdatedAt: now, EndedAt: &now,
-			Facts: order.Facts{Classification: order.Classification{
-				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "chanel", BrandName: text.Text{EN: "Chanel"}, ModelName: &name,
-			}},
-		}
-		charge, err := tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, now)
-		if err != nil {
-			return err
-		}
-		o.Seq = charge.OrderSeq
-		if err := tx.InsertOrder(o); err != nil {
-			return err
-		}
-	}
-	return nil
+	return crowd.Fill(ctx, w)
 }
 
 // depth shows that lists cost the same at any depth, and details the same among few and many orders. All databases are
@@ -105,7 +51,7 @@ func depth(ctx context.Context, s *suite) (err error) {
 		}
 		for shops, orders := range map[*map[engine]*shop]int{&few: fewOrders, &many: manyOrders} {
 			seeding.Go(func() error {
-				shop, err := s.seeded(ctx, e, orders)
+				shop, err := s.seeded(ctx, e, crowd.Wish{Completed: orders})
 				if err != nil {
 					return err
 				}
@@ -152,29 +98,30 @@ type shop struct {
 	orders int
 }
 
-func (s *suite) seeded(ctx context.Context, e engine, orders int) (*shop, error) {
+func (s *suite) seeded(ctx context.Context, e engine, w crowd.Wish) (*shop, error) {
 	i, err := s.install(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if err := i.seed(ctx, orders); err != nil {
+	if err := i.seed(ctx, w); err != nil {
 		return nil, errors.Join(err, i.remove())
 	}
 	running, err := i.start(ctx)
 	if err != nil {
 		return nil, errors.Join(err, i.remove())
 	}
-	return &shop{i, running, orders}, nil
+	return &shop{i, running, w.Completed + w.Queued}, nil
 }
 
 func (s *shop) close() error { return errors.Join(s.server.stop(), s.remove()) }
 
-func (i *installation) seed(ctx context.Context, orders int) error {
+func (i *installation) seed(ctx context.Context, w crowd.Wish) error {
 	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	wish, err := json.Marshal(seed{Target: i.target(), AccountID: i.account.ID, KeyID: i.key.ID, Orders: orders})
+	w.Target, w.AccountID, w.KeyID = i.target(), i.account.ID, i.key.ID
+	wish, err := json.Marshal(w)
 	if err != nil {
 		return err
 	}

@@ -43,7 +43,14 @@ type installation struct {
 	database    *pgtest.Instance // nil: SQLite
 	dsn         string           // of PostgreSQL
 	account     struct {
-		ID string `json:"account_id"`
+		ID       string `json:"account_id"`
+		Email    string `json:"email"`
+		Password string `json:"password"`
+	}
+	staff struct {
+		Email    string `json:"email"`
+		Password string `json:"password"`
+		Token    string `json:"token"`
 	}
 	key struct {
 		ID     string `json:"id"`
@@ -90,6 +97,7 @@ func (i *installation) fill(ctx context.Context) error {
 		i.command(ctx, new(any), "catalog", "import", catalog),
 		i.command(ctx, &i.account, "accounts", "create", "--name", accountName, "--owner", "owner@bench.example"),
 		i.command(ctx, &i.key, keys...),
+		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role", "reviewer"),
 		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits, "--note", "bench"),
 	)
 }

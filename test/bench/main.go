@@ -25,7 +25,7 @@ const roleVariable = "ASSAY_BENCH_ROLE"
 
 var roles = map[string]func(context.Context) error{
 	"bare": serveBare,
-	"seed": seedOrders,
+	"seed": seed,
 }
 
 func main() {
@@ -62,12 +62,13 @@ var steps = []step{
 	{"postgres", func(ctx context.Context, s *suite) error { return s.requests(ctx, postgres) }},
 	{"upload", uploads},
 	{"depth", depth},
+	{"desk and portal", pages},
 	{"webhooks", webhooks},
 }
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
-	only := flag.String("only", "", "run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, webhooks or 'GET /orders'")
+	only := flag.String("only", "", "run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, webhooks or 'GET /orders'")
 	profiles := flag.String("profiles", "", "also save a CPU profile of each comparison in this `folder`")
 	flag.Parse()
 

@@ -10,7 +10,7 @@ import (
 // figure is one comparison.
 type figure struct {
 	Name   string  `json:"name"`
-	Ratio  float64 `json:"ratio"` // of the two rates; more is better
+	Ratio  float64 `json:"ratio"` // of the two rates, more is better; with a limit, of the two costs, less is better
 	Rate   float64 `json:"rate"`
 	Base   float64 `json:"base"` // what Rate is compared with
 	Unit   string  `json:"unit"`
@@ -18,6 +18,7 @@ type figure struct {
 
 	Work     float64 `json:"processor_us,omitempty"` // of a processor, for one answer
 	BaseWork float64 `json:"base_processor_us,omitempty"`
+	Limit    float64 `json:"limit,omitempty"` // that the ratio of two costs should not exceed
 	P50      float64 `json:"p50_ms,omitempty"`
 	P99      float64 `json:"p99_ms,omitempty"`
 }
@@ -31,8 +32,19 @@ type report struct {
 func (r *report) add(f figure) {
 	r.figures = append(r.figures, f)
 	if !r.quiet {
-		fmt.Fprintf(os.Stderr, "%-34s %5.2f of %s\n", f.Name, f.Ratio, f.Versus)
+		fmt.Fprintf(os.Stderr, "%-34s %5.2f of %s%s\n", f.Name, f.Ratio, f.Versus, f.judgement())
 	}
+}
+
+// judgement names the limit of a cost, and says when it is exceeded.
+func (f *figure) judgement() string {
+	switch {
+	case f.Limit == 0:
+		return ""
+	case f.Ratio > f.Limit:
+		return fmt.Sprintf(" (limit %.1f: EXCEEDED)", f.Limit)
+	}
+	return fmt.Sprintf(" (limit %.1f)", f.Limit)
 }
 
 func (r *report) print(to io.Writer) {
@@ -43,7 +55,7 @@ func (r *report) print(to io.Writer) {
 		if f.P99 > 0 {
 			details = fmt.Sprintf("%.0f\t%.0f\t%.2f\t%.2f", f.Work, f.BaseWork, f.P50, f.P99)
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus)
+		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s%s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus, f.judgement())
 	}
 	_ = w.Flush() // of a table on standard output
 }

@@ -1,9 +1,13 @@
 package desk_test
 
 import (
+	"html"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -26,7 +30,7 @@ func TestQueue(t *testing.T) {
 		v.get("/desk?category=watches").want(t, http.StatusOK, "No order matches").lacks(t, id)
 		v.get("/desk?status=queued").want(t, http.StatusOK, id).lacks(t, mine)
 		v.get("/desk?mine=1").want(t, http.StatusOK, mine).lacks(t, id)
-		v.get("/desk?brand=%00&category=nonsense&status=x&page=-3&tab=y").want(t, http.StatusOK, id)
+		v.get("/desk?brand=%00&category=nonsense&status=x&after=-3&tab=y").want(t, http.StatusOK, id)
 	})
 	t.Run("Rows", func(t *testing.T) {
 		p := v.get("/desk/rows?tab=mine").want(t, http.StatusOK, mine)
@@ -54,6 +58,47 @@ func TestQueue(t *testing.T) {
 		v.get("/desk").lacks(t, test)
 		v.get("/desk/orders/"+test).want(t, http.StatusOK, "This is a Test order").lacks(t, `id="verdict"`)
 	})
+}
+
+// TestQueuePages goes through a queue that is longer than a page: every order comes once, also when orders move meanwhile.
+func TestQueuePages(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Aoi)
+	made := make(map[string]bool)
+	for range 105 {
+		made[w.Order(t, w.Live, "")] = true
+		w.Clock.Advance(time.Second)
+	}
+	link := regexp.MustCompile(`href="([^"]*)" rel="(first|next)"`)
+	row := regexp.MustCompile(`href="/desk/orders/([0-9a-f-]+)"`)
+	path, lengths := "/desk?status=queued&lang=en", []int{}
+	for path != "" {
+		p := v.get(path).want(t, http.StatusOK)
+		links := make(map[string]string)
+		for _, m := range link.FindAllStringSubmatch(p.body, -1) {
+			links[m[2]] = html.UnescapeString(m[1])
+		}
+		if first := links["first"]; (first != "") != (len(lengths) > 0) || first != "" && first != "/desk?status=queued" {
+			t.Errorf("page %d leads back to %q", len(lengths)+1, first)
+		}
+		ids := row.FindAllStringSubmatch(p.body, -1)
+		for _, m := range ids {
+			if !made[m[1]] {
+				t.Errorf("%s comes twice", m[1])
+			}
+			delete(made, m[1])
+		}
+		lengths = append(lengths, len(ids))
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, ids[0][1], "") // which would move all that follows by one
+		check(t, err)
+		path = links["next"]
+	}
+	if len(made) != 0 || !slices.Equal(lengths, []int{50, 50, 5}) {
+		t.Errorf("pages of %v, %d orders on none", lengths, len(made))
+	}
+	for _, nonsense := range []string{"x", "1-", "-", "99999999999999999999-" + w.Mika.ID, "1-%00", "1-x'"} {
+		v.get("/desk?after="+nonsense).want(t, http.StatusOK).lacks(t, `rel="first"`)
+	}
 }
 
 func TestOrderPage(t *testing.T) {

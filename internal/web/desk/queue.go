@@ -1,10 +1,12 @@
 package desk
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -37,13 +39,13 @@ type queueQuery struct {
 	category string
 	status   order.Status
 	mine     bool
-	page     int
+	after    *store.BoardPlace // nil: the beginning
 }
 
 // readQueueQuery takes what it knows of an address and ignores the rest: a link of yesterday still leads somewhere.
 func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
 	v := r.URL.Query()
-	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", page: 1}
+	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", after: readPlace(v.Get("after"))}
 	if _, err := snap.Brands(v.Get("category"), ""); err == nil {
 		q.category = v.Get("category")
 	}
@@ -58,11 +60,29 @@ func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
 	if s := order.Status(v.Get("status")); slices.Contains(q.tab.statuses, s) {
 		q.status = s
 	}
-	const farthest = 10_000
-	if n, err := strconv.Atoi(v.Get("page")); err == nil && n > 1 && n <= farthest {
-		q.page = n
-	}
 	return q
+}
+
+// readPlace reads a place in a list from an address; what is none is the beginning.
+func readPlace(s string) *store.BoardPlace {
+	at, id, _ := strings.Cut(s, "-")
+	n, err := strconv.ParseInt(at, 10, 64)
+	id, ok := store.ParseID(id)
+	if err != nil || !ok {
+		return nil
+	}
+	return &store.BoardPlace{At: n, ID: id}
+}
+
+// pageAt is the address of the queue from a place on, with everything else as it is.
+func pageAt(r *http.Request, place *store.BoardPlace) string {
+	v := r.URL.Query()
+	v.Del("after")
+	v.Del("lang")
+	if place != nil {
+		v.Set("after", fmt.Sprintf("%d-%s", place.At, place.ID))
+	}
+	return home + "?" + v.Encode()
 }
 
 func (q *queueQuery) filter(who *access.Staff) store.BoardFilter {
@@ -87,7 +107,8 @@ type queueView struct {
 	Counts     map[string]int64 // by status
 	Mine       map[string]int64
 	Rows       []rowView
-	Pager      ui.Pager
+	First      string // address of the first page; empty: this one
+	Next       string // of what follows; empty: nothing does
 	Me         string // id of who looks
 	Form       *ui.Form
 	Brands     []ui.Option
@@ -148,15 +169,20 @@ func (d *Desk) queueView(r *http.Request, who *access.Staff) (*queueView, error)
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := d.Service.Board(ctx, q.filter(who), q.page, rowsPerPage)
+	rows, next, err := d.Service.Board(ctx, q.filter(who), q.after, rowsPerPage)
 	if err != nil {
 		return nil, err
 	}
 	v := &queueView{
 		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.ID, Filtered: q.filtered(), Ended: q.tab.name == "done",
-		Pager: ui.Pager{Page: q.page, Limit: rowsPerPage, Total: -1, More: more, URL: &url.URL{Path: "/desk", RawQuery: r.URL.RawQuery}},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
+	}
+	if q.after != nil {
+		v.First = pageAt(r, nil)
+	}
+	if next != nil {
+		v.Next = pageAt(r, next)
 	}
 	v.Tabs = d.queueTabs(r, &q, counts, mine)
 	d.queueFilters(r, v, &q)

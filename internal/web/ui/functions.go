@@ -162,19 +162,17 @@ func (f *functions) tabs(label string, tabs []Tab) (template.HTML, error) {
 	return f.component("ui-tabs", map[string]any{"Label": label, "Tabs": tabs})
 }
 
-// Pager leads through the pages of a list.
+// Pager leads through the pages of a list whose length is known.
 type Pager struct {
 	Page  int
 	Limit int
-	Total int64 // -1: not known
-	More  bool  // whether there is a next page, when the total is not known
+	Total int64
 	URL   *url.URL
 }
 
 // pagerView is a pager as the template shows it.
 type pagerView struct {
 	From, To, Total int64
-	Known           bool
 	Prev, Next      string
 	Links           []pagerLink
 }
@@ -186,27 +184,23 @@ type pagerLink struct {
 }
 
 func (f *functions) pager(p Pager) (template.HTML, error) {
-	v := pagerView{From: int64(p.Page-1)*int64(p.Limit) + 1, Total: p.Total, Known: p.Total >= 0}
-	v.To = v.From + int64(p.Limit) - 1
-	last := p.Page
-	if v.Known {
-		v.To = min(v.To, p.Total)
-		last = int(max(1, (p.Total+int64(p.Limit)-1)/int64(p.Limit)))
-		for _, n := range pageNumbers(p.Page, last) {
-			link := pagerLink{Page: n, Current: n == p.Page}
-			if n > 0 {
-				link.Href = p.at(n)
-			}
-			v.Links = append(v.Links, link)
+	v := pagerView{From: int64(p.Page-1)*int64(p.Limit) + 1, Total: p.Total}
+	v.To = min(v.From+int64(p.Limit)-1, p.Total)
+	last := int(max(1, (p.Total+int64(p.Limit)-1)/int64(p.Limit)))
+	for _, n := range pageNumbers(p.Page, last) {
+		link := pagerLink{Page: n, Current: n == p.Page}
+		if n > 0 {
+			link.Href = p.at(n)
 		}
+		v.Links = append(v.Links, link)
 	}
 	if p.Page > 1 {
 		v.Prev = p.at(p.Page - 1)
 	}
-	if p.Page < last || p.More {
+	if p.Page < last {
 		v.Next = p.at(p.Page + 1)
 	}
-	if v.Known && p.Total <= int64(p.Limit) && p.Page == 1 {
+	if p.Total <= int64(p.Limit) && p.Page == 1 {
 		v.Links = nil
 	}
 	return f.component("ui-pager", v)

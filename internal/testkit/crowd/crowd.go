@@ -1,0 +1,130 @@
+// Package crowd fills databases with as many rows as years of work leave, for measurements and for tests of how the engines
+// run statements. A batch goes through the statements of the program; the rest are copies of it.
+package crowd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+// Batch is how many rows are copied at a time: counts are multiples of it.
+const Batch = 1_000
+
+// pace lies between an order, or event, and the next one.
+const pace = time.Minute
+
+// digits is the number of a copy in the place of the last random digits of an id.
+const digits = "substr(o.id, 1, 26) || substr('0000000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT)"
+
+// Wish is what an account shall have.
+type Wish struct {
+	Target    string // of the database
+	AccountID string
+	KeyID     string // of a Live key that has made the orders
+	Completed int    // Live orders
+	Queued    int    // Live orders
+	Events    int    // in the audit log; the account has at least one
+}
+
+// Fill adds what is wished for. The counters that lists read are right afterwards; of the ledger, a batch is there.
+func Fill(ctx context.Context, w Wish) error {
+	start := time.Now().Add(-pace * time.Duration(w.Completed+w.Queued)).UTC().Truncate(time.Microsecond)
+	for _, part := range []struct {
+		status order.Status
+		count  int
+	}{{order.Completed, w.Completed}, {order.Queued, w.Queued}} {
+		if part.count == 0 {
+			continue
+		}
+		if err := w.orders(ctx, part.status, part.count, start); err != nil {
+			return fmt.Errorf("%d orders in %s: %w", part.count, part.status, err)
+		}
+		start = start.Add(pace * time.Duration(part.count))
+	}
+	if err := w.events(ctx); err != nil {
+		return fmt.Errorf("%d events: %w", w.Events, err)
+	}
+	if !store.IsPostgres(w.Target) {
+		return nil
+	}
+	return rawsql.Run(ctx, w.Target, "VACUUM (ANALYZE) orders, audit_events") // as its own housekeeping does sooner or later
+}
+
+func (w *Wish) orders(ctx context.Context, status order.Status, count int, start time.Time) error {
+	db, err := store.Open(ctx, w.Target)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(db.Update(ctx, func(tx *store.Tx) error { return w.batch(tx, status, start) }), db.Close()); err != nil {
+		return err
+	}
+	if copies := count/Batch - 1; copies > 0 {
+		later := fmt.Sprintf(" + %d * n", Batch*pace.Microseconds())
+		if err := rawsql.Multiply(ctx, w.Target, "orders", fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
+			"id": digits, "seq": fmt.Sprintf("o.seq + %d * n", Batch), "number": "o.number || '-' || CAST(n AS TEXT)",
+			"created_at": "o.created_at" + later, "updated_at": "o.updated_at" + later, "due_at": "o.due_at" + later, "ended_at": "o.ended_at" + later,
+		}); err != nil {
+			return err
+		}
+		if err := rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE balances SET orders = orders + %d WHERE account_id = '%s' AND environment = 'live'",
+			copies*Batch, w.AccountID)); err != nil {
+			return err
+		}
+	}
+	if status == order.Queued { // which has no counter
+		return nil
+	}
+	return rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
+}
+
+func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
+	model := text.Text{EN: "Classic Flap"}
+	for i := range Batch {
+		at := start.Add(pace * time.Duration(i))
+		due, sku := at.Add(24*time.Hour), "SKU-"+strconv.Itoa(i)
+		o := &order.Order{
+			ID: store.NewID(), AccountID: w.AccountID, Environment: access.Live, APIKeyID: w.KeyID, ExternalID: &sku, Status: status, AnswerTime: 1440, Price: 1,
+			DueAt: &due, CreatedAt: at, UpdatedAt: at,
+			Facts: order.Facts{Classification: order.Classification{
+				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "chanel", BrandName: text.Text{EN: "Chanel"}, ModelName: &model,
+			}},
+		}
+		if status == order.Completed {
+			o.Outcome, o.EndedAt = order.UnableToVerify, &at
+		}
+		charge, err := tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, at)
+		if err != nil {
+			return err
+		}
+		o.Seq = charge.OrderSeq
+		if err := tx.InsertOrder(o); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// events copies the first event of the account, as sign-ins of its user.
+func (w *Wish) events(ctx context.Context) error {
+	if w.Events == 0 {
+		return nil
+	}
+	first := "o.account_id = '" + w.AccountID + "' AND o.seq = 1"
+	start := time.Now().Add(-pace * time.Duration(w.Events)).UnixMicro()
+	if err := rawsql.Multiply(ctx, w.Target, "audit_events", first, w.Events, map[string]string{
+		"id": digits, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace.Microseconds()),
+		"code": "'auth.login.succeeded'", "actor_type": "'user'", "actor_id": "o.user_id", "source": "'portal-web'", "target_type": "'user'", "target_id": "o.user_id",
+	}); err != nil {
+		return err
+	}
+	return rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE accounts SET audit_count = audit_count + %d WHERE id = '%s'", w.Events, w.AccountID))
+}

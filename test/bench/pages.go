@@ -1,0 +1,231 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/crowd"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"golang.org/x/sync/errgroup"
+)
+
+// Sizes of what lies behind a page.
+const (
+	few  = 1_000
+	many = 1_000_000
+)
+
+// crowds are the installations that pages are measured on.
+var crowds = map[string]crowd.Wish{
+	"few":     {Completed: few, Queued: few, Events: few},
+	"done":    {Completed: many, Queued: few, Events: many},
+	"waiting": {Completed: few, Queued: many},
+}
+
+// pageCost is what people wait for, in an installation with many rows, against the same page with few behind it. Addresses
+// have places for what differs between installations.
+type pageCost struct {
+	name    string
+	in      string // of crowds
+	path    string // a POST where it takes the next order
+	base    string // empty: the same path with few
+	noLimit bool   // for what is known to cost more
+}
+
+var pageCosts = []pageCost{
+	{name: "desk: queue, 1,000,000 completed", in: "done", path: "/desk"},
+	{name: "desk: next, 1,000,000 completed", in: "done", path: nextPath},
+	{name: "desk: done, 1,000,000 completed", in: "done", path: "/desk?tab=done"},
+	{name: "desk: queue, 1,000,000 queued", in: "waiting", path: "/desk"},
+	{name: "desk: next, 1,000,000 queued", in: "waiting", path: nextPath},
+	{name: "desk: rare brand, 1,000,000 queued", in: "waiting", path: "/desk?brand=gucci&category=shoes"},
+	{name: "desk: last page, 1,000,000 queued", in: "waiting", path: "/desk?status=queued&after={place}", base: "/desk?status=queued"},
+	// Pages of the interface have numbers: a deep one is found by walking the index.
+	{name: "desk: GET /orders, last page", in: "waiting", path: listPath + "{page}", base: listPath + "1", noLimit: true},
+
+	{name: "portal: overview, 1,000,000 orders", in: "done", path: "/portal/live"},
+	{name: "portal: orders, 1,000,000", in: "done", path: "/portal/live/orders"},
+	{name: "portal: orders, last page", in: "done", path: "/portal/live/orders?page={orders}"},
+	{name: "portal: orders that wait", in: "done", path: "/portal/live/orders?view=waiting"},
+	{name: "portal: orders found", in: "done", path: "/portal/live/orders?q=SKU-none"},
+	{name: "portal: audit, 1,000,000 events", in: "done", path: "/portal/audit"},
+	{name: "portal: audit, last page", in: "done", path: "/portal/audit?below=30"},
+	{name: "portal: audit, rare code", in: "done", path: "/portal/audit?code=api-key.created"},
+	{name: "portal: audit, some days", in: "done", path: "/portal/audit?from={from}&to={to}"},
+	{name: "portal: audit, one actor", in: "done", path: "/portal/audit?actor={key}"},
+	{name: "portal: audit, rare code of days", in: "done", path: "/portal/audit?code=api-key.created&from={from}"},
+}
+
+const (
+	nextPath = "/v1/desk/orders/next"
+	listPath = "/v1/desk/orders?status=queued&page="
+)
+
+func (c *pageCost) on(e engine) string { return c.name + " " + string(e) }
+
+// pages shows that what people wait for costs the same with few and with many orders and events behind it: the queue of the
+// desk and taking the next order, beside many completed and in a long queue, and the lists of the portal.
+func pages(ctx context.Context, s *suite) error {
+	for _, e := range []engine{sqlite, postgres} { // one after the other, for the sake of the disk
+		var wanted []pageCost
+		for _, c := range pageCosts {
+			if s.wanted(c.on(e)) {
+				wanted = append(wanted, c)
+			}
+		}
+		if len(wanted) == 0 {
+			continue
+		}
+		if err := s.pagesOn(ctx, e, wanted); err != nil {
+			return fmt.Errorf("%s: %w", e, err)
+		}
+	}
+	return nil
+}
+
+func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err error) {
+	shops := make(map[string]*pageShop)
+	for name := range crowds {
+		if name == "few" || slices.ContainsFunc(wanted, func(c pageCost) bool { return c.in == name }) {
+			shops[name] = new(pageShop)
+		}
+	}
+	defer func() {
+		for _, shop := range shops {
+			err = errors.Join(err, shop.close())
+		}
+	}()
+	var seeding errgroup.Group
+	for name, shop := range shops {
+		seeding.Go(func() error { return shop.open(ctx, s, e, crowds[name]) })
+	}
+	if err := seeding.Wait(); err != nil {
+		return err
+	}
+	for _, c := range wanted {
+		measured, base, versus, limit := shops[c.in].visit(c.path), shops["few"].visit(c.path), "1,000", costLimit
+		if c.base != "" {
+			base, versus = shops[c.in].visit(c.base), "the first page"
+		}
+		if c.noLimit {
+			limit = 0
+		}
+		if err := s.cost(ctx, c.on(e), versus, limit, measured, base); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pageShop is an installation with somebody signed in to the desk and to the portal.
+type pageShop struct {
+	*shop
+	desk, portal http.Header
+	places       *strings.Replacer
+}
+
+func (s *pageShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wish) (err error) {
+	if s.shop, err = suite.seeded(ctx, e, w); err != nil {
+		return err
+	}
+	if s.desk, err = s.signIn(ctx, "/desk/sign-in", s.staff.Email, s.staff.Password); err != nil {
+		return err
+	}
+	if s.portal, err = s.signIn(ctx, "/portal/sign-in", s.account.Email, s.account.Password); err != nil {
+		return err
+	}
+	last, err := s.lastPlace(ctx, w.Queued)
+	day := func(past int) string {
+		return time.Now().Add(-time.Duration(past) * time.Minute).UTC().Format(time.DateOnly)
+	}
+	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}", strconv.Itoa((w.Completed+w.Queued)/25),
+		"{key}", s.key.ID, "{from}", day(900), "{to}", day(600))
+	return err
+}
+
+func (s *pageShop) close() error {
+	if s.shop == nil {
+		return nil
+	}
+	return s.shop.close()
+}
+
+// visit is somebody at an address.
+func (s *pageShop) visit(path string) *visit {
+	v := &visit{server: s.server, method: http.MethodGet, path: s.places.Replace(path), header: s.portal}
+	switch {
+	case path == nextPath:
+		v.method, v.header, v.after = http.MethodPost, s.staffHeader(), s.release
+	case strings.HasPrefix(path, listPath):
+		v.header = s.staffHeader()
+	case strings.HasPrefix(path, "/desk"):
+		v.header = s.desk
+	}
+	return v
+}
+
+func (i *installation) staffHeader() http.Header {
+	return http.Header{"Authorization": {"Bearer " + i.staff.Token}}
+}
+
+// release puts back into the queue what was taken, behind the program's back.
+func (s *shop) release(ctx context.Context) error {
+	return errors.Join(
+		rawsql.Run(ctx, s.target(), "UPDATE orders SET status = 'queued', assignee_id = NULL, claimed_at = NULL WHERE environment = 'live' AND status = 'processing'"),
+		rawsql.Run(ctx, s.target(), "UPDATE live_order_counts SET orders = 0 WHERE status = 'processing'"),
+	)
+}
+
+// signIn signs a person in, and returns what their browser sends from then on.
+func (s *shop) signIn(ctx context.Context, path, email, password string) (http.Header, error) {
+	form := url.Values{"email": {email}, "password": {password}}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.http+path, strings.NewReader(form.Encode()))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	response, err := client.Do(request)
+	if err != nil {
+		return nil, err
+	}
+	_ = response.Body.Close()
+	header := http.Header{}
+	for _, c := range response.Cookies() {
+		header.Add("Cookie", c.Name+"="+c.Value)
+	}
+	if response.StatusCode != http.StatusSeeOther || len(header) == 0 {
+		return nil, fmt.Errorf("sign in at %s: status %d", path, response.StatusCode)
+	}
+	return header, nil
+}
+
+// lastPlace returns the place in the queue that its last page begins at, as the address of a page has it.
+func (s *shop) lastPlace(ctx context.Context, queued int) (string, error) {
+	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1), s.staffHeader(), nil, http.StatusOK)
+	if err != nil {
+		return "", err
+	}
+	var list struct {
+		Data []struct {
+			ID  string    `json:"id"`
+			Due time.Time `json:"due_date"`
+		}
+	}
+	if err := json.Unmarshal(answer, &list); err != nil {
+		return "", err
+	}
+	if len(list.Data) == 0 {
+		return "", errors.New("the queue is shorter than it should be")
+	}
+	last := list.Data[len(list.Data)-1]
+	return fmt.Sprintf("%d-%s", last.Due.UnixMicro(), last.ID), nil
+}
