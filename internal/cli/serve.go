@@ -46,7 +46,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 // imagesCommand is what the server starts to decode photos apart from itself.
 func imagesCommand() *command {
 	return &command{name: "derive-images", about: "is started by the server", inner: true, run: func(_ context.Context, inv *invocation) error {
-		return imaging.ServeHelper(inv.Stdin, inv.Stdout)
+		return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
 	}}
 }
 

@@ -9,14 +9,10 @@ import (
 	"image"
 	"image/jpeg"
 	"io"
-	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -263,83 +259,4 @@ func TestCache(t *testing.T) {
 			t.Errorf("Open = %v", err)
 		}
 	})
-}
-
-const memoryVariable = "ASSAY_TEST_IMAGING_MEMORY"
-
-// TestMemory makes thumbnails of the largest photos at once, more than there are cores, in a process of its own, and holds its peak to 300 MB.
-func TestMemory(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long")
-	}
-	if n := os.Getenv(memoryVariable); n != "" {
-		deriveMany(t, n)
-		return
-	}
-	cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestMemory$", "-test.v")
-	cmd.Env = append(os.Environ(), memoryVariable+"=4")
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	_, peak, _ := strings.Cut(string(out), "peak=")
-	peak, _, _ = strings.Cut(peak, " ")
-	kilobytes, err := strconv.Atoi(peak)
-	if err != nil {
-		t.Fatalf("no figure: %s", out)
-	}
-	t.Logf("peak %d MB", kilobytes>>10)
-	if kilobytes > 300<<10 {
-		t.Errorf("peak of %d MB, more than 300", kilobytes>>10)
-	}
-}
-
-func deriveMany(t *testing.T, count string) {
-	n, err := strconv.Atoi(count)
-	if err != nil {
-		t.Fatal(err)
-	}
-	g := open(t)
-	file := largePhoto(t)
-	names := make([]string, n)
-	for i := range names {
-		names[i] = g.put(t, photo.JPEG, file)
-	}
-	file = nil
-	if err := os.WriteFile("/proc/self/clear_refs", []byte("5"), 0o600); err != nil { // forget what making the photo took
-		t.Fatal(err)
-	}
-	var group sync.WaitGroup
-	for _, name := range names {
-		group.Go(func() {
-			f, err := g.cache.Open(t.Context(), name, imaging.Thumb)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			_ = f.Close()
-		})
-	}
-	group.Wait()
-	status, err := os.Open("/proc/self/status")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer status.Close()
-	b, err := io.ReadAll(status)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, peak, _ := strings.Cut(string(b), "VmHWM:")
-	t.Logf("file of %d KB, peak=%s kB", len(file)>>10, strings.Fields(peak)[0])
-}
-
-// largePhoto is 50 megapixels of texture.
-func largePhoto(t *testing.T) []byte {
-	img := image.NewYCbCr(image.Rect(0, 0, 8000, 6250), image.YCbCrSubsampleRatio420)
-	random := rand.New(rand.NewPCG(1, 2))
-	for i := range img.Y {
-		img.Y[i] = byte(i>>5) ^ byte(random.Uint32()&0x1f)
-	}
-	return jpegOf(t, img)
 }

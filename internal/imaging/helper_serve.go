@@ -17,14 +17,14 @@ import (
 const HelperMemory = 2 << 30
 
 // ServeHelper is the other side of a Helper: it answers requests until the input ends. It takes the whole process for
-// itself, which it limits to HelperMemory.
-func ServeHelper(in io.Reader, out io.Writer) error {
-	if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: HelperMemory, Max: HelperMemory}); err != nil {
+// itself, which it limits to an amount of memory.
+func ServeHelper(in io.Reader, out io.Writer, memory uint64) error {
+	if err := unix.Setrlimit(unix.RLIMIT_DATA, &unix.Rlimit{Cur: memory, Max: memory}); err != nil {
 		return err
 	}
 	// Where memory is short for everyone, this process is the one to lose. A system that has no such file goes without.
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0o600)
-	debug.SetMemoryLimit(HelperMemory / 4) // from here on the collector works harder
+	debug.SetMemoryLimit(int64(memory / 4)) //nolint:gosec // a few gigabytes; from here on the collector works harder
 	debug.SetGCPercent(20)
 	r, w := bufio.NewReaderSize(in, 64<<10), bufio.NewWriterSize(out, 64<<10)
 	for {

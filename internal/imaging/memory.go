@@ -12,7 +12,6 @@ import (
 // What decoders take, measured.
 const (
 	perScreenPixel   = 20 // the canvas, the picture, the same upright, and the files made of it
-	perTilePixel     = 24 // of a grid, in the decoder and here
 	perFullPixel     = 3  // the plate and the file made of it
 	perCoarsePixel   = 2  // of a WebP, some with transparency
 	perLosslessPixel = 5  // of a WebP that is coded without loss
@@ -53,12 +52,8 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 		default:
 			return unknown, nil
 		}
-	case photo.HEIC, photo.HEIF, photo.AVIF:
-		g, ok := gridIn(file, size)
-		if !ok {
-			return unknown, nil
-		}
-		need += int64(g.tile.X) * int64(g.tile.Y) * perTilePixel
+	case photo.HEIC, photo.HEIF, photo.AVIF: // the size of a frame is inside the coded data, and need not be the header's
+		return unknown, nil
 	}
 	return need, nil
 }

@@ -29,8 +29,9 @@ type App struct {
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
 
-	wake     func() // tells the sender that the outbox has grown; set by the server
-	wakeMail func() // tells the sender of mail that there is some; set by the server
+	ordered  func(names []string) // tells the maker of images that photos will be looked at; set by the server
+	wake     func()               // tells the sender that the outbox has grown; set by the server
+	wakeMail func()               // tells the sender of mail that there is some; set by the server
 }
 
 // Open opens the database, the media and the secrets that the settings name, and makes what is missing.
@@ -52,7 +53,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if err != nil {
 		return nil, err
 	}
-	app := &App{Settings: s, Log: log, wake: func() {}, wakeMail: func() {}}
+	app := &App{Settings: s, Log: log, ordered: func([]string) {}, wake: func() {}, wakeMail: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())
@@ -67,6 +68,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate}, Now: time.Now,
 		MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
+		Ordered: func(names []string) { app.ordered(names) },
 	}
 	if s.SMTPURL != "" {
 		config.Mail = func() { app.wakeMail() }

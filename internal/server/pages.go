@@ -36,12 +36,16 @@ func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 	return site.Wrap(mux), nil
 }
 
-// imageCache returns the cache of derived images.
+// imageCache returns the cache of derived images, which a worker fills before anybody looks.
 func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 	var apart imaging.Deriver
 	if len(s.app.DecodeApart) > 0 {
 		s.decoder = imaging.NewHelper(s.app.DecodeApart...)
 		apart = s.decoder.Derive
 	}
-	return imaging.NewCache(s.app.Media, staging, apart)
+	images := imaging.NewCache(s.app.Media, staging, apart)
+	ahead := imaging.NewWarmer(images, s.app.Log)
+	s.app.ordered = ahead.Ask
+	s.workers = append(s.workers, ahead)
+	return images
 }

@@ -91,6 +91,8 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	}
 	if k.Environment == access.Test {
 		s.Outbox()
+	} else {
+		s.Ordered(photoNames(photos))
 	}
 	if fewCredits {
 		s.mailed()

@@ -225,13 +225,17 @@ func (s *Service) AnswerPhotoRequest(ctx context.Context, who *Member, env acces
 	if err := checkNote(sub.Note); err != nil {
 		return err
 	}
-	return s.changeOwn(ctx, who, env, id, func(tx *store.Tx, o *order.Order) error {
-		photos, err := s.checkSubmission(tx, ownScope(who, env), o, sub)
-		if err != nil {
+	var photos []order.Photo
+	err := s.changeOwn(ctx, who, env, id, func(tx *store.Tx, o *order.Order) (err error) {
+		if photos, err = s.checkSubmission(tx, ownScope(who, env), o, sub); err != nil {
 			return err
 		}
 		return s.acceptSubmission(ctx, tx, userActor(who), o, sub, photos)
 	})
+	if err == nil {
+		s.resubmitted(env, photos)
+	}
+	return err
 }
 
 // ownScope is the account and environment of what a member does, as the use cases of keys take it.

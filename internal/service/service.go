@@ -31,6 +31,9 @@ type Config struct {
 	// Outbox is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	Outbox func()
 
+	// Ordered is told the photos of a Live order after they were accepted: somebody will look at them. Nil is allowed.
+	Ordered func(names []string)
+
 	// Mail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
 	Mail func()
 }
@@ -53,6 +56,9 @@ func New(c Config) *Service {
 	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
 	if c.Outbox == nil {
 		c.Outbox = func() {}
+	}
+	if c.Ordered == nil {
+		c.Ordered = func([]string) {}
 	}
 	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache(), signer: newSigner(&c)}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))

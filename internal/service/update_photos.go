@@ -15,6 +15,7 @@ import (
 // submissions that race, the database lets one in; the other finds the order no longer waiting.
 func (s *Service) SubmitPhotos(ctx context.Context, k *access.Key, idOrExternalID string, sub *order.Submission) (string, error) {
 	var id string
+	var photos []order.Photo
 	err := s.Store.Update(ctx, func(tx *store.Tx) error {
 		found, err := tx.FindOrder(ctx, k.AccountID, k.Environment, idOrExternalID)
 		if err != nil {
@@ -25,16 +26,23 @@ func (s *Service) SubmitPhotos(ctx context.Context, k *access.Key, idOrExternalI
 			return err
 		}
 		id = o.ID
-		photos, err := s.checkSubmission(tx, k, o, sub)
-		if err != nil {
+		if photos, err = s.checkSubmission(tx, k, o, sub); err != nil {
 			return err
 		}
 		return s.acceptSubmission(ctx, tx, keyActor(k), o, sub, photos)
 	})
 	if err == nil {
 		s.Outbox()
+		s.resubmitted(k.Environment, photos)
 	}
 	return id, err
+}
+
+// resubmitted tells of photos that a reviewer waits for.
+func (s *Service) resubmitted(env access.Environment, photos []order.Photo) {
+	if names := photoNames(photos); env == access.Live && len(names) > 0 {
+		s.Ordered(names)
+	}
 }
 
 // checkSubmission holds the photo-update rules in the order that integrators are told, and marks the photos as used.

@@ -178,8 +178,7 @@ func (c *Certificates) photo(w http.ResponseWriter, r *http.Request) error {
 	case errors.Is(err, media.ErrNotFound):
 		return ui.PageNotFound()
 	case errors.Is(err, imaging.ErrUndecodable):
-		w.Header().Set("Cache-Control", "no-store")
-		http.Redirect(w, r, c.pages.Site().AssetURL("certificate/unavailable.svg"), http.StatusFound)
+		c.pages.Site().NoPicture(w, r)
 		return nil
 	}
 	return err

@@ -57,6 +57,9 @@ type factsView struct {
 	Edited editHint
 }
 
+// Original is the address of the file as it was uploaded.
+func (v factsView) Original() string { return photoPath(v.Photo.Name, original) }
+
 // showFacts shows what is known of a photo: as a page, or as a part of one for the viewer.
 func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *signed) error {
 	name := r.PathValue("name")

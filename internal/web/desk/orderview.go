@@ -72,8 +72,11 @@ func (p photoView) Thumb() string { return photoPath(p.Name, string(imaging.Thum
 // Screen is the address of the photo in the size of a screen.
 func (p photoView) Screen() string { return photoPath(p.Name, string(imaging.Screen)) }
 
-// Original is the address of the photo for deep zoom.
-func (p photoView) Original() string { return photoPath(p.Name, original) }
+// Deep is the address of the photo for deep zoom.
+func (p photoView) Deep() string { return deepPath(p.Name) }
+
+// Converted is the address of the photo for deep zoom in browsers that do not know its format; empty: all know it.
+func (p photoView) Converted() string { return convertedPath(p.Name) }
 
 // Facts is the address of what is known of the photo.
 func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
@@ -95,8 +98,11 @@ func (e exampleView) Thumb() string { return photoPath(e.Name, string(imaging.Th
 // Screen is the address of the example in the size of a screen.
 func (e exampleView) Screen() string { return photoPath(e.Name, string(imaging.Screen)) }
 
-// Original is the address of the example for deep zoom.
-func (e exampleView) Original() string { return photoPath(e.Name, original) }
+// Deep is the address of the example for deep zoom.
+func (e exampleView) Deep() string { return deepPath(e.Name) }
+
+// Converted is the address of the example in browsers that do not know its format; empty: all know it.
+func (e exampleView) Converted() string { return convertedPath(e.Name) }
 
 func (d *Desk) orderView(r *http.Request, who *access.Staff, id string) (*orderView, error) {
 	ctx := r.Context()

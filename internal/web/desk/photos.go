@@ -13,6 +13,23 @@ import (
 // original is the size of a photo as it was uploaded, for deep zoom.
 const original = "original"
 
+// deepPath is where a photo can be looked at closely: the photo itself, or a converted one where hardly any browser shows
+// the format.
+func deepPath(name string) string {
+	if f, _ := photo.ParseName(name); f == photo.HEIC || f == photo.HEIF {
+		return photoPath(name, string(imaging.Full))
+	}
+	return photoPath(name, original)
+}
+
+// convertedPath is where a photo of a format that only newer browsers show is converted.
+func convertedPath(name string) string {
+	if f, _ := photo.ParseName(name); f == photo.AVIF {
+		return photoPath(name, string(imaging.Full))
+	}
+	return ""
+}
+
 func photoPath(name, size string) string { return "/desk/photos/" + name + "/" + size }
 
 // servePhoto shows a photo in a size. A name is never given to other bytes, so a browser may keep the answer for good; no
@@ -42,8 +59,12 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *signed) err
 	for key, values := range plain {
 		header[key] = values
 	}
-	if errors.Is(err, media.ErrNotFound) || errors.Is(err, imaging.ErrUndecodable) {
+	switch {
+	case errors.Is(err, media.ErrNotFound):
 		return ui.PageNotFound()
+	case errors.Is(err, imaging.ErrUndecodable):
+		d.Site.NoPicture(w, r)
+		return nil
 	}
 	return err
 }

@@ -130,8 +130,12 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *signed)
 		return nil
 	}
 	h.Set("Content-Security-Policy", before) // of the page that tells the error
-	if errors.Is(err, media.ErrNotFound) || errors.Is(err, imaging.ErrUndecodable) {
+	switch {
+	case errors.Is(err, media.ErrNotFound):
 		return ui.PageNotFound()
+	case errors.Is(err, imaging.ErrUndecodable):
+		p.Site.NoPicture(w, r)
+		return nil
 	}
 	return err
 }

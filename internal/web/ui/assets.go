@@ -133,3 +133,9 @@ func acceptsGzip(r *http.Request) bool {
 	}
 	return false
 }
+
+// NoPicture answers for a photo that cannot be shown: with a picture that says so, for now.
+func (s *Site) NoPicture(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	http.Redirect(w, r, s.AssetURL("ui/unavailable.svg"), http.StatusFound)
+}

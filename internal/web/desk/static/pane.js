@@ -21,7 +21,7 @@ export class Pane {
     this.turn = 0;
   }
 
-  // load shows a picture: {screen, original, width, height, title}.
+  // load shows a picture: {screen, deep, converted, width, height, title}.
   async load(source) {
     if (this.source?.screen === source.screen) return;
     this.source = source;
@@ -89,16 +89,20 @@ export class Pane {
     if (this.full.width <= this.natural.width) return;
     this.deep = true;
     const source = this.source;
-    const img = new Image();
-    img.src = source.original;
-    try {
-      await img.decode();
-    } catch {
-      return; // a format that this browser does not know: the picture of the screen's size stays
-    }
-    if (this.source !== source) return;
-    this.img.src = source.original; // its size on the page is given, so nothing moves
-    this.img.dataset.deep = "";
+    for (const address of [source.deep, source.converted]) { // the second for browsers that do not know the format
+      if (!address) continue;
+      const img = new Image();
+      img.src = address;
+      try {
+        await img.decode();
+      } catch {
+        continue;
+      }
+      if (this.source !== source) return;
+      this.img.src = address; // its size on the page is given, so nothing moves
+      this.img.dataset.deep = "";
+      return;
+    } // none can be shown: the picture of the screen's size stays
   }
 
   // zoom changes the scale around a point of the pane, its middle unless told.

@@ -43,7 +43,7 @@ if (dialog) {
 }
 
 function sourceOf(shot) {
-  return { screen: shot.href, original: shot.dataset.original, width: Number(shot.dataset.width), height: Number(shot.dataset.height), title: shot.dataset.title };
+  return { screen: shot.href, deep: shot.dataset.deep, converted: shot.dataset.converted, width: Number(shot.dataset.width), height: Number(shot.dataset.height), title: shot.dataset.title };
 }
 
 // openViewer shows one of the links to pictures.

@@ -1,0 +1,55 @@
+package imaging_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
+)
+
+// TestWarmer makes images that nobody has asked for, goes on after a broken photo, and never waits for room.
+func TestWarmer(t *testing.T) {
+	g := open(t)
+	store := &counted{Store: g.store}
+	w := imaging.NewWarmer(imaging.NewCache(store, g.staging, nil), slog.New(slog.DiscardHandler))
+	names := []string{
+		g.put(t, photo.JPEG, jpegOf(t, scene(40, 20))), g.put(t, photo.PNG, []byte("broken")), photo.NewName(photo.JPEG), g.put(t, photo.PNG, pngOf(t, scene(40, 20))),
+	}
+	w.Ask(names)
+	w.Ask(names)
+	last := g.put(t, photo.JPEG, jpegOf(t, scene(60, 20)))
+	w.Ask([]string{last})
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- w.Run(ctx) }()
+	for {
+		if _, err := g.store.Stat(t.Context(), media.DerivedName(last, "thumb")); err == nil {
+			break
+		} else if !errors.Is(err, media.ErrNotFound) {
+			t.Fatal(err)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	for _, i := range []int{0, 3} {
+		for _, size := range imaging.Sizes {
+			if _, err := g.store.Stat(t.Context(), media.DerivedName(names[i], string(size))); err != nil {
+				t.Errorf("%s of photo %d: %v", size, i, err)
+			}
+		}
+	}
+	if n := store.opened.Load(); n != 5 { // of each once
+		t.Errorf("photos were opened %d times", n)
+	}
+	many := make([]string, 10_000)
+	for i := range many {
+		many[i] = names[0]
+	}
+	w.Ask(many) // nobody takes them
+}
