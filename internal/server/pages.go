@@ -29,7 +29,9 @@ func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	reviewers.Routes(mux)
-	admin.New(admin.Config{Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now()}).Routes(mux)
+	admin.New(admin.Config{
+		Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now(), Workers: s.health.list, Settings: set.shown(),
+	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
 	portal.New(portal.Config{Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images}).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))

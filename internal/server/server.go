@@ -39,6 +39,7 @@ type Server struct {
 	servers  []*http.Server
 	lock     *os.File
 	decoder  *imaging.Helper
+	health   workerHealth
 	stopping []func() // ends requests that would never end by themselves
 }
 

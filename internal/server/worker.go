@@ -26,10 +26,12 @@ const (
 func (s *Server) supervise(ctx context.Context, w Worker) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		started := time.Now()
+		s.health.began(w.Name(), started)
 		err := runWorker(ctx, w)
 		if ctx.Err() != nil {
 			return nil
 		}
+		s.health.failed(w.Name(), time.Now())
 		if time.Since(started) > longPause {
 			pause = firstPause
 		}

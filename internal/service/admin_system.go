@@ -22,7 +22,8 @@ type Health struct {
 	PendingDeliveries int64
 	OldestDelivery    *time.Time // since when the first delivery could be under way and is not
 	CatalogVersion    int64
-	Mail              bool // there is a mail server
+	Photos            store.PhotoTotals // as they were uploaded, without what is derived from them
+	Mail              bool              // there is a mail server
 	QueuedMail        int64
 	FailedMail        int64 // mails that could not be delivered, of the last weeks
 }
@@ -66,6 +67,9 @@ func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
 		h.OldestDelivery = &oldest
 	}
 	if err != nil {
+		return err
+	}
+	if h.Photos, err = a.store().PhotoTotals(ctx); err != nil {
 		return err
 	}
 	h.QueuedMail, h.FailedMail, err = a.store().MailCounts(ctx)

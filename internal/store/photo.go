@@ -1,7 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -32,7 +35,10 @@ func (t *Tx) InsertPhotos(photos []PhotoRow) error {
 	}
 	_, err := t.exec("INSERT INTO photos (name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES "+
 		tuples(len(photos), columns), args...)
-	return err
+	if err != nil {
+		return err
+	}
+	return t.countPhotos(photos, 1)
 }
 
 // UsePhotos marks the photos as used and returns which of the names exist for the account and environment. A photo that
@@ -78,14 +84,58 @@ func (q Queries) names(ctx context.Context, text string, args []any) (map[string
 // DeleteUnusedPhotos removes the rows of up to limit photos that no order has used and that are older than before,
 // and returns their names: the files are deleted after the transaction.
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
-	found, err := t.names(t.ctx, `DELETE FROM photos WHERE name IN (
-		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`) AND used = 0 RETURNING name`,
-		[]any{micros(before), limit})
-	names := make([]string, 0, len(found))
-	for name := range found {
-		names = append(names, name)
+	var deleted []PhotoRow
+	err := t.rows(t.ctx, `DELETE FROM photos WHERE name IN (
+		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`) AND used = 0
+		RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
+		var p PhotoRow
+		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
+		deleted = append(deleted, p)
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
-	return names, err
+	names := make([]string, len(deleted))
+	for i := range deleted {
+		names[i] = deleted[i].Name
+	}
+	return names, t.countPhotos(deleted, -1)
+}
+
+// countPhotos adds photos to the totals of their accounts, or takes them away.
+func (t *Tx) countPhotos(photos []PhotoRow, sign int64) error {
+	type owner struct {
+		account string
+		env     access.Environment
+	}
+	totals := make(map[owner]PhotoTotals)
+	for i := range photos {
+		o := owner{photos[i].AccountID, photos[i].Environment}
+		n := totals[o]
+		totals[o] = PhotoTotals{n.Photos + sign, n.Bytes + sign*photos[i].Bytes}
+	}
+	owners := slices.SortedFunc(maps.Keys(totals), func(a, b owner) int { // always in the same order: none waits for the other
+		return cmp.Or(strings.Compare(a.account, b.account), strings.Compare(string(a.env), string(b.env)))
+	})
+	for _, o := range owners {
+		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, environment)
+			DO UPDATE SET photos = photo_totals.photos + excluded.photos, bytes = photo_totals.bytes + excluded.bytes`,
+			o.account, string(o.env), totals[o].Photos, totals[o].Bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PhotoTotals is how many photos there are, and how many bytes they have.
+type PhotoTotals struct{ Photos, Bytes int64 }
+
+// PhotoTotals returns the totals of all accounts and environments.
+func (q Queries) PhotoTotals(ctx context.Context) (PhotoTotals, error) {
+	var n PhotoTotals
+	err := q.row(ctx, "SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photo_totals", nil, &n.Photos, &n.Bytes)
+	return n, err
 }
 
 // HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.

@@ -108,3 +108,38 @@ func TestUsePhotos_Shared(t *testing.T) {
 		t.Errorf("the second order waited for the first: %v", err)
 	}
 }
+
+// TestPhotoTotals holds that the totals follow what is uploaded and what is deleted.
+func TestPhotoTotals(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		want := func(photos, bytes int64) {
+			t.Helper()
+			if got, err := s.PhotoTotals(t.Context()); err != nil || got != (store.PhotoTotals{Photos: photos, Bytes: bytes}) {
+				t.Errorf("totals %+v, %v, want %d of %d bytes", got, err, photos, bytes)
+			}
+		}
+		want(0, 0)
+		accountID, names := insertPhotos(t, s, 3)
+		want(3, 0)
+		at := time.UnixMicro(5).UTC()
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			if _, err := tx.UsePhotos(accountID, access.Test, names[:1]); err != nil {
+				return err
+			}
+			return tx.InsertPhotos([]store.PhotoRow{
+				{Name: photo.NewName(photo.PNG), AccountID: accountID, Environment: access.Live, Bytes: 700, CreatedAt: at},
+				{Name: photo.NewName(photo.PNG), AccountID: accountID, Environment: access.Test, Bytes: 11, CreatedAt: at},
+			})
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want(5, 711)
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.DeleteUnusedPhotos(at.Add(time.Microsecond), 100)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		want(1, 0) // the one that is used
+	})
+}

@@ -29,6 +29,24 @@ type Config struct {
 	Guard   *ui.Guard[*access.Staff] // of the desk: the same sessions, the same navigation
 	Data    string                   // folder whose file system the page of the system tells of; empty: none
 	Started time.Time                // when the program was started
+
+	Workers  func() []Worker // what works in the background of this node; nil: nothing is known
+	Settings []Setting       // in force, without secrets
+}
+
+// Worker is something that works in the background.
+type Worker struct {
+	Name     string
+	Running  bool
+	Since    time.Time  // since when it runs, or does not
+	Failures int        // since the program was started
+	FailedAt *time.Time // the last of them
+}
+
+// Setting is a setting of the program as it may be shown.
+type Setting struct {
+	Name, Value string
+	Default     bool
 }
 
 // Admin serves the pages.

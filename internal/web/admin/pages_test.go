@@ -275,7 +275,7 @@ func TestStaff(t *testing.T) {
 		v.follow(v.post(one+"/token")).want(t, http.StatusOK, "This staff user is deactivated")
 	})
 	t.Run("NotOneself", func(t *testing.T) {
-		v.follow(v.post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).want(t, http.StatusOK, "You cannot deactivate yourself")
+		v.follow(v.post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
 	})
 	t.Run("Unknown", func(t *testing.T) { v.get("/desk/admin/staff/"+store.NewID()).want(t, http.StatusNotFound) })
 }
@@ -327,7 +327,10 @@ func TestCertificates(t *testing.T) {
 func TestSystem(t *testing.T) {
 	w := newWorld(t)
 	v := w.as(t, w.Aoi)
-	v.get("/desk/admin/system").want(t, http.StatusOK, "Everything works", "SQLite", "None is due")
+	v.get("/desk/admin/system").want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default", "0 photos, 0 B")
+	w.stopped = true
+	v.get("/desk/admin/system").want(t, http.StatusOK, "1 thing needs attention", "Failed")
+	w.stopped = false
 	w.Order(t, w.Live, "")
 	w.failed(t)
 	w.Order(t, w.Test, order.MockFake)

@@ -19,7 +19,9 @@ type systemView struct {
 	Behind                    time.Duration // how late the first order of the queue is; 0: not
 	Stuck                     time.Duration // how long the first delivery has waited to be sent; 0: none does
 	Disk                      *diskUse
-	DatabaseSize              string
+	DatabaseSize, PhotoSize   string
+	Workers                   []Worker
+	Settings                  []Setting
 	Version, Commit, Go       string
 	Started                   time.Time
 	Goroutines                int
@@ -51,6 +53,10 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *signed) 
 		Health: health, Queued: health.Orders[order.Queued], InReview: health.Orders[order.Processing], Waiting: health.Orders[order.UpdatePhotos],
 		Disk: diskOf(a.Data), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(), Started: a.Started,
 		Goroutines: runtime.NumGoroutine(), Memory: size(int64(memory.Sys)), //nolint:gosec // far from the limit
+		PhotoSize: size(health.Photos.Bytes), Settings: a.Settings,
+	}
+	if a.Workers != nil {
+		v.Workers = a.Workers()
 	}
 	now := a.Site.Now()
 	if health.OldestQueued != nil {
@@ -66,6 +72,11 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *signed) 
 		health.DatabaseError != nil, health.MediaError != nil, v.Behind > 0, v.Stuck > stuckDelivery, v.Disk != nil && v.Disk.Low,
 	} {
 		if trouble {
+			v.Troubles++
+		}
+	}
+	for i := range v.Workers {
+		if !v.Workers[i].Running {
 			v.Troubles++
 		}
 	}

@@ -37,6 +37,7 @@ type world struct {
 	Mika, Aoi, Jun *access.Staff // a reviewer and two administrators
 	Owner          *access.User
 	Endpoint       *webhook.Endpoint
+	stopped        bool // one of the workers has failed
 }
 
 // mediaURL is where photos would be served, for the content security policy.
@@ -62,7 +63,9 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	reviewers := desk.New(desk.Config{Site: site, Service: w.Service, Nav: admin.Nav(site)})
 	t.Cleanup(reviewers.Close)
-	w.Admin = admin.New(admin.Config{Site: site, Service: w.Service, Guard: reviewers.Guard(), Data: t.TempDir(), Started: w.Clock.Now()})
+	w.Admin = admin.New(admin.Config{
+		Site: site, Service: w.Service, Guard: reviewers.Guard(), Data: t.TempDir(), Started: w.Clock.Now(), Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: w.Server.URL}, {Name: "redis", Default: true}},
+	})
 	site.Routes(mux)
 	reviewers.Routes(mux)
 	w.Admin.Routes(mux)
@@ -74,6 +77,12 @@ func newWorld(t *testing.T) *world {
 	check(t, err)
 	w.endpoint(t)
 	return w
+}
+
+// workers is what a server would tell of its background work.
+func (w *world) workers() []admin.Worker {
+	failed := w.Clock.Now().Add(-time.Minute)
+	return []admin.Worker{{Name: "deliver", Running: true, Since: w.Clock.Now().Add(-time.Hour)}, {Name: "mail", Running: !w.stopped, Since: failed, Failures: 2, FailedAt: &failed}}
 }
 
 func (w *world) staff(t *testing.T, email, name string, role access.StaffRole) *access.Staff {

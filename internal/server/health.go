@@ -1,0 +1,93 @@
+package server
+
+import (
+	"flag"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/web/admin"
+)
+
+// workerHealth remembers how the workers of this node do, for the page of the system.
+type workerHealth struct {
+	mu      sync.Mutex
+	workers []admin.Worker
+}
+
+func (h *workerHealth) change(name string, f func(*admin.Worker)) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	i := slices.IndexFunc(h.workers, func(w admin.Worker) bool { return w.Name == name })
+	if i < 0 {
+		i = len(h.workers)
+		h.workers = append(h.workers, admin.Worker{Name: name})
+	}
+	f(&h.workers[i])
+}
+
+func (h *workerHealth) began(name string, at time.Time) {
+	h.change(name, func(w *admin.Worker) { w.Running, w.Since = true, at })
+}
+
+func (h *workerHealth) failed(name string, at time.Time) {
+	h.change(name, func(w *admin.Worker) {
+		w.Running, w.Since, w.FailedAt = false, at, &at
+		w.Failures++
+	})
+}
+
+// list returns the workers in the order of their names.
+func (h *workerHealth) list() []admin.Worker {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.SortedFunc(slices.Values(h.workers), func(a, b admin.Worker) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// How a setting may be shown. One that is in neither list is a secret as far as anybody knows: it is only said that it is set.
+var (
+	plainSettings = []string{
+		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url", "max-photo-bytes", "auth-failure-limit",
+		"webhook-retry-delays", "webhook-timeout", "webhook-allow-private", "webhook-ca-file", "webhook-in-flight", "photo-request-expiry",
+		"unused-photo-expiry", "claim-expiry", "attempt-retention", "mail-from", "smtp-ca-file", "log-format",
+	}
+	addressSettings = []string{"database", "media", "redis", "smtp-url"} // they may hold passwords
+)
+
+// shown returns the settings in force as administrators may see them.
+func (s *Settings) shown() []admin.Setting {
+	var now Settings
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	now.Bind(fs)
+	now = *s // Bind has set the defaults
+	var list []admin.Setting
+	fs.VisitAll(func(f *flag.Flag) {
+		value := f.Value.String()
+		x := admin.Setting{Name: f.Name, Value: value, Default: value == f.DefValue}
+		switch {
+		case slices.Contains(plainSettings, f.Name):
+		case slices.Contains(addressSettings, f.Name):
+			x.Value = withoutSecrets(value)
+		case value != "":
+			x.Value = hidden
+		}
+		list = append(list, x)
+	})
+	return list
+}
+
+const hidden = "***"
+
+// withoutSecrets returns the place that an address names: scheme, host and path.
+func withoutSecrets(address string) string {
+	if address == "" {
+		return ""
+	}
+	u, err := url.Parse(address)
+	if err != nil || u.Scheme == "" || u.Opaque != "" {
+		return hidden
+	}
+	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}

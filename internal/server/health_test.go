@@ -1,0 +1,93 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// TestShownSettings holds that no setting shows a secret, whatever is in it, and that a new one shows nothing by default.
+func TestShownSettings(t *testing.T) {
+	const secret = "hunter2"
+	var s Settings
+	fs := flag.NewFlagSet("", flag.ContinueOnError)
+	s.Bind(fs)
+	for name, value := range map[string]string{
+		"database": "postgres://assay:" + secret + "@db.example:5432/assay?sslpassword=" + secret, "secret-key": secret,
+		"redis": "redis://:" + secret + "@cache.example/1", "smtp-url": "smtps://mail:" + secret + "@mail.example:465",
+		"media": "s3://" + secret + ":" + secret + "@bucket?secret_key=" + secret, "webhook-timeout": "3s",
+	} {
+		if err := fs.Set(name, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	shown := make(map[string]string)
+	for _, x := range s.shown() {
+		shown[x.Name] = x.Value
+		if strings.Contains(x.Value, secret) {
+			t.Errorf("--%s shows %q", x.Name, x.Value)
+		}
+		if x.Default == slices.Contains([]string{"database", "secret-key", "redis", "smtp-url", "media", "webhook-timeout"}, x.Name) {
+			t.Errorf("--%s is the default: %t", x.Name, x.Default)
+		}
+	}
+	for name, want := range map[string]string{
+		"database": "postgres://db.example:5432/assay", "secret-key": "***", "redis": "redis://cache.example/1", "smtp-url": "smtps://mail.example:465",
+		"media": "s3://bucket", "webhook-timeout": "3s", "max-photo-bytes": "10MiB", "public-url": "http://localhost:8080",
+	} {
+		if shown[name] != want {
+			t.Errorf("--%s is shown as %q, want %q", name, shown[name], want)
+		}
+	}
+	fs.VisitAll(func(f *flag.Flag) {
+		if _, ok := shown[f.Name]; !ok {
+			t.Errorf("--%s is not shown", f.Name)
+		}
+	})
+	for _, odd := range []string{"user:" + secret + "@host", "postgres:" + secret, "host=db password=" + secret, "%zz" + secret} {
+		if got := withoutSecrets(odd); strings.Contains(got, secret) {
+			t.Errorf("%q is shown as %q", odd, got)
+		}
+	}
+}
+
+// failing is a worker that fails at once, twice.
+type failing struct{ runs int }
+
+func (f *failing) Name() string { return "failing" }
+
+func (f *failing) Run(ctx context.Context) error {
+	if f.runs++; f.runs <= 2 {
+		return errors.New("no luck")
+	}
+	<-ctx.Done()
+	return nil
+}
+
+func TestWorkerHealth(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &Server{app: &App{Log: slog.New(slog.DiscardHandler)}}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- s.supervise(ctx, new(failing)) }()
+		synctest.Wait()
+		if w := s.health.list(); len(w) != 1 || w[0].Name != "failing" || w[0].Running || w[0].Failures != 1 || w[0].FailedAt == nil {
+			t.Errorf("after the first failure: %+v", w)
+		}
+		time.Sleep(firstPause + 2*firstPause) // the time of the bubble
+		synctest.Wait()
+		if w := s.health.list(); !w[0].Running || w[0].Failures != 2 || !w[0].Since.After(*w[0].FailedAt) {
+			t.Errorf("when it runs: %+v", w)
+		}
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
