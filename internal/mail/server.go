@@ -100,11 +100,13 @@ func (s *Server) choose(q url.Values) error {
 	return nil
 }
 
-// loopback reports whether the server is on the same machine.
-func (s *Server) loopback() bool {
-	ip, err := netip.ParseAddr(s.Host)
-	return s.Host == "localhost" || err == nil && ip.IsLoopback()
+// Loopback reports whether a host is the same machine.
+func Loopback(host string) bool {
+	ip, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && ip.IsLoopback()
 }
+
+func (s *Server) loopback() bool { return Loopback(s.Host) }
 
 // Exposed reports whether mail travels to the server unencrypted over a network.
 func (s *Server) Exposed() bool { return s.TLS == NoTLS && !s.loopback() }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -149,6 +150,9 @@ func (s *Server) addMail(ctx context.Context) error {
 	}
 	if server.Exposed() {
 		s.app.Log.WarnContext(ctx, "UNENCRYPTED MAIL: --smtp-url turns STARTTLS off, so that links with which people sign in can be read on the way")
+	}
+	if u, err := url.Parse(set.PublicURL); err == nil && mail.Loopback(u.Hostname()) && !mail.Loopback(server.Host) {
+		s.app.Log.WarnContext(ctx, "LINKS IN MAIL LEAD TO THIS MACHINE: set --public-url to where people open the portal", "public_url", set.PublicURL)
 	}
 	sender := mail.New(c)
 	s.app.wakeMail = sender.Wake
