@@ -107,24 +107,29 @@ func TestForgot_UnknownEmail(t *testing.T) {
 	w := newWorld(t)
 	server := w.mailServer(t, smtptest.Options{})
 	const pairs = 14
-	var known, unknown []time.Duration
+	var times [2][]time.Duration // of known and of unknown emails
 	for i := range pairs {
 		u := w.user(t, w.Account.ID, fmt.Sprintf("known-%02d@acme.example", i), access.Viewer)
 		ask := func(email string) (*page, time.Duration) {
 			begun := time.Now()
 			return w.visit(t).post("/portal/forgot", "email", email).want(t, http.StatusOK), time.Since(begun)
 		}
-		a, took := ask(u.Email)
-		known = append(known, took)
-		b, took := ask(fmt.Sprintf("nobody-%02d@acme.example", i))
-		unknown = append(unknown, took)
-		if a.body != b.body {
-			t.Fatalf("an unknown email is told apart:\n%s\n%s", a.body, b.body)
+		// Either is first by turns: what the sender does with the one before takes time from the next.
+		emails := []string{u.Email, fmt.Sprintf("nobody-%02d@acme.example", i)}
+		answers := make([]*page, 2)
+		for at := range emails {
+			at = (at + i) % 2
+			var took time.Duration
+			answers[at], took = ask(emails[at])
+			times[at] = append(times[at], took)
+		}
+		if answers[0].body != answers[1].body {
+			t.Fatalf("an unknown email is told apart:\n%s\n%s", answers[0].body, answers[1].body)
 		}
 	}
-	slices.Sort(known)
-	slices.Sort(unknown)
-	if a, b := known[pairs/2], unknown[pairs/2]; a > 4*b || b > 4*a {
+	slices.Sort(times[0])
+	slices.Sort(times[1])
+	if a, b := times[0][pairs/2], times[1][pairs/2]; a > 4*b || b > 4*a {
 		t.Errorf("known emails take %s, unknown ones %s", a, b)
 	}
 	for i := range pairs {
