@@ -535,11 +535,12 @@ func TestPasskeyReset(t *testing.T) {
 		if err := c.Service.ResetSecondFactorOf(t.Context(), c.owner, c.owner.ID); !errors.Is(err, service.OwnFactors) {
 			t.Errorf("an owner gets rid of their own without a password: %v", err)
 		}
-		admin := &access.Staff{ID: store.NewID(), Email: "admin@assay.example", Name: "Admin", Role: access.Admin}
+		admin, err := c.Service.CreateStaff(t.Context(), "admin@assay.example", "Admin", access.Admin)
+		noError(t, err)
 		for name, reset := range map[string]func(userID string) error{
 			"ByAnOwner": func(id string) error { return c.Service.ResetSecondFactorOf(t.Context(), c.owner, id) },
 			"ByAnAdministrator": func(id string) error {
-				_, err := service.NewAdministration(c.Service).ResetUserSecondFactor(t.Context(), admin, c.Account, id)
+				_, err := service.NewAdministration(c.Service).ResetUserSecondFactor(t.Context(), &admin.Staff, c.Account, id)
 				return err
 			},
 		} {

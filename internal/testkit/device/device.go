@@ -131,7 +131,7 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	must(t, err)
 	cose, err := webauthncbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: public[1:33], -3: public[33:]})
 	must(t, err)
-	attested := make([]byte, 16)                                          // it does not tell its model
+	attested := make([]byte, 16) // it does not tell its model
 	attested = binary.BigEndian.AppendUint16(attested, uint16(len(k.id)))
 	attested = append(append(attested, k.id...), cose...)
 	data := append(d.authenticatorData(asked.RP.ID, 0x40, k.count), attested...)
