@@ -63,6 +63,14 @@ func TestAuthorization(t *testing.T) {
 			{"reviewer not assigned", w.Ren.Token},
 			{"administrator", w.Admin.Token},
 		}
+		owner, err := w.Store.Owner(t.Context(), w.Customer.Account.ID)
+		check(t, err)
+		_, portal, err := w.Service.StartSession(t.Context(), access.Portal, owner.ID, service.Origin{})
+		check(t, err)
+		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, service.Origin{})
+		check(t, err)
+		cookies := []*http.Cookie{{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff}}
+		tokens = append([]struct{ name, token string }{{"portal session", portal}, {"desk session", staff}}, tokens...)
 		// What the last three get; everybody else gets 401.
 		want := map[string][3]string{
 			"GET /orders":                      {"200", "200", "200"},
@@ -82,6 +90,12 @@ func TestAuthorization(t *testing.T) {
 				t.Errorf("the matrix does not know %s %s", route.Method, route.Path)
 				continue
 			}
+			for _, c := range cookies { // sessions of browsers are nothing here, an administrator's neither
+				path := strings.ReplaceAll(route.Path, "{id}", w.claimed(t, w.Mika))
+				if r := w.do(t, route.Method, path, "", bodyOf(route.Path), c); r.status != http.StatusUnauthorized {
+					t.Errorf("%s %s with the cookie %s: %d, want 401", route.Method, route.Path, c.Name, r.status)
+				}
+			}
 			for i, caller := range tokens {
 				id := ""
 				if strings.Contains(route.Path, "{id}") {
@@ -90,8 +104,8 @@ func TestAuthorization(t *testing.T) {
 				path := strings.ReplaceAll(route.Path, "{id}", id)
 				r := w.do(t, route.Method, path, caller.token, bodyOf(route.Path))
 				wanted := "401 unauthorized"
-				if i >= 5 {
-					wanted = expected[i-5]
+				if last := i - (len(tokens) - len(expected)); last >= 0 {
+					wanted = expected[last]
 				}
 				if got := strings.TrimSpace(fmt.Sprint(r.status, " ", r.text("code"))); got != wanted {
 					t.Errorf("%s %s by %s: %s, want %s", route.Method, route.Path, caller.name, got, wanted)

@@ -226,7 +226,7 @@ func (w *world) post(t testing.TB, who *service.NewStaff, path, body string) *re
 }
 
 // do sends a request and holds the answer against the OpenAPI document.
-func (w *world) do(t testing.TB, method, path, token, body string) *reply {
+func (w *world) do(t testing.TB, method, path, token, body string, cookies ...*http.Cookie) *reply {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, w.server.URL+desk.Prefix+path, bytes.NewReader([]byte(body)))
 	check(t, err)
@@ -235,6 +235,9 @@ func (w *world) do(t testing.TB, method, path, token, body string) *reply {
 	}
 	if token != "" {
 		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	for _, c := range cookies {
+		req.AddCookie(c)
 	}
 	res, err := w.Contract.For(t).Transport(nil).RoundTrip(req)
 	check(t, err)

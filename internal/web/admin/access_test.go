@@ -2,6 +2,7 @@ package admin_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -83,10 +84,19 @@ var answers = map[string]struct {
 	"GET /desk/admin/system": {200, nil},
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, a reviewer, an administrator}, and that a refused form has
-// changed nothing.
+// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, a reviewer, an administrator}, and
+// that a refused form has changed nothing.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
+	_, key, err := w.newKey(t)
+	check(t, err)
+	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	check(t, err)
+	for pattern := range answers {
+		if !slices.Contains(w.Admin.Patterns(), pattern) {
+			t.Errorf("%s is in the matrix and no page", pattern)
+		}
+	}
 	for _, pattern := range w.Admin.Patterns() {
 		want, ok := answers[pattern]
 		if !ok {
@@ -104,7 +114,9 @@ func TestAccess(t *testing.T) {
 		}
 		t.Run(pattern, func(t *testing.T) {
 			before := w.state(t)
-			for name, v := range map[string]*visitor{"Nobody": w.visit(t), "PortalUser": w.customer(t)} {
+			for name, v := range map[string]*visitor{
+				"Nobody": w.visit(t), "PortalUser": w.customer(t), "APIKey": w.program(t, key), "StaffToken": w.program(t, admin.Token),
+			} {
 				if p := send(t, v); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/desk/sign-in") {
 					t.Errorf("%s: %d to %q, want to be asked to sign in", name, p.status, p.location)
 				}

@@ -138,6 +138,7 @@ type visitor struct {
 	t       *testing.T
 	w       *world
 	cookies map[string]*http.Cookie
+	bearer  string // token of an interface, which pages do not take; empty: not sent
 }
 
 func (w *world) visit(t *testing.T) *visitor {
@@ -148,6 +149,14 @@ func (w *world) visit(t *testing.T) *visitor {
 func (w *world) as(t *testing.T, who *access.Staff) *visitor {
 	t.Helper()
 	return w.session(t, access.Desk, "assay_desk", who.ID)
+}
+
+// program returns a caller with a token of an interface: pages do not take it, nor as a cookie.
+func (w *world) program(t *testing.T, token string) *visitor {
+	v := w.visit(t)
+	v.bearer = token
+	v.cookies["assay_desk"] = &http.Cookie{Name: "assay_desk", Value: token}
+	return v
 }
 
 // customer returns a browser that a user of the portal has signed in with; the cookie also pretends to be the desk's.
@@ -210,6 +219,9 @@ func (v *visitor) do(method, path, contentType string, body io.Reader) *page {
 	if method == http.MethodPost {
 		r.Header.Set("Content-Type", contentType)
 		r.Header.Set("Origin", v.w.Server.URL)
+	}
+	if v.bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+v.bearer)
 	}
 	for _, c := range v.cookies {
 		r.AddCookie(c)

@@ -2,10 +2,14 @@ package desk_test
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // allowed is what each kind of visitor gets for a page: its status, for an order in Mika's hands. 303 to the page to sign
@@ -73,9 +77,19 @@ var matrix = map[string]allowed{
 	"POST /desk/me/token":             everyone(422),
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, the assignee, another reviewer, an administrator}.
+// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another reviewer, an
+// administrator}.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
+	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator})
+	check(t, err)
+	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	check(t, err)
+	for pattern := range matrix {
+		if !slices.Contains(w.Desk.Patterns(), pattern) {
+			t.Errorf("%s is in the matrix and no page", pattern)
+		}
+	}
 	for _, pattern := range w.Desk.Patterns() {
 		want, ok := matrix[pattern]
 		if !ok {
@@ -89,6 +103,8 @@ func TestAccess(t *testing.T) {
 		}{
 			"Nobody":        {func() *visitor { return w.visit(t) }, want.none},
 			"PortalUser":    {func() *visitor { return w.customer(t) }, want.none},
+			"APIKey":        {func() *visitor { return w.program(t, key) }, want.none},
+			"StaffToken":    {func() *visitor { return w.program(t, admin.Token) }, want.none},
 			"Assignee":      {func() *visitor { return w.as(t, w.Mika) }, want.assigned},
 			"OtherReviewer": {func() *visitor { return w.as(t, w.Ren) }, want.other},
 			"Administrator": {func() *visitor { return w.as(t, w.Aoi) }, want.admin},

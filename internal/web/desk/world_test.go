@@ -128,6 +128,7 @@ type visitor struct {
 	w       *world
 	cookies map[string]*http.Cookie
 	fetch   string // Sec-Fetch-Mode; empty: not sent
+	bearer  string // token of an interface, which pages do not take; empty: not sent
 }
 
 // visit returns a browser that nobody has signed in with.
@@ -139,6 +140,14 @@ func (w *world) visit(t *testing.T) *visitor {
 func (w *world) as(t *testing.T, who *access.Staff) *visitor {
 	t.Helper()
 	return w.session(t, access.Desk, "assay_desk", who.ID)
+}
+
+// program returns a caller with a token of an interface: pages do not take it, nor as a cookie.
+func (w *world) program(t *testing.T, token string) *visitor {
+	v := w.visit(t)
+	v.bearer = token
+	v.cookies["assay_desk"] = &http.Cookie{Name: "assay_desk", Value: token}
+	return v
 }
 
 // customer returns a browser that a user of the portal has signed in with; the cookie also pretends to be the desk's.
@@ -194,6 +203,9 @@ func (v *visitor) do(method, path string, form url.Values) *page {
 	}
 	if v.fetch != "" {
 		r.Header.Set("Sec-Fetch-Mode", v.fetch)
+	}
+	if v.bearer != "" {
+		r.Header.Set("Authorization", "Bearer "+v.bearer)
 	}
 	for _, c := range v.cookies {
 		r.AddCookie(c)
