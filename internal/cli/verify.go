@@ -63,7 +63,10 @@ func verify(ctx context.Context, inv *invocation) error {
 	if result.Revoked != nil {
 		return errors.New("the certificate was revoked: " + result.Revoked.Reason)
 	}
-	return nil
+	if !isURL(inv.args[0]) { // it may have been revoked since the file was saved
+		_, err = fmt.Fprintf(inv.Stderr, "The file was checked offline. Whether the certificate still stands is told at %s\n", c.URL)
+	}
+	return err
 }
 
 func testMark(test bool) string {

@@ -272,9 +272,9 @@ func TestTestCertificate(t *testing.T) {
 	w := newWorld(t)
 	id := w.authentic(t, w.Test, picture(t, 0.3))
 	_, body := w.get(t, "/certificates/"+id)
-	holds(t, body, "TEST", "No item was examined", "is-test")
+	holds(t, body, "TEST", "No item was examined", "is-test", "<title>TEST: Certificate of authenticity")
 	_, body = w.get(t, "/certificates/"+id+"?lang=ja")
-	holds(t, body, "テスト", "実物の鑑定は行われておらず")
+	holds(t, body, "テスト", "実物の鑑定は行われておらず", "<title>テスト: 真正品証明書")
 	if c := certificateOf(t, w, id); !c.Test {
 		t.Error("the signed file does not say that it is a test")
 	}
@@ -288,7 +288,7 @@ func TestRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp, body := w.get(t, "/certificates/"+id)
-	holds(t, body, "This certificate no longer stands", "The item &lt;was&gt; swapped.", "Revoked")
+	holds(t, body, "This certificate no longer stands", "The item &lt;was&gt; swapped.", "<title>Revoked: Certificate of authenticity")
 	if resp.StatusCode != http.StatusOK || strings.Contains(body, "verdict-good") {
 		t.Errorf("%d: it still says authentic", resp.StatusCode)
 	}
