@@ -9,7 +9,7 @@ const (
 	CodeValidation         Code = "validation-error"    // 400; see [Error.ValidationProblems]
 	CodeBadRequest         Code = "bad-request"         // 400; malformed, or a general rule is broken
 	CodeUnauthorized       Code = "unauthorized"        // 401; missing, unknown, revoked or expired key
-	CodeForbidden          Code = "forbidden"           // 403; see [Error.RequiredScope]
+	CodeForbidden          Code = "forbidden"           // 403; see [Error.RequiredScope] and [Error.Address]
 	CodeNotFound           Code = "not-found"           // 404; route, catalog entity ([Error.NotFoundEntity]) or webhook
 	CodeRateLimitExceeded  Code = "rate-limit-exceeded" // 429; see [Error.RetryAfter] and [Error.RateLimitDetails]
 	CodeInternalError      Code = "internal-error"      // 500

@@ -98,6 +98,9 @@ func (e *Error) AllowedMockOutcomes() []MockOutcome {
 // RequiredScope is the scope that the API key lacks, for [CodeForbidden].
 func (e *Error) RequiredScope() string { return detail[string](e, "required_scope") }
 
+// Address is where the service saw the request come from, for [CodeForbidden] of an API key that may not be used there.
+func (e *Error) Address() string { return detail[string](e, "address") }
+
 // ExpectedStatus is the status the order should have had, for [CodeOrderNotAwaitingUpdatePhotos].
 func (e *Error) ExpectedStatus() OrderStatus { return detail[OrderStatus](e, "expected_status") }
 

@@ -151,6 +151,7 @@ func TestErrorDetails(t *testing.T) {
 	equal(t, "mock outcomes", with(client.CodeMockOutcomeRequired, `{"allowed_mock_outcomes":["fake"]}`).
 		AllowedMockOutcomes(), []client.MockOutcome{client.MockFake})
 	equal(t, "scope", with(client.CodeForbidden, `{"required_scope":"audit:read"}`).RequiredScope(), "audit:read")
+	equal(t, "address", with(client.CodeForbidden, `{"address":"203.0.113.7"}`).Address(), "203.0.113.7")
 	equal(t, "expected", with(client.CodeOrderNotAwaitingUpdatePhotos, `{"expected_status":"update-photos"}`).
 		ExpectedStatus(), client.StatusUpdatePhotos)
 	equal(t, "reason", with(client.CodeUnsafeWebhookURL, `{"reason":"private address"}`).UnsafeURLReason(), "private address")

@@ -108,7 +108,9 @@ func (v *Validator) checkOperation(op *spec.Operation, x exchange, add func(stri
 
 // checkUnmatched checks the answer for a route that does not exist: only the envelope, whatever the reason.
 func (v *Validator) checkUnmatched(x exchange, add func(string, error)) {
-	expected := []int{http.StatusUnauthorized, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	expected := []int{
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+	}
 	if !slices.Contains(expected, x.status) {
 		add("status", errors.New("is not one that an unknown route answers"))
 	}

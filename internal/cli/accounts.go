@@ -105,15 +105,35 @@ func (l *limitFlags) Set(s string) error {
 	return nil
 }
 
+// networkFlags are repeated --allow-network CIDR.
+type networkFlags []string
+
+func (n *networkFlags) String() string { return "" }
+
+func (n *networkFlags) Set(s string) error {
+	if _, problem := access.CheckNetworks("allow-network", append(*n, s)); problem != nil {
+		return errors.New(problem.Message)
+	}
+	*n = append(*n, s)
+	return nil
+}
+
+// networks are those of the flags; each was checked as it was read.
+func (n networkFlags) networks() access.Networks {
+	networks, _ := access.CheckNetworks("allow-network", n)
+	return networks
+}
+
 func keysCreate() *command {
 	return &command{
-		name: "keys create", args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]…", about: "makes an API key",
+		name: "keys create", args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]… [--allow-network CIDR]…", about: "makes an API key",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
 			fs.StringVar(&inv.name, "name", "", "`name` of the key")
 			fs.StringVar(&inv.scopes, "scopes", "", "all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
 			fs.Var(&inv.limits, "limit", "`CATEGORY=N`: requests per minute in a category instead of the default; may be repeated")
+			fs.Var(&inv.networks, "allow-network", "`CIDR`: a network or address that the key may be used from, instead of anywhere; may be repeated")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
 			if err := required(map[string]string{"account": inv.account, "env": inv.env, "name": inv.name, "scopes": inv.scopes}); err != nil {
@@ -129,7 +149,7 @@ func keysCreate() *command {
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				k, secret, err := app.Service.CreateKey(ctx, service.NewKey{
-					AccountID: a.ID, Environment: env, Name: inv.name, Scopes: scopes, Limits: inv.limits, Actor: audit.Operator,
+					AccountID: a.ID, Environment: env, Name: inv.name, Scopes: scopes, Limits: inv.limits, Networks: inv.networks.networks(), Actor: audit.Operator,
 				})
 				if err != nil {
 					return err
@@ -153,6 +173,7 @@ type keyView struct {
 	Hint        string             `json:"hint"`
 	Scopes      []access.Scope     `json:"scopes"`
 	Limits      map[string]int     `json:"limits"`
+	Networks    []string           `json:"networks"` // empty: anywhere
 	CreatedAt   order.Timestamp    `json:"created_at"`
 	ExpiresAt   *order.Timestamp   `json:"expires_at"`
 	RevokedAt   *order.Timestamp   `json:"revoked_at"`
@@ -160,7 +181,7 @@ type keyView struct {
 
 func viewKey(k *access.Key) keyView {
 	return keyView{
-		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits,
+		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits, Networks: k.Networks.Texts(),
 		CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt), RevokedAt: order.At(k.RevokedAt),
 	}
 }
@@ -188,7 +209,11 @@ func keysList() *command {
 					if k.RevokedAt != nil {
 						state = "revoked"
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)\n", k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes))
+					from := ""
+					if len(k.Networks) > 0 {
+						from = "  from " + k.Networks.String()
+					}
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})

@@ -53,6 +53,7 @@ type options struct {
 	amount                                                                                      int64
 	rows                                                                                        int
 	limits                                                                                      limitFlags
+	networks                                                                                    networkFlags
 }
 
 const anyArgs = -1

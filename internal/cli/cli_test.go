@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -57,6 +58,7 @@ func TestUsage(t *testing.T) {
 		{name: "WrongScope", args: []string{"keys", "create", "--account", "a", "--env", "test", "--name", "n", "--scopes", "x"}, code: 1, want: `unknown scope "x"`},
 		{name: "WrongLimit", args: []string{"keys", "create", "--limit", "read=0"}, code: 2, want: "N at least 1"},
 		{name: "WrongCategory", args: []string{"keys", "create", "--limit", "reads=5"}, code: 2, want: "catalog, read, create"},
+		{name: "WrongNetwork", args: []string{"keys", "create", "--allow-network", "example.com"}, code: 2, want: `"example.com" is no IPv4 or IPv6 address`},
 		{name: "WrongLocale", args: []string{"accounts", "create", "--name", "n", "--owner", "a@b.example", "--locale", "fr"}, code: 1, want: "--locale must be en or ja"},
 		{name: "WrongSize", args: []string{"version", "--max-photo-bytes", "big"}, code: 2, want: "10MiB"},
 	} {
@@ -148,7 +150,8 @@ func TestCommands(t *testing.T) {
 		fail(t, `"Acme" exists already`, "accounts", "create", "--name", "Acme", "--owner", "other@acme.example")
 	})
 	t.Run("KeysCreate", func(t *testing.T) {
-		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes", "orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6")
+		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes", "orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6",
+			"--allow-network", "192.0.2.9/24", "--allow-network", "2001:DB8::1")
 		if !strings.HasPrefix(key.Key, "assay_live_") || key.Environment != "live" || strings.Join(key.Scopes, " ") != "orders:read audit:read" {
 			t.Errorf("the key is %+v", key)
 		}
@@ -162,6 +165,12 @@ func TestCommands(t *testing.T) {
 		}
 		if limits, _ := list[0]["limits"].(map[string]any); limits["read"] != 5.0 || limits["catalog"] != 6.0 {
 			t.Errorf("the limits are %v", list[0]["limits"])
+		}
+		if networks := fmt.Sprint(list[0]["networks"]); networks != "[192.0.2.0/24 2001:db8::1]" {
+			t.Errorf("the networks are %s", networks)
+		}
+		if code, stdout, _ := run(t, data, nil, "keys", "list", "--account", account.AccountID); code != 0 || !strings.Contains(stdout, "from 192.0.2.0/24 2001:db8::1") {
+			t.Errorf("status %d, the list is %s", code, stdout)
 		}
 		if text, err := json.Marshal(list); err != nil || strings.Contains(string(text), key.Key) {
 			t.Errorf("the list tells the key: %s", text)

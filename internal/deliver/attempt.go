@@ -10,11 +10,9 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
-	"strconv"
 	"sync/atomic"
 	"time"
 
-	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
@@ -86,7 +84,7 @@ func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelive
 				handshake.Store(&err)
 			}
 		},
-	}), t, d, token))
+	}), t, d, a.At, token))
 	if err != nil {
 		var failed error
 		if p := handshake.Load(); p != nil {
@@ -110,21 +108,16 @@ func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelive
 	return nil
 }
 
-// request makes the request of an attempt: with the token or, without one, signed. The headers are set in just the
-// spelling of the interface; HTTP/1.1 shows it.
-func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, token string) *http.Request {
-	header := http.Header{
-		"Content-Type":     {"application/json"},
-		"User-Agent":       {userAgent},
-		"X-LG-Event":       {string(d.Event)},
-		"X-LG-Delivery-Id": {d.ID},
+// request makes the request of an attempt: with the token or, without one, signed at the time of the attempt, so that the log
+// of attempts tells what was signed. The headers are set in just the spelling of the interface; HTTP/1.1 shows it.
+func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, at time.Time, token string) *http.Request {
+	proof := webhook.TokenHeaders(token)
+	if token == "" {
+		proof = webhook.SignatureHeaders(t.secret, at, d.Body)
 	}
-	if token != "" {
-		header["Authorization"] = []string{"Bearer " + token}
-	} else {
-		timestamp := c.now().Unix()
-		header["X-LG-Timestamp"] = []string{strconv.FormatInt(timestamp, 10)}
-		header["X-LG-Signature"] = []string{webhook.Sign(t.secret, timestamp, d.Body)}
+	header := make(http.Header)
+	for _, h := range append(webhook.Headers(d.Event, d.ID), proof...) {
+		header[h.Name] = []string{h.Value}
 	}
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
 	first, _ := body()
@@ -133,15 +126,13 @@ func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDeliver
 	}).WithContext(ctx)
 }
 
-var userAgent = "Assay-Webhooks/" + buildinfo.Version
-
 // named sends the program's name with requests that have none of their own: those for tokens.
 type named struct{ next http.RoundTripper }
 
 func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("User-Agent") == "" {
 		r = r.Clone(r.Context())
-		r.Header.Set("User-Agent", userAgent)
+		r.Header.Set("User-Agent", webhook.UserAgent)
 	}
 	return n.next.RoundTrip(r)
 }

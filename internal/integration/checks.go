@@ -12,7 +12,7 @@ import (
 
 // authenticate returns the key of a request.
 func (a *API) authenticate(r *http.Request) (*access.Key, error) {
-	key, err := a.Service.Authenticate(r.Context(), httpx.Bearer(r))
+	key, err := a.Service.Authenticate(r.Context(), httpx.Bearer(r), httpx.ClientIP(r))
 	if fault.CodeOf(err) == access.Unauthenticated.Code {
 		return nil, httpx.CountFailure(a.Failures, r, err)
 	}
@@ -21,11 +21,7 @@ func (a *API) authenticate(r *http.Request) (*access.Key, error) {
 
 // take counts the request against the key's quota of a category and tells the quota in the response's headers.
 func (a *API) take(w http.ResponseWriter, r *http.Request, key *access.Key, category string) error {
-	limit, ok := key.Limits[category]
-	if !ok {
-		limit = ratelimit.DefaultLimit(category)
-	}
-	d, err := a.Limiter.Take(r.Context(), key.ID, category, limit)
+	d, err := a.Limiter.Take(r.Context(), key.ID, category, ratelimit.LimitOf(key.Limits, category))
 	if err != nil {
 		return fault.UnavailableError(err)
 	}

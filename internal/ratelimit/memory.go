@@ -20,12 +20,9 @@ type Memory struct {
 
 type memoryShard struct {
 	mu      sync.Mutex
-	windows windows[quota]
+	windows windows[Quota]
 	_       [64]byte // keeps neighbours off each other's cache line
 }
-
-// quota names what is counted: one category of one key.
-type quota struct{ key, category string }
 
 // NewMemory returns a limiter that reads the time from now.
 func NewMemory(now func() time.Time) *Memory {
@@ -37,8 +34,8 @@ func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decis
 	if limit < 1 {
 		return Decision{RetryAfter: Window}, nil
 	}
-	counted := quota{key, category}
-	shard := &m.shards[maphash.String(m.seed, key)%memoryShards]
+	counted := Quota{key, category}
+	shard := m.shard(key)
 
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -53,4 +50,28 @@ func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decis
 	}
 	w.count++
 	return Decision{Allowed: true, Limit: limit, Remaining: limit - w.count}, nil
+}
+
+func (m *Memory) shard(key string) *memoryShard {
+	return &m.shards[maphash.String(m.seed, key)%memoryShards]
+}
+
+// Uses implements Limiter. It never fails.
+func (m *Memory) Uses(_ context.Context, quotas []Quota) ([]Use, error) {
+	uses := make([]Use, len(quotas))
+	for i, q := range quotas {
+		uses[i] = m.shard(q.Key).use(q, m)
+	}
+	return uses, nil
+}
+
+func (s *memoryShard) use(q Quota, m *Memory) Use {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := m.now().Sub(m.epoch)
+	w := s.windows.running(q, now)
+	if w == nil {
+		return Use{}
+	}
+	return Use{Count: w.count, Left: w.left(now)}
 }

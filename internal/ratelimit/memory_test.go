@@ -110,8 +110,8 @@ func TestMemory(t *testing.T) {
 		t.Parallel()
 		m := NewMemory(newClock().now)
 		take(t, m, "key", Read, 1)
-		for _, other := range []quota{{"key", Create}, {"other", Read}, {"", Read}, {"keyr", "ead"}} {
-			want(t, take(t, m, other.key, other.category, 1), Decision{Allowed: true, Limit: 1})
+		for _, other := range []Quota{{"key", Create}, {"other", Read}, {"", Read}, {"keyr", "ead"}} {
+			want(t, take(t, m, other.Key, other.Category, 1), Decision{Allowed: true, Limit: 1})
 		}
 	})
 
@@ -218,5 +218,41 @@ func BenchmarkMemory(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// TestUses reads counts without counting.
+func TestUses(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	m := NewMemory(c.now)
+	quotas := []Quota{{"key", Read}, {"key", Create}, {"other", Read}}
+	uses := func() []Use {
+		t.Helper()
+		uses, err := m.Uses(t.Context(), quotas)
+		if err != nil || len(uses) != len(quotas) {
+			t.Fatal(uses, err)
+		}
+		return uses
+	}
+	if got := uses(); got[0] != (Use{}) || m.held() != 0 {
+		t.Errorf("unused: %+v, %d windows", got, m.held())
+	}
+	take(t, m, "key", Read, 3)
+	take(t, m, "key", Read, 3)
+	take(t, m, "other", Read, 9)
+	c.advance(20 * time.Second)
+	take(t, m, "key", Create, 1)
+	take(t, m, "key", Create, 1) // refused, and not counted
+	for range 3 {
+		got := uses()
+		if got[0] != (Use{2, 40 * time.Second}) || got[1] != (Use{1, Window}) || got[2] != (Use{1, 40 * time.Second}) {
+			t.Errorf("%+v", got)
+		}
+	}
+	want(t, take(t, m, "key", Read, 3), Decision{Allowed: true, Limit: 3})
+	c.advance(40 * time.Second)
+	if got := uses(); got[0] != (Use{}) || got[1] != (Use{1, 20 * time.Second}) {
+		t.Errorf("after the window: %+v", got)
 	}
 }

@@ -41,6 +41,14 @@ func DefaultLimit(category string) int {
 	return 0
 }
 
+// LimitOf returns the requests of a category that a key with the limits has in a window: its own limit, or else the default.
+func LimitOf(limits map[string]int, category string) int {
+	if limit, ok := limits[category]; ok {
+		return limit
+	}
+	return DefaultLimit(category)
+}
+
 // Decision says whether a request may go on and what is left.
 type Decision struct {
 	Allowed    bool
@@ -54,4 +62,16 @@ type Decision struct {
 // holds for the window that is running. An error means that the count could not be reached, never a refusal.
 type Limiter interface {
 	Take(ctx context.Context, key, category string, limit int) (Decision, error)
+
+	// Uses returns how much of each quota is used, in the order of the quotas. It counts nothing and begins no window.
+	Uses(ctx context.Context, quotas []Quota) ([]Use, error)
+}
+
+// Quota is what is counted: one category of one key.
+type Quota struct{ Key, Category string }
+
+// Use is how much of a quota is used; the zero value where no window is running.
+type Use struct {
+	Count int           // requests in the window that is running
+	Left  time.Duration // until that window ends
 }

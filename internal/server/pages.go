@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/web/admin"
 	"github.com/assayhq/assay/internal/web/certificate"
 	"github.com/assayhq/assay/internal/web/desk"
@@ -15,7 +16,7 @@ import (
 
 // pages puts the HTML pages together. What ends when the server stops is added to
 // s.stopping.
-func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
+func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
@@ -33,7 +34,9 @@ func (s *Server) pages(staging *media.Staging) (http.Handler, error) {
 		Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now(), Workers: s.health.list, Settings: set.shown(),
 	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
-	portal.New(portal.Config{Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images}).Routes(mux)
+	portal.New(portal.Config{
+		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter, Images: images,
+	}).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }

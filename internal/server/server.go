@@ -69,9 +69,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	}
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
+	limiter := ratelimit.NewMemory(time.Now)
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
 	integrations := integration.New(integration.Config{
-		Service: app.Service, Limiter: ratelimit.NewMemory(time.Now), Failures: failures, Staging: staging,
+		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
 	reviewers := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
@@ -94,7 +95,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err := app.Service.KeepCertificateKey(ctx); err != nil {
 		return nil, err
 	}
-	web, err := s.pages(staging)
+	web, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err
 	}

@@ -43,11 +43,10 @@ func (f *DayFigures) count(o *store.EndedOrder) {
 	}
 	t := f.time(o.AnswerTime)
 	t.Verdicts++
-	left := o.DueAt.Sub(o.EndedAt)
-	if left >= 0 {
+	if !o.EndedAt.After(*o.DueAt) {
 		t.OnTime++
 	}
-	t.Turnaround.Add(time.Duration(o.AnswerTime)*time.Minute - left)
+	t.Turnaround.Add(turnaround(o.AnswerTime, *o.DueAt, o.EndedAt))
 	if o.AssigneeID != "" {
 		f.Reviewers[o.AssigneeID]++
 	}
@@ -107,9 +106,30 @@ type Histogram map[int]int64
 
 const bucketGrowth = 1.04
 
-// Add counts a duration; one below a second counts as a second.
-func (h Histogram) Add(d time.Duration) {
-	h[int(math.Round(math.Log(max(1, d.Seconds()))/math.Log(bucketGrowth)))]++
+// Add counts a duration.
+func (h Histogram) Add(d time.Duration) { h[bucket(d, 1)]++ }
+
+// bucket is where a duration is counted when every so many buckets are in use; one below a second counts as a second.
+func bucket(d time.Duration, every int) int {
+	return every * int(math.Round(math.Log(max(1, d.Seconds()))/(float64(every)*math.Log(bucketGrowth))))
+}
+
+// resultBuckets is how many buckets the histograms of accounts take together: there are many of them, each day of each account
+// has one, so they are smaller and up to 6% off.
+const resultBuckets = 3
+
+// turnaround is how long an order took on the customer's clock, which stands still while photos are requested.
+func turnaround(answerTime int, due, ended time.Time) time.Duration {
+	return time.Duration(answerTime)*time.Minute - due.Sub(ended)
+}
+
+// bucketOfResult is the bucket of the turnaround of an order that has ended, or -1: an order without a verdict has none, nor has
+// one whose photo request nobody answered.
+func bucketOfResult(o *order.Order) int {
+	if o.Status != order.Completed || o.Outcome == order.Canceled || o.DueAt == nil {
+		return -1
+	}
+	return bucket(turnaround(o.AnswerTime, *o.DueAt, *o.EndedAt), resultBuckets)
 }
 
 // Quantile returns the duration that the share q of all durations does not exceed; ok is false when there are none.

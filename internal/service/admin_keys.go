@@ -143,6 +143,21 @@ func (a *Administration) SetKeyLimits(ctx context.Context, who *access.Staff, ac
 	})
 }
 
+// SetKeyNetworks replaces where a key may be used from; none: anywhere.
+func (a *Administration) SetKeyNetworks(ctx context.Context, who *access.Staff, account *access.Account, keyID string, networks access.Networks) error {
+	if err := a.allow(who); err != nil {
+		return err
+	}
+	return a.changeKey(ctx, account, keyID, func(tx *store.Tx, k *access.Key) error {
+		if err := tx.SetKeyNetworks(account.ID, k.ID, networks); err != nil {
+			return err
+		}
+		return a.service.did(byStaff(ctx, who), tx, audit.Action{
+			Code: audit.ActionKeyNetworks, AccountID: account.ID, Target: onKey(k), Details: map[string]any{"networks": networks.Texts()},
+		})
+	})
+}
+
 // changeKey changes a key that is not revoked, in one transaction.
 func (a *Administration) changeKey(ctx context.Context, account *access.Account, keyID string, f func(*store.Tx, *access.Key) error) error {
 	err := a.store().Update(ctx, func(tx *store.Tx) error {

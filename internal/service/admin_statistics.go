@@ -21,6 +21,9 @@ const (
 	sampleInterval  = 15 * time.Minute
 	sampleRetention = (MaxStatisticsDays + 2) * 24 * time.Hour
 
+	// endpointHoursRetention is a day more than the portal shows.
+	endpointHoursRetention = 8 * 24 * time.Hour
+
 	// settling is how long after its end the figures of a day are taken for good: a transaction of its last second may be on
 	// its way, and clocks of nodes differ.
 	settling = 10 * time.Minute
@@ -207,7 +210,7 @@ func (s *Service) firstDayToKeep(ctx context.Context, now time.Time) (time.Time,
 	return day, nil
 }
 
-// sampleQueue keeps the length of the queue, once for each quarter of an hour.
+// sampleQueue keeps the length of the queue, once for each quarter of an hour, and forgets counts that nobody looks at any more.
 func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	at := now.Truncate(sampleInterval)
 	if there, err := s.Store.HasQueueSample(ctx, at); err != nil || there {
@@ -218,7 +221,12 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 		return err
 	}
 	sample := &store.QueueSample{At: at, Queued: counts[order.Queued], Processing: counts[order.Processing], UpdatePhotos: counts[order.UpdatePhotos]}
-	return s.Store.Update(ctx, func(tx *store.Tx) error { return tx.KeepQueueSample(sample, now.Add(-sampleRetention)) })
+	return s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.ForgetEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
+			return err
+		}
+		return tx.KeepQueueSample(sample, now.Add(-sampleRetention))
+	})
 }
 
 // figuresOf reads the figures of one day from its orders.

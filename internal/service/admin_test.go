@@ -69,6 +69,7 @@ func TestAdministration(t *testing.T) {
 				"CreateKey":  func(w *access.Staff) error { _, _, err := o.use.CreateKey(ctx, w, service.NewKey{}); return err },
 				"RenameKey":  func(w *access.Staff) error { return o.use.RenameKey(ctx, w, o.Account, o.Live.ID, "x") },
 				"Limits":     func(w *access.Staff) error { return o.use.SetKeyLimits(ctx, w, o.Account, o.Live.ID, nil) },
+				"Networks":   func(w *access.Staff) error { return o.use.SetKeyNetworks(ctx, w, o.Account, o.Live.ID, nil) },
 				"RevokeKey":  func(w *access.Staff) error { _, err := o.use.RevokeKey(ctx, w, o.Account, o.Live.ID); return err },
 				"Upload":     func(w *access.Staff) error { _, err := o.use.UploadCatalog(ctx, w, "x", demo.Catalog); return err },
 				"Pause":      func(w *access.Staff) error { return o.use.PauseAnswerTime(ctx, w, 60) },

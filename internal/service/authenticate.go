@@ -10,9 +10,10 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Authenticate returns the API key behind a bearer token, or access.Unauthenticated, which is the same for missing,
-// malformed, unknown, revoked and expired keys.
-func (s *Service) Authenticate(ctx context.Context, token string) (*access.Key, error) {
+// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is the
+// same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
+// access.WrongNetwork, and not noted as used.
+func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
 	if _, ok := access.ParseSecretKey(token); !ok {
 		return nil, access.Unauthenticated
 	}
@@ -29,12 +30,15 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*access.Key, 
 			return nil, err
 		}
 		s.keys.put(hash, k, now)
-		if k.UsableAt(now) {
+		if k.UsableAt(now) && k.Networks.Allow(address) {
 			s.noteKeyUse(k, now)
 		}
 	}
 	if !k.UsableAt(now) {
 		return nil, access.Unauthenticated
+	}
+	if !k.Networks.Allow(address) {
+		return nil, access.WrongNetwork(address)
 	}
 	return k, nil
 }

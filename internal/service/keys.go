@@ -18,8 +18,9 @@ type NewKey struct {
 	Name        string
 	Scopes      []access.Scope
 	Limits      map[string]int // by category, where it is not the default
-	ExpiresAt   *time.Time     // nil: never
-	UserID      string         // the account user who makes it; empty: the owner, for whom an operator acts
+	Networks    access.Networks
+	ExpiresAt   *time.Time // nil: never
+	UserID      string     // the account user who makes it; empty: the owner, for whom an operator acts
 	Actor       audit.Actor
 }
 
@@ -34,7 +35,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (k *access.Key, secre
 	secretKey = access.NewSecretKey(n.Environment)
 	k = &access.Key{
 		ID: store.NewID(), AccountID: n.AccountID, Environment: n.Environment, Name: n.Name, Hint: access.KeyHint(secretKey),
-		Scopes: n.Scopes, Limits: n.Limits, CreatedBy: n.UserID, CreatedAt: s.now(), ExpiresAt: n.ExpiresAt,
+		Scopes: n.Scopes, Limits: n.Limits, Networks: n.Networks, CreatedBy: n.UserID, CreatedAt: s.now(), ExpiresAt: n.ExpiresAt,
 	}
 	if k.Limits == nil {
 		k.Limits = map[string]int{}
@@ -55,7 +56,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (k *access.Key, secre
 		}
 		return s.did(ctx, tx, audit.Action{
 			Code: audit.ActionKeyCreated, AccountID: k.AccountID, Target: onKey(k),
-			Details: map[string]any{"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits},
+			Details: map[string]any{"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits, "networks": k.Networks.Texts()},
 		})
 	})
 	if err != nil {

@@ -33,7 +33,7 @@ func TestKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run("Authenticates", func(t *testing.T) {
-			k, err := s.Authenticate(t.Context(), secretKey)
+			k, err := s.Authenticate(t.Context(), secretKey, "")
 			if err != nil || k.ID != key.ID || k.Limits["read"] != 7 || k.CreatedBy != made.Owner.ID {
 				t.Errorf("the key is %+v (%v)", k, err)
 			}

@@ -20,8 +20,8 @@ var timelineEvents = map[order.Status]string{
 }
 
 // recordMove writes what follows from a move whose row is written: the timeline entry, the refund where one is due, the
-// certificate of an authentic item, and the events for the endpoints of the order's key. It runs in the transaction of
-// the move.
+// count of a result, the certificate of an authentic item, and the events for the endpoints of the order's key. It runs in
+// the transaction of the move.
 func (s *Service) recordMove(tx *store.Tx, o *order.Order, actor order.Actor, details map[string]any) error {
 	event := timelineEvents[o.Status]
 	if o.Outcome != "" {
@@ -36,6 +36,17 @@ func (s *Service) recordMove(tx *store.Tx, o *order.Order, actor order.Actor, de
 	}
 	if o.Status == order.Failed || o.Outcome == order.Canceled {
 		if err := tx.RefundOrder(o.ID, "order "+o.Number+" "+event, o.UpdatedAt); err != nil {
+			return err
+		}
+	}
+	return s.follow(tx, o)
+}
+
+// follow writes what every move brings about, whoever made it: the count of a result, the certificate of an authentic item,
+// and the events.
+func (s *Service) follow(tx *store.Tx, o *order.Order) error {
+	if o.EndedAt != nil {
+		if err := tx.CountResult(o, bucketOfResult(o)); err != nil {
 			return err
 		}
 	}

@@ -127,6 +127,28 @@ func (s *Service) RenameKey(ctx context.Context, who *Member, id, name string, f
 	return err
 }
 
+// SetKeyNetworks replaces where a key may be used from; none: anywhere. It takes effect as a revocation does, within a
+// second. It is for developers; a revoked key keeps its networks. The interface has no audit event for it, so it stands in the
+// log of the program.
+func (s *Service) SetKeyNetworks(ctx context.Context, who *Member, id string, networks access.Networks, from Origin) error {
+	if err := who.Require(access.Developer); err != nil {
+		return err
+	}
+	k, err := s.PortalKey(ctx, who, id)
+	if err != nil {
+		return err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetKeyNetworks(who.AccountID, k.ID, networks) })
+	s.keys.drop()
+	if errors.Is(err, store.ErrNotFound) {
+		return KeyNotFound
+	}
+	if err == nil {
+		s.Log.InfoContext(ctx, "networks of a key set", "account_id", who.AccountID, "key_id", k.ID, "user_id", who.ID, "ip", from.IP, "networks", networks.String())
+	}
+	return err
+}
+
 // PortalRevokeKey ends a key of the member's account for good. It is for developers.
 func (s *Service) PortalRevokeKey(ctx context.Context, who *Member, id string, from Origin) (*access.Key, error) {
 	if err := who.Require(access.Developer); err != nil {

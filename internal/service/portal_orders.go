@@ -24,13 +24,47 @@ func (s *Service) PortalOrders(ctx context.Context, who *Member, env access.Envi
 	return rows, book.Orders, err
 }
 
-// WaitingOrders returns up to limit orders of the account that wait for photos, newest first, older than the one with the
-// sequence number before, which is 0 for the newest of all.
-func (s *Service) WaitingOrders(ctx context.Context, who *Member, env access.Environment, before int64, limit int) ([]store.OrderRow, error) {
-	if before <= 0 {
-		before = 1 << 62
+// OrderFilter chooses orders by their state; an empty field chooses all.
+type OrderFilter struct {
+	Status  order.Status
+	Outcome order.Outcome
+}
+
+// states are what the filter chooses, as the store knows states: the outcome of a completed order, else the status. It is nil
+// where all are chosen, and empty where none can be: an order that is not completed has no outcome.
+func (f OrderFilter) states() []string {
+	switch {
+	case f.Status == "" && f.Outcome == "":
+		return nil
+	case f.Outcome != "" && f.Status != "" && f.Status != order.Completed:
+		return []string{}
+	case f.Outcome != "":
+		return []string{string(f.Outcome)}
+	case f.Status == order.Completed:
+		states := make([]string, len(order.Outcomes))
+		for i, o := range order.Outcomes {
+			states[i] = string(o)
+		}
+		return states
 	}
-	return s.Store.WaitingOrders(ctx, who.AccountID, env, before, limit)
+	return []string{string(f.Status)}
+}
+
+// FilteredOrders returns up to limit orders of the account that the filter chooses, newest first, older than the one with the
+// sequence number before, which is 0 for the newest of all.
+func (s *Service) FilteredOrders(ctx context.Context, who *Member, env access.Environment, f OrderFilter, before int64, limit int) ([]store.OrderRow, error) {
+	if before <= 0 {
+		book, err := s.Store.Book(ctx, who.AccountID, env)
+		if err != nil {
+			return nil, err
+		}
+		before = book.Orders + 1
+	}
+	states := f.states()
+	if states == nil {
+		return s.Store.OrdersBelow(ctx, who.AccountID, env, before-1, limit)
+	}
+	return s.Store.OrdersInStates(ctx, who.AccountID, env, states, before, limit)
 }
 
 // FindOrders returns the orders of the account with the id, the order number or the external id, newest first.
@@ -50,22 +84,23 @@ func (s *Service) FindOrders(ctx context.Context, who *Member, env access.Enviro
 // exportBatch is how many rows an export reads at once: it holds no more in memory, and no read lasts long.
 const exportBatch = 500
 
-// EachOrder calls f for every order of the account, newest first, as of now.
-func (s *Service) EachOrder(ctx context.Context, who *Member, env access.Environment, f func(*store.OrderRow) error) error {
+// EachOrder calls each for every order of the account that the filter chooses, newest first, as of now.
+func (s *Service) EachOrder(ctx context.Context, who *Member, env access.Environment, f OrderFilter, each func(*store.OrderRow) error) error {
 	book, err := s.Store.Book(ctx, who.AccountID, env)
 	if err != nil {
 		return err
 	}
-	for seq := book.Orders; seq > 0; seq -= exportBatch {
-		rows, err := s.Store.OrdersBelow(ctx, who.AccountID, env, seq, exportBatch)
-		if err != nil {
+	for before := book.Orders + 1; before > 1; {
+		rows, err := s.FilteredOrders(ctx, who, env, f, before, exportBatch)
+		if err != nil || len(rows) == 0 {
 			return err
 		}
 		for i := range rows {
-			if err := f(&rows[i]); err != nil {
+			if err := each(&rows[i]); err != nil {
 				return err
 			}
 		}
+		before = rows[len(rows)-1].Seq
 	}
 	return nil
 }
@@ -214,10 +249,7 @@ func (s *Service) recordAgain(tx *store.Tx, o *order.Order, who *Member) error {
 	if err := tx.AppendTimeline(o.ID, entry); err != nil {
 		return err
 	}
-	if err := s.certify(tx, o); err != nil {
-		return err
-	}
-	return s.emit(tx, o)
+	return s.follow(tx, o)
 }
 
 // AnswerPhotoRequest is SubmitPhotos for an account user. It is for developers.

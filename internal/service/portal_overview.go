@@ -7,37 +7,41 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // What the overview looks at; all of it costs the same however much business an account does.
 const (
-	overviewDays    = 30
-	overviewOrders  = 8
-	overviewResults = 500
-	OverviewMost    = 1000 // counts end here
+	overviewDays   = 30
+	overviewOrders = 8
+	OverviewMost   = 1000 // counts end here
 )
 
 // Overview is how an account is doing in an environment.
 type Overview struct {
-	Book    store.Book
-	Waiting int // orders that wait for photos
-	Pending int // deliveries on their way
-	Failed  int // deliveries that failed, of those made in the last day
-	Recent  []store.OrderRow
-	Days    []DayCount
-
-	// Results are those of the newest orders, Ended of them have ended.
-	Results    map[order.Outcome]int
-	Ended      int
-	Turnaround time.Duration // the median; 0: none has ended
+	Book     store.Book
+	Waiting  int // orders that wait for photos
+	Recent   []store.OrderRow
+	Days     []OverviewDay // the oldest first, today last
+	Total    OverviewDay   // of all these days
+	Webhooks *WebhookHealth
 }
 
-// DayCount is how many orders were made on a day, in UTC.
-type DayCount struct {
-	Day    time.Time
-	Orders int64
+// OverviewDay is what happened on a day, in UTC.
+type OverviewDay struct {
+	Day        time.Time
+	Orders     int64            // that were made
+	Results    map[string]int64 // orders that ended, by outcome; those in error under "error"
+	Turnaround Histogram        // of the verdicts, on the customer's clock
+}
+
+// Ended is how many orders ended on the day.
+func (d *OverviewDay) Ended() int64 {
+	var n int64
+	for _, orders := range d.Results {
+		n += orders
+	}
+	return n
 }
 
 // Overview returns how the member's account is doing.
@@ -50,55 +54,51 @@ func (s *Service) Overview(ctx context.Context, who *Member, env access.Environm
 	if o.Waiting, err = s.Store.CountWaiting(ctx, who.AccountID, env, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Pending, err = s.Store.CountPending(ctx, who.AccountID, env, OverviewMost); err != nil {
-		return nil, err
-	}
-	since := s.now().Add(-24 * time.Hour)
-	failed, err := s.Store.FailedDeliveries(ctx, store.DeliveryFilter{AccountID: who.AccountID, Environment: string(env)}, since, store.FirstID(since), OverviewMost)
-	if err != nil {
-		return nil, err
-	}
-	o.Failed = len(failed)
 	if o.Recent, err = s.Store.OrdersBelow(ctx, who.AccountID, env, o.Book.Orders, overviewOrders); err != nil {
 		return nil, err
 	}
 	if o.Days, err = s.ordersPerDay(ctx, who.AccountID, env, o.Book.Orders); err != nil {
 		return nil, err
 	}
-	ends, err := s.Store.OrderEnds(ctx, who.AccountID, env, o.Book.Orders-overviewResults)
+	results, err := s.Store.Results(ctx, who.AccountID, env, o.Days[0].Day)
 	if err != nil {
 		return nil, err
 	}
-	o.summarise(ends)
-	return o, nil
+	o.addResults(results)
+	o.Webhooks, err = s.webhookHealth(ctx, who, env)
+	return o, err
 }
 
-func (o *Overview) summarise(ends []store.OrderEnd) {
-	o.Results = make(map[order.Outcome]int)
-	var times []time.Duration
-	for _, e := range ends {
-		if e.EndedAt == nil {
+// addResults adds how orders ended to the days, and sums the days up.
+func (o *Overview) addResults(results []store.ResultCount) {
+	first := o.Days[0].Day
+	days := make([]*OverviewDay, 0, len(o.Days)+1)
+	for i := range o.Days {
+		days = append(days, &o.Days[i])
+		o.Total.Orders += o.Days[i].Orders
+	}
+	for _, d := range append(days, &o.Total) {
+		d.Results, d.Turnaround = make(map[string]int64), make(Histogram)
+	}
+	for _, r := range results {
+		i := int(r.Day.Sub(first) / (24 * time.Hour))
+		if i >= len(days) { // the clock of another node is ahead
 			continue
 		}
-		o.Ended++
-		if e.Outcome != "" {
-			o.Results[e.Outcome]++
+		for _, d := range []*OverviewDay{days[i], &o.Total} {
+			d.Results[r.Result] += r.Orders
+			if r.Took >= 0 {
+				d.Turnaround[r.Took] += r.Orders
+			}
 		}
-		if e.Outcome != order.Canceled && e.Status == order.Completed {
-			times = append(times, e.EndedAt.Sub(e.CreatedAt))
-		}
-	}
-	if len(times) > 0 {
-		slices.Sort(times)
-		o.Turnaround = times[len(times)/2]
 	}
 }
 
 // ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the number
 // at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
-func (s *Service) ordersPerDay(ctx context.Context, accountID string, env access.Environment, total int64) ([]DayCount, error) {
+func (s *Service) ordersPerDay(ctx context.Context, accountID string, env access.Environment, total int64) ([]OverviewDay, error) {
 	today := s.now().Truncate(24 * time.Hour)
-	days := make([]DayCount, overviewDays)
+	days := make([]OverviewDay, overviewDays)
 	low, high := make([]int64, overviewDays+1), make([]int64, overviewDays+1) // orders before the day: at least, at most
 	for i := range days {
 		days[i].Day = today.AddDate(0, 0, i-overviewDays+1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -193,7 +194,7 @@ func TestPortalLists(t *testing.T) {
 		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Item.BrandCode != "prada" {
 			t.Errorf("%d rows of %d: %+v", len(rows), total, rows)
 		}
-		waiting, err := s.Service.WaitingOrders(t.Context(), owner, access.Test, 0, 10)
+		waiting, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, service.OrderFilter{Status: order.UpdatePhotos}, 0, 10)
 		noError(t, err)
 		if len(waiting) != 1 {
 			t.Errorf("%d orders wait", len(waiting))
@@ -205,7 +206,7 @@ func TestPortalLists(t *testing.T) {
 		}
 		overview, err := s.Service.Overview(t.Context(), owner, access.Test)
 		noError(t, err)
-		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Ended != 4 {
+		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)
 		}
 		lines, book, err := s.Service.PortalLedger(t.Context(), owner, access.Live, 1, 10)
@@ -230,22 +231,59 @@ func TestKeyUse(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes}, portalOrigin)
 		noError(t, err)
-		_, err = s.Service.Authenticate(t.Context(), secret)
+		_, err = s.Service.Authenticate(t.Context(), secret, "")
 		noError(t, err)
-		deadline := time.Now().Add(10 * time.Second)
-		for {
-			uses, err := s.Store.KeyUses(t.Context(), s.Account.ID)
-			noError(t, err)
-			if at, ok := uses[k.ID]; ok {
-				if !at.Equal(s.Clock.Now()) {
-					t.Errorf("used at %v", at)
-				}
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Fatal("the use was not noted")
-			}
-			time.Sleep(5 * time.Millisecond)
+		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
+			t.Errorf("used at %v", at)
+		}
+	})
+}
+
+// awaitUse returns when a key was used, as soon as that is noted.
+func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
+	t.Helper()
+	deadline := time.Now().Add(10 * time.Second)
+	for {
+		uses, err := s.Store.KeyUses(t.Context(), s.Account.ID)
+		noError(t, err)
+		if at, ok := uses[keyID]; ok {
+			return at
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the use was not noted")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestKeyUseElsewhere holds that a refused request is no use of the key: its owner would look for it in the wrong place.
+func TestKeyUseElsewhere(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		networks, problem := access.CheckNetworks("networks", []string{"192.0.2.0/24"})
+		if problem != nil {
+			t.Fatal(problem.Message)
+		}
+		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes, Networks: networks}, portalOrigin)
+		noError(t, err)
+		stored, err := s.Service.PortalKey(t.Context(), owner, k.ID)
+		noError(t, err)
+		if stored.Networks.String() != "192.0.2.0/24" {
+			t.Errorf("networks %s", stored.Networks)
+		}
+		if _, err := s.Service.Authenticate(t.Context(), secret, "203.0.113.1"); fault.CodeOf(err) != "forbidden" {
+			t.Errorf("from elsewhere: %v", err)
+		}
+		// A use is noted once a minute: were the refusal noted, this one would not be.
+		s.Clock.Advance(time.Second)
+		_, err = s.Service.Authenticate(t.Context(), secret, "192.0.2.1")
+		noError(t, err)
+		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
+			t.Errorf("used at %v", at)
+		}
+		viewer := &service.Member{User: owner.User, Account: owner.Account}
+		viewer.Role = access.Viewer
+		if err := s.Service.SetKeyNetworks(t.Context(), viewer, k.ID, nil, portalOrigin); fault.CodeOf(err) != "forbidden" {
+			t.Errorf("a viewer changes networks: %v", err)
 		}
 	})
 }

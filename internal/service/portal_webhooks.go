@@ -135,13 +135,54 @@ func (s *Service) PortalDeliveries(ctx context.Context, who *Member, env access.
 	return s.Store.Deliveries(ctx, f, limit)
 }
 
+// SentAttempt is an attempt with the headers that it sent, as far as they can be told: nothing of them is kept, all follows
+// from the delivery, the endpoint and the time. A token is never told, and a signature not when its endpoint is deleted.
+type SentAttempt struct {
+	webhook.Attempt
+	Headers []webhook.Header
+}
+
+// hiddenToken stands for an OAuth2 token.
+const hiddenToken = "••••••"
+
 // PortalDelivery returns a delivery of the account with its attempts.
-func (s *Service) PortalDelivery(ctx context.Context, who *Member, env access.Environment, id string) (*store.DeliveryRecord, []webhook.Attempt, error) {
+func (s *Service) PortalDelivery(ctx context.Context, who *Member, env access.Environment, id string) (*store.DeliveryRecord, []SentAttempt, error) {
 	d, attempts, err := s.Delivery(ctx, id)
-	if err == nil && (d.AccountID != who.AccountID || d.Environment != string(env)) {
+	if err != nil {
+		return nil, nil, err
+	}
+	if d.AccountID != who.AccountID || d.Environment != string(env) {
 		return nil, nil, DeliveryNotFound
 	}
-	return d, attempts, err
+	proof, err := s.proofOf(ctx, who, env, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	sent := make([]SentAttempt, len(attempts))
+	for i, a := range attempts {
+		sent[i] = SentAttempt{Attempt: a, Headers: append(webhook.Headers(d.Event, d.ID), proof(a)...)}
+	}
+	return d, sent, nil
+}
+
+// proofOf returns how the attempts on a delivery proved where they come from.
+func (s *Service) proofOf(ctx context.Context, who *Member, env access.Environment, d *store.DeliveryRecord) (func(webhook.Attempt) []webhook.Header, error) {
+	unknown := func(webhook.Attempt) []webhook.Header { return nil }
+	e, err := s.Store.EndpointOf(ctx, who.AccountID, env, d.EndpointID)
+	if errors.Is(err, store.ErrNotFound) {
+		return unknown, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if e.OAuth != nil {
+		return func(webhook.Attempt) []webhook.Header { return webhook.TokenHeaders(hiddenToken) }, nil
+	}
+	secret, err := s.Secrets.Open(e.SealedSecret, e.ID)
+	if err != nil { // the sender cannot read it either, and says so in the log
+		return unknown, nil //nolint:nilerr // the rest of the delivery can be shown
+	}
+	return func(a webhook.Attempt) []webhook.Header { return webhook.SignatureHeaders(secret, a.At, d.Body) }, nil
 }
 
 // RedeliverOwn sends a delivery of the account that has ended once more, with the same id and body. It is for developers.

@@ -178,6 +178,7 @@ func TestStaffLog(t *testing.T) {
 		}
 		ctxBoss(audit.ActionKeyRenamed, k.ID, func() error { return o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "nightly") })
 		ctxBoss(audit.ActionKeyLimited, k.ID, func() error { return o.use.SetKeyLimits(ctx, o.boss, o.Account, k.ID, map[string]int{"read": 7}) })
+		ctxBoss(audit.ActionKeyNetworks, k.ID, func() error { return o.use.SetKeyNetworks(ctx, o.boss, o.Account, k.ID, nil) })
 		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { _, err := o.use.RevokeKey(ctx, o.boss, o.Account, k.ID); return err })
 
 		// The catalog.

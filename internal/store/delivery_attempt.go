@@ -58,11 +58,13 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 	slices.SortFunc(ended, func(a, b *AttemptResult) int {
 		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID))
 	})
+	recorded := make([]*AttemptResult, 0, len(results))
 	if err := inBatches(ended, func(batch []*AttemptResult) error {
 		standing, err := leave(t, batch)
 		if err != nil {
 			return err
 		}
+		recorded = append(recorded, standing...)
 		return t.insertAttempts(standing)
 	}); err != nil {
 		return err
@@ -71,13 +73,14 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 		n, err := t.exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
 			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`, micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
 		if err == nil && n == 1 {
+			recorded = append(recorded, r)
 			err = t.insertAttempts([]*AttemptResult{r})
 		}
 		if err != nil {
 			return err
 		}
 	}
-	return nil
+	return t.countAttempts(recorded)
 }
 
 // leaveQueue removes n deliveries from the queue, by their places.

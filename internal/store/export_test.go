@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"strings"
 )
 
@@ -62,6 +63,7 @@ func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) 
 	return s.explain(ctx, map[string]explained{
 		"ended":   {endedOrders, []any{int64(1), int64(2)}},
 		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
+		"state":   {ordersInState, []any{NewID(), "live", "queued", int64(9), 25}},
 	})
 }
 
@@ -83,4 +85,30 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 		"counts": {claimCounts, []any{NewID()}},
 		"draft":  {verdictDraft, []any{NewID(), NewID()}},
 	})
+}
+
+// counting notes the statements that run through a connection.
+type counting struct {
+	conn
+	texts *[]string
+}
+
+func (c counting) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
+	*c.texts = append(*c.texts, q)
+	return c.conn.query(ctx, q, args)
+}
+
+func (c counting) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
+	*c.texts = append(*c.texts, q)
+	return c.conn.exec(ctx, q, args)
+}
+
+// Statements runs a transaction and returns the statements that it took.
+func (s *Store) Statements(ctx context.Context, f func(*Tx) error) (texts []string, err error) {
+	err = s.Update(ctx, func(tx *Tx) error {
+		texts = nil
+		tx.c = counting{tx.c, &texts}
+		return f(tx)
+	})
+	return texts, err
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // InsertKey adds an API key by the hash of its secret.
@@ -15,14 +17,14 @@ func (t *Tx) InsertKey(k *access.Key, hash string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, created_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits), k.CreatedBy,
-		micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
+	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by, created_at, expires_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits), k.Networks.String(),
+		k.CreatedBy, micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
 	return err
 }
 
-const keyColumns = "id, account_id, environment, name, hint, scopes, limits, created_by, created_at, expires_at, revoked_at"
+const keyColumns = "id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at, expires_at, revoked_at"
 
 // KeyByHash returns the key whose secret has the hash, revoked or not.
 func (q Queries) KeyByHash(ctx context.Context, hash string) (*access.Key, error) {
@@ -59,13 +61,17 @@ func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, err
 
 func scanKey(scan func(...any) error) (*access.Key, error) {
 	k := new(access.Key)
-	var scopes, limits string
+	var scopes, limits, networks string
 	var created int64
 	var expires, revoked sql.NullInt64
-	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &k.CreatedBy, &created, &expires, &revoked); err != nil {
+	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy, &created, &expires, &revoked); err != nil {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
+	var problem *fault.Problem
+	if k.Networks, problem = access.CheckNetworks("networks", access.SplitNetworks(networks)); problem != nil {
+		return nil, fmt.Errorf("networks of key %s: %s", k.ID, problem.Message)
+	}
 	k.CreatedAt, k.ExpiresAt, k.RevokedAt = timeOf(created), timeOrNil(expires), timeOrNil(revoked)
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }

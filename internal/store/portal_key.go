@@ -40,3 +40,9 @@ func (t *Tx) TouchKey(id string, at time.Time) error {
 func (t *Tx) RenameKey(accountID, id, name string) error {
 	return t.one("UPDATE api_keys SET name = $1 WHERE id = $2 AND account_id = $3 AND revoked_at IS NULL", name, id, accountID)
 }
+
+// SetKeyNetworks replaces where a key of the account may be used from, or returns ErrNotFound when it has none that is not
+// revoked.
+func (t *Tx) SetKeyNetworks(accountID, id string, networks access.Networks) error {
+	return t.one("UPDATE api_keys SET networks = $1 WHERE id = $2 AND account_id = $3 AND revoked_at IS NULL", networks.String(), id, accountID)
+}

@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -52,16 +54,28 @@ func (q Queries) OrdersBelow(ctx context.Context, accountID string, env access.E
 		ORDER BY seq DESC`, accountID, string(env), seq, seq-int64(limit))
 }
 
-// WaitingOrders returns up to limit orders that wait for photos and whose sequence number is below before, newest first.
-func (q Queries) WaitingOrders(ctx context.Context, accountID string, env access.Environment, before int64, limit int) ([]OrderRow, error) {
-	return q.orderRows(ctx, "SELECT "+orderRowColumns+` FROM orders WHERE account_id = $1 AND environment = $2 AND status = 'update-photos' AND seq < $3
-		ORDER BY seq DESC LIMIT $4`, accountID, string(env), before, limit)
+// OrdersInStates returns up to limit orders in any of the states, whose sequence number is below before, newest first. A state is
+// the outcome of an order that has one, else its status. Each state is a range of an index, of which no more than a page is read.
+func (q Queries) OrdersInStates(ctx context.Context, accountID string, env access.Environment, states []string, before int64, limit int) ([]OrderRow, error) {
+	var found []OrderRow
+	for _, state := range states {
+		rows, err := q.orderRows(ctx, ordersInState, accountID, string(env), state, before, limit)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, rows...)
+	}
+	slices.SortFunc(found, func(a, b OrderRow) int { return cmp.Compare(b.Seq, a.Seq) })
+	return found[:min(limit, len(found))], nil
 }
+
+const ordersInState = "SELECT " + orderRowColumns + ` FROM orders WHERE account_id = $1 AND environment = $2 AND COALESCE(outcome, status) = $3 AND seq < $4
+	ORDER BY seq DESC LIMIT $5`
 
 // CountWaiting counts the orders that wait for photos, as far as limit.
 func (q Queries) CountWaiting(ctx context.Context, accountID string, env access.Environment, limit int) (int, error) {
 	var n int
-	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2 AND status = 'update-photos' LIMIT $3) AS found`,
+	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2 AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
 		[]any{accountID, string(env), limit}, &n)
 	return n, err
 }
@@ -115,6 +129,9 @@ func (q Queries) OrderOf(ctx context.Context, accountID string, env access.Envir
 // OrderTimes returns when orders were created, by sequence number.
 func (q Queries) OrderTimes(ctx context.Context, accountID string, env access.Environment, seqs []int64) (map[int64]time.Time, error) {
 	times := make(map[int64]time.Time, len(seqs))
+	for len(seqs)%batchSizes[0] != 0 { // one long list instead of several short ones
+		seqs = append(seqs, seqs[len(seqs)-1])
+	}
 	err := inBatches(seqs, func(seqs []int64) error {
 		args := []any{accountID, string(env)}
 		for _, s := range seqs {
@@ -129,31 +146,6 @@ func (q Queries) OrderTimes(ctx context.Context, accountID string, env access.En
 			})
 	})
 	return times, err
-}
-
-// OrderEnd is how and when an order ended, if it did.
-type OrderEnd struct {
-	Status    order.Status
-	Outcome   order.Outcome
-	CreatedAt time.Time
-	EndedAt   *time.Time
-}
-
-// OrderEnds returns how the newest orders ended whose sequence number is above low.
-func (q Queries) OrderEnds(ctx context.Context, accountID string, env access.Environment, low int64) ([]OrderEnd, error) {
-	var ends []OrderEnd
-	err := q.rows(ctx, "SELECT status, outcome, created_at, ended_at FROM orders WHERE account_id = $1 AND environment = $2 AND seq > $3",
-		[]any{accountID, string(env), low}, func(scan func(...any) error) error {
-			var e OrderEnd
-			var outcome sql.NullString
-			var created int64
-			var ended sql.NullInt64
-			err := scan(&e.Status, &outcome, &created, &ended)
-			e.Outcome, e.CreatedAt, e.EndedAt = order.Outcome(outcome.String), timeOf(created), timeOrNil(ended)
-			ends = append(ends, e)
-			return err
-		})
-	return ends, err
 }
 
 // Refunded reports whether an order was refunded.

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -28,12 +29,20 @@ func (q Queries) EndpointOf(ctx context.Context, accountID string, env access.En
 	return found[0], nil
 }
 
-// CountPending counts the deliveries that are on their way to the endpoints of an account in an environment, as far as limit.
-func (q Queries) CountPending(ctx context.Context, accountID string, env access.Environment, limit int) (int, error) {
-	var n int
-	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM delivery_queue WHERE endpoint_id IN (
-		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`, []any{accountID, string(env), limit}, &n)
-	return n, err
+// PendingDeliveries counts the deliveries that are on their way to the endpoints of an account in an environment, as far as
+// limit, and tells when the oldest of them was made; the time is zero when there is none.
+func (q Queries) PendingDeliveries(ctx context.Context, accountID string, env access.Environment, limit int) (n int, oldest time.Time, err error) {
+	var first string // ids are in the order of time
+	if err := q.row(ctx, `SELECT COUNT(*), COALESCE(MIN(delivery_id), '') FROM (SELECT delivery_id FROM delivery_queue WHERE endpoint_id IN (
+		SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2) LIMIT $3) AS found`, []any{accountID, string(env), limit}, &n, &first); err != nil || n == 0 {
+		return n, time.Time{}, err
+	}
+	var created int64
+	err = q.row(ctx, "SELECT created_at FROM deliveries WHERE id = $1", []any{first}, &created)
+	if errors.Is(err, ErrNotFound) { // it has ended and gone meanwhile
+		return n, time.Time{}, nil
+	}
+	return n, timeOf(created), err
 }
 
 // FirstID returns an id that sorts before every id of NewID from the time on, and after those of earlier milliseconds.

@@ -19,6 +19,7 @@ type Key struct {
 	Hint        string // the last characters of the key, to tell keys apart
 	Scopes      []Scope
 	Limits      map[string]int // requests per window by category, where an operator set another limit
+	Networks    Networks       // where it may be used from; none: anywhere
 	CreatedBy   string         // the account user who made it
 	CreatedAt   time.Time
 	ExpiresAt   *time.Time

@@ -27,6 +27,7 @@ const (
 	ActionKeyCreated      ActionCode = "api-key.created"
 	ActionKeyRenamed      ActionCode = "api-key.renamed"
 	ActionKeyLimited      ActionCode = "api-key.limits-set"
+	ActionKeyNetworks     ActionCode = "api-key.networks-set"
 	ActionKeyRevoked      ActionCode = "api-key.revoked"
 	CatalogImported       ActionCode = "catalog.imported"
 	AnswerTimePaused      ActionCode = "answer-time.paused"
@@ -42,7 +43,7 @@ const (
 var ActionCodes = []ActionCode{
 	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated, StaffRoleChanged, StaffDeactivated,
 	StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade, StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset,
-	CreditsGranted, ActionKeyCreated, ActionKeyRenamed, ActionKeyLimited, ActionKeyRevoked, CatalogImported, AnswerTimePaused, AnswerTimeResumed,
+	CreditsGranted, ActionKeyCreated, ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused, AnswerTimeResumed,
 	DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
 }
 

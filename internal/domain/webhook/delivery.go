@@ -58,6 +58,12 @@ const (
 // and no acknowledgement.
 func (a Attempt) Acknowledged() bool { return a.HTTPStatus >= 200 && a.HTTPStatus <= 299 }
 
+// Reached says whether the request was sent, as far as is known: a host that has no address, must not be called or has no
+// trusted certificate gets none, and neither does an endpoint whose token could not be had.
+func (a Attempt) Reached() bool {
+	return a.HTTPStatus != 0 || a.Failure == FailureTimeout || a.Failure == FailureConnection
+}
+
 // MaxAnswer is how much of an answer is kept, in bytes.
 const MaxAnswer = 1024
 

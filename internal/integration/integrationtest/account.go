@@ -110,6 +110,16 @@ func Limit(category string, n int) KeyOption {
 	}
 }
 
+// From restricts the key to networks.
+func From(t testing.TB, networks ...string) KeyOption {
+	t.Helper()
+	checked, problem := access.CheckNetworks("networks", networks)
+	if problem != nil {
+		t.Fatal(problem.Message)
+	}
+	return func(n *service.NewKey) { n.Networks = checked }
+}
+
 // Named names the key.
 func Named(name string) KeyOption {
 	return func(n *service.NewKey) { n.Name = name }

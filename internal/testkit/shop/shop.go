@@ -181,6 +181,9 @@ func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 		if err := tx.UpdateOrder(o); err != nil {
 			return err
 		}
+		if err := tx.CountResult(o, -1); err != nil {
+			return err
+		}
 		return tx.RefundOrder(id, "called off", s.Clock.Now())
 	}))
 }

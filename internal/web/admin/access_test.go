@@ -37,6 +37,7 @@ var answers = map[string]struct {
 	"GET /desk/admin/accounts/{account}/keys/{key}/{action}":         {303, nil},
 	"POST /desk/admin/accounts/{account}/keys/{key}/name":            {422, nil},
 	"POST /desk/admin/accounts/{account}/keys/{key}/limits":          {303, nil},
+	"POST /desk/admin/accounts/{account}/keys/{key}/networks":        {303, nil},
 	"POST /desk/admin/accounts/{account}/keys/{key}/revoke":          {303, nil},
 	"GET /desk/admin/accounts/{account}/credits/{environment}":       {200, nil},
 	"POST /desk/admin/accounts/{account}/credits/{environment}":      {422, nil},

@@ -129,6 +129,7 @@ func (a *Admin) table() []route {
 		{"GET " + account + "/keys/{key}/{action}", a.to(account + "/keys/{key}")},
 		{"POST " + account + "/keys/{key}/name", a.renameKey},
 		{"POST " + account + "/keys/{key}/limits", a.setKeyLimits},
+		{"POST " + account + "/keys/{key}/networks", a.setKeyNetworks},
 		{"POST " + account + "/keys/{key}/revoke", a.revokeKey},
 		{"GET " + account + "/credits/{environment}", a.showCredits},
 		{"POST " + account + "/credits/{environment}", a.grantCredits},

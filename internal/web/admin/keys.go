@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -93,6 +94,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *signed) e
 	}
 	n := service.NewKey{
 		AccountID: head.Account.ID, Environment: access.Environment(form.Get("environment")), Name: form.Get("name"), Limits: limitsOf(form),
+		Networks: form.Networks("networks"),
 	}
 	for _, s := range form.All("scopes") {
 		n.Scopes = append(n.Scopes, access.Scope(s))
@@ -120,6 +122,7 @@ type keyView struct {
 	Name      *ui.Form
 	Limit     *ui.Form
 	Limits    []limitField
+	Network   *ui.Form
 }
 
 func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *signed) error {
@@ -144,6 +147,9 @@ func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *signed, v
 		for category, n := range v.Key.Limits {
 			v.Limit.Set("limit_"+category, strconv.Itoa(n))
 		}
+	}
+	if v.Network == nil {
+		v.Network = ui.NewForm("networks", strings.Join(v.Key.Networks.Texts(), "\n"))
 	}
 	v.Limits = a.limitFields(r)
 	return a.pages.Render(w, r, ui.Page{Template: "key", Data: v, Status: status})
@@ -188,6 +194,17 @@ func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *signed
 			return nil
 		}
 		return a.use.SetKeyLimits(r.Context(), who.User, v.Account, r.PathValue("key"), limits)
+	})
+}
+
+func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.changeKey(w, r, who, "admin.keys.networks_set", func(v *keyView, form *ui.Form) error {
+		v.Network = form
+		networks := form.Networks("networks")
+		if !form.OK() {
+			return nil
+		}
+		return a.use.SetKeyNetworks(r.Context(), who.User, v.Account, r.PathValue("key"), networks)
 	})
 }
 

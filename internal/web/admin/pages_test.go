@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -108,7 +109,7 @@ func TestKeys(t *testing.T) {
 	keys := "/desk/admin/accounts/" + w.Account.ID + "/keys"
 	p := v.post(keys, "name", "ERP", "environment", "live", "scopes", "orders:read", "scopes", "audit:read", "limit_create", "120").want(t, http.StatusOK)
 	secret := regexp.MustCompile(`assay_live_[0-9A-Za-z]{38}`).FindString(p.body)
-	k, err := w.Service.Authenticate(t.Context(), secret)
+	k, err := w.Service.Authenticate(t.Context(), secret, "")
 	check(t, err)
 	if !slices.Equal(k.Scopes, []access.Scope{access.OrdersRead, access.AuditRead}) || len(k.Limits) != 1 || k.Limits["create"] != 120 || k.CreatedBy != w.Owner.ID {
 		t.Errorf("the key is %+v", k)
@@ -140,22 +141,37 @@ func TestKeys(t *testing.T) {
 		v.post(one+"/limits", "limit_read", "0").want(t, http.StatusUnprocessableEntity, "This number is not possible.")
 		v.post(one+"/limits", "limit_read", "many").want(t, http.StatusUnprocessableEntity, "This number is not possible.")
 		v.follow(v.post(one+"/limits", "limit_read", "900", "limit_create", "")).want(t, http.StatusOK, `value="900"`)
-		k, err := w.Service.Authenticate(t.Context(), secret)
+		k, err := w.Service.Authenticate(t.Context(), secret, "")
 		check(t, err)
 		if len(k.Limits) != 1 || k.Limits["read"] != 900 {
 			t.Errorf("the limits are %v", k.Limits)
 		}
 	})
+	t.Run("Networks", func(t *testing.T) {
+		v.post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
+		v.follow(v.post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
+		if _, err := w.Service.Authenticate(t.Context(), secret, "192.0.2.1"); fault.CodeOf(err) != "forbidden" {
+			t.Errorf("from elsewhere: %v", err)
+		}
+		_, err := w.Service.Authenticate(t.Context(), secret, "10.9.9.9")
+		check(t, err)
+		v.follow(v.post(one+"/networks", "networks", "")).want(t, http.StatusOK, "anywhere")
+		restricted := v.post(keys, "name", "Fixed", "environment", "test", "scopes", "orders:read", "networks", "192.0.2.7").want(t, http.StatusOK)
+		_, err = w.Service.Authenticate(t.Context(), regexp.MustCompile(`assay_test_[0-9A-Za-z]{38}`).FindString(restricted.body), "192.0.2.8")
+		if fault.CodeOf(err) != "forbidden" {
+			t.Errorf("from elsewhere: %v", err)
+		}
+	})
 	t.Run("OtherAccount", func(t *testing.T) {
 		other, err := w.Service.CreateAccount(t.Context(), "Other", "other@example.com", "en")
 		check(t, err)
-		for _, action := range []string{"/name", "/limits", "/revoke"} {
+		for _, action := range []string{"/name", "/limits", "/networks", "/revoke"} {
 			v.post("/desk/admin/accounts/"+other.Account.ID+"/keys/"+k.ID+action, "name", "stolen").want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("Revoke", func(t *testing.T) {
 		v.follow(v.post(one+"/revoke")).want(t, http.StatusOK, "Revoked")
-		if _, err := w.Service.Authenticate(t.Context(), secret); err == nil {
+		if _, err := w.Service.Authenticate(t.Context(), secret, ""); err == nil {
 			t.Error("a revoked key works")
 		}
 		if e := w.events(t, audit.KeyRevoked); len(e) != 1 || e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {

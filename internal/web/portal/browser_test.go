@@ -35,6 +35,12 @@ type received struct {
 // receiver is a customer's server with TLS, and a sender that trusts it at work.
 func (w *world) receiver(t *testing.T) (address string, deliveries <-chan received) {
 	t.Helper()
+	return w.answering(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) })
+}
+
+// answering is a receiver with its own answers.
+func (w *world) answering(t *testing.T, answer http.HandlerFunc) (address string, deliveries <-chan received) {
+	t.Helper()
 	got := make(chan received, 16)
 	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -43,7 +49,7 @@ func (w *world) receiver(t *testing.T) (address string, deliveries <-chan receiv
 			return
 		}
 		got <- received{r.Header, body}
-		rw.WriteHeader(http.StatusNoContent)
+		answer(rw, r)
 	}))
 	t.Cleanup(server.Close)
 	roots := x509.NewCertPool()
@@ -198,7 +204,7 @@ func TestLooks(t *testing.T) {
 		func(path string) (int, string) { p := v.get(path); return p.status, p.body })
 	open, pages := sorted[0], sorted[1]
 	open["join"], open["link-gone"], open["reset"] = "/portal/join?token="+token, "/portal/join?token=x", reset[strings.Index(reset, "/portal/"):]
-	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?view=waiting", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
+	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?status=update-photos", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
 	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
 
 	b := uitest.NewBrowser(t, w.Server.URL)

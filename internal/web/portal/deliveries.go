@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/web/ui"
 )
@@ -108,9 +110,11 @@ func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *si
 type deliveryView struct {
 	place
 	*store.DeliveryRecord
-	Attempts []webhook.Attempt
-	Body     string // for reading
+	Attempts []service.SentAttempt
+	Readable string // the body, indented
+	Exact    string // the body as it is signed and sent
 	Ended    bool
+	Curl     string // sends the same once more, from wherever it runs
 }
 
 func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
@@ -118,13 +122,32 @@ func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *signe
 	if err != nil {
 		return err
 	}
-	v := deliveryView{place: p.place(r, who, env, "/deliveries"), DeliveryRecord: d, Attempts: attempts, Body: string(d.Body), Ended: d.Status != webhook.Pending}
+	v := deliveryView{
+		place: p.place(r, who, env, "/deliveries"), DeliveryRecord: d, Attempts: attempts, Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
+	}
 	var b bytes.Buffer
 	if json.Indent(&b, d.Body, "", "  ") == nil {
-		v.Body = b.String()
+		v.Readable = b.String()
+	}
+	if len(attempts) > 0 {
+		v.Curl = replay(attempts[len(attempts)-1].Headers, v.Exact)
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
 }
+
+// replay is how a developer sends a delivery to a server of their own.
+func replay(headers []webhook.Header, body string) string {
+	var b strings.Builder
+	b.WriteString("curl http://localhost:3000/ \\\n")
+	for _, h := range headers {
+		b.WriteString("  -H " + shellQuote(h.Name+": "+h.Value) + " \\\n")
+	}
+	b.WriteString("  --data-binary " + shellQuote(body))
+	return b.String()
+}
+
+// shellQuote makes a text one word of a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
 	if err := p.Service.RedeliverOwn(r.Context(), who.User, env, r.PathValue("id")); err != nil {

@@ -110,6 +110,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *signed) 
 		end := at.AddDate(0, 0, 1) // the day itself is included
 		n.ExpiresAt = &end
 	}
+	n.Networks = form.Networks("networks")
 	page := ui.Page{Template: "key_new", Data: p.newKeyView(r, form), Status: http.StatusUnprocessableEntity}
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
@@ -125,54 +126,6 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *signed) 
 // api is the address of an operation of the integration interface.
 func (p *Portal) api(path string) string { return p.Service.PublicURL + "/v1/integrations" + path }
 
-type keyView struct {
-	Form *ui.Form
-	Key  *access.Key
-}
-
-func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
-	k, err := p.activeKey(r, who)
-	if err != nil {
-		return err
-	}
-	return p.pages.Render(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: ui.NewForm("name", k.Name), Key: k}})
-}
-
-// activeKey returns the key of the address, unless it is revoked.
-func (p *Portal) activeKey(r *http.Request, who *signed) (*access.Key, error) {
-	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
-	if err == nil && k.RevokedAt != nil {
-		return nil, service.KeyNotFound
-	}
-	return k, err
-}
-
-func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	k, err := p.activeKey(r, who)
-	if err != nil {
-		return err
-	}
-	if err := p.Service.RenameKey(r.Context(), who.User, k.ID, form.Get("name"), ui.OriginOf(r)); err != nil {
-		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, "", err)
-	}
-	return p.Site.Redirect(w, r, "/portal/keys", ui.Done("portal.keys.renamed", "name", form.Get("name")))
-}
-
-func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
-	k, err := p.activeKey(r, who)
-	if err != nil {
-		return err
-	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.keys.revoke_title", "name", k.Name), Text: p.Site.T(r, "portal.keys.revoke_text"),
-		Button: p.Site.T(r, "portal.keys.revoke"), Action: r.URL.Path, Back: "/portal/keys",
-	})
-}
-
 // confirmView is a page that asks before something is done that cannot be undone.
 type confirmView struct {
 	Title, Text, Button string
@@ -181,12 +134,4 @@ type confirmView struct {
 
 func (p *Portal) confirm(w http.ResponseWriter, r *http.Request, v confirmView) error {
 	return p.pages.Render(w, r, ui.Page{Template: "confirm", Data: v})
-}
-
-func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
-	k, err := p.Service.PortalRevokeKey(r.Context(), who.User, r.PathValue("id"), ui.OriginOf(r))
-	if err != nil {
-		return err
-	}
-	return p.Site.Redirect(w, r, "/portal/keys", ui.Done("portal.keys.revoked", "name", k.Name))
 }

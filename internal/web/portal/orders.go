@@ -4,13 +4,16 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/web/ui"
 )
@@ -19,19 +22,62 @@ const pageSize = 25
 
 type ordersView struct {
 	place
-	Tabs    []ui.Tab
-	Search  string
-	Waiting bool
-	Rows    []store.OrderRow
-	Pager   *ui.Pager
-	Older   string // address of the next page, where pages are not numbered
-	Curl    string
+	Form     *ui.Form // what is chosen
+	Statuses []ui.Option
+	Outcomes []ui.Option
+	Search   string
+	Filtered bool
+	Waiting  int // orders that wait for photos, as far as maxWaiting
+	Rows     []store.OrderRow
+	Pager    *ui.Pager // where nothing is chosen
+	Older    string    // address of the next page, where pages are not numbered
+	Newest   string    // empty on the first page
+	Export   string
+	Curl     string
+}
+
+// maxWaiting is how far orders that wait for photos are counted.
+const maxWaiting = 100
+
+// orderFilter reads which orders an address chooses; what is no status or outcome chooses all.
+func orderFilter(q url.Values) service.OrderFilter {
+	f := service.OrderFilter{Status: order.Status(q.Get("status")), Outcome: order.Outcome(q.Get("outcome"))}
+	if !slices.Contains(order.Statuses, f.Status) {
+		f.Status = ""
+	}
+	if !slices.Contains(order.Outcomes, f.Outcome) {
+		f.Outcome = ""
+	}
+	return f
+}
+
+// query is the address of the orders that a filter chooses.
+func query(path string, f service.OrderFilter, before int64) string {
+	q := url.Values{}
+	if f.Status != "" {
+		q.Set("status", string(f.Status))
+	}
+	if f.Outcome != "" {
+		q.Set("outcome", string(f.Outcome))
+	}
+	if before > 0 {
+		q.Set("before", strconv.FormatInt(before, 10))
+	}
+	if len(q) == 0 {
+		return path
+	}
+	return path + "?" + q.Encode()
 }
 
 func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
 	q := r.URL.Query()
-	v := ordersView{place: p.place(r, who, env, "/orders"), Search: q.Get("q"), Waiting: q.Get("view") == "waiting"}
+	filter := orderFilter(q)
+	v := ordersView{
+		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", string(filter.Status), "outcome", string(filter.Outcome)), Search: q.Get("q"),
+		Filtered: filter != service.OrderFilter{},
+	}
 	base := v.Base + "/orders"
+	v.Export = query(base+".csv", filter, 0)
 	v.Curl = p.curl(env, "/orders?page=1&limit=25")
 	var err error
 	switch {
@@ -40,12 +86,15 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *signed,
 		if err == nil && len(v.Rows) == 1 {
 			return p.Site.Redirect(w, r, base+"/"+v.Rows[0].ID)
 		}
-	case v.Waiting:
+	case v.Filtered:
 		before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-		v.Rows, err = p.Service.WaitingOrders(r.Context(), who.User, env, before, pageSize+1)
+		v.Rows, err = p.Service.FilteredOrders(r.Context(), who.User, env, filter, before, pageSize+1)
+		if before > 0 {
+			v.Newest = query(base, filter, 0)
+		}
 		if len(v.Rows) > pageSize {
 			v.Rows = v.Rows[:pageSize]
-			v.Older = base + "?view=waiting&before=" + strconv.FormatInt(v.Rows[pageSize-1].Seq, 10)
+			v.Older = query(base, filter, v.Rows[pageSize-1].Seq)
 		}
 	default:
 		page := pageNumber(q)
@@ -56,15 +105,22 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *signed,
 	if err != nil {
 		return err
 	}
-	waiting, err := p.Service.Store.CountWaiting(r.Context(), who.User.AccountID, env, pageSize*4)
-	if err != nil {
+	if v.Waiting, err = p.Service.Store.CountWaiting(r.Context(), who.User.AccountID, env, maxWaiting); err != nil {
 		return err
 	}
-	v.Tabs = []ui.Tab{
-		{Href: base, Label: p.Site.T(r, "portal.orders.all"), Current: !v.Waiting},
-		{Href: base + "?view=waiting", Label: p.Site.T(r, "portal.orders.waiting"), Count: waiting, Current: v.Waiting},
-	}
+	p.orderChoices(r, &v)
 	return p.pages.Render(w, r, ui.Page{Template: "orders", Data: v})
+}
+
+func (p *Portal) orderChoices(r *http.Request, v *ordersView) {
+	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	for _, s := range order.Statuses {
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "ui.status."+string(s))})
+	}
+	v.Outcomes = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	for _, o := range order.Outcomes {
+		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: o.Label().In(ui.LocaleOf(r))})
+	}
 }
 
 // pageNumber reads ?page=; what is none is the first page.
@@ -95,7 +151,7 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *signe
 		"due_date", "updated_at", "ended_at",
 	}
 	return ui.WriteCSV(w, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
-		return p.Service.EachOrder(r.Context(), who.User, env, func(o *store.OrderRow) error {
+		return p.Service.EachOrder(r.Context(), who.User, env, orderFilter(r.URL.Query()), func(o *store.OrderRow) error {
 			return write(o.Number, o.ID, ui.CSVText(o.ExternalID), string(o.Status), string(o.Outcome), o.Item.CategoryCode, o.Item.BrandCode, o.Item.ModelCode,
 				strconv.Itoa(o.AnswerTime), strconv.FormatInt(o.Price, 10), ui.CSVTime(o.CreatedAt), csvTimeOf(o.DueAt), ui.CSVTime(o.UpdatedAt), csvTimeOf(o.EndedAt))
 		})

@@ -26,7 +26,7 @@ func TestKeys(t *testing.T) {
 	p := v.post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes", "audit:read", "expires", "2026-03-05").
 		want(t, http.StatusOK, "Checkout &lt;b&gt;")
 	secret := regexp.MustCompile(`assay_test_\w{38}`).FindString(p.body)
-	k, err := w.Service.Authenticate(t.Context(), secret)
+	k, err := w.Service.Authenticate(t.Context(), secret, "")
 	check(t, err)
 	if want := time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC); k.ExpiresAt == nil || !k.ExpiresAt.Equal(want) {
 		t.Errorf("expires at %v, want %v", k.ExpiresAt, want)
@@ -50,7 +50,7 @@ func TestKeys(t *testing.T) {
 	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email || e.Metadata["name"] != "Till" {
 		t.Errorf("event %+v", e)
 	}
-	if _, err := w.Service.Authenticate(t.Context(), secret); err == nil {
+	if _, err := w.Service.Authenticate(t.Context(), secret, ""); err == nil {
 		t.Error("the revoked key still authenticates")
 	}
 	v.get("/portal/keys/"+k.ID+"/rename").want(t, http.StatusNotFound)
@@ -83,7 +83,7 @@ func TestOrderPages(t *testing.T) {
 			}
 			v.get("/portal/live/orders?q="+strings.ReplaceAll(q, " ", "+")).want(t, http.StatusOK, "Nothing found")
 		}
-		v.get("/portal/test/orders?view=waiting").want(t, http.StatusOK, o.Number)
+		v.get("/portal/test/orders?status=update-photos").want(t, http.StatusOK, o.Number)
 	})
 	t.Run("NoStaffNames", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/web/ui"
 )
@@ -28,6 +29,7 @@ type Config struct {
 	SignIn        *service.PortalSignIn // nil: one of its own
 	Staging       *media.Staging        // where uploads wait
 	MaxPhotoBytes int64                 // of one uploaded file
+	Limiter       ratelimit.Limiter     // that of the integration interface: pages show what it counts
 
 	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
 	Images Images

@@ -43,8 +43,11 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal/keys", p.showKeys),
 		as(access.Developer, "GET /portal/keys/new", p.showNewKey),
 		as(access.Developer, "POST /portal/keys", p.createKey),
+		as(access.Viewer, "GET /portal/keys/{id}", p.showKey),
 		as(access.Developer, "GET /portal/keys/{id}/rename", p.showRenameKey),
 		as(access.Developer, "POST /portal/keys/{id}/rename", p.renameKey),
+		as(access.Developer, "GET /portal/keys/{id}/networks", p.showNetworks),
+		as(access.Developer, "POST /portal/keys/{id}/networks", p.setNetworks),
 		as(access.Developer, "GET /portal/keys/{id}/revoke", p.showRevokeKey),
 		as(access.Developer, "POST /portal/keys/{id}/revoke", p.revokeKey),
 

@@ -10,7 +10,7 @@ import (
 //go:embed snippets/verify.*
 var snippetFiles embed.FS
 
-// snippets show how a receiver verifies a delivery. Tests run each of them where its language is on the machine.
+// snippets show how a receiver verifies a delivery. Tests run each of them in its language.
 var snippets = []snippet{
 	{"Go", "verify.go"}, {"TypeScript", "verify.ts"}, {"Python", "verify.py"}, {"PHP", "verify.php"}, {"Ruby", "verify.rb"},
 }

@@ -65,12 +65,15 @@ func newWorld(t testing.TB) *world {
 		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box, PublicURL: w.Server.URL, MediaURL: mediaURL,
 	}, portal.Area)
 	check(t, err)
-	w.Portal = portal.New(portal.Config{Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Images: imaging.NewCache(w.Media, w.Staging, nil)})
+	limiter := ratelimit.NewMemory(w.Clock.Now)
+	w.Portal = portal.New(portal.Config{
+		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: limiter, Images: imaging.NewCache(w.Media, w.Staging, nil),
+	})
 	w.Site.Routes(mux)
 	w.Portal.Routes(mux)
 	pages := w.Site.Wrap(mux)
 	api := integration.New(integration.Config{
-		Service: w.Service, Limiter: ratelimit.NewMemory(w.Clock.Now), Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
+		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
 		MaxPhotoBytes: 10 << 20, Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
 	})
 	handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

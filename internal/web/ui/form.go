@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -145,4 +146,20 @@ func (f *Form) Refuse(err error) error {
 		f.alert = &formError{key: "ui.fault." + e.Code, text: e.Message}
 	}
 	return nil
+}
+
+// Networks reads a field of networks, separated by spaces, commas or lines, and marks what is wrong with it.
+func (f *Form) Networks(field string) access.Networks {
+	texts := access.SplitNetworks(f.Raw(field))
+	for _, text := range texts {
+		if _, problem := access.CheckNetworks(field, []string{text}); problem != nil {
+			f.Fail(field, "ui.problem.network", "text", text)
+			return nil
+		}
+	}
+	networks, problem := access.CheckNetworks(field, texts)
+	if problem != nil {
+		f.Fail(field, "ui.problem.networks", "n", access.MaxNetworks)
+	}
+	return networks
 }

@@ -1,0 +1,261 @@
+package service_test
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+)
+
+// about reports whether a quantile of a histogram is a duration, as far as its buckets allow.
+func about(h service.Histogram, q float64, want time.Duration) bool {
+	got, ok := h.Quantile(q)
+	return ok && (got-want).Abs() <= want/16
+}
+
+// TestOverviewResults counts how orders end on the day on which they do, and how long they took.
+func TestOverviewResults(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
+		noError(t, err)
+		judge := func(took time.Duration, outcome order.Outcome) {
+			t.Helper()
+			id := s.Order(t, s.Live, "")
+			_, err := s.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+			noError(t, err)
+			s.Clock.Advance(took)
+			_, err = s.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: outcome}, "")
+			noError(t, err)
+		}
+		for range 18 {
+			judge(10*time.Minute, order.Authentic)
+		}
+		s.Clock.Advance(24 * time.Hour)
+		judge(time.Hour, order.UnableToVerify)
+		judge(3*time.Hour, order.Authentic)
+		noError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
+		failed := s.Order(t, s.Live, "")
+		_, err = s.Service.ClaimOrder(t.Context(), &reviewer.Staff, failed)
+		noError(t, err)
+		_, err = s.Service.FailOrder(t.Context(), &reviewer.Staff, failed, "cannot be read")
+		noError(t, err)
+		s.Order(t, s.Live, "") // open
+
+		o, err := s.Service.Overview(t.Context(), owner, access.Live)
+		noError(t, err)
+		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
+		if before.Ended() != 18 || before.Results["authentic"] != 18 || before.Orders != 18 || !about(before.Turnaround, 0.5, 10*time.Minute) {
+			t.Errorf("yesterday %+v", before)
+		}
+		if today.Ended() != 4 || today.Results["authentic"] != 1 || today.Results["unable-to-verify"] != 1 || today.Results["canceled"] != 1 || today.Results["error"] != 1 || today.Orders != 5 {
+			t.Errorf("today %+v", today)
+		}
+		if !about(today.Turnaround, 0.5, time.Hour) || !about(today.Turnaround, 0.95, 3*time.Hour) {
+			t.Errorf("today took %v", today.Turnaround)
+		}
+		if o.Total.Ended() != 22 || o.Total.Orders != 23 || !about(o.Total.Turnaround, 0.5, 10*time.Minute) || !about(o.Total.Turnaround, 0.95, time.Hour) {
+			t.Errorf("in all %+v", o.Total)
+		}
+		test, err := s.Service.Overview(t.Context(), owner, access.Test)
+		noError(t, err)
+		if test.Total.Ended() != 0 {
+			t.Errorf("the Test environment has %+v", test.Total)
+		}
+		s.Clock.Advance(29 * 24 * time.Hour)
+		o, err = s.Service.Overview(t.Context(), owner, access.Live)
+		noError(t, err)
+		if o.Total.Ended() != 4 || len(o.Days) != 30 {
+			t.Errorf("after 29 days %+v of %d days", o.Total, len(o.Days))
+		}
+	})
+}
+
+// TestOverviewWaitingIsNotCounted holds that the time in which an order waits for the customer's photos is not ours.
+func TestOverviewWaitingIsNotCounted(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		id := s.Order(t, s.Test, order.MockUpdatePhotos)
+		s.Clock.Advance(5 * time.Hour)
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+		s.Clock.Advance(20 * time.Minute)
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
+		o, err := s.Service.Overview(t.Context(), owner, access.Test)
+		noError(t, err)
+		if o.Total.Results["fake"] != 1 || !about(o.Total.Turnaround, 0.5, 20*time.Minute) {
+			t.Errorf("%+v", o.Total)
+		}
+		// What is rehearsed again counts again.
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
+		noError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
+		o, err = s.Service.Overview(t.Context(), owner, access.Test)
+		noError(t, err)
+		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
+			t.Errorf("%+v", o.Total)
+		}
+	})
+}
+
+// TestOverviewUpgrade counts the orders of before the counting: the migration finds what the program would have counted.
+func TestOverviewUpgrade(t *testing.T) {
+	migration, err := os.ReadFile("../store/migrations/00011_portal_pages.sql")
+	noError(t, err)
+	_, rest, _ := strings.Cut(string(migration), "INSERT INTO order_results")
+	backfill, _, ok := strings.Cut("INSERT INTO order_results"+rest, ";")
+	if !ok {
+		t.Fatal("the migration counts nothing")
+	}
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		s.Trade(t)
+		for i := range 5 {
+			s.Clock.Advance(7 * time.Hour)
+			id := s.Order(t, s.Test, order.MockUpdatePhotos)
+			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
+			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
+		}
+		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
+		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
+		rawsql.Exec(t, s.Target, "DELETE FROM order_results")
+		rawsql.Exec(t, s.Target, backfill)
+		if found := fmt.Sprint(rawsql.Rows(t, s.Target, all)); found != counted || !strings.Contains(counted, "canceled") {
+			t.Errorf("the migration counts\n%s, the program\n%s", found, counted)
+		}
+	})
+}
+
+// TestWebhookHealth tells how deliveries go, from attempts as a sender records them.
+func TestWebhookHealth(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		s.Clock.Set(time.Now().UTC().Truncate(time.Microsecond)) // ids of deliveries are of this time
+		health := func() *service.WebhookHealth {
+			t.Helper()
+			o, err := s.Service.Overview(t.Context(), owner, access.Test)
+			noError(t, err)
+			return o.Webhooks
+		}
+		if h := health(); h.Endpoints != 0 || h.Pending != 0 || !h.Oldest.IsZero() {
+			t.Errorf("without endpoints %+v", h)
+		}
+		good, bad := endpoint(t, s, s.Test, "good", webhook.Events...), endpoint(t, s, s.Test, "bad", webhook.Events...)
+		endpoint(t, s, s.Live, "live", webhook.Events...)
+		const sender = "01980000-0000-7000-8000-000000000001"
+		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+			_, err := tx.LeaseQueues(sender, slices.Sorted(slices.Values([]string{good.ID, bad.ID})), s.Clock.Now(), s.Clock.Now().Add(1000*time.Hour))
+			return err
+		}))
+		// attempt makes the next attempt on what is due to an endpoint.
+		attempt := func(e *webhook.Endpoint, status int, next time.Duration) {
+			t.Helper()
+			due, err := s.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, s.Clock.Now(), 100)
+			noError(t, err)
+			var results []store.AttemptResult
+			for _, d := range due {
+				r := store.AttemptResult{Attempt: webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: s.Clock.Now(), HTTPStatus: status}, EndpointID: e.ID, DueAt: d.DueAt}
+				if next > 0 {
+					at := s.Clock.Now().Add(next)
+					r.Next = &at
+				}
+				results = append(results, r)
+			}
+			noError(t, s.Store.RecordAttempts(t.Context(), sender, results))
+			noError(t, s.Store.RecordAttempts(t.Context(), sender, results)) // what is recorded twice counts once
+		}
+		for range 3 {
+			s.Order(t, s.Test, order.MockAuthentic)
+		}
+		first := s.Clock.Now()
+		if h := health(); h.Endpoints != 2 || h.Pending != 6 || !h.Oldest.Equal(first) || h.Failing != nil {
+			t.Errorf("before any attempt %+v", h)
+		}
+		attempt(good, 200, 0)
+		attempt(bad, 500, time.Minute)
+		h := health()
+		if h.Day != (store.AttemptCount{Acknowledged: 3, Failed: 3}) || h.Week != h.Day || h.Pending != 3 || len(h.Failing) != 1 || h.Failing[0].ID != bad.ID || h.Failed != 0 {
+			t.Errorf("after the first attempts %+v", h)
+		}
+		s.Clock.Advance(time.Minute)
+		attempt(bad, 503, 0)
+		if h := health(); h.Day.Failed != 6 || h.Pending != 0 || h.Failed != 3 || len(h.Failing) != 1 {
+			t.Errorf("after giving up %+v", h)
+		}
+		s.Clock.Advance(time.Hour)
+		s.Order(t, s.Test, order.MockAuthentic)
+		attempt(bad, 204, 0)
+		if h := health(); h.Day != (store.AttemptCount{Acknowledged: 4, Failed: 6}) || h.Failing != nil {
+			t.Errorf("after an acknowledgement %+v", h)
+		}
+		s.Clock.Advance(24 * time.Hour)
+		if h := health(); h.Day != (store.AttemptCount{}) || h.Week.Acknowledged != 4 || h.Pending != 1 {
+			t.Errorf("a day later %+v", h)
+		}
+		s.Clock.Advance(9 * 24 * time.Hour)
+		_, err := s.Service.KeepStatistics(t.Context())
+		noError(t, err)
+		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
+			t.Errorf("%s counts are kept", left[0][0])
+		}
+	})
+}
+
+// TestOrderFilter lists the orders of each status and outcome, page by page.
+func TestOrderFilter(t *testing.T) {
+	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
+		for range 4 {
+			for _, mock := range order.MockOutcomes {
+				s.Order(t, s.Test, mock)
+			}
+		}
+		queued := s.Order(t, s.Test, order.MockFake)
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
+		broken := s.Order(t, s.Test, order.MockFake)
+		noError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
+		s.Order(t, s.Live, "")
+		var all []store.OrderRow
+		noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
+			all = append(all, *o)
+			return nil
+		}))
+		if len(all) != 18 {
+			t.Fatalf("%d orders", len(all))
+		}
+		for _, status := range append([]order.Status{""}, order.Statuses...) {
+			for _, outcome := range append([]order.Outcome{""}, order.Outcomes...) {
+				f := service.OrderFilter{Status: status, Outcome: outcome}
+				var want, paged, exported []int64
+				for _, o := range all {
+					if (status == "" || o.Status == status) && (outcome == "" || o.Outcome == outcome) {
+						want = append(want, o.Seq)
+					}
+				}
+				for before := int64(0); ; {
+					rows, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, f, before, 3)
+					noError(t, err)
+					if len(rows) == 0 {
+						break
+					}
+					for _, o := range rows {
+						paged = append(paged, o.Seq)
+					}
+					before = rows[len(rows)-1].Seq
+				}
+				noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
+					exported = append(exported, o.Seq)
+					return nil
+				}))
+				if !slices.Equal(paged, want) || !slices.Equal(exported, want) {
+					t.Errorf("%q %q: pages %v, export %v, want %v", status, outcome, paged, exported, want)
+				}
+			}
+		}
+	})
+}

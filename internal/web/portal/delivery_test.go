@@ -1,0 +1,136 @@
+package portal_test
+
+import (
+	"fmt"
+	"html"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/service"
+)
+
+// send sends a test event to an endpoint at a URL and returns the page of the delivery once its first attempt is recorded.
+func send(t *testing.T, w *world, v *visitor, address string, oauth *service.NewOAuth) (path, body string) {
+	t.Helper()
+	u, problem := webhook.CheckURL("url", address)
+	if problem != nil {
+		t.Fatal(problem)
+	}
+	owner := w.member(t, w.Owner)
+	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID, service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
+	check(t, err)
+	id, err := w.Service.SendTestEvent(t.Context(), owner, access.Test, e.ID, webhook.OrderOutcome)
+	check(t, err)
+	deadline := time.Now().Add(20 * time.Second)
+	for {
+		_, attempts, err := w.Service.PortalDelivery(t.Context(), owner, access.Test, id)
+		check(t, err)
+		if len(attempts) > 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no attempt was recorded")
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	path = "/portal/test/deliveries/" + id
+	return path, html.UnescapeString(v.get(path).want(t, http.StatusOK).body)
+}
+
+// TestDeliveryLog holds that the log of a delivery tells the request just as it arrived, and the answer, and no secrets.
+func TestDeliveryLog(t *testing.T) {
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	v := w.as(t, w.Viewer)
+	const token = "a-token-that-nobody-may-see"
+	hook, deliveries := w.answering(t, func(rw http.ResponseWriter, r *http.Request) {
+		switch r.URL.Path {
+		case "/token":
+			rw.Header().Set("Content-Type", "application/json")
+			_, _ = fmt.Fprintf(rw, `{"access_token":%q,"token_type":"Bearer","expires_in":60}`, token)
+		case "/no-token":
+			http.Error(rw, "unknown client", http.StatusBadRequest)
+		case "/broken":
+			http.Error(rw, "we are <b>closed</b>"+strings.Repeat("x", 2000), http.StatusServiceUnavailable)
+		default:
+			rw.WriteHeader(http.StatusNoContent)
+		}
+	})
+	says := func(t *testing.T, body string, words ...string) {
+		t.Helper()
+		for _, word := range words {
+			if !strings.Contains(body, word) {
+				t.Errorf("the page does not say %q\n%s", word, body)
+			}
+		}
+	}
+	t.Run("Signed", func(t *testing.T) {
+		path, body := send(t, w, v, hook+"/ok", nil)
+		got := <-deliveries
+		for _, name := range []string{"Content-Type", "User-Agent", "X-LG-Event", "X-LG-Delivery-Id", "X-LG-Timestamp", "X-LG-Signature"} {
+			value := got.header.Get(name)
+			if value == "" {
+				t.Fatalf("the request has no %s: %v", name, got.header)
+			}
+			says(t, body, name+": "+value+"\n")
+		}
+		says(t, body, "POST "+hook+"/ok\n", "HTTP 204", " ms", string(got.body))
+		t.Run("Replay", func(t *testing.T) { // the command that is shown is one that a shell takes
+			_, rest, _ := strings.Cut(body, "data-copy=\"curl http://localhost:3000/ \\\n")
+			arguments, _, ok := strings.Cut(rest, `" data-copied`)
+			if !ok {
+				t.Fatalf("no command in %s", body)
+			}
+			out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\n' "+arguments).Output()
+			check(t, err)
+			says(t, string(out), "X-LG-Signature: "+got.header.Get("X-LG-Signature"), "--data-binary\n"+string(got.body))
+		})
+		t.Run("EndpointDeleted", func(t *testing.T) {
+			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test, path[strings.LastIndex(path, "/")+1:])
+			check(t, err)
+			check(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
+			v.get(path).want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").lacks(t, "X-LG-Signature")
+		})
+	})
+	t.Run("Refused", func(t *testing.T) {
+		_, body := send(t, w, v, hook+"/broken", nil)
+		<-deliveries
+		says(t, body, "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
+		if strings.Contains(body, strings.Repeat("x", 1024)) {
+			t.Error("more than 1 KiB of the answer is shown")
+		}
+	})
+	t.Run("Token", func(t *testing.T) {
+		u, problem := webhook.CheckTokenURL("token_url", hook+"/token")
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		<-deliveries // the token
+		if got := (<-deliveries).header.Get("Authorization"); got != "Bearer "+token {
+			t.Errorf("the request has %q", got)
+		}
+		says(t, body, "Authorization: Bearer ••••••\n", "HTTP 204")
+		if strings.Contains(body, token) || strings.Contains(body, "hidden-client-secret") || strings.Contains(body, "X-LG-Signature") {
+			t.Errorf("the page tells secrets, or what was not sent\n%s", body)
+		}
+	})
+	t.Run("NoToken", func(t *testing.T) {
+		u, problem := webhook.CheckTokenURL("token_url", hook+"/no-token")
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		<-deliveries
+		says(t, body, "No request was sent.", "The token URL gave no access token.", "unknown client")
+	})
+	t.Run("NoConnection", func(t *testing.T) {
+		_, body := send(t, w, v, "https://127.0.0.1:9/x", nil)
+		says(t, body, "no connection", "The connection was refused", "POST https://127.0.0.1:9/x")
+	})
+}
