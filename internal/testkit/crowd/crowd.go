@@ -22,8 +22,9 @@ const Batch = 1_000
 // pace lies between an order, or event, and the next one.
 const pace = time.Minute
 
-// digits is the number of a copy in the place of the last random digits of an id.
-const digits = "substr(o.id, 1, 26) || substr('0000000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT)"
+// copyID has the number of the copy in the place of the time that an id begins with: as in life, what is later has a greater
+// id, and what belongs together in time lies together.
+const copyID = "'1' || substr('0000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT) || substr(o.id, 9)"
 
 // Wish is what an account shall have.
 type Wish struct {
@@ -70,7 +71,7 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 	if copies := count/Batch - 1; copies > 0 {
 		later := fmt.Sprintf(" + %d * n", Batch*pace.Microseconds())
 		if err := rawsql.Multiply(ctx, w.Target, "orders", fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
-			"id": digits, "seq": fmt.Sprintf("o.seq + %d * n", Batch), "number": "o.number || '-' || CAST(n AS TEXT)",
+			"id": copyID, "seq": fmt.Sprintf("o.seq + %d * n", Batch), "number": "o.number || '-' || CAST(n AS TEXT)",
 			"created_at": "o.created_at" + later, "updated_at": "o.updated_at" + later, "due_at": "o.due_at" + later, "ended_at": "o.ended_at" + later,
 		}); err != nil {
 			return err
@@ -121,7 +122,7 @@ func (w *Wish) events(ctx context.Context) error {
 	first := "o.account_id = '" + w.AccountID + "' AND o.seq = 1"
 	start := time.Now().Add(-pace * time.Duration(w.Events)).UnixMicro()
 	if err := rawsql.Multiply(ctx, w.Target, "audit_events", first, w.Events, map[string]string{
-		"id": digits, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace.Microseconds()),
+		"id": copyID, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace.Microseconds()),
 		"code": "'auth.login.succeeded'", "actor_type": "'user'", "actor_id": "o.user_id", "source": "'portal-web'", "target_type": "'user'", "target_id": "o.user_id",
 	}); err != nil {
 		return err
