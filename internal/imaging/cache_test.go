@@ -21,6 +21,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 func crc(kind string, content []byte) uint32 {
@@ -185,7 +186,7 @@ func TestCache(t *testing.T) {
 		if _, err := cache.Open(t.Context(), name, imaging.Full); !errors.Is(err, media.ErrNotFound) {
 			t.Errorf("%v", err)
 		}
-		heic := g.put(t, photo.HEIC, sample(t, "github.com/gen2brain/heic", "exif.heic"))
+		heic := g.put(t, photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "exif.heic"))
 		for range 2 {
 			before := store.opened.Load()
 			if got := look(t, cache, heic, imaging.Full); got != image.Pt(1346, 1346) {

@@ -8,14 +8,11 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 	"github.com/gen2brain/webp"
 )
 
@@ -144,24 +141,10 @@ func TestDerive(t *testing.T) {
 	}
 }
 
-// sample returns a file that a module of the decoders brings along: nothing here can write these formats.
-func sample(t *testing.T, module, name string) []byte {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 func TestDeriveHEIF(t *testing.T) {
-	heic := sample(t, "github.com/gen2brain/heic", "exif.heic")
+	heic := pictures.Sample(t, "github.com/gen2brain/heic", "exif.heic")
 	for f, file := range map[photo.Format][]byte{
-		photo.HEIC: heic, photo.HEIF: heic, photo.AVIF: sample(t, "github.com/gen2brain/avif", "test8.avif"),
+		photo.HEIC: heic, photo.HEIF: heic, photo.AVIF: pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"),
 	} {
 		if images := derive(t, file, f); max(images[imaging.Thumb].Bounds().Dx(), images[imaging.Thumb].Bounds().Dy()) != 320 {
 			t.Errorf("%s: thumbnail of %v", f, images[imaging.Thumb].Bounds())

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 const serveArgument = "-serve-helper="
@@ -41,7 +42,7 @@ func (h *Helper) try(ctx context.Context, file []byte, f photo.Format) (map[Size
 }
 
 func TestHelper(t *testing.T) {
-	file := sampleFile(t, "github.com/gen2brain/heic", "test8.heic")
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
 	want, err := Derive(bytes.NewReader(file), photo.HEIC, Sizes)
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +78,7 @@ func TestHelper(t *testing.T) {
 	})
 	t.Run("OutOfMemory", func(t *testing.T) {
 		h := newHelper(t, 48<<20)
-		if _, err := h.try(t.Context(), sampleFile(t, "github.com/gen2brain/avif", "test8.avif"), photo.AVIF); !errors.Is(err, ErrUndecodable) {
+		if _, err := h.try(t.Context(), pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), photo.AVIF); !errors.Is(err, ErrUndecodable) {
 			t.Errorf("%v", err)
 		}
 		h.command = newHelper(t, HelperMemory).command

@@ -8,10 +8,8 @@ import (
 	"image/png"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
-	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -165,29 +163,15 @@ func TestCanvas(t *testing.T) {
 	}
 }
 
-// sampleFile returns a file that a module of the decoders brings along.
-func sampleFile(t testing.TB, module, name string) []byte {
-	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return file
-}
-
 // TestGrid holds photos of tiles against the decoder of the whole photo: cropped at the edges and turned in every way.
 func TestGrid(t *testing.T) {
-	hevc, av1 := sampleFile(t, "github.com/gen2brain/heic", "test8.heic"), sampleFile(t, "github.com/gen2brain/avif", "test8.avif")
+	hevc, av1 := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif")
 	for _, c := range []struct {
 		name   string
 		format photo.Format
 		file   []byte
 	}{
-		{"Phone", photo.HEIC, sampleFile(t, "github.com/gen2brain/heic", "exif.heic")},
+		{"Phone", photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "exif.heic")},
 		{"Upright", photo.HEIC, pictures.Grid(hevc, 1300, 700, 0)},
 		{"Left", photo.HEIC, pictures.Grid(hevc, 1300, 700, 1)},
 		{"Over", photo.HEIC, pictures.Grid(hevc, 1301, 701, 2)},
@@ -238,7 +222,7 @@ func TestMirrors(t *testing.T) {
 
 // TestGrid_Broken throws damaged files at it: it ends, whatever they are.
 func TestGrid_Broken(t *testing.T) {
-	file := pictures.Grid(sampleFile(t, "github.com/gen2brain/heic", "test8.heic"), 600, 500, 1)
+	file := pictures.Grid(pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), 600, 500, 1)
 	random := rand.New(rand.NewPCG(7, 8))
 	for range 3000 {
 		damaged := bytes.Clone(file)

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"bytes"
 	"html"
 	"net/http"
 	"regexp"
@@ -11,7 +12,9 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 func TestQueue(t *testing.T) {
@@ -305,4 +308,29 @@ func TestPhotos(t *testing.T) {
 	}
 	v.get(path+"/facts").want(t, http.StatusOK, "写真.png", "SHA-256", "no camera data")
 	v.get(path+"/facts?part=1").want(t, http.StatusOK, "写真.png").lacks(t, "<html")
+}
+
+// TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original stays.
+func TestPhotoSizes(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Ren)
+	place := func(f photo.Format, content []byte) string {
+		staged, err := w.Staging.Stage(t.Context(), bytes.NewReader(content), 1<<20)
+		check(t, err)
+		defer func() { check(t, staged.Close()) }()
+		name := photo.NewName(f)
+		check(t, w.Media.Put(t.Context(), name, staged))
+		return "/desk/photos/" + name
+	}
+	heic := place(photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"))
+	if got := v.get(heic+"/full").want(t, http.StatusOK).header.Get("Content-Type"); got != "image/jpeg" {
+		t.Errorf("in full size it is %s", got)
+	}
+	broken := place(photo.JPEG, []byte("\xff\xd8\xff nothing"))
+	v.get(broken+"/full").want(t, http.StatusNotFound)
+	p := v.get(broken+"/thumb").want(t, http.StatusFound)
+	if !strings.HasSuffix(p.header.Get("Location"), "/unavailable.svg") || p.header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a photo that cannot be shown: %v", p.header)
+	}
+	v.get(broken+"/original").want(t, http.StatusOK)
 }
