@@ -46,7 +46,7 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 // pathOf is the page that a mail leads to, on the server of the test.
 func (w *world) pathOf(t *testing.T, m *smtptest.Message) string {
 	t.Helper()
-	path, ok := strings.CutPrefix(m.Link(), w.Server.URL)
+	path, ok := strings.CutPrefix(m.Link(), w.Service.PublicURL)
 	if !ok {
 		t.Fatalf("the mail leads to %q", m.Link())
 	}
