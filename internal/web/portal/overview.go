@@ -3,6 +3,7 @@ package portal
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -117,6 +118,10 @@ func (d *drawing) results() *ui.Chart {
 		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) })
 	}
 	d.series(c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) })
+	const usual = 3 // verdicts; what is called off or fails is shown where it happened
+	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
+		c.Series = c.Series[:len(c.Series)-1]
+	}
 	return c
 }
 
