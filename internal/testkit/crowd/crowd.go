@@ -51,6 +51,9 @@ func Fill(ctx context.Context, w Wish) error {
 		}
 		start = start.Add(pace * time.Duration(part.count))
 	}
+	if err := w.results(ctx); err != nil {
+		return fmt.Errorf("results: %w", err)
+	}
 	if err := w.events(ctx); err != nil {
 		return fmt.Errorf("%d events: %w", w.Events, err)
 	}
@@ -85,6 +88,17 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 		return nil
 	}
 	return rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
+}
+
+// results counts the orders that have ended, as the program does with each; they took up to four hours.
+func (w *Wish) results(ctx context.Context) error {
+	if err := rawsql.Run(ctx, w.Target, fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", w.AccountID)); err != nil {
+		return err
+	}
+	return rawsql.Run(ctx, w.Target, fmt.Sprintf(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+		SELECT account_id, environment, ended_at / 86400000000, COALESCE(outcome, status),
+			3 * CAST(ROUND(LN(CAST(60 * (seq %% 240) + 1 AS DOUBLE PRECISION)) / (3 * LN(CAST(1.04 AS DOUBLE PRECISION)))) AS BIGINT), COUNT(*)
+		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
 }
 
 func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
