@@ -55,7 +55,7 @@ func readHEIF(r io.ReaderAt, size int64) (*heifFile, error) {
 		case 0:
 			length = size - at
 		case 1:
-			length, headed = int64(binary.BigEndian.Uint64(head[8:])&(1<<62-1)), 16 //nolint:gosec // 62 bits
+			length, headed = int64(binary.BigEndian.Uint64(head[8:])&(1<<62-1)), 16
 		}
 		if length < headed || length > size-at {
 			return nil, errHEIF
@@ -171,7 +171,7 @@ func (f *heifFile) readAssociations(c []byte) {
 				index &= 0x7f
 			}
 			if int(index) < len(f.properties) || len(f.properties) == 1 {
-				f.of[id] = append(f.of[id], uint16(index)) //nolint:gosec // 15 bits
+				f.of[id] = append(f.of[id], uint16(index))
 			}
 		}
 	}
@@ -436,7 +436,7 @@ func (g *grid) tileFile(item uint32) ([]byte, error) {
 		iloc := []byte("\x00\x00\x00\x00\x44\x00\x00\x01\x00\x01\x00\x00\x00\x01")
 		iloc = binary.BigEndian.AppendUint32(iloc, uint32(offset))    //nolint:gosec // maxTile
 		iloc = binary.BigEndian.AppendUint32(iloc, uint32(len(data))) //nolint:gosec // maxTile
-		ipma := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"), byte(len(indexes)))
+		ipma := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"), byte(len(indexes))) //nolint:gosec // at most 100
 		return makeBox("meta", []byte("\x00\x00\x00\x00"),
 			makeBox("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00pict\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")),
 			makeBox("pitm", []byte("\x00\x00\x00\x00\x00\x01")),

@@ -163,7 +163,7 @@ func newHuffman(b []byte) (h *huffman, used int) {
 			}
 			first := (code + i) << (quickBits - length)
 			for j := range int32(1) << (quickBits - length) {
-				h.quick[first+j] = uint16(length)<<8 | uint16(h.values[at+i]) //nolint:gosec // at most 9
+				h.quick[first+j] = uint16(length)<<8 | uint16(h.values[at+i])
 			}
 		}
 		code, at = (code+n)<<1, at+n

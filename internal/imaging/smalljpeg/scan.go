@@ -299,7 +299,7 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 		run, size := int(symbol>>4), uint(symbol&15)
 		if size == 0 {
 			if run != 15 {
-				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run))) //nolint:gosec // at most 14
+				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run)))
 				return nil
 			}
 			k += 15
@@ -328,7 +328,7 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 		}
 		run, fresh := int(symbol>>4), symbol&15 == 1
 		if !fresh && run != 15 {
-			d.eobRun = 1<<run + int(d.bits.take(uint(run))) //nolint:gosec // at most 14
+			d.eobRun = 1<<run + int(d.bits.take(uint(run)))
 			break
 		}
 		v := int32(0)
@@ -348,7 +348,7 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 		if fresh {
 			*nonzero |= 1 << k
 			if at := c.keep[k]; at >= 0 {
-				kept[at] = int16(v) //nolint:gosec // 13 bits
+				kept[at] = int16(v)
 			}
 		}
 		k++
