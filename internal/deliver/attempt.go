@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
@@ -115,7 +116,7 @@ func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDeliver
 	if token == "" {
 		proof = webhook.SignatureHeaders(t.secret, at, d.Body)
 	}
-	header := make(http.Header)
+	header := http.Header{"User-Agent": {userAgent}}
 	for _, h := range append(webhook.Headers(d.Event, d.ID), proof...) {
 		header[h.Name] = []string{h.Value}
 	}
@@ -126,13 +127,16 @@ func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDeliver
 	}).WithContext(ctx)
 }
 
+// userAgent is how the sender names itself.
+var userAgent = "Assay-Webhooks/" + buildinfo.Version
+
 // named sends the program's name with requests that have none of their own: those for tokens.
 type named struct{ next http.RoundTripper }
 
 func (n named) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Header.Get("User-Agent") == "" {
 		r = r.Clone(r.Context())
-		r.Header.Set("User-Agent", webhook.UserAgent)
+		r.Header.Set("User-Agent", userAgent)
 	}
 	return n.next.RoundTrip(r)
 }

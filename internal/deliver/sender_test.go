@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
@@ -35,7 +36,7 @@ func TestSignedDelivery(t *testing.T) {
 			"X-LG-Delivery-Id": d.ID,
 			"X-LG-Timestamp":   strconv.FormatInt(noon.Unix(), 10),
 			"Content-Type":     "application/json",
-			"User-Agent":       "Assay-Webhooks/1",
+			"User-Agent":       "Assay-Webhooks/" + buildinfo.Version,
 			"Authorization":    "",
 			"Content-Length":   strconv.Itoa(len(d.Body)),
 		} {

@@ -142,7 +142,7 @@ func TestOAuthDelivery(t *testing.T) {
 		t.Errorf("scopes: %q", got)
 	}
 	for _, agent := range a.clients.agents {
-		if agent != webhook.UserAgent {
+		if agent != userAgent {
 			t.Errorf("the token was fetched as %q", agent)
 		}
 	}

@@ -434,8 +434,8 @@ func (g *grid) tileFile(item uint32) ([]byte, error) {
 	ftyp := makeBox("ftyp", []byte(brand+"\x00\x00\x00\x00mif1miaf"+brand))
 	meta := func(offset int) []byte {
 		iloc := []byte("\x00\x00\x00\x00\x44\x00\x00\x01\x00\x01\x00\x00\x00\x01")
-		iloc = binary.BigEndian.AppendUint32(iloc, uint32(offset))    //nolint:gosec // maxTile
-		iloc = binary.BigEndian.AppendUint32(iloc, uint32(len(data))) //nolint:gosec // maxTile
+		iloc = binary.BigEndian.AppendUint32(iloc, uint32(offset))                             //nolint:gosec // maxTile
+		iloc = binary.BigEndian.AppendUint32(iloc, uint32(len(data)))                          //nolint:gosec // maxTile
 		ipma := append([]byte("\x00\x00\x00\x00\x00\x00\x00\x01\x00\x01"), byte(len(indexes))) //nolint:gosec // at most 100
 		return makeBox("meta", []byte("\x00\x00\x00\x00"),
 			makeBox("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00pict\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00")),

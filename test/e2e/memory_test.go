@@ -69,19 +69,24 @@ func TestUploadMemory(t *testing.T) {
 // residentPeak is the most memory that the process has had at any time, in bytes.
 func residentPeak(t *testing.T, pid int) int64 {
 	t.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	peak, err := resident(pid, "VmHWM")
 	if err != nil {
 		t.Fatal(err)
 	}
+	return peak
+}
+
+// resident reads a figure of a process's memory.
+func resident(pid int, name string) (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		return 0, err
+	}
 	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			kibibytes, err := strconv.ParseInt(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return kibibytes << 10
+			return kibibytes << 10, err
 		}
 	}
-	t.Fatal("the process has no VmHWM")
-	return 0
+	return 0, fmt.Errorf("the process has no %s", name)
 }

@@ -5,17 +5,14 @@ import (
 	"time"
 )
 
-// UserAgent is how the sender of deliveries names itself. It does not change with releases, so that what was sent can be shown
-// later without having been kept.
-const UserAgent = "Assay-Webhooks/1"
-
 // Header is one header of a request.
 type Header struct{ Name, Value string }
 
-// Headers returns the headers that every attempt on a delivery has, in just the spelling of the interface.
+// Headers returns the headers that every attempt on a delivery has, in just the spelling of the interface. The sender's name is
+// not among them: it changes with each release, and what was sent is shown later without having been kept.
 func Headers(event Event, deliveryID string) []Header {
 	return []Header{
-		{"Content-Type", "application/json"}, {"User-Agent", UserAgent}, {"X-LG-Event", string(event)}, {"X-LG-Delivery-Id", deliveryID},
+		{"Content-Type", "application/json"}, {"X-LG-Event", string(event)}, {"X-LG-Delivery-Id", deliveryID},
 	}
 }
 
