@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
@@ -215,7 +216,7 @@ func (r *room) grant(l *lane, now time.Time) int {
 	switch l.reputeAt(now) {
 	case prompt:
 		if l.taken() <= r.each/2 {
-			n = min(r.each-l.taken(), r.all)
+			n = rounded(min(r.each-l.taken(), r.all))
 		}
 	case unknown:
 		n = min(1-l.taken(), r.notPrompt, r.all)
@@ -228,6 +229,14 @@ func (r *room) grant(l *lane, now time.Time) int {
 	n = max(n, 0)
 	r.all -= n
 	return n
+}
+
+// rounded is a number, or the next lower power of two: the database then gets few different statements, and knows them.
+func rounded(n int) int {
+	if n <= 0 {
+		return 0
+	}
+	return 1 << (bits.Len(uint(n)) - 1)
 }
 
 // next returns how many deliveries to read for which endpoints now; 0 for those that have some ahead, but of which it must

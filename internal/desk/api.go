@@ -5,7 +5,6 @@ package desk
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -29,15 +28,15 @@ type Config struct {
 type API struct {
 	Config
 	routes []Route
+	paths  *httpx.Paths
 }
 
 // Route is one operation of the interface.
 type Route struct {
-	Method   string
-	Path     string           // below Prefix; {id} stands for one segment
-	Role     access.StaffRole // that the operation needs; empty: any
-	handle   func(http.ResponseWriter, *http.Request, *call) error
-	segments []string
+	Method string
+	Path   string           // below Prefix; {id} stands for one segment
+	Role   access.StaffRole // that the operation needs; empty: any
+	handle func(http.ResponseWriter, *http.Request, *call) error
 }
 
 // call is one authenticated request of an operation.
@@ -50,7 +49,7 @@ const requestTimeout = 30 * time.Second
 
 // New returns the interface.
 func New(c Config) *API {
-	a := &API{Config: c}
+	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
 	a.routes = []Route{
 		{Method: "GET", Path: "/orders", handle: a.listOrders},
 		{Method: "POST", Path: "/orders/next", handle: a.takeNext},
@@ -64,7 +63,7 @@ func New(c Config) *API {
 		{Method: "GET", Path: "/reasons", handle: a.listReasons},
 	}
 	for i := range a.routes {
-		a.routes[i].segments = strings.Split(a.routes[i].Path[1:], "/")
+		a.paths.Add(a.routes[i].Method, a.routes[i].Path)
 	}
 	return a
 }
@@ -84,10 +83,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	route, id := a.match(r)
-	if route == nil {
-		return httpx.NoRoute
+	row, id, err := a.paths.Find(r)
+	if err != nil {
+		return err
 	}
+	route := &a.routes[row]
 	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
@@ -105,22 +105,4 @@ func (a *API) authenticate(r *http.Request) (*access.Staff, error) {
 		return nil, httpx.CountFailure(a.Failures, r, err)
 	}
 	return staff, err
-}
-
-// match finds the operation of a request and the id in its path.
-func (a *API) match(r *http.Request) (*Route, string) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix+"/")
-	if !ok {
-		return nil, ""
-	}
-	for i := range a.routes {
-		route := &a.routes[i]
-		if route.Method != r.Method {
-			continue
-		}
-		if id, ok := httpx.MatchPath(route.segments, path); ok {
-			return route, id
-		}
-	}
-	return nil, ""
 }

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"net/http"
 	"net/url"
 	"strings"
 
@@ -10,10 +11,43 @@ import (
 // NoRoute is the refusal of an unknown path or method.
 var NoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
 
-// MatchPath compares an escaped path with the segments of a pattern, of which {id} stands for any one, and returns the
+// Paths finds the row of a table of operations that a request is for.
+type Paths struct {
+	prefix string
+	rows   []pathRow
+}
+
+type pathRow struct {
+	method  string
+	pattern []string
+}
+
+// NewPaths returns an empty table of operations below a prefix.
+func NewPaths(prefix string) *Paths { return &Paths{prefix: prefix + "/"} }
+
+// Add adds the next row. The path begins with a slash; {id} stands for one segment.
+func (p *Paths) Add(method, path string) {
+	p.rows = append(p.rows, pathRow{method, strings.Split(path[1:], "/")})
+}
+
+// Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute.
+func (p *Paths) Find(r *http.Request) (row int, id string, err error) {
+	path, ok := strings.CutPrefix(r.URL.EscapedPath(), p.prefix)
+	for i := 0; ok && i < len(p.rows); i++ {
+		if p.rows[i].method != r.Method {
+			continue
+		}
+		if id, ok := matchPath(p.rows[i].pattern, path); ok {
+			return i, id, nil
+		}
+	}
+	return 0, "", NoRoute
+}
+
+// matchPath compares an escaped path with the segments of a pattern, of which {id} stands for any one, and returns the
 // unescaped id. Segments are compared in escaped form, so that an escaped slash stays inside its segment; nothing is
 // cleaned or redirected.
-func MatchPath(pattern []string, path string) (id string, ok bool) {
+func matchPath(pattern []string, path string) (id string, ok bool) {
 	for i, want := range pattern {
 		segment, rest, more := strings.Cut(path, "/")
 		if more == (i == len(pattern)-1) {

@@ -1,6 +1,9 @@
 package httpx
 
 import (
+	"errors"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
@@ -30,11 +33,36 @@ func TestMatchPath(t *testing.T) {
 		{"OtherWord", order, "order/a", "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			id, ok := MatchPath(tt.pattern, tt.path)
+			id, ok := matchPath(tt.pattern, tt.path)
 			if ok != tt.ok || ok && id != tt.id {
 				t.Errorf("got %q, %v", id, ok)
 			}
 		})
+	}
+}
+
+func TestPaths(t *testing.T) {
+	paths := NewPaths("/v1")
+	paths.Add("GET", "/orders")
+	paths.Add("POST", "/orders")
+	paths.Add("POST", "/orders/{id}/claim")
+	for _, tt := range []struct {
+		method, path string
+		row          int
+		id           string
+		err          error
+	}{
+		{"GET", "/v1/orders", 0, "", nil},
+		{"POST", "/v1/orders", 1, "", nil},
+		{"POST", "/v1/orders/a%2Fb/claim", 2, "a/b", nil},
+		{"GET", "/v1/orders/a/claim", 0, "", NoRoute},
+		{"GET", "/v2/orders", 0, "", NoRoute},
+		{"GET", "/v1", 0, "", NoRoute},
+	} {
+		r := httptest.NewRequest(tt.method, tt.path, http.NoBody)
+		if row, id, err := paths.Find(r); row != tt.row || id != tt.id || !errors.Is(err, tt.err) {
+			t.Errorf("%s %s is %d, %q, %v", tt.method, tt.path, row, id, err)
+		}
 	}
 }
 
@@ -44,11 +72,11 @@ func FuzzMatchPath(f *testing.F) {
 		f.Add(id)
 	}
 	f.Fuzz(func(t *testing.T, id string) {
-		got, ok := MatchPath([]string{"orders", "{id}", "update_photos"}, "orders/"+url.PathEscape(id)+"/update_photos")
+		got, ok := matchPath([]string{"orders", "{id}", "update_photos"}, "orders/"+url.PathEscape(id)+"/update_photos")
 		if ok != (id != "") || ok && got != id {
 			t.Errorf("%q became %q, %v", id, got, ok)
 		}
-		if _, ok := MatchPath([]string{"orders", "{id}"}, "orders/"+id); ok && strings.Contains(id, "/") {
+		if _, ok := matchPath([]string{"orders", "{id}"}, "orders/"+id); ok && strings.Contains(id, "/") {
 			t.Errorf("%q matched although it has a slash", id)
 		}
 	})

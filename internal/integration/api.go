@@ -5,7 +5,6 @@ package integration
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -32,6 +31,7 @@ type Config struct {
 type API struct {
 	Config
 	routes []Route
+	paths  *httpx.Paths
 	pages  pageCache
 }
 
@@ -43,7 +43,6 @@ type Route struct {
 	Category string // of the rate limit
 	Timeout  time.Duration
 	handle   func(http.ResponseWriter, *http.Request, *call) error
-	segments []string
 }
 
 // call is one authenticated request of an operation.
@@ -59,7 +58,7 @@ const (
 
 // New returns the interface.
 func New(c Config) *API {
-	a := &API{Config: c}
+	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
 	a.routes = []Route{
 		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.listCategories},
 		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.listBrands},
@@ -79,7 +78,7 @@ func New(c Config) *API {
 	}
 	for i := range a.routes {
 		r := &a.routes[i]
-		r.segments = strings.Split(r.Path[1:], "/")
+		a.paths.Add(r.Method, r.Path)
 		if r.Timeout == 0 {
 			r.Timeout = requestTimeout
 		}
@@ -102,10 +101,11 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	route, id := a.match(r)
-	if route == nil {
-		return httpx.NoRoute
+	row, id, err := a.paths.Find(r)
+	if err != nil {
+		return err
 	}
+	route := &a.routes[row]
 	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if err := a.take(w, r, key, route.Category); err != nil {
 		return err
@@ -119,22 +119,4 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
 	defer cancel()
 	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})
-}
-
-// match finds the operation of a request and the id in its path.
-func (a *API) match(r *http.Request) (*Route, string) {
-	path, ok := strings.CutPrefix(r.URL.EscapedPath(), Prefix+"/")
-	if !ok {
-		return nil, ""
-	}
-	for i := range a.routes {
-		route := &a.routes[i]
-		if route.Method != r.Method {
-			continue
-		}
-		if id, ok := httpx.MatchPath(route.segments, path); ok {
-			return route, id
-		}
-	}
-	return nil, ""
 }

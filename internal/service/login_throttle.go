@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -135,4 +136,21 @@ func (t *LoginThrottle) expire(now time.Time) {
 func (t *LoginThrottle) remove(e *list.Element) {
 	delete(t.windows, e.Value.(*loginCount).key)
 	t.oldest.Remove(e)
+}
+
+// confirm checks the password of somebody who is signed in already, or returns WrongPassword or TooManyLogins.
+func (t *LoginThrottle) confirm(ip, userID, hash, password string) error {
+	name := "confirm " + userID
+	if err := t.Begin(ip, name); err != nil {
+		return err
+	}
+	ok, err := access.VerifyPassword(hash, password)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return WrongPassword
+	}
+	t.Succeeded(ip, name)
+	return nil
 }

@@ -72,9 +72,10 @@ func TestOverviewResults(t *testing.T) {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
+		s.Order(t, s.Live, "")
 		o, err = s.Service.Overview(t.Context(), owner, access.Live)
 		noError(t, err)
-		if o.Total.Ended() != 4 || len(o.Days) != 30 {
+		if o.Total.Ended() != 4 || len(o.Days) != 30 || o.Days[0].Orders != 5 || o.Days[29].Orders != 1 || o.Total.Orders != 6 {
 			t.Errorf("after 29 days %+v of %d days", o.Total, len(o.Days))
 		}
 	})

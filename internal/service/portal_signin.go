@@ -348,19 +348,7 @@ func (g *PortalSignIn) ChangeEmail(ctx context.Context, who *Member, password, e
 
 // confirm checks the password of a user who is signed in already.
 func (g *PortalSignIn) confirm(who *Member, password string, from Origin) error {
-	name := "confirm " + who.ID
-	if err := g.throttle.Begin(from.IP, name); err != nil {
-		return err
-	}
-	ok, err := access.VerifyPassword(who.PasswordHash, password)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return WrongPassword
-	}
-	g.throttle.Succeeded(from.IP, name)
-	return nil
+	return g.throttle.confirm(from.IP, who.ID, who.PasswordHash, password)
 }
 
 // change makes a change of how a user signs in and ends all their sessions but one.

@@ -274,21 +274,9 @@ func (g *StaffSignIn) RotateToken(ctx context.Context, who *access.Staff, passwo
 	return g.service.RotateStaffToken(byStaff(ctx, who), who.ID)
 }
 
-// confirm checks the password of a staff user who is signed in already.
+// confirm checks the password of a user who is signed in already.
 func (g *StaffSignIn) confirm(who *access.Staff, password string, from Origin) error {
-	name := "confirm " + who.ID
-	if err := g.throttle.Begin(from.IP, name); err != nil {
-		return err
-	}
-	ok, err := access.VerifyPassword(who.PasswordHash, password)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return WrongPassword
-	}
-	g.throttle.Succeeded(from.IP, name)
-	return nil
+	return g.throttle.confirm(from.IP, who.ID, who.PasswordHash, password)
 }
 
 // change makes a change of how a staff user signs in, writes it down, and ends all their sessions but one.

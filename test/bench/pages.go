@@ -146,10 +146,10 @@ func (s *pageShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wis
 	}
 	last, err := s.lastPlace(ctx, w.Queued)
 	day := func(past int) string {
-		return time.Now().Add(-time.Duration(past) * time.Minute).UTC().Format(time.DateOnly)
+		return time.Now().AddDate(0, 0, -past).UTC().Format(time.DateOnly)
 	}
 	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}", strconv.Itoa((w.Completed+w.Queued)/25),
-		"{key}", s.key.ID, "{from}", day(900), "{to}", day(600))
+		"{key}", s.key.ID, "{from}", day(20), "{to}", day(19))
 	return err
 }
 

@@ -19,8 +19,11 @@ import (
 // Batch is how many rows are copied at a time: counts are multiples of it.
 const Batch = 1_000
 
+// Period is the time in which all has happened: who has a thousand times as many orders does a thousand times the business.
+const Period = 60 * 24 * time.Hour
+
 // pace lies between an order, or event, and the next one.
-const pace = time.Minute
+func pace(count int) time.Duration { return (Period / time.Duration(count)).Truncate(time.Microsecond) }
 
 // copyID has the number of the copy in the place of the time that an id begins with: as in life, what is later has a greater
 // id, and what belongs together in time lies together.
@@ -38,7 +41,7 @@ type Wish struct {
 
 // Fill adds what is wished for. The counters that lists read are right afterwards; of the ledger, a batch is there.
 func Fill(ctx context.Context, w Wish) error {
-	start := time.Now().Add(-pace * time.Duration(w.Completed+w.Queued)).UTC().Truncate(time.Microsecond)
+	start := time.Now().Add(-Period).UTC().Truncate(time.Microsecond)
 	for _, part := range []struct {
 		status order.Status
 		count  int
@@ -49,7 +52,7 @@ func Fill(ctx context.Context, w Wish) error {
 		if err := w.orders(ctx, part.status, part.count, start); err != nil {
 			return fmt.Errorf("%d orders in %s: %w", part.count, part.status, err)
 		}
-		start = start.Add(pace * time.Duration(part.count))
+		start = start.Add(w.pace() * time.Duration(part.count))
 	}
 	if err := w.results(ctx); err != nil {
 		return fmt.Errorf("results: %w", err)
@@ -63,6 +66,8 @@ func Fill(ctx context.Context, w Wish) error {
 	return rawsql.Run(ctx, w.Target, "VACUUM (ANALYZE) orders, audit_events") // as its own housekeeping does sooner or later
 }
 
+func (w *Wish) pace() time.Duration { return pace(w.Completed + w.Queued) }
+
 func (w *Wish) orders(ctx context.Context, status order.Status, count int, start time.Time) error {
 	db, err := store.Open(ctx, w.Target)
 	if err != nil {
@@ -72,7 +77,7 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 		return err
 	}
 	if copies := count/Batch - 1; copies > 0 {
-		later := fmt.Sprintf(" + %d * n", Batch*pace.Microseconds())
+		later := fmt.Sprintf(" + %d * n", Batch*w.pace().Microseconds())
 		if err := rawsql.Multiply(ctx, w.Target, "orders", fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
 			"id": copyID, "seq": fmt.Sprintf("o.seq + %d * n", Batch), "number": "o.number || '-' || CAST(n AS TEXT)",
 			"created_at": "o.created_at" + later, "updated_at": "o.updated_at" + later, "due_at": "o.due_at" + later, "ended_at": "o.ended_at" + later,
@@ -104,7 +109,7 @@ func (w *Wish) results(ctx context.Context) error {
 func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 	model := text.Text{EN: "Classic Flap"}
 	for i := range Batch {
-		at := start.Add(pace * time.Duration(i))
+		at := start.Add(w.pace() * time.Duration(i))
 		due, sku := at.Add(24*time.Hour), "SKU-"+strconv.Itoa(i)
 		o := &order.Order{
 			ID: store.NewID(), AccountID: w.AccountID, Environment: access.Live, APIKeyID: w.KeyID, ExternalID: &sku, Status: status, AnswerTime: 1440, Price: 1,
@@ -134,9 +139,9 @@ func (w *Wish) events(ctx context.Context) error {
 		return nil
 	}
 	first := "o.account_id = '" + w.AccountID + "' AND o.seq = 1"
-	start := time.Now().Add(-pace * time.Duration(w.Events)).UnixMicro()
+	start := time.Now().Add(-Period).UnixMicro()
 	if err := rawsql.Multiply(ctx, w.Target, "audit_events", first, w.Events, map[string]string{
-		"id": copyID, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace.Microseconds()),
+		"id": copyID, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace(w.Events).Microseconds()),
 		"code": "'auth.login.succeeded'", "actor_type": "'user'", "actor_id": "o.user_id", "source": "'portal-web'", "target_type": "'user'", "target_id": "o.user_id",
 	}); err != nil {
 		return err
