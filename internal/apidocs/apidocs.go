@@ -129,8 +129,8 @@ func render(p page) ([]byte, error) {
 }
 
 // Handler serves the reference of the integration interface at Path, that of the desk at Path/desk, and both documents
-// as JSON and YAML beside them.
-func Handler() http.Handler {
+// as JSON and YAML beside them. missing answers for what is not there.
+func Handler(missing http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := resources()
 		if err != nil {
@@ -139,7 +139,7 @@ func Handler() http.Handler {
 		}
 		found, ok := all[r.URL.Path]
 		if !ok {
-			http.NotFound(w, r)
+			missing.ServeHTTP(w, r)
 			return
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {

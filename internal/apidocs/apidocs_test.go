@@ -19,7 +19,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler().ServeHTTP(w, r)
+	Handler(http.NotFoundHandler()).ServeHTTP(w, r)
 	return w
 }
 

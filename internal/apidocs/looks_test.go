@@ -2,6 +2,7 @@ package apidocs
 
 import (
 	"maps"
+	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
@@ -18,7 +19,7 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(Handler())
+	server := httptest.NewServer(Handler(http.NotFoundHandler()))
 	t.Cleanup(server.Close)
 	pages := make(map[string]string)
 	for _, path := range slices.Sorted(maps.Keys(all)) {

@@ -17,9 +17,10 @@ import (
 func (s *Server) handler(integrations *integration.API, reviewers *desk.API, web http.Handler) http.Handler {
 	pages := http.NewServeMux()
 	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
-	pages.Handle("/docs", apidocs.Handler())
-	pages.Handle("/docs/", apidocs.Handler())
 	pages.Handle("/", web) // an address that leads nowhere gets a page that says so
+	docs := apidocs.Handler(web)
+	pages.Handle("/docs", docs)
+	pages.Handle("/docs/", docs)
 	s.mountMedia(pages)
 
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators

@@ -35,7 +35,7 @@ func TestPages(t *testing.T) {
 			uitest.CheckPolicy(t, res.Header, "https://"+publicHost+"/media")
 		}
 	}
-	policy("/", "/portal/sign-in", "/desk/sign-in", "/docs", "/docs/desk", "/certificates/nothing", "/nothing", "/portal/nothing", "/desk/nothing")
+	policy("/", "/portal/sign-in", "/desk/sign-in", "/docs", "/docs/desk", "/certificates/nothing", "/docs/nothing", "/nothing", "/portal/nothing", "/desk/nothing")
 
 	b := uitest.NewBrowser(t, s.URL(""))
 	signIn := func(home, email, password string) {
