@@ -152,8 +152,8 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 }
 
 func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
-	if f, err := c.open(ctx, name, sizes[0]); err == nil { // somebody was faster, here or on another node
-		return f.Close()
+	if c.has(ctx, name, sizes) { // somebody was faster, here or on another node
+		return nil
 	}
 	file, err := c.media.Open(ctx, name)
 	if err != nil {
@@ -178,6 +178,18 @@ func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
 		return errors.Join(err, c.media.Delete(ctx, name))
 	}
 	return nil
+}
+
+// has reports whether images of all the sizes are there and whole.
+func (c *Cache) has(ctx context.Context, name string, sizes []Size) bool {
+	for _, size := range sizes {
+		f, err := c.open(ctx, name, size)
+		if err != nil {
+			return false
+		}
+		_ = f.Close() // opened for reading only
+	}
+	return true
 }
 
 // decode runs the decoder when there is memory for it, here or apart from this process.

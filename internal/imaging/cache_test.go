@@ -161,15 +161,18 @@ func TestCache(t *testing.T) {
 		}
 	})
 	t.Run("BrokenImagesAreMadeAgain", func(t *testing.T) {
-		whole := g.read(t, thumb)
-		for _, broken := range [][]byte{nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), bytes.Repeat([]byte{0}, len(whole))} {
-			g.place(t, thumb, broken)
-			before := store.opened.Load()
-			if got := look(t, cache, name, imaging.Thumb); got != image.Pt(320, 160) || store.opened.Load() != before+1 {
-				t.Errorf("%d bytes: a thumbnail of %v", len(broken), got)
-			}
-			if !bytes.Equal(g.read(t, thumb), whole) {
-				t.Errorf("%d bytes: not the same again", len(broken))
+		for size, want := range map[imaging.Size]image.Point{imaging.Thumb: image.Pt(320, 160), imaging.Screen: image.Pt(1600, 800)} {
+			file := media.DerivedName(name, string(size))
+			whole := g.read(t, file)
+			for _, broken := range [][]byte{nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), bytes.Repeat([]byte{0}, len(whole))} {
+				g.place(t, file, broken)
+				before := store.opened.Load()
+				if got := look(t, cache, name, size); got != want || store.opened.Load() != before+1 {
+					t.Errorf("%d bytes: a %s of %v", len(broken), size, got)
+				}
+				if !bytes.Equal(g.read(t, file), whole) {
+					t.Errorf("%d bytes: %s is not the same again", len(broken), size)
+				}
 			}
 		}
 	})

@@ -160,6 +160,9 @@ func paintPhoto(r io.ReadSeeker, f photo.Format, edge int, begin func(image.Poin
 	}
 	if f != photo.WebP {
 		if g, ok := gridOf(r); ok {
+			if len(g.items) > maxTiles {
+				return fmt.Errorf("it has %d tiles", len(g.items))
+			}
 			return g.paint(begin(g.uprightSize()))
 		}
 	}

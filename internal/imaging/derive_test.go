@@ -9,6 +9,7 @@ import (
 	"image/jpeg"
 	"image/png"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -225,6 +226,28 @@ func TestMetadata(t *testing.T) {
 	file = withSegment(jpegOf(t, scene(40, 20)), 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
 	if derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes); err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
 		t.Errorf("a profile of other colours is kept: %v", err)
+	}
+}
+
+// TestMetadata_EndlessProfile has a file with a part of a colour profile under every number that there is: after the last comes
+// the first again, for those who only count on.
+func TestMetadata_EndlessProfile(t *testing.T) {
+	file := jpegOf(t, scene(40, 20))
+	for i := range 256 {
+		file = withSegment(file, 0xe2, append([]byte("ICC_PROFILE\x00"), byte(i), 0, 7))
+	}
+	done := make(chan error)
+	go func() {
+		_, err := imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		if err != nil {
+			t.Error(err)
+		}
+	case <-time.After(5 * time.Second):
+		t.Fatal("the profile has no end")
 	}
 }
 

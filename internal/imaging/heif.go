@@ -41,7 +41,11 @@ type heifBox struct {
 
 var errHEIF = errors.New("broken HEIF")
 
-const maxTile = 16 << 20 // bytes of one item
+const (
+	maxTile    = 16 << 20 // bytes of one item
+	maxTiles   = 1024     // of a photo; phones make some fifty
+	maxExtents = 64       // pieces that an item is stored in; nearly always it is one
+)
 
 // readHEIF reads the meta box. The error is errHEIF or that of the reader.
 func readHEIF(r io.ReaderAt, size int64) (*heifFile, error) {
@@ -150,7 +154,11 @@ func (f *heifFile) readPlaces(c []byte) {
 		}
 		in.uint(2) // another file, never used
 		p.offset = in.uint(baseSize)
-		for range in.uint(2) {
+		extents := in.uint(2)
+		if extents > maxExtents {
+			panic(errHEIF)
+		}
+		for range extents {
 			in.uint(indexSize)
 			p.extents = append(p.extents, [2]int64{in.uint(offsetSize), in.uint(lengthSize)})
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	helperTime = 3 * time.Minute  // for one photo
+	helperTime = time.Minute      // for one photo
 	helperIdle = 20 * time.Second // after which the process ends, and gives back what it has
 )
 

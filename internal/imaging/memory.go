@@ -13,7 +13,7 @@ import (
 const (
 	perScreenPixel   = 20 // the canvas, the picture, the same upright, and the files made of it
 	perFullPixel     = 3  // the plate and the file made of it
-	perCoarsePixel   = 2  // of a WebP, some with transparency
+	perCoarsePixel   = 2  // of a WebP
 	perLosslessPixel = 5  // of a WebP that is coded without loss
 	unknown          = math.MaxInt64
 )
@@ -97,7 +97,7 @@ func progressive(file io.ReaderAt) bool {
 type webpCoding int
 
 const (
-	webpOther webpCoding = iota // an animation, or nothing that is known
+	webpOther webpCoding = iota // an animation, one with transparency, or nothing that is known
 	webpLossy
 	webpLossless
 )
@@ -115,8 +115,13 @@ func webpKind(file io.ReaderAt) webpCoding {
 			return webpLossy
 		case "VP8L":
 			return webpLossless
-		case "ANIM", "ANMF":
+		case "ANIM", "ANMF", "ALPH":
 			return webpOther
+		case "VP8X":
+			const transparent = 0x10
+			if n, _ := file.ReadAt(head[:1], at+8); n < 1 || head[0]&transparent != 0 {
+				return webpOther
+			}
 		}
 		size := int64(head[4]) | int64(head[5])<<8 | int64(head[6])<<16 | int64(head[7])<<24
 		at += 8 + size + size&1

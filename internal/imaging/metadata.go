@@ -54,10 +54,14 @@ func (m *metadata) readJPEG(r io.ReadSeeker) error {
 	if _, err := r.Seek(2, io.SeekStart); err != nil {
 		return err
 	}
-	profile := make(map[byte][]byte)
+	var profile [256][]byte // in numbered parts, from 1
+	read := 0
 	defer func() {
-		for i := byte(1); profile[i] != nil; i++ {
-			m.icc = append(m.icc, profile[i]...)
+		for _, part := range profile[1:] {
+			if part == nil {
+				break
+			}
+			m.icc = append(m.icc, part...)
 		}
 	}()
 	for range maxParts {
@@ -80,7 +84,8 @@ func (m *metadata) readJPEG(r io.ReadSeeker) error {
 			if tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && m.exif == nil {
 				m.exif = tiff
 			}
-			if part, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00")); ok && len(part) > 2 {
+			if part, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00")); ok && len(part) > 2 && read+len(part) <= 2*maxProfile {
+				read += len(part)
 				profile[part[0]] = part[2:]
 			}
 		default:

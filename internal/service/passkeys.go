@@ -103,6 +103,14 @@ func (g *PortalSignIn) AddPasskey(ctx context.Context, who *Member, sealed, answ
 		}
 	}
 	err = g.change(ctx, &who.User, sessionID, func(tx *store.Tx) error {
+		// Whoever took the user's passkeys a moment ago has ended the session, too.
+		err := tx.HoldSession(access.Portal, who.ID, sessionID)
+		if errors.Is(err, store.ErrNotFound) {
+			return PasskeyTooLate
+		}
+		if err != nil {
+			return err
+		}
 		passkeys, err := tx.Passkeys(ctx, who.ID)
 		if err != nil {
 			return err

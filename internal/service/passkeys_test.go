@@ -264,10 +264,12 @@ func (c *counter) colleague(t *testing.T) (*service.Member, *device.Device) {
 	noError(t, c.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	who, err := c.Service.MemberOfSession(t.Context(), u.ID)
 	noError(t, err)
-	d := &device.Device{Origin: portalAddress, Counts: true}
-	asked, err := c.BeginNewPasskey(t.Context(), who, "Their phone", ownersPassword, "", portalOrigin)
+	session, _, err := c.Service.StartSession(t.Context(), access.Portal, who.ID, portalOrigin)
 	noError(t, err)
-	_, err = c.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), "", portalOrigin)
+	d := &device.Device{Origin: portalAddress, Counts: true}
+	asked, err := c.BeginNewPasskey(t.Context(), who, "Their phone", ownersPassword, session.ID, portalOrigin)
+	noError(t, err)
+	_, err = c.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), session.ID, portalOrigin)
 	noError(t, err)
 	return who, d
 }
@@ -546,11 +548,17 @@ func TestPasskeyReset(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				who, d := c.colleague(t)
-				_, token, err := c.Service.StartSession(t.Context(), access.Portal, who.ID, portalOrigin)
+				session, token, err := c.Service.StartSession(t.Context(), access.Portal, who.ID, portalOrigin)
 				noError(t, err)
 				_, err = c.signIn(t, d)
 				noError(t, err)
+				begun, err := c.BeginNewPasskey(t.Context(), who, "Another", ownersPassword, session.ID, portalOrigin)
+				noError(t, err)
 				noError(t, reset(who.ID))
+				another := &device.Device{Origin: portalAddress, Counts: true}
+				if _, err := c.AddPasskey(t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
+					t.Errorf("a passkey that was begun before: %v", err)
+				}
 				if _, err := c.signIn(t, d); !errors.Is(err, service.WrongPasskey) {
 					t.Errorf("%v", err)
 				}

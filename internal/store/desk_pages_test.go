@@ -64,7 +64,7 @@ func wantPlan(t *testing.T, plan, index string) {
 // orders there are and wherever in the list it is.
 func TestBoardPlans(t *testing.T) {
 	open, ended := []order.Status{order.Queued, order.Processing}, []order.Status{order.Completed, order.Failed}
-	deep := &store.BoardPlace{At: time.Now().UnixMicro(), ID: store.NewID()}
+	deep := &store.BoardPlace{At: time.Now().Add(-crowd.Period / 4).UnixMicro(), ID: store.NewID()} // in the middle of the queue
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		for name, test := range map[string]struct {
 			filter store.BoardFilter

@@ -58,6 +58,11 @@ func (t *Tx) TouchSession(s *access.Session) error {
 	return err
 }
 
+// HoldSession keeps a session of a user from ending before the transaction does, or returns ErrNotFound when it has ended.
+func (t *Tx) HoldSession(audience access.Audience, userID, id string) error {
+	return t.one("UPDATE sessions SET user_id = user_id WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(audience), userID)
+}
+
 // DeleteSession ends one session of a user, or returns ErrNotFound.
 func (t *Tx) DeleteSession(audience access.Audience, userID, id string) error {
 	return t.one("DELETE FROM sessions WHERE id = $1 AND audience = $2 AND user_id = $3", id, string(audience), userID)

@@ -175,19 +175,17 @@ const (
 
 // commitPostgres runs the group in one transaction. When another transaction was in its way, each goes alone.
 func (s *Store) commitPostgres(group []*job) {
-	ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
-	defer cancel()
-	var err error
 	if len(group) > 1 {
-		err = s.tryPostgres(ctx, func(c conn) error { return together(ctx, c, group) })
-	}
-	if len(group) == 1 || retryable(err) {
-		err = nil
-		for _, j := range group {
-			j.err = s.updatePostgres(ctx, j.run)
+		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
+		defer cancel()
+		if err := s.tryPostgres(ctx, func(c conn) error { return together(ctx, c, group) }); !retryable(err) {
+			answer(group, err)
+			return
 		}
 	}
-	answer(group, err)
+	for _, j := range group {
+		j.result <- s.updatePostgres(context.Background(), j.run)
+	}
 }
 
 func (s *Store) updatePostgres(ctx context.Context, f func(conn) error) error {

@@ -355,7 +355,9 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 	}
 	if d.eobRun > 0 {
 		d.eobRun--
-		d.refine(p, c, kept, *nonzero, k, 64)
+		if *nonzero != 0 { // most blocks of most scans have nothing to add to
+			d.refine(p, c, kept, *nonzero, k, 64)
+		}
 	}
 	return nil
 }

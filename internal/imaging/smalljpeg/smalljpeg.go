@@ -41,7 +41,7 @@ const (
 const (
 	maxComponents = 4
 	maxSampling   = 4
-	maxScans      = 200 // a hundred coefficients' worth of scans is strange, and every scan walks over the whole picture
+	maxScans      = 64 // encoders write some ten, and every scan walks over the whole picture
 	maxSegments   = 10_000
 )
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -106,6 +107,9 @@ func (w *Wish) results(ctx context.Context) error {
 		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
 }
 
+// brands are many, so that the engines' statistics look like those of life.
+var brands = strings.Fields("chanel prada dior hermes fendi celine loewe goyard coach chloe balenciaga burberry miu-miu valentino givenchy mulberry kenzo marni lanvin bvlgari")
+
 func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 	model := text.Text{EN: "Classic Flap"}
 	for i := range Batch {
@@ -115,7 +119,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 			ID: store.NewID(), AccountID: w.AccountID, Environment: access.Live, APIKeyID: w.KeyID, ExternalID: &sku, Status: status, AnswerTime: 1440, Price: 1,
 			DueAt: &due, CreatedAt: at, UpdatedAt: at,
 			Facts: order.Facts{Classification: order.Classification{
-				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "chanel", BrandName: text.Text{EN: "Chanel"}, ModelName: &model,
+				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: brands[i%len(brands)], BrandName: text.Text{EN: "A brand"}, ModelName: &model,
 			}},
 		}
 		if status == order.Completed {
