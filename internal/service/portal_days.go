@@ -3,26 +3,20 @@ package service
 import (
 	"context"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
 // ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the number
-// at which a day begins is found by halving, for all days at once: some twenty reads for a million orders. It is remembered
-// for days that began a while ago.
+// at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
 func (s *Service) ordersPerDay(ctx context.Context, accountID string, env access.Environment, total int64) ([]OverviewDay, error) {
-	now := s.now()
-	today := now.Truncate(24 * time.Hour)
+	today := s.now().Truncate(24 * time.Hour)
 	days := make([]OverviewDay, overviewDays)
 	low, high := make([]int64, overviewDays+1), make([]int64, overviewDays+1) // orders before the day: at least, at most
 	for i := range days {
 		days[i].Day = today.AddDate(0, 0, i-overviewDays+1)
 		high[i] = total
-		if known, ok := s.dayStarts.get(dayStart{accountID, env, days[i].Day}); ok {
-			low[i], high[i] = known, known
-		}
 	}
 	low[overviewDays], high[overviewDays] = total, total // tomorrow
 	for {
@@ -54,43 +48,6 @@ func (s *Service) ordersPerDay(ctx context.Context, accountID string, env access
 	}
 	for i := range days {
 		days[i].Orders = low[i+1] - low[i]
-		if now.Sub(days[i].Day) >= dayIsSettled {
-			s.dayStarts.put(dayStart{accountID, env, days[i].Day}, low[i])
-		}
 	}
 	return days, nil
-}
-
-const (
-	dayIsSettled = time.Hour // after its beginning, no transaction is under way that began before
-	maxDayStarts = 100_000   // some megabytes
-)
-
-// dayStart is the beginning of a day of an account.
-type dayStart struct {
-	accountID string
-	env       access.Environment
-	day       time.Time
-}
-
-// dayStarts remembers how many orders had been made when days began.
-type dayStarts struct {
-	mu     sync.Mutex
-	orders map[dayStart]int64
-}
-
-func (d *dayStarts) get(k dayStart) (int64, bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	n, ok := d.orders[k]
-	return n, ok
-}
-
-func (d *dayStarts) put(k dayStart, n int64) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.orders == nil || len(d.orders) >= maxDayStarts {
-		d.orders = make(map[dayStart]int64)
-	}
-	d.orders[k] = n
 }

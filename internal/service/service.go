@@ -49,8 +49,6 @@ type Service struct {
 	keyKept  atomic.Bool         // the signer's public key is in the database
 	running  runningKeys
 	uses     keyUses
-
-	dayStarts dayStarts // for the overview
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.

@@ -4,8 +4,6 @@ package outbox
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -15,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
 // Secret is the signing secret or client secret of every endpoint.
@@ -105,38 +104,17 @@ var padding = strings.Repeat("abcdefghijklmnopqrstuvwxyz", 27)
 
 // Release makes all deliveries that are due later due at a time, all at once.
 func (o *Outbox) Release(ctx context.Context, target string, due time.Time) error {
-	return exec(ctx, target, fmt.Sprintf("UPDATE delivery_queue SET due_at = %[1]d WHERE due_at > %[1]d", due.UnixMicro()))
+	return rawsql.Run(ctx, target, fmt.Sprintf("UPDATE delivery_queue SET due_at = %[1]d WHERE due_at > %[1]d", due.UnixMicro()))
 }
 
 // History adds n deliveries that have ended to an endpoint: the long past of a busy installation.
 func (o *Outbox) History(ctx context.Context, target string, e *webhook.Endpoint, n int) error {
-	return exec(ctx, target,
-		fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body, created_at)
+	if err := rawsql.Run(ctx, target, fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body, created_at)
 			WITH RECURSIVE past (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM past WHERE i < %d)
 			SELECT '00000000-0000-7000-8000-' || CAST(100000000000 + i AS TEXT), '%s', '%s', 'test', 'order-outcome', '{"padding":"%s"}', i FROM past`,
-			n, e.ID, e.AccountID, padding[:100]),
-		`INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status, failure, answer, ended, kept)
-			SELECT id, 1, created_at, 1000, 200, '', '', 'delivered', 1 FROM deliveries WHERE id < '00000000-0000-7000-9'`)
-}
-
-// exec runs statements that the program itself has no use for.
-func exec(ctx context.Context, target string, statements ...string) error {
-	driver := "sqlite"
-	if store.IsPostgres(target) {
-		driver = "pgx"
-	}
-	db, err := sql.Open(driver, target)
-	if err != nil {
+		n, e.ID, e.AccountID, padding[:100])); err != nil {
 		return err
 	}
-	db.SetMaxOpenConns(1)
-	if driver == "sqlite" {
-		_, err = db.ExecContext(ctx, "PRAGMA busy_timeout = 10000")
-	}
-	for _, text := range statements {
-		if err == nil {
-			_, err = db.ExecContext(ctx, text)
-		}
-	}
-	return errors.Join(err, db.Close())
+	return rawsql.Run(ctx, target, `INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status, failure, answer, ended, kept)
+			SELECT id, 1, created_at, 1000, 200, '', '', 'delivered', 1 FROM deliveries WHERE id < '00000000-0000-7000-9'`)
 }
