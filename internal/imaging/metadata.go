@@ -5,7 +5,6 @@ import (
 	"compress/zlib"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"io"
 
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -266,9 +265,4 @@ func (m *metadata) orientation(f photo.Format) int {
 	case photo.HEIC, photo.HEIF, photo.AVIF:
 	}
 	return 1
-}
-
-// String keeps long metadata out of logs.
-func (m metadata) String() string {
-	return fmt.Sprintf("exif %d bytes, icc %d bytes", len(m.exif), len(m.icc))
 }
