@@ -6,11 +6,11 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/api"
-	"github.com/assayhq/assay/internal/apidocs"
-	"github.com/assayhq/assay/internal/desk"
+	"github.com/assayhq/assay/internal/api/desk"
+	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/httpx"
-	"github.com/assayhq/assay/internal/integration"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/docs"
 )
 
 // handler puts the audiences together: the two interfaces, the media, and the pages.
@@ -18,9 +18,9 @@ func (s *Server) handler(integrations *integration.API, reviewers *desk.API, web
 	pages := http.NewServeMux()
 	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
 	pages.Handle("/", web) // an address that leads nowhere gets a page that says so
-	docs := apidocs.Handler(web)
-	pages.Handle("/docs", docs)
-	pages.Handle("/docs/", docs)
+	reference := docs.Handler(web)
+	pages.Handle("/docs", reference)
+	pages.Handle("/docs/", reference)
 	s.mountMedia(pages)
 
 	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/assayhq/assay/internal/web/admin"
+	"github.com/assayhq/assay/internal/pages/admin"
 )
 
 // workerHealth remembers how the workers of this node do, for the page of the system.

@@ -6,12 +6,12 @@ import (
 
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/admin"
+	"github.com/assayhq/assay/internal/pages/certificate"
+	"github.com/assayhq/assay/internal/pages/desk"
+	"github.com/assayhq/assay/internal/pages/portal"
+	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
-	"github.com/assayhq/assay/internal/web/admin"
-	"github.com/assayhq/assay/internal/web/certificate"
-	"github.com/assayhq/assay/internal/web/desk"
-	"github.com/assayhq/assay/internal/web/portal"
-	"github.com/assayhq/assay/internal/web/ui"
 )
 
 // pages puts the HTML pages together. What ends when the server stops is added to

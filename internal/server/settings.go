@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/deliver"
-	"github.com/assayhq/assay/internal/mail"
+	"github.com/assayhq/assay/internal/worker/deliver"
+	"github.com/assayhq/assay/internal/worker/mail"
 )
 
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -27,12 +26,6 @@ func (a *Administration) allow(who *access.Staff) error {
 		return access.MissingRole(access.Admin)
 	}
 	return nil
-}
-
-// auditActor is an administrator in the audit log of an account: staff are no users of it and act for the system. Where they
-// sat is nobody else's business.
-func auditActor(who *access.Staff) audit.Actor {
-	return audit.Actor{Type: audit.BySystem, Name: who.Name, Source: audit.FromSystem}
 }
 
 // problems collects what is wrong with fields.

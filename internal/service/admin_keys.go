@@ -67,7 +67,7 @@ func (a *Administration) CreateKey(ctx context.Context, who *access.Staff, n New
 	if err := p.err(); err != nil {
 		return nil, "", err
 	}
-	n.UserID, n.Actor = "", auditActor(who)
+	n.UserID, n.Actor = "", auditActor(who.Actor(Origin{}))
 	return a.service.CreateKey(byStaff(ctx, who), n)
 }
 
@@ -111,7 +111,7 @@ func (a *Administration) RenameKey(ctx context.Context, who *access.Staff, accou
 			return err
 		}
 		k.Name = name
-		e := keyEvent(audit.KeyRenamed, k, auditActor(who), owner.ID)
+		e := keyEvent(audit.KeyRenamed, k, auditActor(who.Actor(Origin{})), owner.ID)
 		e.At = a.service.now()
 		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
 		if err := tx.AppendAudit(e); err != nil {
@@ -189,5 +189,5 @@ func (a *Administration) RevokeKey(ctx context.Context, who *access.Staff, accou
 	if err != nil {
 		return nil, err
 	}
-	return a.service.RevokeKey(byStaff(ctx, who), k.ID, auditActor(who))
+	return a.service.RevokeKey(byStaff(ctx, who), k.ID, auditActor(who.Actor(Origin{})))
 }

@@ -6,24 +6,19 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Origin is where a request came from, for the audit log and mail.
-type Origin struct {
-	IP        string
-	UserAgent string
-	Locale    text.Locale // of the page; empty: there was none
-}
+// Origin is where a request came from.
+type Origin = access.Origin
 
 const maxUserAgent = 512
 
-// key returns the actor of what is done with an API key through the integration interface.
-func (o Origin) key(k *access.Key) audit.Actor {
-	return audit.Actor{
-		Type: audit.ByAPIKey, ID: k.ID, Name: k.Name, Source: audit.FromIntegration, IP: o.IP, UserAgent: storable(o.UserAgent, maxUserAgent),
-	}
+// auditActor returns the actor as the audit log of an account records it.
+func auditActor(a access.Actor) audit.Actor {
+	by := audit.By(a)
+	by.UserAgent = storable(by.UserAgent, maxUserAgent)
+	return by
 }
 
 // storable returns text from outside in a form that every database takes, cut to a number of characters.

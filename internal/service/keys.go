@@ -34,7 +34,7 @@ func (s *Service) CreateKey(ctx context.Context, n NewKey) (k *access.Key, secre
 	}
 	secretKey = access.NewSecretKey(n.Environment)
 	k = &access.Key{
-		ID: store.NewID(), AccountID: n.AccountID, Environment: n.Environment, Name: n.Name, Hint: access.KeyHint(secretKey),
+		ID: store.NewID(), Tenant: access.Tenant{AccountID: n.AccountID, Environment: n.Environment}, Name: n.Name, Hint: access.KeyHint(secretKey),
 		Scopes: n.Scopes, Limits: n.Limits, Networks: n.Networks, CreatedBy: n.UserID, CreatedAt: s.now(), ExpiresAt: n.ExpiresAt,
 	}
 	if k.Limits == nil {

@@ -85,7 +85,7 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 }
 
 // localeOr is the language of the page that a request came from, or that of the account when there was none.
-func (o Origin) localeOr(account text.Locale) text.Locale {
+func localeOr(o access.Origin, account text.Locale) text.Locale {
 	if o.Locale != "" {
 		return o.Locale
 	}

@@ -55,13 +55,6 @@ func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, 
 	return &Member{User: *user, Account: account}, nil
 }
 
-// user returns the actor of what an account user does in the portal.
-func (o Origin) user(u *access.User) audit.Actor {
-	return audit.Actor{
-		Type: audit.ByUser, ID: u.ID, Name: u.Email, Source: audit.FromPortal, IP: o.IP, UserAgent: storable(o.UserAgent, maxUserAgent),
-	}
-}
-
 // userActor returns who moved an order.
 func userActor(m *Member) order.Actor {
 	return order.Actor{Type: order.ByUser, ID: m.ID, Name: m.Email}
@@ -70,7 +63,7 @@ func userActor(m *Member) order.Actor {
 // ownEvent is an audit event of what a user did about themselves.
 func (s *Service) ownEvent(code audit.Code, u *access.User, from Origin, metadata map[string]any) *audit.Event {
 	return &audit.Event{
-		AccountID: u.AccountID, UserID: u.ID, At: s.now(), Code: code, Actor: from.user(u), Target: audit.Target{Type: audit.OnUser, ID: u.ID}, Metadata: metadata,
+		AccountID: u.AccountID, UserID: u.ID, At: s.now(), Code: code, Actor: auditActor(u.Actor("", from)), Target: audit.Target{Type: audit.OnUser, ID: u.ID}, Metadata: metadata,
 	}
 }
 

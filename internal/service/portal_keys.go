@@ -74,7 +74,7 @@ func (s *Service) PortalCreateKey(ctx context.Context, who *Member, n NewKey, fr
 	if problems != nil {
 		return nil, "", fault.Validation(problems...)
 	}
-	n.AccountID, n.UserID, n.Actor, n.Limits = who.AccountID, who.ID, from.user(&who.User), nil
+	n.AccountID, n.UserID, n.Actor, n.Limits = who.AccountID, who.ID, auditActor(who.Actor("", from)), nil
 	return s.CreateKey(ctx, n)
 }
 
@@ -115,7 +115,7 @@ func (s *Service) RenameKey(ctx context.Context, who *Member, id, name string, f
 		}
 		old := k.Name
 		k.Name = name
-		e := keyEvent(audit.KeyRenamed, k, from.user(&who.User), who.ID)
+		e := keyEvent(audit.KeyRenamed, k, auditActor(who.Actor("", from)), who.ID)
 		e.At = s.now()
 		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
 		return tx.AppendAudit(e)
@@ -158,7 +158,7 @@ func (s *Service) PortalRevokeKey(ctx context.Context, who *Member, id string, f
 	if err != nil {
 		return nil, err
 	}
-	return s.RevokeKey(ctx, k.ID, from.user(&who.User))
+	return s.RevokeKey(ctx, k.ID, auditActor(who.Actor("", from)))
 }
 
 // keyUseGap is how stale the time of a key's last use may be: a key in use writes to the database at most this often.

@@ -272,7 +272,7 @@ func (s *Service) AnswerPhotoRequest(ctx context.Context, who *Member, env acces
 
 // ownScope is the account and environment of what a member does, as the use cases of keys take it.
 func ownScope(who *Member, env access.Environment) *access.Key {
-	return &access.Key{AccountID: who.AccountID, Environment: env}
+	return &access.Key{Tenant: access.Tenant{AccountID: who.AccountID, Environment: env}}
 }
 
 // StoreOwnPhotos is StorePhotos for an account user. It is for developers.

@@ -40,7 +40,7 @@ func (g *PortalSignIn) RequestReset(ctx context.Context, email string, from Orig
 		return err
 	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
-		return s.enqueue(tx, &store.Mail{Kind: resetRequest}, requestedReset{Email: address, Locale: from.localeOr(text.English)})
+		return s.enqueue(tx, &store.Mail{Kind: resetRequest}, requestedReset{Email: address, Locale: localeOr(from, text.English)})
 	})
 	if err == nil {
 		s.mailed()

@@ -309,7 +309,7 @@ func (g *PortalSignIn) tell(tx *store.Tx, user *access.User, from Origin, post f
 	if err != nil {
 		return err
 	}
-	return post(from.localeOr(account.Locale))
+	return post(localeOr(from, account.Locale))
 }
 
 // EmailUnusable is the refusal of an email that is none, or that another user has: which of them is not told.

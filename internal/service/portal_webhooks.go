@@ -45,7 +45,7 @@ func (s *Service) PortalCreateEndpoint(ctx context.Context, who *Member, env acc
 	if k.Environment != env || !k.UsableAt(s.now()) {
 		return nil, "", KeyNotFound
 	}
-	return s.createEndpoint(ctx, k, n, from.user(&who.User), who.ID)
+	return s.createEndpoint(ctx, k, n, auditActor(who.Actor("", from)), who.ID)
 }
 
 // PortalDeleteEndpoint removes an endpoint of the account with what is still to be sent to it. It is for developers.

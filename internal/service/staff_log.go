@@ -46,6 +46,16 @@ func (s *Service) did(ctx context.Context, tx *store.Tx, a audit.Action) error {
 	return tx.AppendStaffAction(&a)
 }
 
+// recordStaffAction writes to the log of administration what the transaction does, if the actor runs the service.
+func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Action) error {
+	if !by.Runs() {
+		return nil
+	}
+	a.At, a.StaffID, a.StaffName = s.now(), by.ID, by.Name
+	a.IP, a.UserAgent = by.Origin.IP, storable(by.Origin.UserAgent, maxUserAgent)
+	return tx.AppendStaffAction(&a)
+}
+
 // onStaff, onAccount, onUser and onKey are targets of actions.
 func onStaff(who *access.Staff) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}

@@ -30,7 +30,7 @@ type NewOAuth struct {
 // CreateEndpoint registers a webhook endpoint for the key. It returns the signing secret, which is told once; there is
 // none with OAuth.
 func (s *Service) CreateEndpoint(ctx context.Context, k *access.Key, n NewEndpoint, from Origin) (e *webhook.Endpoint, signingSecret string, err error) {
-	return s.createEndpoint(ctx, k, n, from.key(k), k.CreatedBy)
+	return s.createEndpoint(ctx, k, n, auditActor(k.Actor(from)), k.CreatedBy)
 }
 
 // createEndpoint is CreateEndpoint for whoever does it, on behalf of an account user.

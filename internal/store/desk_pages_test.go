@@ -28,7 +28,7 @@ func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 			if err := tx.InsertUser(&access.User{ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at}); err != nil {
 				return err
 			}
-			if err := tx.InsertKey(&access.Key{ID: w.KeyID, AccountID: w.AccountID, Environment: access.Live, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at}, "-"); err != nil {
+			if err := tx.InsertKey(&access.Key{ID: w.KeyID, Tenant: access.Tenant{AccountID: w.AccountID, Environment: access.Live}, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at}, "-"); err != nil {
 				return err
 			}
 			_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/program"
-	"github.com/assayhq/assay/internal/web/ui/uitest"
 )
 
 // TestPages opens the main pages of the program as it is put together. The browser fails the test when a page logs an error,

@@ -12,9 +12,8 @@ import (
 
 // Key is an API key as it is known to the service: everything but the key itself.
 type Key struct {
-	ID          string
-	AccountID   string
-	Environment Environment
+	ID string
+	Tenant
 	Name        string
 	Hint        string // the last characters of the key, to tell keys apart
 	Scopes      []Scope

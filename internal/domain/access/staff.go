@@ -73,8 +73,3 @@ func ValidStaffToken(s string) bool {
 // StaffUnauthenticated is the refusal of a desk request without a valid staff token. It tells nothing about why.
 var StaffUnauthenticated = fault.New(fault.Unauthorized, Unauthenticated.Code,
 	"The request needs a valid staff token in the Authorization header: Bearer <TOKEN>.")
-
-// MissingRole is the refusal of a staff user who lacks the role that an operation needs.
-func MissingRole(role StaffRole) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This operation needs the role "+string(role)+".").With("required_role", string(role))
-}

@@ -8,6 +8,8 @@ import (
 	"encoding/json"
 	"strconv"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
 )
 
 // Code names what happened.
@@ -96,6 +98,19 @@ type Actor struct {
 
 // Operator is the actor of what is done by command line.
 var Operator = Actor{Type: BySystem, Name: "operator", Source: FromSystem}
+
+// By returns how the log records an actor. Staff and operators are no users of the account and act for the system; where
+// they were is not recorded in a customer's log.
+func By(a access.Actor) Actor {
+	switch a.Kind {
+	case access.ByAPIKey:
+		return Actor{Type: ByAPIKey, ID: a.ID, Name: a.Name, Source: FromIntegration, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
+	case access.ByUser:
+		return Actor{Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
+	case access.ByStaff, access.ByOperator, access.BySystem:
+	}
+	return Actor{Type: BySystem, Name: a.Name, Source: FromSystem}
+}
 
 // Target is what it was done to.
 type Target struct {

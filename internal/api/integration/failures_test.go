@@ -1,0 +1,169 @@
+package integration_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+// wantOpaque holds that a failure of the service tells nothing about its inside.
+func wantOpaque(t *testing.T, e *integrationtest.Envelope) {
+	t.Helper()
+	for _, inside := range []string{"sql", "SQL", "pg", "table", "goroutine", ".go:", "panic", "secret", "connect", "api_keys", "127.0.0.1"} {
+		if strings.Contains(e.Message, inside) {
+			t.Errorf("%s: the message tells %q: %s", e.Request, inside, e.Message)
+		}
+	}
+	if len(e.Details) != 0 {
+		t.Errorf("%s: the details are %v", e.Request, e.Details)
+	}
+}
+
+func wantUnavailable(t *testing.T, r *integrationtest.Response) {
+	t.Helper()
+	e := r.Refused(t, 503, "service-unavailable")
+	if got := e.Header.Get("Retry-After"); got == "" || got == "0" {
+		t.Errorf("%s: Retry-After is %q", r.Request, got)
+	}
+	wantOpaque(t, e)
+}
+
+// TestFailure_Internal holds that a bug is an opaque 500, for every operation.
+func TestFailure_Internal(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *world) {
+		t.Run("BrokenStatement", func(t *testing.T) {
+			c := w.NewAccount(t).Live(t)
+			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys RENAME TO api_keys_gone")
+			defer rawsql.Exec(t, w.Target, "ALTER TABLE api_keys_gone RENAME TO api_keys")
+			for _, op := range operations {
+				e := c.Send(t, op.send).Refused(t, 500, "internal-error")
+				wantOpaque(t, e)
+				if !strings.Contains(w.Log(), e.RequestID) {
+					t.Errorf("%s: the log has nothing under the request id", e.Request)
+				}
+			}
+		})
+		t.Run("FailedAuthenticationIsNotCounted", func(t *testing.T) { // a database that fails is not a key that is guessed
+			c := w.NewAccount(t).Live(t)
+			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys RENAME TO api_keys_gone")
+			for range 301 {
+				c.Get(t, "/balance").Refused(t, 500, "internal-error")
+			}
+			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys_gone RENAME TO api_keys")
+			c.Get(t, "/balance").Want(t, 200)
+		})
+		t.Run("ChangeIsWholeOrNot", func(t *testing.T) { // the last statement of a creation fails: nothing of it is left
+			account := w.NewAccount(t)
+			c := account.Live(t)
+			body := c.Bag(t)
+			rawsql.Exec(t, w.Target, "ALTER TABLE order_events RENAME TO order_events_gone")
+			c.Post(t, "/orders", body).Refused(t, 500, "internal-error")
+			rawsql.Exec(t, w.Target, "ALTER TABLE order_events_gone RENAME TO order_events")
+			c.Get(t, "/orders").Is(t, "total", 0)
+			c.Get(t, "/balance").Is(t, "availableCredits", integrationtest.LiveCredits)
+			c.Post(t, "/orders", body).Want(t, 201)
+		})
+	})
+}
+
+// panicking is a limiter with a bug.
+type panicking struct{ ratelimit.Limiter }
+
+func (panicking) Take(context.Context, string, string, int) (ratelimit.Decision, error) {
+	panic("secret of the inside")
+}
+
+// TestFailure_Panic holds that a panic is an opaque 500 too.
+func TestFailure_Panic(t *testing.T) {
+	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return panicking{l} }}
+	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
+		t.Run("EveryOperation", func(t *testing.T) {
+			c := w.NewAccount(t).Live(t)
+			for _, op := range operations {
+				wantOpaque(t, c.Send(t, op.send).Refused(t, 500, "internal-error"))
+			}
+		})
+	})
+}
+
+// failing is a limiter whose counts cannot be reached.
+type failing struct{ ratelimit.Limiter }
+
+func (failing) Take(context.Context, string, string, int) (ratelimit.Decision, error) {
+	return ratelimit.Decision{}, errors.New("connect 127.0.0.1: refused")
+}
+
+// TestFailure_Limiter holds that a limiter out of reach is a 503, for every operation.
+func TestFailure_Limiter(t *testing.T) {
+	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return failing{l} }}
+	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
+		t.Run("EveryOperation", func(t *testing.T) {
+			c := w.NewAccount(t).Live(t)
+			for _, op := range operations {
+				wantUnavailable(t, c.Send(t, op.send))
+			}
+		})
+	})
+}
+
+// fullDisk is a media store that takes nothing.
+type fullDisk struct{ media.Store }
+
+func (fullDisk) Put(context.Context, string, *media.Staged) error {
+	return fault.UnavailableError(errors.New("secret: no space left on device"))
+}
+
+// TestFailure_Media holds that a media store out of reach is a 503, and that nothing is stored.
+func TestFailure_Media(t *testing.T) {
+	o := integrationtest.Options{Media: func(s media.Store) media.Store { return fullDisk{s} }}
+	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
+		t.Run("Upload", func(t *testing.T) {
+			c := w.NewAccount(t).Live(t)
+			wantUnavailable(t, c.Upload(t, file(t, "x")))
+			if known := rows(t, w, "SELECT name FROM photos"); len(known) != 0 {
+				t.Errorf("%d photos are known", len(known))
+			}
+			if left := w.StagedFiles(t); len(left) != 0 {
+				t.Errorf("%d files wait in the staging folder", len(left))
+			}
+		})
+	})
+}
+
+// TestFailure_Database stops PostgreSQL under the service: every operation answers 503, and all is well again afterwards.
+func TestFailure_Database(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Cluster(t)
+	target, err := server.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := integrationtest.New(t, target, integrationtest.Options{})
+	c := w.NewAccount(t).Live(t)
+	id := c.CreateID(t)
+	t.Run("Away", func(t *testing.T) {
+		if err := server.Stop(); err != nil {
+			t.Fatal(err)
+		}
+		w.Clock.Advance(time.Minute) // no key is remembered so long
+		for _, op := range operations {
+			wantUnavailable(t, c.Send(t, op.send))
+		}
+	})
+	t.Run("BackAgain", func(t *testing.T) {
+		if err := server.Start(); err != nil {
+			t.Fatal(err)
+		}
+		c.Get(t, "/orders/"+id).Want(t, 200)
+		c.Create(t)
+	})
+}

@@ -1,0 +1,97 @@
+package access
+
+import (
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+)
+
+// Tenant is whose data something is: an account in one environment. Nothing of one tenant is visible to another.
+type Tenant struct {
+	AccountID   string
+	Environment Environment
+}
+
+// Origin is where a request came from, for logs and mail.
+type Origin struct {
+	IP        string
+	UserAgent string
+	Locale    text.Locale // of the page; empty when the request came from a program
+}
+
+// ActorKind says what kind of actor does something. The values are stored in timelines.
+type ActorKind string
+
+// The kinds of actors.
+const (
+	ByAPIKey   ActorKind = "api-key"  // an integrator's program
+	ByUser     ActorKind = "user"     // an account user in the portal
+	ByStaff    ActorKind = "staff"    // a reviewer or administrator
+	ByOperator ActorKind = "operator" // whoever runs commands on the machine
+	BySystem   ActorKind = "system"   // the service itself, such as an expiry
+)
+
+// Actor is who does something. It is an argument of every use case that depends on who calls it.
+type Actor struct {
+	Kind      ActorKind
+	ID        string // empty for operators and the system
+	Name      string // as shown in logs: the name of a key or staff user, the email of an account user
+	Role      Role
+	StaffRole StaffRole
+	Tenant    Tenant // of keys and account users; an account user has no environment except where a page gives one
+	Origin    Origin
+}
+
+// The actors without an identity of their own.
+var (
+	Operator = Actor{Kind: ByOperator, Name: "operator"}
+	System   = Actor{Kind: BySystem, Name: "system"}
+)
+
+// Actor returns the key as an actor.
+func (k *Key) Actor(from Origin) Actor {
+	return Actor{Kind: ByAPIKey, ID: k.ID, Name: k.Name, Tenant: k.Tenant, Origin: from}
+}
+
+// Actor returns the account user as an actor in an environment of their account.
+func (u *User) Actor(env Environment, from Origin) Actor {
+	return Actor{
+		Kind: ByUser, ID: u.ID, Name: u.Email, Role: u.Role,
+		Tenant: Tenant{AccountID: u.AccountID, Environment: env}, Origin: from,
+	}
+}
+
+// Actor returns the staff user as an actor.
+func (s *Staff) Actor(from Origin) Actor {
+	return Actor{Kind: ByStaff, ID: s.ID, Name: s.Name, StaffRole: s.Role, Origin: from}
+}
+
+// Runs reports whether the actor runs the service: what such an actor changes is recorded in the log of administration.
+func (a Actor) Runs() bool { return a.Kind == ByStaff || a.Kind == ByOperator }
+
+// Require returns the refusal of an actor who lacks the permission, or nil.
+func (a Actor) Require(p Permission) error {
+	needs := permissions[p]
+	switch a.Kind {
+	case ByOperator, BySystem, ByAPIKey: // the scope of a key is checked with its route
+		return nil
+	case ByUser:
+		if needs.user == "" || !a.Role.Includes(needs.user) {
+			return missingRole("This needs the role ", string(needs.user))
+		}
+		return nil
+	case ByStaff:
+		if needs.staff == "" || !a.StaffRole.Includes(needs.staff) {
+			return MissingRole(needs.staff)
+		}
+		return nil
+	}
+	return fault.New(fault.Forbidden, "forbidden", "This is not allowed.")
+}
+
+// RequireIn is Require for the data of an account: keys and account users reach no other account than their own.
+func (a Actor) RequireIn(p Permission, accountID string) error {
+	if (a.Kind == ByUser || a.Kind == ByAPIKey) && a.Tenant.AccountID != accountID {
+		return fault.New(fault.Forbidden, "forbidden", "This belongs to another account.")
+	}
+	return a.Require(p)
+}

@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const listLimit = 50
+
+type accountsView struct {
+	Search   string
+	Accounts []store.AccountSummary
+	Pager    ui.Pager
+}
+
+func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *signed) error {
+	v := accountsView{Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	v.Search = strings.ReplaceAll(strings.ToValidUTF8(v.Search, ""), "\x00", "")
+	var err error
+	v.Accounts, v.Pager.Total, err = a.use.Accounts(r.Context(), who.User, v.Search, v.Pager.Page, v.Pager.Limit)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "accounts", Data: v})
+}
+
+type newAccountView struct {
+	Form    *ui.Form
+	Locales []ui.Option
+}
+
+func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	return a.renderNewAccount(w, r, ui.NewForm("locale", "en"), http.StatusOK)
+}
+
+func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *ui.Form, status int) error {
+	locales := []ui.Option{{Value: "en", Label: "English"}, {Value: "ja", Label: "日本語"}}
+	return a.pages.Render(w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status})
+}
+
+func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	n, err := a.use.CreateAccount(r.Context(), who.User, form.Get("name"), form.Get("email"), text.Locale(form.Get("locale")))
+	if err != nil {
+		if err := a.refuse(form, err); err != nil {
+			return err
+		}
+		return a.renderNewAccount(w, r, form, http.StatusUnprocessableEntity)
+	}
+	return a.showOnce(w, r, onceView{
+		Title: a.Site.T(r, "admin.accounts.created", "name", n.Account.Name), Text: a.Site.T(r, "admin.accounts.created_text"),
+		Values: []onceValue{{a.Site.T(r, "admin.email"), n.Owner.Email}, {a.Site.T(r, "admin.password"), n.Password}},
+		Back:   accountPath(&n.Account),
+	})
+}
+
+func accountPath(account *access.Account, more ...string) string {
+	return strings.Join(append([]string{home, "accounts", account.ID}, more...), "/")
+}
+
+// accountHead is what all pages of an account show at the top.
+type accountHead struct {
+	Account *access.Account
+	Tabs    []ui.Tab
+}
+
+// account returns the account of the address, with the tabs of its pages.
+func (a *Admin) account(r *http.Request, who *signed) (*accountHead, error) {
+	account, err := a.use.Account(r.Context(), who.User, r.PathValue("account"))
+	if err != nil {
+		return nil, err
+	}
+	h := &accountHead{Account: account}
+	for _, x := range []struct{ path, key string }{
+		{"", "admin.account.overview"},
+		{"/keys", "admin.account.keys"},
+		{"/credits/live", "admin.account.live_credits"},
+		{"/credits/test", "admin.account.test_credits"},
+		{"/orders/live", "admin.account.live_orders"},
+		{"/orders/test", "admin.account.test_orders"},
+	} {
+		href := accountPath(account) + x.path
+		current := r.URL.Path == href || x.path == "/keys" && strings.HasPrefix(r.URL.Path, href+"/")
+		h.Tabs = append(h.Tabs, ui.Tab{Href: href, Label: a.Site.T(r, x.key), Current: current})
+	}
+	return h, nil
+}
+
+// environmentOf returns the environment of the address.
+func environmentOf(r *http.Request) (access.Environment, error) {
+	env, ok := access.ParseEnvironment(r.PathValue("environment"))
+	if !ok {
+		return "", ui.PageNotFound()
+	}
+	return env, nil
+}
+
+type accountView struct {
+	*accountHead
+	*service.AccountFacts
+	Live, Test store.Book
+	Hooks      int // webhook endpoints in both environments
+}
+
+func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	facts, err := a.use.AccountFacts(r.Context(), who.User, head.Account)
+	if err != nil {
+		return err
+	}
+	v := accountView{accountHead: head, AccountFacts: facts, Live: facts.Books[access.Live], Test: facts.Books[access.Test]}
+	for _, n := range facts.Endpoints {
+		v.Hooks += n
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "account", Data: v})
+}
+
+func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	user, link, err := a.use.ResetUserPassword(r.Context(), who.User, head.Account, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	words := a.Site.T(r, "admin.account.reset_link_text", "email", user.Email)
+	if a.Service.SendsMail() {
+		words = a.Site.T(r, "admin.account.reset_link_mailed", "email", user.Email)
+	}
+	return a.showOnce(w, r, onceView{
+		Title: a.Site.T(r, "admin.account.reset_link"), Text: words,
+		Values: []onceValue{{a.Site.T(r, "admin.account.link"), link}}, Back: accountPath(head.Account),
+	})
+}
+
+func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	user, err := a.use.ResetUserSecondFactor(r.Context(), who.User, head.Account, r.PathValue("user"))
+	if err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, accountPath(head.Account), ui.Done("admin.account.factor_removed", "email", user.Email))
+}

@@ -1,0 +1,247 @@
+// Package admin is the HTML pages of administrators, below /desk/admin: accounts with their users, keys and credits, the
+// catalog, staff, deliveries, certificates, the health of the system and statistics. They share sign-in, session and
+// navigation with the desk. Every form is one use case of service.Administration.
+package admin
+
+import (
+	"embed"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+//go:embed templates messages static
+var files embed.FS
+
+// Area is given to ui.New in internal/server.
+var Area = ui.Area{Name: "admin", Files: files}
+
+// Config is what the pages work with.
+type Config struct {
+	Site    *ui.Site
+	Service *service.Service
+	Guard   *ui.Guard[*access.Staff] // of the desk: the same sessions, the same navigation
+	Data    string                   // folder whose file system the page of the system tells of; empty: none
+	Started time.Time                // when the program was started
+
+	Workers  func() []Worker // what works in the background of this node; nil: nothing is known
+	Settings []Setting       // in force, without secrets
+}
+
+// Worker is something that works in the background.
+type Worker struct {
+	Name     string
+	Running  bool
+	Since    time.Time  // since when it runs, or does not
+	Failures int        // since the program was started
+	FailedAt *time.Time // the last of them
+}
+
+// Setting is a setting of the program as it may be shown.
+type Setting struct {
+	Name, Value string
+	Default     bool
+}
+
+// Admin serves the pages.
+type Admin struct {
+	Config
+	use   *service.Administration
+	pages *ui.Pages
+	guard *ui.Guard[*access.Staff]
+}
+
+// signed is a staff user with their session.
+type signed = ui.Signed[*access.Staff]
+
+// New returns the pages. The site has to know Area.
+func New(c Config) *Admin {
+	a := &Admin{Config: c, use: service.NewAdministration(c.Service), pages: c.Site.Pages(Area.Name)}
+	a.pages.Shell = c.Guard.Pages.Shell
+	guard := *c.Guard
+	guard.Pages = a.pages
+	a.guard = &guard
+	return a
+}
+
+const home = "/desk/admin"
+
+// Nav returns the administrators' part of the navigation, for desk.Config. Others get none.
+func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
+	return func(r *http.Request, who *access.Staff) []ui.NavGroup {
+		if adminOnly(who) != nil {
+			return nil
+		}
+		group := ui.NavGroup{Label: site.T(r, "admin.nav.label")}
+		for _, x := range []struct{ path, icon string }{
+			{"statistics", "chart"},
+			{"accounts", "users"},
+			{"catalog", "book"},
+			{"deliveries", "send"},
+			{"certificates", "shield"},
+			{"staff", "user"},
+			{"log", "document"},
+			{"system", "settings"},
+		} {
+			group.Items = append(group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon})
+		}
+		return []ui.NavGroup{group}
+	}
+}
+
+func adminOnly(who *access.Staff) error {
+	if !who.Allows(access.Admin) {
+		return access.MissingRole(access.Admin)
+	}
+	return nil
+}
+
+type handler = func(w http.ResponseWriter, r *http.Request, who *signed) error
+
+type route struct {
+	pattern string
+	handle  handler
+}
+
+// table lists every page. Behind each POST that answers with a page there is a GET: the switch of language asks for it.
+func (a *Admin) table() []route {
+	const accounts, account = "/desk/admin/accounts", "/desk/admin/accounts/{account}"
+	return []route{
+		{"GET /desk/admin", a.to(home + "/statistics")},
+		{"GET /desk/admin/statistics", a.showStatistics},
+
+		{"GET " + accounts, a.listAccounts},
+		{"POST " + accounts, a.createAccount},
+		{"GET " + accounts + "/new", a.newAccount},
+		{"GET " + account, a.showAccount},
+		{"GET " + account + "/users/{user}/{action}", a.to(account)},
+		{"POST " + account + "/users/{user}/password", a.resetUserPassword},
+		{"POST " + account + "/users/{user}/second-factor", a.resetUserSecondFactor},
+		{"GET " + account + "/keys", a.listKeys},
+		{"POST " + account + "/keys", a.createKey},
+		{"GET " + account + "/keys/{key}", a.showKey},
+		{"GET " + account + "/keys/{key}/{action}", a.to(account + "/keys/{key}")},
+		{"POST " + account + "/keys/{key}/name", a.renameKey},
+		{"POST " + account + "/keys/{key}/limits", a.setKeyLimits},
+		{"POST " + account + "/keys/{key}/networks", a.setKeyNetworks},
+		{"POST " + account + "/keys/{key}/revoke", a.revokeKey},
+		{"GET " + account + "/credits/{environment}", a.showCredits},
+		{"POST " + account + "/credits/{environment}", a.grantCredits},
+		{"GET " + account + "/orders/{environment}", a.listOrders},
+
+		{"GET /desk/admin/catalog", a.showCatalog},
+		{"GET /desk/admin/catalog/export", a.exportCatalog},
+		{"GET /desk/admin/catalog/import", a.showImport},
+		{"POST /desk/admin/catalog/import", a.uploadCatalog},
+		{"GET /desk/admin/catalog/drafts/{draft}", a.previewCatalog},
+		{"POST /desk/admin/catalog/drafts/{draft}", a.confirmCatalog},
+		{"GET /desk/admin/catalog/drafts/{draft}/drop", a.to("/desk/admin/catalog/drafts/{draft}")},
+		{"POST /desk/admin/catalog/drafts/{draft}/drop", a.dropCatalog},
+		{"GET /desk/admin/catalog/answer-times/{code}/{action}", a.to("/desk/admin/catalog")},
+		{"POST /desk/admin/catalog/answer-times/{code}/pause", a.pauseAnswerTime},
+		{"POST /desk/admin/catalog/answer-times/{code}/resume", a.resumeAnswerTime},
+
+		{"GET /desk/admin/deliveries", a.listDeliveries},
+		{"GET /desk/admin/deliveries/{delivery}", a.showDelivery},
+		{"GET /desk/admin/deliveries/{delivery}/redeliver", a.to("/desk/admin/deliveries/{delivery}")},
+		{"POST /desk/admin/deliveries/{delivery}/redeliver", a.redeliver},
+		{"POST /desk/admin/deliveries/redeliver", a.redeliverFailed},
+
+		{"GET /desk/admin/certificates", a.listCertificates},
+		{"GET /desk/admin/certificates/{certificate}", a.showCertificate},
+		{"GET /desk/admin/certificates/{certificate}/revoke", a.to("/desk/admin/certificates/{certificate}")},
+		{"POST /desk/admin/certificates/{certificate}/revoke", a.revokeCertificate},
+
+		{"GET /desk/admin/staff", a.listStaff},
+		{"POST /desk/admin/staff", a.createStaff},
+		{"GET /desk/admin/staff/{staff}", a.showStaff},
+		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
+		{"POST /desk/admin/staff/{staff}/role", a.changeRole},
+		{"POST /desk/admin/staff/{staff}/deactivate", a.deactivateStaff},
+		{"POST /desk/admin/staff/{staff}/reactivate", a.reactivateStaff},
+		{"POST /desk/admin/staff/{staff}/token", a.rotateToken},
+		{"POST /desk/admin/staff/{staff}/token/revoke", a.revokeToken},
+		{"GET /desk/admin/staff/{staff}/token/revoke", a.to("/desk/admin/staff/{staff}")},
+		{"POST /desk/admin/staff/{staff}/password", a.resetPassword},
+		{"POST /desk/admin/staff/{staff}/second-factor", a.resetSecondFactor},
+
+		{"GET /desk/admin/log", a.showLog},
+		{"GET /desk/admin/log.csv", a.exportLog},
+
+		{"GET /desk/admin/system", a.showSystem},
+	}
+}
+
+// Routes mounts the pages.
+func (a *Admin) Routes(mux *http.ServeMux) {
+	for _, r := range a.table() {
+		mux.Handle(r.pattern, a.guard.Handle(r.handle, adminOnly))
+	}
+}
+
+// Patterns returns the addresses of all pages, for tests of who may see them.
+func (a *Admin) Patterns() []string {
+	var patterns []string
+	for _, r := range a.table() {
+		patterns = append(patterns, r.pattern)
+	}
+	return patterns
+}
+
+// pageOf returns the number of the page that is asked for; what is no number is the first.
+func pageOf(r *http.Request) int {
+	const most = 1_000_000_000
+	n, err := strconv.Atoi(r.URL.Query().Get("page"))
+	if err != nil || n < 1 || n > most {
+		return 1
+	}
+	return n
+}
+
+// refuse takes what a use case has refused into the form. Problems that these pages have words for are said in the
+// visitor's language. An error that is not the visitor's is returned.
+func (a *Admin) refuse(form *ui.Form, err error) error {
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok {
+		return err
+	}
+	list, _ := f.Details["errors"].([]fault.Problem)
+	for _, p := range list {
+		if key := "admin.problem." + p.Code; a.Site.Messages.Has(key) {
+			form.Fail(p.Field, key)
+		}
+	}
+	if key := "admin.fault." + f.Code; len(list) == 0 && a.Site.Messages.Has(key) && f.Kind != fault.NotFound {
+		form.Alert(key)
+		return nil
+	}
+	return form.Refuse(err)
+}
+
+// onceView is the page that tells secrets, once.
+type onceView struct {
+	Title  string
+	Text   string
+	Values []onceValue
+	Back   string
+}
+
+type onceValue struct{ Label, Value string }
+
+func (a *Admin) showOnce(w http.ResponseWriter, r *http.Request, v onceView) error {
+	return a.pages.Render(w, r, ui.Page{Template: "once", Data: v})
+}
+
+// sorry goes back to a page and says there why something could not be done, when the reason is one to tell.
+func (a *Admin) sorry(w http.ResponseWriter, r *http.Request, back string, err error) error {
+	if key := "admin.fault." + fault.CodeOf(err); a.Site.Messages.Has(key) {
+		return a.Site.Redirect(w, r, back, ui.Failed(key))
+	}
+	return err
+}

@@ -1,0 +1,126 @@
+package admin
+
+import (
+	"errors"
+	"io"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+const (
+	maxCatalogBytes = 16 << 20
+	shownProblems   = 200
+	shownChanges    = 1000
+)
+
+type importView struct {
+	Form     *ui.Form
+	FileName string
+	Problems []catalog.Problem
+	Total    int // problems there are
+}
+
+func (a *Admin) showImport(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	return a.pages.Render(w, r, ui.Page{Template: "import", Data: importView{Form: ui.NewForm()}})
+}
+
+func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	name, document, err := readUpload(w, r)
+	if err != nil {
+		return err
+	}
+	v := importView{Form: ui.NewForm(), FileName: name}
+	if len(document) == 0 {
+		v.Form.Fail("document", "admin.import.no_file")
+		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
+	}
+	plan, err := a.use.UploadCatalog(r.Context(), who.User, name, document)
+	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok {
+		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
+		v.Total, v.Problems = len(broken.Problems), broken.Problems[:min(shownProblems, len(broken.Problems))]
+		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
+	}
+	if err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, home+"/catalog/drafts/"+plan.Draft.ID)
+}
+
+// readUpload returns the first file of a form. Only the file is read, however the form is made.
+func readUpload(w http.ResponseWriter, r *http.Request) (name string, content []byte, err error) {
+	r.Body = http.MaxBytesReader(w, r.Body, maxCatalogBytes)
+	parts, err := r.MultipartReader()
+	if err != nil {
+		return "", nil, fault.BadRequest("The form cannot be read.").Because(err)
+	}
+	for {
+		part, err := parts.NextPart()
+		if errors.Is(err, io.EOF) {
+			return "", nil, nil
+		}
+		if err == nil && part.FormName() == "document" && part.FileName() != "" {
+			name = part.FileName()
+			content, err = io.ReadAll(part)
+		}
+		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
+			return "", nil, fault.New(fault.TooLarge, "form-too-large", "The file is too large.").Because(err)
+		}
+		if err != nil {
+			return "", nil, fault.BadRequest("The form cannot be read.").Because(err)
+		}
+		if name != "" {
+			return name, content, nil
+		}
+	}
+}
+
+type previewView struct {
+	*service.CatalogPlan
+	Shown   []catalog.Change
+	Added   int
+	Removed int
+	Changed int
+}
+
+func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	plan, err := a.use.CatalogPlan(r.Context(), who.User, r.PathValue("draft"))
+	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
+		v := importView{Form: ui.NewForm(), Total: len(broken.Problems), Problems: broken.Problems[:min(shownProblems, len(broken.Problems))]}
+		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
+		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
+	}
+	if err != nil {
+		return err
+	}
+	v := previewView{CatalogPlan: plan, Shown: plan.Changes[:min(shownChanges, len(plan.Changes))]}
+	for _, c := range plan.Changes {
+		switch c.Kind {
+		case catalog.Added:
+			v.Added++
+		case catalog.Removed:
+			v.Removed++
+		case catalog.Changed:
+			v.Changed++
+		}
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "preview", Data: v})
+}
+
+func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	changes, err := a.use.ConfirmCatalog(r.Context(), who.User, r.PathValue("draft"))
+	if err != nil {
+		return a.sorry(w, r, home+"/catalog/import", err)
+	}
+	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.import.done", "n", len(changes)))
+}
+
+func (a *Admin) dropCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	if err := a.use.DropCatalogDraft(r.Context(), who.User, r.PathValue("draft")); err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, home+"/catalog", ui.Note("admin.import.dropped"))
+}

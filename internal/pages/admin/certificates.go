@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const revokedShown = 50
+
+type certificatesView struct {
+	Form    *ui.Form
+	Revoked []store.RevokedCertificate
+}
+
+func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	status := http.StatusOK
+	if text := form.Get("q"); text != "" {
+		c, err := a.use.FindCertificate(r.Context(), who.User, text)
+		if err == nil {
+			return a.Site.Redirect(w, r, home+"/certificates/"+c.ID)
+		}
+		if !errors.Is(err, service.CertificateNotFound) {
+			return err
+		}
+		form.Fail("q", "admin.certificates.none")
+		status = http.StatusNotFound
+	}
+	revoked, err := a.use.RevokedCertificates(r.Context(), who.User, revokedShown)
+	if err != nil {
+		return err
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "certificates", Data: certificatesView{Form: form, Revoked: revoked}, Status: status})
+}
+
+type certificateView struct {
+	*store.CertificateRow
+	Facts    *certificate.Certificate
+	Item     string
+	IssuedAt time.Time
+	Reason   string // of the revocation; empty while it stands
+	At       time.Time
+	URL      string
+	Form     *ui.Form
+}
+
+func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.renderCertificate(w, r, who, ui.NewForm(), http.StatusOK)
+}
+
+func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+	c, err := a.use.FindCertificate(r.Context(), who.User, r.PathValue("certificate"))
+	if err != nil {
+		return err
+	}
+	facts, err := c.Read()
+	if err != nil {
+		return err
+	}
+	v := certificateView{
+		CertificateRow: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt), URL: a.Service.CertificateURL(c.ID), Form: form,
+	}
+	if c.Revoked != nil {
+		v.Reason, v.At = c.Revoked.Reason, time.Time(c.Revoked.At)
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "certificate", Data: v, Status: status})
+}
+
+func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	if form.Get("sure") != "yes" {
+		form.Fail("sure", "admin.certificates.say_yes")
+	} else if err := a.Service.RevokeCertificate(r.Context(), who.User, r.PathValue("certificate"), form.Get("reason")); err != nil {
+		if err := a.refuse(form, err); err != nil {
+			return err
+		}
+	}
+	if !form.OK() {
+		return a.renderCertificate(w, r, who, form, http.StatusUnprocessableEntity)
+	}
+	return a.Site.Redirect(w, r, home+"/certificates/"+r.PathValue("certificate"), ui.Done("admin.certificates.revoked_done"))
+}
+
+// indented writes JSON for people; what is no JSON stays as it is.
+func indented(body []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, body, "", "  ") != nil {
+		return string(body)
+	}
+	return b.String()
+}

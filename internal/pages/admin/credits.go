@@ -1,0 +1,102 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+type creditsView struct {
+	*accountHead
+	Environment access.Environment
+	Balance     int64
+	Entries     []*credit.Entry
+	Pager       ui.Pager
+	Form        *ui.Form
+}
+
+func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.renderCredits(w, r, who, ui.NewForm(), http.StatusOK)
+}
+
+func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+	env, err := environmentOf(r)
+	if err != nil {
+		return err
+	}
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	v := creditsView{accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	facts, err := a.use.AccountFacts(r.Context(), who.User, head.Account)
+	if err != nil {
+		return err
+	}
+	v.Balance = facts.Books[env].Credits
+	if v.Entries, v.Pager.Total, err = a.use.Ledger(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
+		return err
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
+}
+
+func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *signed) error {
+	env, err := environmentOf(r)
+	if err != nil {
+		return err
+	}
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	amount, err := strconv.ParseInt(strings.NewReplacer(",", "", "−", "-", "+", "").Replace(form.Get("amount")), 10, 64)
+	if err != nil {
+		form.Fail("amount", "admin.problem.range")
+		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
+	}
+	balance, err := a.use.GrantCredits(r.Context(), who.User, head.Account, env, amount, form.Get("note"))
+	if fault.CodeOf(err) == "not-enough-credits" {
+		form.Fail("amount", "admin.credits.out_of_bounds")
+	} else if err != nil {
+		if err := a.refuse(form, err); err != nil {
+			return err
+		}
+	}
+	if !form.OK() {
+		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
+	}
+	return a.Site.Redirect(w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance))
+}
+
+type ordersView struct {
+	*accountHead
+	Environment access.Environment
+	Orders      []order.Order
+	Pager       ui.Pager
+}
+
+func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *signed) error {
+	env, err := environmentOf(r)
+	if err != nil {
+		return err
+	}
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	v := ordersView{accountHead: head, Environment: env, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	if v.Orders, v.Pager.Total, err = a.use.Orders(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
+		return err
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "orders", Data: v})
+}

@@ -1,0 +1,173 @@
+package admin
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const deliveryLimit = 50
+
+type deliveriesView struct {
+	Form         *ui.Form
+	Deliveries   []*store.DeliveryRecord
+	Accounts     map[string]string // names by id
+	Environments []ui.Option
+	Statuses     []ui.Option
+	Since        []ui.Option
+	Older        string // address of the next page
+	Filtered     bool
+	Continued    bool // this is not the first page
+	Redeliver    *ui.Form
+}
+
+// deliveryFilter reads which deliveries are meant. A field that leads nowhere fails.
+func (a *Admin) deliveryFilter(r *http.Request, form *ui.Form) store.DeliveryFilter {
+	var f store.DeliveryFilter
+	if name := form.Get("account"); name != "" {
+		account, err := a.Service.FindAccount(r.Context(), name)
+		if err != nil {
+			form.Fail("account", "admin.deliveries.no_account")
+		} else {
+			f.AccountID = account.ID
+		}
+	}
+	if env, ok := access.ParseEnvironment(form.Get("environment")); ok {
+		f.Environment = string(env)
+	}
+	if id := form.Get("endpoint"); id != "" {
+		var ok bool
+		if f.EndpointID, ok = store.ParseID(id); !ok {
+			form.Fail("endpoint", "admin.deliveries.no_id")
+		}
+	}
+	if text := form.Get("order"); text != "" {
+		id, err := a.Service.FindOrderID(r.Context(), text)
+		if err != nil {
+			form.Fail("order", "admin.deliveries.no_order")
+		}
+		f.OrderID = id
+	}
+	switch s := webhook.Status(form.Get("status")); s {
+	case webhook.Pending, webhook.Delivered, webhook.Failed:
+		f.Status = s
+	}
+	return f
+}
+
+func (a *Admin) listDeliveries(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	return a.renderDeliveries(w, r, who, form, http.StatusOK)
+}
+
+// cleaned returns a query without what databases cannot hold.
+func cleaned(q url.Values) url.Values {
+	for _, values := range q {
+		for i, v := range values {
+			values[i] = strings.ReplaceAll(strings.ToValidUTF8(v, ""), "\x00", "")
+		}
+	}
+	return q
+}
+
+func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+	v := deliveriesView{Form: form, Accounts: make(map[string]string), Redeliver: ui.NewForm("since", "24h")}
+	filter := a.deliveryFilter(r, form)
+	v.Filtered = filter != (store.DeliveryFilter{}) || !form.OK()
+	if before, ok := store.ParseID(form.Get("before")); ok {
+		filter.Before, v.Continued = before, true
+	}
+	if form.OK() {
+		var err error
+		if v.Deliveries, err = a.use.Deliveries(r.Context(), who.User, filter, deliveryLimit+1); err != nil {
+			return err
+		}
+	}
+	if len(v.Deliveries) > deliveryLimit {
+		v.Deliveries = v.Deliveries[:deliveryLimit]
+		q := url.Values{"before": {v.Deliveries[deliveryLimit-1].ID}}
+		for _, name := range []string{"account", "environment", "endpoint", "order", "status"} {
+			if value := form.Get(name); value != "" {
+				q.Set(name, value)
+			}
+		}
+		v.Older = home + "/deliveries?" + q.Encode()
+	}
+	for _, d := range v.Deliveries {
+		if _, ok := v.Accounts[d.AccountID]; !ok {
+			account, err := a.use.Account(r.Context(), who.User, d.AccountID)
+			if err != nil {
+				return err
+			}
+			v.Accounts[d.AccountID] = account.Name
+		}
+	}
+	all := ui.Option{Label: a.Site.T(r, "admin.any")}
+	v.Environments = append([]ui.Option{all}, a.environments(r)...)
+	v.Statuses = []ui.Option{all}
+	for _, s := range []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed} {
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "admin.delivery."+string(s))})
+	}
+	for _, s := range []string{"1h", "6h", "24h", "72h", "168h", "720h"} {
+		v.Since = append(v.Since, ui.Option{Value: s, Label: a.Site.T(r, "admin.since."+s)})
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "deliveries", Data: v, Status: status})
+}
+
+// longestSince bounds how far back failed deliveries are sent again.
+const longestSince = 720 * time.Hour
+
+func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	filter := a.deliveryFilter(r, form)
+	since, err := time.ParseDuration(form.Get("since"))
+	if err != nil || since <= 0 || since > longestSince {
+		form.Alert("admin.deliveries.no_since")
+	}
+	if !form.OK() {
+		return a.renderDeliveries(w, r, who, form, http.StatusUnprocessableEntity)
+	}
+	n, err := a.use.RedeliverFailed(r.Context(), who.User, filter, a.Site.Now().Add(-since))
+	if err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, home+"/deliveries?status=pending", ui.Done("admin.deliveries.sent_again", "n", n))
+}
+
+type deliveryView struct {
+	*store.DeliveryRecord
+	Account  *access.Account
+	Attempts []webhook.Attempt
+	Made     int // attempts ever made
+	Body     string
+}
+
+func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *signed) error {
+	d, attempts, err := a.use.Delivery(r.Context(), who.User, r.PathValue("delivery"))
+	if err != nil {
+		return err
+	}
+	account, err := a.use.Account(r.Context(), who.User, d.AccountID)
+	if err != nil {
+		return err
+	}
+	v := deliveryView{DeliveryRecord: d, Account: account, Attempts: attempts, Made: d.Attempts, Body: indented(d.Body)}
+	return a.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
+}
+
+func (a *Admin) redeliver(w http.ResponseWriter, r *http.Request, who *signed) error {
+	back := home + "/deliveries/" + r.PathValue("delivery")
+	if err := a.use.Redeliver(r.Context(), who.User, r.PathValue("delivery")); err != nil {
+		return a.sorry(w, r, back, err)
+	}
+	return a.Site.Redirect(w, r, back, ui.Done("admin.deliveries.sent_again", "n", 1))
+}

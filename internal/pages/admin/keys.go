@@ -1,0 +1,221 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/service"
+)
+
+type keysView struct {
+	*accountHead
+	Keys         []*access.Key
+	Form         *ui.Form
+	Environments []ui.Option
+	Scopes       []ui.Option
+	Limits       []limitField
+}
+
+// limitField is the field for the limit of a category.
+type limitField struct {
+	Field   string
+	Label   string
+	Default int
+}
+
+func (a *Admin) limitFields(r *http.Request) []limitField {
+	fields := make([]limitField, len(ratelimit.Categories))
+	for i, c := range ratelimit.Categories {
+		fields[i] = limitField{Field: "limit_" + c, Label: a.Site.T(r, "admin.limit."+c), Default: ratelimit.DefaultLimit(c)}
+	}
+	return fields
+}
+
+// limitsOf reads the limits that a form gives; an empty field is the default.
+func limitsOf(form *ui.Form) map[string]int {
+	limits := make(map[string]int)
+	for _, c := range ratelimit.Categories {
+		entered := form.Get("limit_" + c)
+		if entered == "" {
+			continue
+		}
+		n, err := strconv.Atoi(entered)
+		if err != nil {
+			form.Fail("limit_"+c, "admin.problem.range")
+		}
+		limits[c] = n
+	}
+	return limits
+}
+
+func (a *Admin) environments(r *http.Request) []ui.Option {
+	return []ui.Option{
+		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")}, {Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
+	}
+}
+
+func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	form := ui.NewForm("environment", string(access.Test))
+	for _, s := range access.AllScopes {
+		form.Values.Add("scopes", string(s))
+	}
+	return a.renderKeys(w, r, who, head, form, http.StatusOK)
+}
+
+func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *signed, head *accountHead, form *ui.Form, status int) error {
+	keys, err := a.use.Keys(r.Context(), who.User, head.Account)
+	if err != nil {
+		return err
+	}
+	v := keysView{accountHead: head, Keys: keys, Form: form, Environments: a.environments(r), Limits: a.limitFields(r)}
+	for _, s := range access.AllScopes {
+		v.Scopes = append(v.Scopes, ui.Option{Value: string(s), Label: string(s)})
+	}
+	return a.pages.Render(w, r, ui.Page{Template: "keys", Data: v, Status: status})
+}
+
+func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	n := service.NewKey{
+		AccountID: head.Account.ID, Environment: access.Environment(form.Get("environment")), Name: form.Get("name"), Limits: limitsOf(form),
+		Networks: form.Networks("networks"),
+	}
+	for _, s := range form.All("scopes") {
+		n.Scopes = append(n.Scopes, access.Scope(s))
+	}
+	if !form.OK() {
+		return a.renderKeys(w, r, who, head, form, http.StatusUnprocessableEntity)
+	}
+	k, secret, err := a.use.CreateKey(r.Context(), who.User, n)
+	if err != nil {
+		if err := a.refuse(form, err); err != nil {
+			return err
+		}
+		return a.renderKeys(w, r, who, head, form, http.StatusUnprocessableEntity)
+	}
+	return a.showOnce(w, r, onceView{
+		Title: a.Site.T(r, "admin.keys.created", "name", k.Name), Text: a.Site.T(r, "admin.keys.created_text"),
+		Values: []onceValue{{a.Site.T(r, "admin.keys.key"), secret}}, Back: accountPath(head.Account, "keys"),
+	})
+}
+
+type keyView struct {
+	*accountHead
+	Key       *access.Key
+	Endpoints []*webhook.Endpoint
+	Name      *ui.Form
+	Limit     *ui.Form
+	Limits    []limitField
+	Network   *ui.Form
+}
+
+func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.renderKey(w, r, who, new(keyView), http.StatusOK)
+}
+
+func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *signed, v *keyView, status int) error {
+	var err error
+	if v.accountHead == nil {
+		if v.accountHead, err = a.account(r, who); err != nil {
+			return err
+		}
+	}
+	if v.Key, v.Endpoints, err = a.use.Key(r.Context(), who.User, v.Account, r.PathValue("key")); err != nil {
+		return err
+	}
+	if v.Name == nil {
+		v.Name = ui.NewForm("name", v.Key.Name)
+	}
+	if v.Limit == nil {
+		v.Limit = ui.NewForm()
+		for category, n := range v.Key.Limits {
+			v.Limit.Set("limit_"+category, strconv.Itoa(n))
+		}
+	}
+	if v.Network == nil {
+		v.Network = ui.NewForm("networks", strings.Join(v.Key.Networks.Texts(), "\n"))
+	}
+	v.Limits = a.limitFields(r)
+	return a.pages.Render(w, r, ui.Page{Template: "key", Data: v, Status: status})
+}
+
+// changeKey reads a form, changes the key with it, and shows the key again.
+func (a *Admin) changeKey(
+	w http.ResponseWriter, r *http.Request, who *signed, done string, change func(*keyView, *ui.Form) error,
+) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	v := &keyView{accountHead: head}
+	if err := change(v, form); err != nil {
+		if err := a.refuse(form, err); err != nil {
+			return err
+		}
+	}
+	if !form.OK() {
+		return a.renderKey(w, r, who, v, http.StatusUnprocessableEntity)
+	}
+	return a.Site.Redirect(w, r, accountPath(head.Account, "keys", r.PathValue("key")), ui.Done(done))
+}
+
+func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.changeKey(w, r, who, "admin.keys.renamed", func(v *keyView, form *ui.Form) error {
+		v.Name = form
+		return a.use.RenameKey(r.Context(), who.User, v.Account, r.PathValue("key"), form.Get("name"))
+	})
+}
+
+func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.changeKey(w, r, who, "admin.keys.limits_set", func(v *keyView, form *ui.Form) error {
+		v.Limit = form
+		limits := limitsOf(form)
+		if !form.OK() {
+			return nil
+		}
+		return a.use.SetKeyLimits(r.Context(), who.User, v.Account, r.PathValue("key"), limits)
+	})
+}
+
+func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return a.changeKey(w, r, who, "admin.keys.networks_set", func(v *keyView, form *ui.Form) error {
+		v.Network = form
+		networks := form.Networks("networks")
+		if !form.OK() {
+			return nil
+		}
+		return a.use.SetKeyNetworks(r.Context(), who.User, v.Account, r.PathValue("key"), networks)
+	})
+}
+
+func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	head, err := a.account(r, who)
+	if err != nil {
+		return err
+	}
+	k, err := a.use.RevokeKey(r.Context(), who.User, head.Account, r.PathValue("key"))
+	if err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, accountPath(head.Account, "keys"), ui.Done("admin.keys.revoked", "name", k.Name))
+}

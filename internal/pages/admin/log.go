@@ -1,0 +1,248 @@
+package admin
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const (
+	logLimit = 50
+	operator = "operator" // stands for the command line in the filter by person
+)
+
+var logFilters = []string{"code", "staff", "account", "target", "from", "to"}
+
+type logView struct {
+	Form      *ui.Form
+	Codes     []ui.Option
+	People    []ui.Option
+	Actions   []logRow
+	Export    string
+	Older     string // address of the next page
+	Newest    string // of the first; empty on it
+	Filtered  bool
+	Continued bool
+}
+
+type logRow struct {
+	*audit.Action
+	What    string // in words
+	Account string // name
+	Kind    string // of the target, in words
+	Href    string // where the target is; empty: nowhere
+	Facts   []logFact
+}
+
+type logFact struct{ Label, Value string }
+
+// logFilter reads which entries are meant. A field that leads nowhere fails.
+func (a *Admin) logFilter(r *http.Request, form *ui.Form) store.StaffActionFilter {
+	var f store.StaffActionFilter
+	if c := audit.ActionCode(form.Get("code")); slices.Contains(audit.ActionCodes, c) {
+		f.Code = c
+	}
+	if person := form.Get("staff"); person == operator {
+		f.Operator = true
+	} else if id, ok := store.ParseID(person); ok {
+		f.StaffID = id
+	}
+	if name := form.Get("account"); name != "" {
+		account, err := a.Service.FindAccount(r.Context(), name)
+		if err != nil {
+			form.Fail("account", "admin.deliveries.no_account")
+		} else {
+			f.AccountID = account.ID
+		}
+	}
+	if text := form.Get("target"); text != "" {
+		if f.TargetID = a.logTarget(r, text); f.TargetID == "" {
+			form.Fail("target", "admin.log.no_target")
+		}
+	}
+	if t, err := time.Parse(time.DateOnly, form.Get("from")); err == nil {
+		f.From = &t
+	}
+	if t, err := time.Parse(time.DateOnly, form.Get("to")); err == nil {
+		t = t.AddDate(0, 0, 1) // the day itself is included
+		f.To = &t
+	}
+	return f
+}
+
+// logTarget returns the id of what a person means: an id, the number of an order, or the email of a staff user.
+func (a *Admin) logTarget(r *http.Request, text string) string {
+	if id, ok := store.ParseID(text); ok {
+		return id
+	}
+	if c, err := a.Service.Certificate(r.Context(), text); err == nil {
+		return c.ID
+	}
+	if id, err := a.Service.FindOrderID(r.Context(), text); err == nil {
+		return id
+	}
+	if s, err := a.Service.FindStaff(r.Context(), text); err == nil {
+		return s.ID
+	}
+	return ""
+}
+
+// placeOf reads where in the log a page begins: the moment and the id of the entry above it.
+func placeOf(text string) store.ActionPlace {
+	moment, id, _ := strings.Cut(text, ".")
+	micros, err := strconv.ParseInt(moment, 10, 64)
+	id, ok := store.ParseID(id)
+	if err != nil || !ok {
+		return store.ActionPlace{}
+	}
+	return store.ActionPlace{At: time.UnixMicro(micros), ID: id}
+}
+
+func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	v := logView{Form: form}
+	filter, below := a.logFilter(r, form), placeOf(form.Get("below"))
+	v.Filtered = filter != (store.StaffActionFilter{}) || !form.OK()
+	rest := url.Values{}
+	for _, name := range logFilters {
+		if value := form.Get(name); value != "" {
+			rest.Set(name, value)
+		}
+	}
+	v.Export = home + "/log.csv?" + rest.Encode()
+	if below.ID != "" {
+		v.Continued, v.Newest = true, home+"/log?"+rest.Encode()
+	}
+	if form.OK() {
+		actions, err := a.use.StaffActions(r.Context(), who.User, filter, below, logLimit+1)
+		if err != nil {
+			return err
+		}
+		if len(actions) > logLimit {
+			actions = actions[:logLimit]
+			last := actions[logLimit-1]
+			rest.Set("below", fmt.Sprintf("%d.%s", last.At.UnixMicro(), last.ID))
+			v.Older = home + "/log?" + rest.Encode()
+		}
+		if v.Actions, err = a.logRows(r, who, actions); err != nil {
+			return err
+		}
+	}
+	all := ui.Option{Label: a.Site.T(r, "admin.any")}
+	v.Codes, v.People = []ui.Option{all}, []ui.Option{all}
+	for _, c := range audit.ActionCodes {
+		v.Codes = append(v.Codes, ui.Option{Value: string(c), Label: a.Site.T(r, "admin.action."+string(c))})
+	}
+	staff, err := a.Service.StaffUsers(r.Context())
+	if err != nil {
+		return err
+	}
+	for _, s := range staff {
+		v.People = append(v.People, ui.Option{Value: s.ID, Label: s.Name})
+	}
+	v.People = append(v.People, ui.Option{Value: operator, Label: a.Site.T(r, "admin.log.operator")})
+	return a.pages.Render(w, r, ui.Page{Template: "log", Data: v})
+}
+
+func (a *Admin) logRows(r *http.Request, who *signed, actions []*audit.Action) ([]logRow, error) {
+	names := make(map[string]string) // of accounts
+	rows := make([]logRow, len(actions))
+	for i, action := range actions {
+		if _, known := names[action.AccountID]; !known && action.AccountID != "" {
+			account, err := a.use.Account(r.Context(), who.User, action.AccountID)
+			if err != nil {
+				return nil, err
+			}
+			names[action.AccountID] = account.Name
+		}
+		rows[i] = logRow{
+			Action: action, What: a.Site.T(r, "admin.action."+string(action.Code)), Account: names[action.AccountID],
+			Kind: a.Site.T(r, "admin.target."+string(action.Target.Type)), Href: hrefOf(action), Facts: a.logFacts(r, action.Details),
+		}
+	}
+	return rows, nil
+}
+
+// hrefOf is where what was acted on is shown.
+func hrefOf(x *audit.Action) string {
+	switch id := x.Target.ID; {
+	case x.Target.Type == audit.OfCatalog, x.Target.Type == audit.OfAnswerTime:
+		return home + "/catalog"
+	case id == "":
+		return ""
+	case x.Target.Type == audit.OfUser:
+		return home + "/accounts/" + x.AccountID
+	case x.Target.Type == audit.OfKey:
+		return home + "/accounts/" + x.AccountID + "/keys/" + id
+	case x.Target.Type == audit.OfOrder:
+		return "/desk/orders/" + id
+	default:
+		return home + "/" + map[audit.ActionTargetType]string{
+			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries", audit.OfCertificate: "certificates",
+		}[x.Target.Type] + "/" + id
+	}
+}
+
+// logFacts writes the details of an entry for people.
+func (a *Admin) logFacts(r *http.Request, details map[string]any) []logFact {
+	var facts []logFact
+	for _, name := range slices.Sorted(maps.Keys(details)) {
+		var value string
+		switch v := details[name].(type) {
+		case string:
+			value = v
+		case map[string]any:
+			if text, ok := v["name"].(string); ok { // a person
+				value = text
+				break
+			}
+			value = written(v)
+		default:
+			value = written(v)
+		}
+		label := name
+		if key := "admin.detail." + name; a.Site.Messages.Has(key) {
+			label = a.Site.T(r, key)
+		}
+		facts = append(facts, logFact{label, value})
+	}
+	return facts
+}
+
+// written is a value of the details as text.
+func written(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(strings.NewReplacer(`"`, "", ",", ", ", ":", ": ").Replace(string(text)), "{}[]")
+}
+
+func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form := &ui.Form{Values: cleaned(r.URL.Query())}
+	filter := a.logFilter(r, form)
+	if !form.OK() { // the page says what is wrong
+		return a.Site.Redirect(w, r, home+"/log?"+form.Values.Encode())
+	}
+	header := []string{"id", "at", "action", "staff_id", "staff_name", "account_id", "target_type", "target_id", "target_name", "ip_address", "user_agent", "details"}
+	return ui.WriteCSV(w, "administration.csv", header, func(write func(...string) error) error {
+		return a.use.EachStaffAction(r.Context(), who.User, filter, func(x *audit.Action) error {
+			details, err := json.Marshal(x.Details)
+			if err != nil {
+				return err
+			}
+			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID, string(x.Target.Type), x.Target.ID,
+				ui.CSVText(x.Target.Name), x.IP, ui.CSVText(x.UserAgent), string(details))
+		})
+	})
+}

@@ -1,0 +1,124 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"runtime"
+	"time"
+
+	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"golang.org/x/sys/unix"
+)
+
+type systemView struct {
+	*service.Health
+	Queued, InReview, Waiting int64
+	Behind                    time.Duration // how late the first order of the queue is; 0: not
+	Stuck                     time.Duration // how long the first delivery has waited to be sent; 0: none does
+	Disk                      *diskUse
+	DatabaseSize, PhotoSize   string
+	Workers                   []Worker
+	Settings                  []Setting
+	Version, Commit, Go       string
+	Started                   time.Time
+	Goroutines                int
+	Memory                    string
+	Troubles                  int
+}
+
+// diskUse is the file system that holds the data.
+type diskUse struct {
+	Used, Free, Total string
+	Percent           int
+	Low               bool
+}
+
+// Above these shares and times the page calls something trouble.
+const (
+	lowDiskPercent = 90
+	stuckDelivery  = 2 * time.Minute
+)
+
+func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *signed) error {
+	health, err := a.use.Health(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	v := systemView{
+		Health: health, Queued: health.Orders[order.Queued], InReview: health.Orders[order.Processing], Waiting: health.Orders[order.UpdatePhotos],
+		Disk: diskOf(a.Data), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(), Started: a.Started,
+		Goroutines: runtime.NumGoroutine(), Memory: size(int64(memory.Sys)), //nolint:gosec // far from the limit
+		PhotoSize: size(health.Photos.Bytes), Settings: a.Settings,
+	}
+	if a.Workers != nil {
+		v.Workers = a.Workers()
+	}
+	now := a.Site.Now()
+	if health.OldestQueued != nil {
+		v.Behind = max(0, now.Sub(*health.OldestQueued))
+	}
+	if health.OldestDelivery != nil {
+		v.Stuck = max(0, now.Sub(*health.OldestDelivery)).Truncate(time.Second)
+	}
+	if health.Database != nil {
+		v.DatabaseSize = size(health.Database.Bytes)
+	}
+	for _, trouble := range []bool{
+		health.DatabaseError != nil, health.MediaError != nil, v.Behind > 0, v.Stuck > stuckDelivery, v.Disk != nil && v.Disk.Low,
+	} {
+		if trouble {
+			v.Troubles++
+		}
+	}
+	for i := range v.Workers {
+		if !v.Workers[i].Running {
+			v.Troubles++
+		}
+	}
+	a.logTrouble(r, health)
+	return a.pages.Render(w, r, ui.Page{Template: "system", Data: v})
+}
+
+// logTrouble writes down what exactly failed; the page says only that it did.
+func (a *Admin) logTrouble(r *http.Request, h *service.Health) {
+	if h.DatabaseError != nil {
+		a.Site.Log.WarnContext(r.Context(), "database is not healthy", "error", h.DatabaseError)
+	}
+	if h.MediaError != nil {
+		a.Site.Log.WarnContext(r.Context(), "media store is not healthy", "error", h.MediaError)
+	}
+}
+
+// diskOf looks at the file system of a folder; nil when it cannot be told.
+func diskOf(dir string) *diskUse {
+	var fs unix.Statfs_t
+	if dir == "" || unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
+		return nil
+	}
+	block := fs.Bsize
+	total, free := int64(fs.Blocks)*block, int64(fs.Bavail)*block //nolint:gosec // no file system is that large
+	used := total - int64(fs.Bfree)*block                         //nolint:gosec // as above
+	percent := int(used * 100 / max(1, used+free))
+	return &diskUse{Used: size(used), Free: size(free), Total: size(total), Percent: percent, Low: percent >= lowDiskPercent}
+}
+
+// size writes a number of bytes.
+func size(n int64) string {
+	const unit = 1024
+	if n < unit {
+		return fmt.Sprintf("%d B", n)
+	}
+	value, prefix := float64(n)/unit, 0
+	for value >= unit && prefix < len(prefixes)-1 {
+		value /= unit
+		prefix++
+	}
+	return fmt.Sprintf("%.1f %ciB", value, prefixes[prefix])
+}
+
+const prefixes = "KMGTP"

@@ -1,0 +1,81 @@
+package certificate_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/png"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/chromedp/chromedp"
+)
+
+// TestBrowser looks at certificates with a real browser: all states, both languages and themes, on a desk and a phone.
+func TestBrowser(t *testing.T) {
+	w := newWorld(t)
+	live := w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2))
+	revoked := w.authentic(t, w.Live, picture(t, 0.3))
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin, revoked, "The photos do not show the item that was sold."); err != nil {
+		t.Fatal(err)
+	}
+	states := map[string]string{"live": live, "test": w.authentic(t, w.Test, picture(t, 0.3)), "revoked": revoked}
+	b := uitest.NewBrowser(t, w.URL)
+	for state, id := range states {
+		for _, theme := range []string{"light", "dark"} {
+			for _, lang := range []string{"en", "ja"} {
+				for _, width := range []int{uitest.DeskWidth, uitest.PhoneWidth} {
+					b.Theme(theme)
+					b.Resize(width)
+					b.Open("/certificates/" + id + "?lang=" + lang)
+					b.CheckAccessibility()
+					b.Screenshot(fmt.Sprint(state, "-", theme, "-", lang, "-", width))
+				}
+			}
+		}
+	}
+	b.Theme("light")
+	b.Resize(uitest.DeskWidth)
+	b.Allow("404") // the browser says so
+	b.CheckPages(map[string]string{"unknown": "/certificates/nothing"})
+
+	t.Run("Photos", func(t *testing.T) {
+		b.Open("/certificates/" + live + "?lang=en")
+		b.AwaitTrue("[...document.querySelectorAll('.photos img')].every(i => i.complete && i.naturalWidth === 320)")
+		if n := b.Count(".photos img"); n != 3 {
+			t.Errorf("%d photos", n)
+		}
+	})
+	t.Run("QR", func(t *testing.T) {
+		b.Open("/certificates/" + live)
+		var shot []byte
+		b.Do(chromedp.Func(func(ctx context.Context, target *chromedp.Target) (err error) {
+			shot, err = chromedp.ScreenshotScale(chromedp.CSS(".certificate-qr svg"), 2)(ctx, target)
+			return err
+		}))
+		picture, err := png.Decode(bytes.NewReader(shot))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := decodeQR(t, picture); got != w.URL+"/certificates/"+live {
+			t.Errorf("the QR code leads to %s", got)
+		}
+	})
+	t.Run("Language", func(t *testing.T) {
+		b.Open("/certificates/" + live + "?lang=en")
+		b.Follow(`.languages a[lang=ja]`)
+		b.Open("/certificates/" + live)
+		if got := b.Text(".verdict"); !strings.Contains(got, "真正品") {
+			t.Errorf("the language is not remembered: %q", got)
+		}
+		b.Follow(`.languages a[lang=en]`)
+	})
+	t.Run("WithoutScripts", func(t *testing.T) {
+		b.Scripts(false)
+		b.Open("/certificates/" + live)
+		if got := b.Text(".verdict"); !strings.Contains(got, "Authentic") {
+			t.Errorf("verdict %q", got)
+		}
+	})
+}

@@ -1,0 +1,162 @@
+// Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict and
+// the photo request. It is built on the same use cases as the desk interface; every form is one of them.
+package desk
+
+import (
+	"embed"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+//go:embed templates messages static
+var files embed.FS
+
+// Area is given to ui.New in internal/server.
+var Area = ui.Area{Name: "desk", Files: files}
+
+// Config is what the pages work with.
+type Config struct {
+	Site    *ui.Site
+	Service *service.Service
+	SignIn  *service.StaffSignIn // nil: one of its own
+
+	// Images serves photos in the sizes that pages show; *imaging.Cache does. Nil: the stored files themselves.
+	Images interface {
+		Serve(w http.ResponseWriter, r *http.Request, name string, size imaging.Size) error
+	}
+
+	// Nav returns further groups of the navigation for a staff user: the administrator's pages. Nil: none.
+	Nav func(r *http.Request, who *access.Staff) []ui.NavGroup
+}
+
+// Desk serves the pages.
+type Desk struct {
+	Config
+	pages *ui.Pages
+	guard *ui.Guard[*access.Staff]
+	feed  *feed
+}
+
+// signed is a staff user with their session.
+type signed = ui.Signed[*access.Staff]
+
+// New returns the pages. The site has to know Area.
+func New(c Config) *Desk {
+	if c.SignIn == nil {
+		c.SignIn = service.NewStaffSignIn(c.Service)
+	}
+	d := &Desk{Config: c, pages: c.Site.Pages(Area.Name), feed: newFeed(c.Service.OrderCounts, c.Site.Log)}
+	d.pages.Shell = d.shell
+	d.guard = &ui.Guard[*access.Staff]{
+		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in", User: c.Service.StaffOfSession,
+	}
+	return d
+}
+
+// Guard lets only signed-in staff through: for further pages of the desk, such as the administrator's.
+func (d *Desk) Guard() *ui.Guard[*access.Staff] { return d.guard }
+
+// Close ends the streams of events, which would outlive every other request: when the server stops.
+func (d *Desk) Close() { d.feed.close() }
+
+// AdminOnly refuses staff who are not administrators; it is for Guard().Handle.
+func AdminOnly(who *access.Staff) error {
+	if !who.Allows(access.Admin) {
+		return access.MissingRole(access.Admin)
+	}
+	return nil
+}
+
+// Routes mounts the pages.
+func (d *Desk) Routes(mux *http.ServeMux) {
+	for _, r := range d.table() {
+		mux.Handle(r.pattern, r.handler)
+	}
+}
+
+// Patterns returns the addresses of all pages, for tests of who may see them.
+func (d *Desk) Patterns() []string {
+	table := d.table()
+	patterns := make([]string, len(table))
+	for i, r := range table {
+		patterns[i] = r.pattern
+	}
+	return patterns
+}
+
+type route struct {
+	pattern string
+	handler http.Handler
+}
+
+func (d *Desk) table() []route {
+	open, staff := d.pages.Handle, d.guard.Handle
+	return []route{
+		{"GET /desk/sign-in", open(d.showSignIn)},
+		{"POST /desk/sign-in", open(d.signIn)},
+		{"GET /desk/sign-in/code", open(d.showCode)},
+		{"POST /desk/sign-in/code", open(d.giveCode)},
+		{"POST /desk/sign-out", open(d.signOut)},
+
+		{"GET /desk", staff(d.showQueue)},
+		{"GET /desk/rows", staff(d.showRows)},
+		{"GET /desk/events", staff(d.streamEvents)},
+		{"GET /desk/find", staff(d.find)},
+		{"POST /desk/next", staff(d.takeNext)},
+
+		{"GET /desk/orders/{id}", staff(d.showOrder)},
+		{"POST /desk/orders/{id}/claim", staff(d.claim)},
+		{"POST /desk/orders/{id}/release", staff(d.release)},
+		{"POST /desk/orders/{id}/draft", staff(d.saveDraft)},
+		{"POST /desk/orders/{id}/verdict", staff(d.prepareVerdict)},
+		{"GET /desk/orders/{id}/verdict", staff(d.confirmVerdict)},
+		{"POST /desk/orders/{id}/complete", staff(d.complete)},
+		{"GET /desk/orders/{id}/request", staff(d.showRequest)},
+		{"POST /desk/orders/{id}/request", staff(d.sendRequest)},
+		{"GET /desk/orders/{id}/request/preview", staff(d.showRequest)},
+		{"POST /desk/orders/{id}/request/preview", staff(d.previewRequest)},
+		{"GET /desk/orders/{id}/fail", staff(d.showFail)},
+		{"POST /desk/orders/{id}/fail", staff(d.fail)},
+		{"GET /desk/orders/{id}/cancel", staff(d.showCancel, AdminOnly)},
+		{"POST /desk/orders/{id}/cancel", staff(d.cancel, AdminOnly)},
+		{"GET /desk/orders/{id}/reassign", staff(d.showReassign, AdminOnly)},
+		{"POST /desk/orders/{id}/reassign", staff(d.reassign, AdminOnly)},
+
+		{"GET /desk/photos/{name}/facts", staff(d.showFacts)},
+		{"GET /desk/photos/{name}/{size}", staff(d.servePhoto)},
+
+		{"GET /desk/me", staff(d.showMe)},
+		{"GET /desk/me/password", staff(d.backToMe)},
+		{"GET /desk/me/second-factor/end", staff(d.backToMe)},
+		{"GET /desk/me/token", staff(d.backToMe)},
+		{"POST /desk/me/password", staff(d.changePassword)},
+		{"GET /desk/me/second-factor", staff(d.showSecondFactor)},
+		{"POST /desk/me/second-factor", staff(d.confirmSecondFactor)},
+		{"POST /desk/me/second-factor/end", staff(d.endSecondFactor)},
+		{"POST /desk/me/sessions/{id}/end", staff(d.endSession)},
+		{"POST /desk/me/sessions/end", staff(d.endOtherSessions)},
+		{"POST /desk/me/token", staff(d.rotateToken)},
+	}
+}
+
+// shell is the navigation for who is signed in; none for others.
+func (d *Desk) shell(r *http.Request) ui.Shell {
+	who := ui.SignedIn[*access.Staff](r)
+	shell := ui.Shell{Label: d.Site.T(r, "desk.name"), Home: "/desk"}
+	if who == nil {
+		return shell
+	}
+	shell.Groups = []ui.NavGroup{{Items: []ui.NavItem{
+		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: int(d.feed.last()[order.Queued])},
+	}}}
+	if d.Nav != nil {
+		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)
+	}
+	shell.User = &ui.UserMenu{Name: who.User.Name, Detail: d.Site.T(r, "desk.role."+string(who.User.Role)), Href: "/desk/me", SignOut: "/desk/sign-out"}
+	return shell
+}

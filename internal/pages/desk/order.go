@@ -1,0 +1,179 @@
+package desk
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *signed) error {
+	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
+}
+
+// after ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted it comes
+// back to the order as it is now, and reads why.
+func (d *Desk) after(w http.ResponseWriter, r *http.Request, err error, next string, done ui.Flash) error {
+	if err == nil {
+		d.feed.changed()
+		return d.Site.Redirect(w, r, next, done)
+	}
+	f, ok := errors.AsType[*fault.Error](err)
+	if !ok || f.Kind != fault.Conflict {
+		return err
+	}
+	d.feed.changed()
+	return d.Site.Redirect(w, r, orderPath(r.PathValue("id")), conflict(f))
+}
+
+// conflict says why a move was refused, and who holds the order.
+func conflict(f *fault.Error) ui.Flash {
+	if holder, ok := f.Details["assignee"].(map[string]string); ok {
+		return ui.Failed("desk.conflict.claimed", "name", holder["name"])
+	}
+	if errors.Is(f, order.Claimed) {
+		return ui.Failed("desk.conflict.claimed_by_other")
+	}
+	return ui.Failed("desk.conflict.moved")
+}
+
+func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *signed) error {
+	id := r.PathValue("id")
+	_, err := d.Service.ClaimOrder(r.Context(), who.User, id)
+	return d.after(w, r, err, orderPath(id), ui.Done("desk.done.claimed"))
+}
+
+func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *signed) error {
+	o, err := d.Service.ReleaseOrder(r.Context(), who.User, r.PathValue("id"))
+	return d.after(w, r, err, home, ui.Done("desk.done.released", "number", numberOf(o)))
+}
+
+func numberOf(o *service.DeskOrder) string {
+	if o == nil {
+		return ""
+	}
+	return o.Number
+}
+
+// noteView is a page that asks for a note before something that cannot be undone.
+type noteView struct {
+	*orderView
+	Form   *ui.Form
+	Action string // fail or cancel
+}
+
+func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *signed, action string, form *ui.Form, allowed func(*orderView) bool) error {
+	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if !allowed(v) {
+		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
+	}
+	status := http.StatusOK
+	if !form.OK() {
+		status = http.StatusUnprocessableEntity
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "note", Data: noteView{orderView: v, Form: form, Action: action}, Status: status})
+}
+
+func canFail(v *orderView) bool   { return v.CanFail }
+func canCancel(v *orderView) bool { return v.CanCancel }
+
+func (d *Desk) showFail(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return d.showNote(w, r, who, "fail", ui.NewForm(), canFail)
+}
+
+func (d *Desk) showCancel(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return d.showNote(w, r, who, "cancel", ui.NewForm(), canCancel)
+}
+
+func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	if form.Get("note") == "" { // nobody else will know why the customer got no answer
+		form.Fail("note", "ui.problem.required")
+		return d.showNote(w, r, who, "fail", form, canFail)
+	}
+	o, err := d.Service.FailOrder(r.Context(), who.User, r.PathValue("id"), form.Get("note"))
+	if invalid(err) && form.Refuse(err) == nil {
+		return d.showNote(w, r, who, "fail", form, canFail)
+	}
+	return d.after(w, r, err, home, ui.Done("desk.done.failed", "number", numberOf(o)))
+}
+
+func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	o, err := d.Service.CancelOrder(r.Context(), who.User, r.PathValue("id"), form.Get("note"))
+	if invalid(err) && form.Refuse(err) == nil {
+		return d.showNote(w, r, who, "cancel", form, canCancel)
+	}
+	return d.after(w, r, err, home, ui.Done("desk.done.canceled", "number", numberOf(o)))
+}
+
+// invalid reports whether a use case has refused what somebody entered.
+func invalid(err error) bool {
+	f, ok := errors.AsType[*fault.Error](err)
+	return ok && f.Kind == fault.Invalid
+}
+
+// reassignView is the page to put an order into other hands.
+type reassignView struct {
+	*orderView
+	Form  *ui.Form
+	Staff []ui.Option
+}
+
+func (d *Desk) showReassign(w http.ResponseWriter, r *http.Request, who *signed) error {
+	return d.renderReassign(w, r, who, ui.NewForm(), http.StatusOK)
+}
+
+func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if !v.CanReassign {
+		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
+	}
+	all, err := d.Service.StaffUsers(r.Context())
+	if err != nil {
+		return err
+	}
+	page := reassignView{orderView: v, Form: form}
+	for _, s := range all {
+		if s.Active() && s.ID != v.AssigneeID {
+			page.Staff = append(page.Staff, ui.Option{Value: s.ID, Label: s.Name + " · " + d.Site.T(r, "desk.role."+string(s.Role))})
+		}
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Status: status})
+}
+
+func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	o, err := d.Service.ReassignOrder(r.Context(), who.User, id, form.Get("assignee_id"))
+	if invalid(err) && form.Refuse(err) == nil {
+		return d.renderReassign(w, r, who, form, http.StatusUnprocessableEntity)
+	}
+	name := ""
+	if o != nil && o.Assignee != nil {
+		name = o.Assignee.Name
+	}
+	return d.after(w, r, err, orderPath(id), ui.Done("desk.done.reassigned", "name", name))
+}

@@ -1,0 +1,284 @@
+package desk
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// orderView is what the page of an order shows.
+type orderView struct {
+	*service.DeskOrder
+	Around   *service.Surroundings
+	Groups   []*indexGroup
+	Without  []*catalog.PhotoIndex // indexes of the catalog that the customer gave no photo of
+	Photos   int                   // how many there are
+	Timeline []timelineView
+	Verdict  *verdictForm
+	Draft    *service.VerdictDraft // of the assignee, when the order has ended
+	Affected []affectedIndex       // that gave the fake away
+	Others   []rowView             // of the same account
+	Answer   string                // how long the answer may take
+	Delayed  bool
+	Test     bool
+
+	// What who looks may do now.
+	Mine        bool
+	CanClaim    bool
+	CanRelease  bool
+	CanRequest  bool
+	CanJudge    bool
+	CanFail     bool
+	CanCancel   bool
+	CanReassign bool
+}
+
+// indexGroup is the photos of one index, beside what the catalog says of it.
+type indexGroup struct {
+	Code        string
+	Name        text.Text
+	Required    bool
+	Limit       int // 0: the catalog no longer has the index
+	Examples    []exampleView
+	Photos      []photoView
+	NotProvided bool // in the last round the customer could not give one
+	Requested   *order.PhotoRequest
+}
+
+// photoView is one photo of an order.
+type photoView struct {
+	Name         string
+	Number       int // among all of the order, from 1
+	IndexCode    string
+	Round        int
+	Width        int
+	Height       int
+	Bytes        int64
+	OriginalName string
+}
+
+// Thumb is the address of the photo in lists.
+func (p photoView) Thumb() string { return photoPath(p.Name, string(imaging.Thumb)) }
+
+// Screen is the address of the photo in the size of a screen.
+func (p photoView) Screen() string { return photoPath(p.Name, string(imaging.Screen)) }
+
+// Deep is the address of the photo for deep zoom.
+func (p photoView) Deep() string { return deepPath(p.Name) }
+
+// Converted is the address of the photo for deep zoom in browsers that do not know its format; empty: all know it.
+func (p photoView) Converted() string { return convertedPath(p.Name) }
+
+// Facts is the address of what is known of the photo.
+func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
+
+// affectedIndex is an index that gave a fake away.
+type affectedIndex struct{ Code, Name string }
+
+// exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load nothing
+// from other hosts.
+type exampleView struct {
+	Number int
+	URL    string
+	Name   string // of the managed file; empty: elsewhere
+}
+
+// Thumb is the address of the example in lists.
+func (e exampleView) Thumb() string { return photoPath(e.Name, string(imaging.Thumb)) }
+
+// Screen is the address of the example in the size of a screen.
+func (e exampleView) Screen() string { return photoPath(e.Name, string(imaging.Screen)) }
+
+// Deep is the address of the example for deep zoom.
+func (e exampleView) Deep() string { return deepPath(e.Name) }
+
+// Converted is the address of the example in browsers that do not know its format; empty: all know it.
+func (e exampleView) Converted() string { return convertedPath(e.Name) }
+
+func (d *Desk) orderView(r *http.Request, who *access.Staff, id string) (*orderView, error) {
+	ctx := r.Context()
+	o, err := d.Service.LookAtOrder(ctx, who, id)
+	if err != nil {
+		return nil, err
+	}
+	v := &orderView{DeskOrder: o, Delayed: o.IsDelayed(d.Site.Now()), Test: o.Environment == access.Test}
+	if v.Around, err = d.Service.SurroundingsOf(ctx, o.Order); err != nil {
+		return nil, err
+	}
+	v.Others, v.Answer = d.rowViews(r, v.Around.Others), d.answerTime(r, o.AnswerTime)
+	v.allow(who)
+	v.group(d.Service.Catalog(), d.Service)
+	v.Timeline = d.timeline(r, v)
+	for _, code := range o.Facts.OutcomeIndexes {
+		v.Affected = append(v.Affected, affectedIndex{code, v.indexName(code, ui.LocaleOf(r))})
+	}
+	draftOf := who.ID
+	if o.Status.Terminal() {
+		draftOf = o.AssigneeID
+	}
+	draft := new(service.VerdictDraft)
+	if draftOf != "" {
+		if draft, err = d.Service.VerdictDraftOf(ctx, draftOf, o.ID); err != nil {
+			return nil, err
+		}
+	}
+	v.Draft = draft
+	v.Verdict = d.newVerdictForm(draft)
+	return v, nil
+}
+
+// allow asks the same rules that the use cases hold.
+func (v *orderView) allow(who *access.Staff) {
+	may := func(m order.Move) bool { return v.CheckMove(m, who) == nil }
+	v.Mine = v.HeldBy(who)
+	v.CanClaim, v.CanRelease = may(order.Claim), may(order.Release)
+	v.CanRequest, v.CanJudge, v.CanFail = may(order.RequestPhotos), may(order.Complete), may(order.Fail)
+	admin := who.Allows(access.Admin)
+	v.CanCancel = admin && may(order.Cancel)
+	v.CanReassign = admin && !v.Test && (v.Status == order.Processing || v.Status == order.Queued)
+}
+
+// group puts the photos under their indexes, in the order of the catalog; those that it no longer has come last.
+func (v *orderView) group(snap *catalog.Snapshot, s *service.Service) {
+	class := &v.Facts.Classification
+	indexes := snap.PhotoIndexes(catalog.Context{Category: class.CategoryCode, Brand: class.BrandCode, Model: class.ModelCode})
+	byCode := make(map[string]*indexGroup)
+	for _, p := range v.DeskOrder.Photos {
+		g := byCode[p.IndexCode]
+		if g == nil {
+			g = &indexGroup{Code: p.IndexCode, Name: text.Text{EN: p.IndexCode}}
+			byCode[p.IndexCode] = g
+		}
+		g.NotProvided = p.Name == ""
+		if p.Name == "" {
+			continue
+		}
+		file := v.Around.Files[p.Name]
+		g.Photos = append(g.Photos, photoView{
+			Name: p.Name, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height, Bytes: file.Bytes, OriginalName: file.OriginalName,
+		})
+	}
+	for _, x := range indexes {
+		g := byCode[x.Code]
+		if g == nil {
+			v.Without = append(v.Without, x)
+			continue
+		}
+		g.Name, g.Required, g.Limit = x.Name, x.Required, x.PhotoLimit
+		for i, u := range x.ExampleURLs {
+			e := exampleView{Number: i + 1, URL: u}
+			e.Name, _ = s.MediaURLs.Parse(u)
+			g.Examples = append(g.Examples, e)
+		}
+		v.Groups = append(v.Groups, g)
+		delete(byCode, x.Code)
+	}
+	for _, p := range v.DeskOrder.Photos {
+		if g := byCode[p.IndexCode]; g != nil {
+			v.Groups = append(v.Groups, g)
+			delete(byCode, p.IndexCode)
+		}
+	}
+	for _, g := range v.Groups {
+		for i := range g.Photos {
+			v.Photos++
+			g.Photos[i].Number = v.Photos
+		}
+		if i := slices.IndexFunc(v.Facts.Requested, func(q order.PhotoRequest) bool { return q.IndexCode == g.Code }); i >= 0 {
+			g.Requested = &v.Facts.Requested[i]
+		}
+	}
+}
+
+// indexName returns the name of an index for people; its code when the catalog no longer has it.
+func (v *orderView) indexName(code string, l text.Locale) string {
+	for _, g := range v.Groups {
+		if g.Code == code {
+			return g.Name.In(l)
+		}
+	}
+	for _, x := range v.Without {
+		if x.Code == code {
+			return x.Name.In(l)
+		}
+	}
+	return code
+}
+
+// timelineView is one thing that happened to an order, in words.
+type timelineView struct {
+	store.TimelineEntry
+	Title string
+	Actor string
+	Lines []string
+	Note  string
+}
+
+// timeline says what happened in the language of the page.
+func (d *Desk) timeline(r *http.Request, v *orderView) []timelineView {
+	l := ui.LocaleOf(r)
+	list := make([]timelineView, len(v.DeskOrder.Timeline))
+	for i, e := range v.DeskOrder.Timeline {
+		t := timelineView{TimelineEntry: e, Title: d.eventTitle(r, e.Event), Actor: e.Actor.Name}
+		if e.Actor.Type == order.BySystem {
+			t.Actor = d.Site.T(r, "desk.actor.system")
+		}
+		if outcome, ok := e.Details["outcome"].(string); ok {
+			t.Lines = append(t.Lines, order.Outcome(outcome).Label().In(l))
+		}
+		if to, ok := e.Details["assignee"].(map[string]any); ok {
+			t.Lines = append(t.Lines, d.Site.T(r, "desk.timeline.assignee", "name", fmt.Sprint(to["name"])))
+		}
+		for _, code := range words(e.Details["reason_codes"]) {
+			line := code
+			if reason, ok := d.Service.Catalog().Reason(code); ok {
+				line = reason.Text.In(l)
+			}
+			t.Lines = append(t.Lines, line)
+		}
+		if own, ok := e.Details["reason_text"].(map[string]any); ok {
+			for _, l := range text.Locales {
+				if said, ok := own[string(l)].(string); ok {
+					t.Lines = append(t.Lines, said)
+				}
+			}
+		}
+		for _, code := range words(e.Details["index_codes"]) {
+			t.Lines = append(t.Lines, v.indexName(code, l))
+		}
+		if reason, ok := e.Details["reason"].(string); ok {
+			t.Lines = append(t.Lines, reason)
+		}
+		t.Note, _ = e.Details["note"].(string)
+		list[len(list)-1-i] = t // the newest first
+	}
+	return list
+}
+
+func (d *Desk) eventTitle(r *http.Request, event string) string {
+	key := "desk.event." + event
+	if !d.Site.Messages.Has(key) {
+		return event
+	}
+	return d.Site.T(r, key)
+}
+
+func words(v any) []string {
+	list, _ := v.([]any)
+	out := make([]string, 0, len(list))
+	for _, w := range list {
+		if s, ok := w.(string); ok {
+			out = append(out, s)
+		}
+	}
+	return out
+}

@@ -1,0 +1,81 @@
+package desk
+
+import (
+	"errors"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// original is the size of a photo as it was uploaded, for deep zoom.
+const original = "original"
+
+// deepPath is where a photo can be looked at closely: the photo itself, or a converted one where hardly any browser shows
+// the format.
+func deepPath(name string) string {
+	if f, _ := photo.ParseName(name); f == photo.HEIC || f == photo.HEIF {
+		return photoPath(name, string(imaging.Full))
+	}
+	return photoPath(name, original)
+}
+
+// convertedPath is where a photo of a format that only newer browsers show is converted.
+func convertedPath(name string) string {
+	if f, _ := photo.ParseName(name); f == photo.AVIF {
+		return photoPath(name, string(imaging.Full))
+	}
+	return ""
+}
+
+func photoPath(name, size string) string { return "/desk/photos/" + name + "/" + size }
+
+// servePhoto shows a photo in a size. A name is never given to other bytes, so a browser may keep the answer for good; no
+// other cache may, for the pages of the desk are for staff only.
+func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	name, size := r.PathValue("name"), r.PathValue("size")
+	format, ok := photo.ParseName(name)
+	if !ok || size != original && !imaging.Size(size).Known() {
+		return ui.PageNotFound()
+	}
+	header := w.Header()
+	plain := header.Clone()
+	header.Set("Cache-Control", "private, max-age=31536000, immutable")
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are a stranger's
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("ETag", `"`+name+"-"+size+`"`)
+	var err error
+	if size == original || d.Images == nil {
+		err = d.serveStored(w, r, name, format)
+	} else {
+		err = d.Images.Serve(w, r, name, imaging.Size(size))
+	}
+	if err == nil {
+		return nil
+	}
+	clear(header) // nothing was written: the answer is a page
+	for key, values := range plain {
+		header[key] = values
+	}
+	switch {
+	case errors.Is(err, media.ErrNotFound):
+		return ui.PageNotFound()
+	case errors.Is(err, imaging.ErrUndecodable):
+		d.Site.NoPicture(w, r)
+		return nil
+	}
+	return err
+}
+
+func (d *Desk) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {
+	file, err := d.Service.Media.Open(r.Context(), name)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = file.Close() }() // opened for reading only
+	w.Header().Set("Content-Type", format.ContentType())
+	http.ServeContent(w, r, "", file.ModTime(), file)
+	return nil
+}

@@ -1,0 +1,264 @@
+package desk
+
+import (
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// tab is one view of the orders.
+type tab struct {
+	name     string
+	statuses []order.Status
+	mine     bool
+}
+
+var tabs = []tab{
+	{name: "queue", statuses: []order.Status{order.Queued, order.Processing}},
+	{name: "mine", statuses: []order.Status{order.Processing, order.UpdatePhotos}, mine: true},
+	{name: "photos", statuses: []order.Status{order.UpdatePhotos}},
+	{name: "done", statuses: []order.Status{order.Completed, order.Failed}},
+}
+
+const rowsPerPage = 50
+
+// queueQuery is what the address of the queue says.
+type queueQuery struct {
+	tab      tab
+	brand    string
+	category string
+	status   order.Status
+	mine     bool
+	after    *store.BoardPlace // nil: the beginning
+}
+
+// readQueueQuery takes what it knows of an address and ignores the rest: a link of yesterday still leads somewhere.
+func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
+	v := r.URL.Query()
+	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", after: readPlace(v.Get("after"))}
+	if _, err := snap.Brands(v.Get("category"), ""); err == nil {
+		q.category = v.Get("category")
+	}
+	if _, err := snap.Categories(v.Get("brand")); err == nil {
+		q.brand = v.Get("brand")
+	}
+	for _, t := range tabs {
+		if t.name == v.Get("tab") {
+			q.tab = t
+		}
+	}
+	if s := order.Status(v.Get("status")); slices.Contains(q.tab.statuses, s) {
+		q.status = s
+	}
+	return q
+}
+
+// readPlace reads a place in a list from an address; what is none is the beginning.
+func readPlace(s string) *store.BoardPlace {
+	at, id, _ := strings.Cut(s, "-")
+	n, err := strconv.ParseInt(at, 10, 64)
+	id, ok := store.ParseID(id)
+	if err != nil || !ok {
+		return nil
+	}
+	return &store.BoardPlace{At: n, ID: id}
+}
+
+// pageAt is the address of the queue from a place on, with everything else as it is.
+func pageAt(r *http.Request, place *store.BoardPlace) string {
+	v := r.URL.Query()
+	v.Del("after")
+	v.Del("lang")
+	if place != nil {
+		v.Set("after", fmt.Sprintf("%d-%s", place.At, place.ID))
+	}
+	return home + "?" + v.Encode()
+}
+
+func (q *queueQuery) filter(who *access.Staff) store.BoardFilter {
+	f := store.BoardFilter{Statuses: q.tab.statuses, BrandCode: q.brand, CategoryCode: q.category}
+	if q.status != "" {
+		f.Statuses = []order.Status{q.status}
+	}
+	if q.mine || q.tab.mine {
+		f.AssigneeID = who.ID
+	}
+	return f
+}
+
+func (q *queueQuery) filtered() bool {
+	return q.brand != "" || q.category != "" || q.status != "" || q.mine
+}
+
+// queueView is what the page of the queue shows.
+type queueView struct {
+	Tab        string
+	Tabs       []ui.Tab
+	Counts     map[string]int64 // by status
+	Mine       map[string]int64
+	Rows       []rowView
+	First      string // address of the first page; empty: this one
+	Next       string // of what follows; empty: nothing does
+	Me         string // id of who looks
+	Form       *ui.Form
+	Brands     []ui.Option
+	Categories []ui.Option
+	Statuses   []ui.Option
+	Filtered   bool
+	Ended      bool
+	Query      string // to fetch the rows again
+}
+
+// rowView is an order in a list.
+type rowView struct {
+	store.BoardRow
+	Answer string // how long the answer may take
+}
+
+func (d *Desk) rowViews(r *http.Request, rows []store.BoardRow) []rowView {
+	views := make([]rowView, len(rows))
+	for i := range rows {
+		views[i] = rowView{BoardRow: rows[i], Answer: d.answerTime(r, rows[i].AnswerTime)}
+	}
+	return views
+}
+
+// answerTime says an answer time in hours where it is a number of whole hours.
+func (d *Desk) answerTime(r *http.Request, minutes int) string {
+	if minutes%60 == 0 {
+		return d.Site.T(r, "desk.hours", "n", minutes/60)
+	}
+	return d.Site.T(r, "desk.minutes", "n", minutes)
+}
+
+func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *signed) error {
+	v, err := d.queueView(r, who.User)
+	if err != nil {
+		return err
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "queue", Data: v, Wide: true})
+}
+
+// showRows gives the changing part of the queue to the page's script.
+func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *signed) error {
+	v, err := d.queueView(r, who.User)
+	if err != nil {
+		return err
+	}
+	return d.pages.Fragment(w, r, "queue", "board", v)
+}
+
+func (d *Desk) queueView(r *http.Request, who *access.Staff) (*queueView, error) {
+	ctx, q := r.Context(), readQueueQuery(r, d.Service.Catalog())
+	counts, err := d.Service.OrderCounts(ctx, access.Live)
+	if err != nil {
+		return nil, err
+	}
+	d.feed.keep(counts)
+	mine, err := d.Service.ClaimCounts(ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	rows, next, err := d.Service.Board(ctx, q.filter(who), q.after, rowsPerPage)
+	if err != nil {
+		return nil, err
+	}
+	v := &queueView{
+		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.ID, Filtered: q.filtered(), Ended: q.tab.name == "done",
+		Form:  &ui.Form{Values: r.URL.Query()},
+		Query: r.URL.RawQuery,
+	}
+	if q.after != nil {
+		v.First = pageAt(r, nil)
+	}
+	if next != nil {
+		v.Next = pageAt(r, next)
+	}
+	v.Tabs = d.queueTabs(r, &q, counts, mine)
+	d.queueFilters(r, v, &q)
+	return v, nil
+}
+
+func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts, mine map[order.Status]int64) []ui.Tab {
+	total := map[string]int64{
+		"queue": counts[order.Queued] + counts[order.Processing], "mine": mine[order.Processing] + mine[order.UpdatePhotos], "photos": counts[order.UpdatePhotos],
+	}
+	list := make([]ui.Tab, len(tabs))
+	for i, t := range tabs {
+		address := url.Values{"tab": {t.name}}
+		for _, name := range []string{"brand", "category"} {
+			if value := r.URL.Query().Get(name); value != "" {
+				address.Set(name, value)
+			}
+		}
+		list[i] = ui.Tab{Href: "/desk?" + address.Encode(), Label: d.Site.T(r, "desk.tab."+t.name), Count: int(total[t.name]), Current: t.name == q.tab.name}
+	}
+	return list
+}
+
+func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
+	snap, l := d.Service.Catalog(), ui.LocaleOf(r)
+	anything := ui.Option{Label: d.Site.T(r, "desk.queue.any")}
+	v.Brands, v.Categories, v.Statuses = []ui.Option{anything}, []ui.Option{anything}, []ui.Option{anything}
+	brands, _ := snap.Brands("", "") // fails for an unknown category only
+	for _, b := range brands {
+		v.Brands = append(v.Brands, ui.Option{Value: b.Code, Label: b.Name.In(l)})
+	}
+	categories, _ := snap.Categories("") // fails for an unknown brand only
+	for _, c := range categories {
+		v.Categories = append(v.Categories, ui.Option{Value: c.Code, Label: c.Name.In(l)})
+	}
+	for _, s := range q.tab.statuses {
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: d.Site.T(r, "ui.status."+string(s))})
+	}
+}
+
+// byName is numbers by status for templates, which know no other keys than strings.
+func byName(counts map[order.Status]int64) map[string]int64 {
+	named := make(map[string]int64, len(counts))
+	for s, n := range counts {
+		named[string(s)] = n
+	}
+	return named
+}
+
+// takeNext claims the order that is due first.
+func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *signed) error {
+	o, err := d.Service.TakeNextOrder(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	if o == nil {
+		return d.Site.Redirect(w, r, home, ui.Note("desk.queue.nothing"))
+	}
+	d.feed.changed()
+	return d.Site.Redirect(w, r, orderPath(o.ID))
+}
+
+func orderPath(id string) string { return "/desk/orders/" + id }
+
+// find leads to the order that somebody asks for by its number.
+func (d *Desk) find(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	text := r.URL.Query().Get("q")
+	if text == "" {
+		return d.Site.Redirect(w, r, home)
+	}
+	id, err := d.Service.FindOrderID(r.Context(), text)
+	if fault.CodeOf(err) == order.NotFound.Code {
+		return d.Site.Redirect(w, r, home, ui.Failed("desk.queue.not_found", "text", text))
+	}
+	if err != nil {
+		return err
+	}
+	return d.Site.Redirect(w, r, orderPath(id))
+}

@@ -1,0 +1,187 @@
+package desk
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// requestView is the form to ask a customer for photos.
+type requestView struct {
+	*orderView
+	Form         *ui.Form
+	Indexes      []requestIndex
+	Conditions   []*catalog.Phrase
+	Requirements []*catalog.Phrase
+	Error        string // of the form as a whole
+}
+
+// requestIndex is an index that may be asked for. The names of its fields end in its code.
+type requestIndex struct {
+	Code     string
+	Name     text.Text
+	Required bool
+	Limit    int
+	Photos   []photoView
+	Examples []exampleView
+	Errors   map[string]string
+}
+
+func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form := ui.NewForm()
+	draft, err := d.Service.VerdictDraftOf(r.Context(), who.User.ID, r.PathValue("id"))
+	if err == nil {
+		for code, mark := range draft.Checks { // what could not be seen is what one asks for
+			if mark == "not-visible" {
+				form.Values.Add("want", code)
+			}
+		}
+	}
+	return d.renderRequest(w, r, who, form, nil, http.StatusOK)
+}
+
+func (d *Desk) renderRequest(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, refusal error, status int) error {
+	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if !v.CanRequest {
+		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
+	}
+	snap := d.Service.Catalog()
+	page := &requestView{orderView: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
+	for _, g := range v.Groups {
+		page.Indexes = append(page.Indexes, requestIndex{Code: g.Code, Name: g.Name, Required: g.Required, Limit: max(1, g.Limit), Photos: g.Photos, Examples: g.Examples})
+	}
+	for _, x := range v.Without {
+		page.Indexes = append(page.Indexes, requestIndex{Code: x.Code, Name: x.Name, Required: x.Required, Limit: x.PhotoLimit})
+	}
+	page.explain(d, r, refusal)
+	return d.pages.Render(w, r, ui.Page{Template: "request", Data: page, Status: status, Wide: true})
+}
+
+// explain puts the problems of a request to the fields of the form. The use case counts photos, the form has codes.
+func (v *requestView) explain(d *Desk, r *http.Request, refusal error) {
+	f, ok := errors.AsType[*fault.Error](refusal)
+	if !ok {
+		return
+	}
+	problems, _ := f.Details["errors"].([]fault.Problem)
+	wanted := v.Form.All("want")
+	for _, p := range problems {
+		message := p.Message
+		if key := "desk.problem." + p.Code; d.Site.Messages.Has(key) {
+			message = d.Site.T(r, key)
+		} else if key := "ui.problem." + p.Code; d.Site.Messages.Has(key) {
+			message = d.Site.T(r, key)
+		}
+		var n int
+		var field string
+		if _, err := fmt.Sscanf(p.Field, "photos[%d].%s", &n, &field); err != nil || n >= len(wanted) {
+			v.Error = message
+			if p.Field == "photos" {
+				v.Error = d.Site.T(r, "desk.request.none")
+			}
+			continue
+		}
+		field, _, _ = strings.Cut(field, "[")
+		for i := range v.Indexes {
+			if x := &v.Indexes[i]; x.Code == wanted[n] {
+				if x.Errors == nil {
+					x.Errors = make(map[string]string)
+				}
+				x.Errors[field] = message
+			}
+		}
+		v.Error = d.Site.T(r, "desk.request.check")
+	}
+}
+
+// readRequest takes what is asked for from a form.
+func readRequest(form *ui.Form) []order.RequestDraft {
+	var drafts []order.RequestDraft
+	for _, code := range form.All("want") {
+		draft := order.RequestDraft{
+			IndexCode: code, Condition: form.Get("condition." + code), Requirements: form.All("requirements." + code), Comment: form.Get("comment." + code),
+			ReferencePhotoURL: form.Get("reference." + code),
+		}
+		if s := form.Get("max." + code); s != "" {
+			n, err := strconv.Atoi(s)
+			if err != nil || n < 1 || n > order.MaxPhotos {
+				n = -1 // refused by the rule
+			}
+			draft.MaxPhotos = n
+		}
+		drafts = append(drafts, draft)
+	}
+	return drafts
+}
+
+// requestPreview shows exactly what the customer will be asked.
+type requestPreview struct {
+	*orderView
+	Form     *ui.Form
+	Requests []order.PhotoRequest
+	Answers  []requestAnswer
+}
+
+type requestAnswer struct {
+	Locale text.Locale
+	Name   string
+	Photos []order.PhotoToResubmit
+	JSON   string
+}
+
+func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	if form.Get("edit") != "" { // back from the preview, with everything that was entered
+		return d.renderRequest(w, r, who, form, nil, http.StatusOK)
+	}
+	after, err := d.Service.PreviewRequest(r.Context(), who.User, r.PathValue("id"), readRequest(form))
+	if invalid(err) {
+		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return d.after(w, r, err, "", ui.Flash{})
+	}
+	v, err := d.orderView(r, who.User, after.ID)
+	if err != nil {
+		return err
+	}
+	page := requestPreview{orderView: v, Form: form, Requests: after.Facts.Requested}
+	for _, l := range text.Locales {
+		a := requestAnswer{Locale: l, Name: languageNames[l], Photos: after.View(l, d.Site.Now(), d.Service.CertificateURL).PhotosToResubmit}
+		if a.JSON, err = d.detailJSON(after, l); err != nil {
+			return err
+		}
+		page.Answers = append(page.Answers, a)
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "request_preview", Data: page, Wide: true})
+}
+
+// sendRequest asks the customer.
+func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	o, err := d.Service.RequestPhotos(r.Context(), who.User, r.PathValue("id"), readRequest(form))
+	if invalid(err) {
+		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
+	}
+	if err != nil {
+		return d.after(w, r, err, "", ui.Flash{})
+	}
+	return d.goOn(w, r, who, form, ui.Done("desk.done.requested", "number", o.Number))
+}

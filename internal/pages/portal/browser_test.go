@@ -1,0 +1,244 @@
+package portal_test
+
+import (
+	"crypto/x509"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/worker/deliver"
+	"github.com/pquerna/otp/totp"
+	"golang.org/x/sync/errgroup"
+)
+
+// received is a delivery as it came to the customer's server.
+type received struct {
+	header http.Header
+	body   []byte
+}
+
+// receiver is a customer's server with TLS, and a sender that trusts it at work.
+func (w *world) receiver(t *testing.T) (address string, deliveries <-chan received) {
+	t.Helper()
+	return w.answering(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) })
+}
+
+// answering is a receiver with its own answers.
+func (w *world) answering(t *testing.T, answer http.HandlerFunc) (address string, deliveries <-chan received) {
+	t.Helper()
+	got := make(chan received, 16)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			rw.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		got <- received{r.Header, body}
+		answer(rw, r)
+	}))
+	t.Cleanup(server.Close)
+	roots := x509.NewCertPool()
+	roots.AddCert(server.Certificate())
+	sender := deliver.New(deliver.Config{
+		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots, Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second,
+		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+	})
+	w.Service.Outbox = sender.Wake
+	var running errgroup.Group
+	ctx := t.Context()
+	running.Go(func() error { return sender.Run(ctx) })
+	t.Cleanup(func() { _ = running.Wait() }) // the context of the test has ended by then
+	return server.URL, got
+}
+
+// photoFile writes a photo to a file.
+func photoFile(t *testing.T) string {
+	t.Helper()
+	img := image.NewRGBA(image.Rect(0, 0, 640, 480))
+	for y := range 480 {
+		for x := range 640 {
+			img.SetRGBA(x, y, color.RGBA{R: uint8(x / 3), G: uint8(y / 3), B: 120, A: 255})
+		}
+	}
+	name := filepath.Join(t.TempDir(), "serial.jpg")
+	f, err := os.Create(filepath.Clean(name))
+	check(t, err)
+	check(t, jpeg.Encode(f, img, nil))
+	check(t, f.Close())
+	return name
+}
+
+// TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real browser and
+// without the command line.
+func TestFirstDay(t *testing.T) {
+	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	hook, deliveries := w.receiver(t)
+	token, _ := w.invitation(t, "hana@acme.example", access.Developer)
+	b := uitest.NewBrowser(t, w.Server.URL)
+
+	b.Open("/portal/join?lang=en&token=" + token)
+	b.Fill("#f-new_password", "a password of my own")
+	b.Fill("#f-repeat", "a password of my own")
+	b.Follow("main .primary")
+	b.Await(".env-switch")
+
+	b.Open("/portal/keys/new")
+	b.Fill("#f-name", "Checkout server")
+	b.Follow("main .primary")
+	if key := b.Text(".secret code"); !strings.HasPrefix(key, "assay_test_") {
+		t.Fatalf("the key is %q", key)
+	}
+	b.Screenshot("key-made")
+
+	b.Follow("main .actions .button:not(.primary)")
+	b.Fill("#f-url", hook+"/assay")
+	b.Fill("#f-name", "Local")
+	b.Follow("main .primary")
+	signingSecret := b.Text(".secret code")
+	b.Screenshot("webhook-made")
+	b.Follow("main .actions .primary")
+	verify(t, signingSecret, <-deliveries)
+	b.AwaitTrue("document.querySelector('h1') !== null")
+
+	b.Open("/portal/test/sandbox")
+	b.Choose("#f-category", "bags")
+	b.Await("#f-brand")
+	b.Choose("#f-brand", "prada")
+	b.Await("#f-key")
+	key := uitest.Eval[string](b, "[...document.querySelector('#f-key').options].find(o => o.text.startsWith('Checkout server')).value")
+	b.Choose("#f-key", key)
+	b.Click("input[name=outcome][value=update-photos]")
+	b.Follow("form[method=post] button.primary")
+	b.Await(".request")
+	d := <-deliveries
+	verify(t, signingSecret, d)
+	if event := d.header.Get("X-LG-Event"); event != string(webhook.UpdatePhotos) {
+		t.Errorf("event %q", event)
+	}
+	b.Screenshot("photo-request")
+
+	n := b.Count(".wanted")
+	for i := 1; i <= n; i++ {
+		b.Upload(".wanted:nth-of-type("+strconv.Itoa(i)+") input[type=file]", photoFile(t))
+	}
+	b.Click(".request .primary")
+	b.Await("a.button.primary[href*='/certificates/']")
+	d = <-deliveries
+	verify(t, signingSecret, d)
+	if event := d.header.Get("X-LG-Event"); event != string(webhook.OrderOutcome) {
+		t.Errorf("event %q", event)
+	}
+	b.Screenshot("answered")
+}
+
+func verify(t *testing.T, secret string, d received) {
+	t.Helper()
+	at, err := strconv.ParseInt(d.header.Get("X-LG-Timestamp"), 10, 64)
+	check(t, err)
+	if !webhook.Verify(secret, at, d.body, d.header.Get("X-LG-Signature")) {
+		t.Errorf("the signature %q is not that of the delivery", d.header.Get("X-LG-Signature"))
+	}
+}
+
+// noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
+var noPages = []string{
+	"GET /portal/join", "GET /portal/reset", "GET /portal/sign-in/code", // opened below
+	"GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
+	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice", "GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
+	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos",
+	"GET /portal/settings/email", "GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
+	"GET /portal/sign-in/passkey", "GET /portal/settings/passkeys", "GET /portal/settings/passkeys/new",
+}
+
+// TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
+// screens, and holds it to the rules of accessibility.
+func TestLooks(t *testing.T) {
+	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	w := newWorld(t)
+	w.Clock.Set(time.Now().Add(-40 * time.Hour))
+	w.Trade(t)
+	w.Clock.Advance(20 * time.Hour)
+	w.Trade(t)
+	w.Clock.Set(time.Now())
+	waiting := w.Order(t, w.Test, order.MockUpdatePhotos)
+	fake := w.Order(t, w.Test, order.MockFake)
+	w.delivery(t, access.Test)
+	key := w.key(t, access.Live)
+	passkey := w.passkey(t, w.Owner)
+	token, _ := w.invitation(t, "new@acme.example", access.Viewer)
+	_, reset, err := w.Service.ResetPasswordByOperator(t.Context(), w.Developer.Email)
+	check(t, err)
+
+	v := w.as(t, w.Owner)
+	fill := func(pattern string) string {
+		_, path, _ := strings.Cut(pattern, " ")
+		switch {
+		case strings.Contains(path, "/portal/test/orders/{id}"):
+			return strings.Replace(path, "{id}", waiting, 1)
+		case strings.Contains(path, "/portal/keys/{id}"):
+			return strings.Replace(path, "{id}", key.ID, 1)
+		case strings.Contains(path, "/passkeys/{id}"):
+			return strings.Replace(path, "{id}", passkey.ID, 1)
+		}
+		return w.target(t, pattern)
+	}
+	sorted := uitest.SortPages(t, patternsOf(w), noPages, fill,
+		func(path string) (int, string) { p := w.visit(t).get(path); return p.status, p.body },
+		func(path string) (int, string) { p := v.get(path); return p.status, p.body })
+	open, pages := sorted[0], sorted[1]
+	open["join"], open["link-gone"], open["reset"] = "/portal/join?token="+token, "/portal/join?token=x", reset[strings.Index(reset, "/portal/"):]
+	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?status=update-photos", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
+	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
+
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Allow("example", "404")
+	b.CheckPages(open)
+	signIn(t, w, b, w.Owner)
+	b.CheckPages(pages)
+	b.CheckPages(map[string]string{"not-found": "/portal/test/orders/nothing"})
+	signIn(t, w, b, w.Viewer)
+	b.CheckPages(map[string]string{"viewer-order": "/portal/test/orders/" + waiting})
+
+	secret, _ := enrol(t, w, w.Viewer) // which signs the browser out
+	w.Clock.Set(time.Now().Add(time.Minute))
+	b.Open("/portal/sign-in?lang=en")
+	b.Fill("#f-email", w.Viewer.Email)
+	b.Fill("#f-password", password)
+	b.Follow(".signin .primary")
+	b.CheckPages(map[string]string{"code": "/portal/sign-in/code"})
+	code, err := totp.GenerateCode(secret, w.Clock.Now())
+	check(t, err)
+	b.Fill("#f-code", code)
+	b.Follow(".signin .primary")
+	b.CheckPages(map[string]string{"settings-with-factor": "/portal/settings"})
+}
+
+func signIn(t *testing.T, w *world, b *uitest.Browser, u *access.User) {
+	t.Helper()
+	if uitest.Eval[bool](b, "document.querySelector('form[action=\"/portal/sign-out\"]') !== null") {
+		b.Follow("form[action='/portal/sign-out'] button")
+	}
+	b.Open("/portal/sign-in?lang=en")
+	b.Fill("#f-email", u.Email)
+	b.Fill("#f-password", password)
+	b.Follow(".signin .primary")
+	b.Await(".env-switch")
+	_ = w
+}

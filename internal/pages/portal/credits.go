@@ -1,0 +1,106 @@
+package portal
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/store"
+)
+
+type creditsView struct {
+	place
+	Book   store.Book
+	Tabs   []ui.Tab
+	Lines  []store.LedgerLine
+	Pager  *ui.Pager
+	Older  string
+	Newest string
+	Curl   string
+	Notice *noticeView // of Live
+}
+
+// noticeView is when owners are told that the balance is low.
+type noticeView struct {
+	Form  *ui.Form
+	Owner bool // may change it
+	Mail  bool // there is a mail server
+	Below int64
+}
+
+func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	return p.creditsPage(w, r, who, env, nil)
+}
+
+// creditsPage shows the ledger; form is that of the notice when it has to be shown again.
+func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment, form *ui.Form) error {
+	q := r.URL.Query()
+	status := http.StatusOK
+	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}
+	base, changes := v.Base+"/credits", q.Get("view") == "changes"
+	v.Tabs = []ui.Tab{
+		{Href: base, Label: p.Site.T(r, "portal.orders.all"), Current: !changes},
+		{Href: base + "?view=changes", Label: p.Site.T(r, "portal.credits.changes"), Current: changes},
+	}
+	var err error
+	page := pageNumber(q)
+	if v.Lines, v.Book, err = p.Service.PortalLedger(r.Context(), who.User, env, page, pageSize); err != nil {
+		return err
+	}
+	if env == access.Live {
+		v.Notice = &noticeView{Form: form, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Below: v.Book.LowCredits}
+		if form != nil {
+			status = http.StatusUnprocessableEntity
+		} else {
+			v.Notice.Form = ui.NewForm("below", strconv.FormatInt(v.Book.LowCredits, 10))
+		}
+	}
+	if !changes {
+		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Book.Entries, URL: r.URL}
+		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
+	}
+	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
+	if v.Lines, err = p.Service.PortalLedgerChanges(r.Context(), who.User, env, before, pageSize+1); err != nil {
+		return err
+	}
+	if before > 0 {
+		v.Newest = base + "?view=changes"
+	}
+	if len(v.Lines) > pageSize {
+		v.Lines = v.Lines[:pageSize]
+		v.Older = base + "?view=changes&before=" + strconv.FormatInt(v.Lines[pageSize-1].Seq, 10)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
+}
+
+func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	below, err := strconv.ParseInt(form.Get("below"), 10, 64)
+	if err == nil {
+		err = p.Service.SetLowCredits(r.Context(), who.User, below)
+	} else {
+		err = fault.Validation(fault.Problem{Field: "below", Code: "range", Message: "must be a whole number"})
+	}
+	if err != nil {
+		if err := p.refuseField(form, err); err != nil {
+			return err
+		}
+		return p.creditsPage(w, r, who, env, form)
+	}
+	return p.Site.Redirect(w, r, "/portal/live/credits", ui.Done("portal.credits.notice_saved"))
+}
+
+func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
+	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
+		return p.Service.EachLedgerLine(r.Context(), who.User, env, func(l *store.LedgerLine) error {
+			return write(strconv.FormatInt(l.Seq, 10), ui.CSVTime(l.CreatedAt), string(l.Kind), strconv.FormatInt(l.Amount, 10), strconv.FormatInt(l.BalanceAfter, 10),
+				l.OrderNumber, l.OrderID, ui.CSVText(l.Note))
+		})
+	})
+}

@@ -1,0 +1,157 @@
+package portal
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+type deliveriesView struct {
+	place
+	Form      *ui.Form // what is chosen
+	Statuses  []ui.Option
+	Endpoints []ui.Option
+	Rows      []*store.DeliveryRecord
+	Older     string
+	Newest    string // empty on the first page
+	Again     *ui.Form
+	Spans     []ui.Option
+	Filtered  bool
+}
+
+var deliveryStatuses = []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed}
+
+// spans are since when failed deliveries can be sent again.
+var spans = []struct {
+	name string
+	past time.Duration
+}{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
+
+func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	q := r.URL.Query()
+	v := &deliveriesView{
+		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
+	}
+	f := store.DeliveryFilter{Status: webhook.Status(q.Get("status"))}
+	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	known := f.Status == ""
+	for _, s := range deliveryStatuses {
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "portal.delivery."+string(s))})
+		known = known || f.Status == s
+	}
+	if !known {
+		f.Status = ""
+	}
+	f.EndpointID, _ = parseID(q.Get("endpoint"))
+	f.Before, _ = parseID(q.Get("before"))
+	v.Filtered = f.Status != "" || f.EndpointID != ""
+	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	if err != nil {
+		return err
+	}
+	v.Endpoints = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
+	for _, e := range endpoints {
+		v.Endpoints = append(v.Endpoints, ui.Option{Value: e.ID, Label: e.URL})
+	}
+	for _, s := range spans {
+		v.Spans = append(v.Spans, ui.Option{Value: s.name, Label: p.Site.T(r, "portal.delivery.since_"+s.name)})
+	}
+	if v.Rows, err = p.Service.PortalDeliveries(r.Context(), who.User, env, f, pageSize+1); err != nil {
+		return err
+	}
+	next := url.Values{"status": {string(f.Status)}, "endpoint": {f.EndpointID}}
+	if f.Before != "" {
+		v.Newest = r.URL.Path + "?" + next.Encode()
+	}
+	if len(v.Rows) > pageSize {
+		v.Rows = v.Rows[:pageSize]
+		next.Set("before", v.Rows[pageSize-1].ID)
+		v.Older = r.URL.Path + "?" + next.Encode()
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "deliveries", Data: v})
+}
+
+// parseID returns the id in s, or nothing.
+func parseID(s string) (string, bool) {
+	id, ok := store.ParseID(s)
+	if !ok {
+		return "", false
+	}
+	return id, true
+}
+
+func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	past := spans[1].past
+	for _, s := range spans {
+		if s.name == form.Get("since") {
+			past = s.past
+		}
+	}
+	n, err := p.Service.RedeliverFailedOwn(r.Context(), who.User, env, p.Site.Now().Add(-past))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, r.URL.Path, ui.Done("portal.delivery.all_again", "n", n))
+}
+
+type deliveryView struct {
+	place
+	*store.DeliveryRecord
+	Attempts []service.SentAttempt
+	Readable string // the body, indented
+	Exact    string // the body as it is signed and sent
+	Ended    bool
+	Curl     string // sends the same once more, from wherever it runs
+}
+
+func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	d, attempts, err := p.Service.PortalDelivery(r.Context(), who.User, env, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := deliveryView{
+		place: p.place(r, who, env, "/deliveries"), DeliveryRecord: d, Attempts: attempts, Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
+	}
+	var b bytes.Buffer
+	if json.Indent(&b, d.Body, "", "  ") == nil {
+		v.Readable = b.String()
+	}
+	if len(attempts) > 0 {
+		v.Curl = replay(attempts[len(attempts)-1].Headers, v.Exact)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
+}
+
+// replay is how a developer sends a delivery to a server of their own.
+func replay(headers []webhook.Header, body string) string {
+	var b strings.Builder
+	b.WriteString("curl http://localhost:3000/ \\\n")
+	for _, h := range headers {
+		b.WriteString("  -H " + shellQuote(h.Name+": "+h.Value) + " \\\n")
+	}
+	b.WriteString("  --data-binary " + shellQuote(body))
+	return b.String()
+}
+
+// shellQuote makes a text one word of a shell.
+func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
+
+func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	if err := p.Service.RedeliverOwn(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"))
+}

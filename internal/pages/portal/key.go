@@ -1,0 +1,135 @@
+package portal
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+// keyView is a form about a key.
+type keyView struct {
+	Form    *ui.Form
+	Key     *access.Key
+	Address string // of who looks at it
+}
+
+type keyPage struct {
+	Key    service.UsedKey
+	Maker  string // email of who made it; empty when they have left
+	Ended  bool
+	Can    bool
+	Quotas []quotaView // nil: not known now
+}
+
+func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := keyPage{Key: service.UsedKey{Key: k}, Ended: !k.UsableAt(p.Site.Now()), Can: who.User.Allows(access.Developer)}
+	uses, err := p.Service.Store.KeyUses(r.Context(), who.User.AccountID)
+	if err != nil {
+		return err
+	}
+	if at, ok := uses[k.ID]; ok {
+		v.Key.LastUsedAt = &at
+	}
+	users, _, err := p.Service.Team(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.ID == k.CreatedBy {
+			v.Maker = u.Email
+		}
+	}
+	v.Quotas = p.quotas(r, k)
+	return p.pages.Render(w, r, ui.Page{Template: "key", Data: v})
+}
+
+func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	k, err := p.activeKey(r, who)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: ui.NewForm("name", k.Name), Key: k}})
+}
+
+// activeKey returns the key of the address, unless it is revoked.
+func (p *Portal) activeKey(r *http.Request, who *signed) (*access.Key, error) {
+	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
+	if err == nil && k.RevokedAt != nil {
+		return nil, service.KeyNotFound
+	}
+	return k, err
+}
+
+func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	k, err := p.activeKey(r, who)
+	if err != nil {
+		return err
+	}
+	if err := p.Service.RenameKey(r.Context(), who.User, k.ID, form.Get("name"), ui.OriginOf(r)); err != nil {
+		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, "", err)
+	}
+	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.renamed", "name", form.Get("name")))
+}
+
+func (p *Portal) showNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+	k, err := p.activeKey(r, who)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, p.networksPage(r, k, ui.NewForm("networks", strings.Join(k.Networks.Texts(), "\n"))))
+}
+
+func (p *Portal) networksPage(r *http.Request, k *access.Key, form *ui.Form) ui.Page {
+	return ui.Page{Template: "key_networks", Data: keyView{Form: form, Key: k, Address: ui.OriginOf(r).IP}}
+}
+
+func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	k, err := p.activeKey(r, who)
+	if err != nil {
+		return err
+	}
+	networks := form.Networks("networks")
+	if !form.OK() {
+		page := p.networksPage(r, k, form)
+		page.Status = http.StatusUnprocessableEntity
+		return p.pages.Render(w, r, page)
+	}
+	if err := p.Service.SetKeyNetworks(r.Context(), who.User, k.ID, networks, ui.OriginOf(r)); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.networks_set", "name", k.Name))
+}
+
+func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	k, err := p.activeKey(r, who)
+	if err != nil {
+		return err
+	}
+	return p.confirm(w, r, confirmView{
+		Title: p.Site.T(r, "portal.keys.revoke_title", "name", k.Name), Text: p.Site.T(r, "portal.keys.revoke_text"),
+		Button: p.Site.T(r, "portal.keys.revoke"), Action: r.URL.Path, Back: "/portal/keys/" + k.ID,
+	})
+}
+
+func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	k, err := p.Service.PortalRevokeKey(r.Context(), who.User, r.PathValue("id"), ui.OriginOf(r))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, "/portal/keys", ui.Done("portal.keys.revoked", "name", k.Name))
+}

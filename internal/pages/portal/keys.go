@@ -1,0 +1,137 @@
+package portal
+
+import (
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+type keysView struct {
+	Active, Ended []service.UsedKey
+	Makers        map[string]string // emails of those who made them, by id
+	Can           bool
+}
+
+func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *signed) error {
+	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	v := keysView{Makers: make(map[string]string), Can: who.User.Allows(access.Developer)}
+	slices.Reverse(keys) // newest first
+	for _, k := range keys {
+		if k.UsableAt(p.Site.Now()) {
+			v.Active = append(v.Active, k)
+		} else {
+			v.Ended = append(v.Ended, k)
+		}
+	}
+	users, _, err := p.Service.Team(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		v.Makers[u.ID] = u.Email
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "keys", Data: v})
+}
+
+type newKeyView struct {
+	Form         *ui.Form
+	Environments []ui.Option
+	Scopes       []ui.Option
+	Today        string
+}
+
+func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
+	v := newKeyView{Form: form, Today: p.Site.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)}
+	for _, env := range access.Environments {
+		v.Environments = append(v.Environments, ui.Option{
+			Value: string(env), Label: p.Site.T(r, "portal.env."+string(env)), Hint: p.Site.T(r, "portal.keys.env_"+string(env)),
+		})
+	}
+	for _, scope := range access.AllScopes {
+		v.Scopes = append(v.Scopes, ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))})
+	}
+	return v
+}
+
+// scopeKey is a scope as a part of a message's key.
+func scopeKey(s access.Scope) string {
+	b := []byte(s)
+	for i := range b {
+		if b[i] == ':' {
+			b[i] = '_'
+		}
+	}
+	return string(b)
+}
+
+func (p *Portal) showNewKey(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	form := ui.NewForm("environment", string(p.environment(r)))
+	for _, scope := range access.AllScopes {
+		form.Values.Add("scopes", string(scope))
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "key_new", Data: p.newKeyView(r, form)})
+}
+
+type madeKeyView struct {
+	Key    *access.Key
+	Secret string
+	Curl   string
+}
+
+// createKey shows the key once, in the answer itself: it must not travel in a cookie or an address.
+func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	n := service.NewKey{Name: form.Get("name")}
+	env, ok := access.ParseEnvironment(form.Get("environment"))
+	if !ok {
+		form.Fail("environment", "ui.problem.unknown_code")
+	}
+	n.Environment = env
+	for _, s := range access.AllScopes {
+		if slices.Contains(form.All("scopes"), string(s)) {
+			n.Scopes = append(n.Scopes, s)
+		}
+	}
+	if day := form.Get("expires"); day != "" {
+		at, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			form.Fail("expires", "portal.problem.date")
+		}
+		end := at.AddDate(0, 0, 1) // the day itself is included
+		n.ExpiresAt = &end
+	}
+	n.Networks = form.Networks("networks")
+	page := ui.Page{Template: "key_new", Data: p.newKeyView(r, form), Status: http.StatusUnprocessableEntity}
+	if !form.OK() {
+		return p.pages.Render(w, r, page)
+	}
+	k, secretKey, err := p.Service.PortalCreateKey(r.Context(), who.User, n, ui.OriginOf(r))
+	if err != nil {
+		return p.refuse(w, r, page, form, "", err)
+	}
+	curl := "curl -H 'Authorization: Bearer " + secretKey + "' \\\n  '" + p.api("/balance") + "'"
+	return p.pages.Render(w, r, ui.Page{Template: "key_made", Data: madeKeyView{Key: k, Secret: secretKey, Curl: curl}})
+}
+
+// api is the address of an operation of the integration interface.
+func (p *Portal) api(path string) string { return p.Service.PublicURL + "/v1/integrations" + path }
+
+// confirmView is a page that asks before something is done that cannot be undone.
+type confirmView struct {
+	Title, Text, Button string
+	Action, Back        string
+}
+
+func (p *Portal) confirm(w http.ResponseWriter, r *http.Request, v confirmView) error {
+	return p.pages.Render(w, r, ui.Page{Template: "confirm", Data: v})
+}

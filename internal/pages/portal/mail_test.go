@@ -1,0 +1,292 @@
+package portal_test
+
+import (
+	"fmt"
+	"log/slog"
+	"net/http"
+	netmail "net/mail"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/smtptest"
+	"github.com/assayhq/assay/internal/worker/deliver"
+	"github.com/assayhq/assay/internal/worker/mail"
+)
+
+// mailServer gives the portal a mail server, over TLS and with a password, and a sender at work.
+func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
+	t.Helper()
+	o.Auth = true
+	server := smtptest.Start(t, o)
+	address, err := mail.ParseServer(server.URL())
+	check(t, err)
+	roots, err := deliver.LoadCAs(server.CAFile)
+	check(t, err)
+	sender := mail.New(mail.Config{
+		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"}, RootCAs: roots, Log: slog.New(slog.DiscardHandler),
+	})
+	w.Service.Mail = sender.Wake
+	var running sync.WaitGroup
+	ctx := t.Context()
+	running.Go(func() {
+		if err := sender.Run(ctx); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(running.Wait) // the context of the test has ended by then
+	return server
+}
+
+// pathOf is the page that a mail leads to, on the server of the test.
+func (w *world) pathOf(t *testing.T, m *smtptest.Message) string {
+	t.Helper()
+	path, ok := strings.CutPrefix(m.Link(), w.Service.PublicURL)
+	if !ok {
+		t.Fatalf("the mail leads to %q", m.Link())
+	}
+	return path
+}
+
+func tokenOf(path string) string {
+	_, token, _ := strings.Cut(path, "token=")
+	return token
+}
+
+func TestForgot_WithoutMail(t *testing.T) {
+	w := newWorld(t)
+	for _, p := range []*page{w.visit(t).get("/portal/forgot"), w.visit(t).post("/portal/forgot", "email", w.Owner.Email)} {
+		p.want(t, http.StatusOK, "An owner of your account can make you a link").lacks(t, `action="/portal/forgot"`, "on its way")
+	}
+}
+
+func TestForgot(t *testing.T) {
+	w := newWorld(t)
+	server := w.mailServer(t, smtptest.Options{})
+	const chosen = "a password of my own"
+	v := w.visit(t)
+	v.get("/portal/forgot").want(t, http.StatusOK, `action="/portal/forgot"`, "Type the email")
+	v.post("/portal/forgot", "email", "Viewer@acme.example").want(t, http.StatusOK, "a mail with a link is on its way")
+	path := w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))
+	v.get(path).want(t, http.StatusOK, w.Viewer.Email)
+	v.follow("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).want(t, http.StatusOK, "Your password is changed.")
+	v.post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).want(t, http.StatusSeeOther)
+	v.get("/portal/keys").want(t, http.StatusOK)
+	server.Await(t, w.Viewer.Email, "Your password was changed")
+
+	t.Run("Reuse", func(t *testing.T) {
+		w.visit(t).get(path).want(t, http.StatusNotFound, "This link no longer works")
+		w.visit(t).post("/portal/reset", "token", tokenOf(path), "new_password", password, "repeat", password).want(t, http.StatusNotFound)
+	})
+	t.Run("Japanese", func(t *testing.T) {
+		v := w.visit(t)
+		v.headers["Accept-Language"] = "ja"
+		v.post("/portal/forgot", "email", w.Developer.Email).want(t, http.StatusOK, "リンクを記載したメールをお送りします")
+		if m := server.Await(t, w.Developer.Email, "新しいパスワードの設定"); !strings.Contains(m.Text, "再設定が依頼されました") {
+			t.Error(m.Text)
+		}
+	})
+	t.Run("NoEmail", func(t *testing.T) {
+		w.visit(t).post("/portal/forgot", "email", "nonsense").want(t, http.StatusUnprocessableEntity, `value="nonsense"`, "This is not valid.")
+	})
+	t.Run("Throttled", func(t *testing.T) {
+		for range 5 {
+			w.visit(t).post("/portal/forgot", "email", "nobody@acme.example").want(t, http.StatusOK)
+		}
+		w.visit(t).post("/portal/forgot", "email", "nobody@acme.example").want(t, http.StatusTooManyRequests, "Too many attempts")
+	})
+}
+
+// TestForgot_UnknownEmail asks for known and unknown emails by turns: answers are equal to the byte, and take as long.
+func TestForgot_UnknownEmail(t *testing.T) {
+	w := newWorld(t)
+	server := w.mailServer(t, smtptest.Options{})
+	const pairs = 14
+	var times [2][]time.Duration // of known and of unknown emails
+	for i := range pairs {
+		u := w.user(t, w.Account.ID, fmt.Sprintf("known-%02d@acme.example", i), access.Viewer)
+		ask := func(email string) (*page, time.Duration) {
+			begun := time.Now()
+			return w.visit(t).post("/portal/forgot", "email", email).want(t, http.StatusOK), time.Since(begun)
+		}
+		// Either is first by turns: what the sender does with the one before takes time from the next.
+		emails := []string{u.Email, fmt.Sprintf("nobody-%02d@acme.example", i)}
+		answers := make([]*page, 2)
+		for at := range emails {
+			at = (at + i) % 2
+			var took time.Duration
+			answers[at], took = ask(emails[at])
+			times[at] = append(times[at], took)
+		}
+		if answers[0].body != answers[1].body {
+			t.Fatalf("an unknown email is told apart:\n%s\n%s", answers[0].body, answers[1].body)
+		}
+	}
+	slices.Sort(times[0])
+	slices.Sort(times[1])
+	if a, b := times[0][pairs/2], times[1][pairs/2]; a > 4*b || b > 4*a {
+		t.Errorf("known emails take %s, unknown ones %s", a, b)
+	}
+	for i := range pairs {
+		server.Await(t, fmt.Sprintf("known-%02d@acme.example", i), "Choose a new password")
+	}
+	if n := len(server.Mail()); n != pairs {
+		t.Errorf("%d mails for %d users", n, pairs)
+	}
+}
+
+func TestInvitation_ByMail(t *testing.T) {
+	w := newWorld(t)
+	server := w.mailServer(t, smtptest.Options{Refuse: func(to string) error {
+		if strings.HasPrefix(to, "typo") {
+			return smtptest.Permanently(to)
+		}
+		return nil
+	}})
+	owner := w.as(t, w.Owner)
+	const chosen = "a password of my own"
+	owner.get("/portal/team").want(t, http.StatusOK, "Send invitation").lacks(t, "Make an invitation link")
+	owner.follow("/portal/team", "email", "New@acme.example", "role", "developer").
+		want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").lacks(t, "/portal/join", "token=")
+	first := w.pathOf(t, server.Await(t, "new@acme.example", "Invitation to Acme"))
+
+	_, invitations, err := w.Service.Team(t.Context(), w.member(t, w.Owner))
+	check(t, err)
+	owner.follow("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").lacks(t, "token=")
+	owner.post("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusNotFound)
+	w.as(t, w.Stranger).post("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusNotFound)
+	second := w.pathOf(t, server.AwaitCount(t, 2)[1])
+	v := w.visit(t)
+	v.get(first).want(t, http.StatusNotFound)
+	v.get(second).want(t, http.StatusOK, "new@acme.example")
+	v.follow("/portal/join", "token", tokenOf(second), "new_password", chosen, "repeat", chosen)
+	v.get("/portal/keys/new").want(t, http.StatusOK)
+
+	t.Run("CannotBeDelivered", func(t *testing.T) {
+		owner.post("/portal/team", "email", "typo@acme.example", "role", "viewer").want(t, http.StatusSeeOther)
+		for range 200 {
+			if p := owner.get("/portal/team"); strings.Contains(p.body, "mail could not be delivered") {
+				return
+			}
+		}
+		t.Error("the owner is not told")
+	})
+	t.Run("ResetOfAMember", func(t *testing.T) {
+		owner.follow("/portal/team/users/"+w.Viewer.ID+"/reset").want(t, http.StatusOK, "on its way to viewer@acme.example").lacks(t, "token=")
+		w.visit(t).get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).want(t, http.StatusOK, w.Viewer.Email)
+	})
+}
+
+// TestInvitation_NewLink is the same button without a mail server: it shows another link.
+func TestInvitation_NewLink(t *testing.T) {
+	w := newWorld(t)
+	token, id := w.invitation(t, "new@acme.example", access.Viewer)
+	owner := w.as(t, w.Owner)
+	owner.get("/portal/team").want(t, http.StatusOK, "New link").lacks(t, "Send again")
+	owner.post("/portal/team/invitations/"+id+"/again").want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
+	w.visit(t).get("/portal/join?token="+token).want(t, http.StatusNotFound)
+}
+
+func TestLowBalance(t *testing.T) {
+	w := newWorld(t)
+	owner := w.as(t, w.Owner)
+	owner.get("/portal/live/credits").want(t, http.StatusOK, "Low balance", `value="100"`, "the overview says so")
+	owner.get("/portal/test/credits").want(t, http.StatusOK).lacks(t, "Low balance")
+	owner.get("/portal/live").want(t, http.StatusOK).lacks(t, "credits are left")
+	for _, below := range []string{"", "-1", "1.5", "many", "1000000000001"} {
+		owner.post("/portal/live/credits/notice", "below", below).want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
+	}
+	owner.follow("/portal/live/credits/notice", "below", "1001").want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
+	owner.get("/portal/live").want(t, http.StatusOK, "1,000 credits are left", "1,001")
+	owner.get("/portal/test").want(t, http.StatusOK).lacks(t, "credits are left")
+	viewer := w.as(t, w.Viewer)
+	viewer.get("/portal/live/credits").want(t, http.StatusOK, "Owners are told below 1,001 credits.").lacks(t, `name="below"`)
+	viewer.post("/portal/live/credits/notice", "below", "5").want(t, http.StatusForbidden)
+	w.as(t, w.Stranger).get("/portal/live").want(t, http.StatusOK).lacks(t, "credits are left") // it never had any
+	owner.follow("/portal/live/credits/notice", "below", "0")
+	viewer.get("/portal/live/credits").want(t, http.StatusOK, "The notice is turned off.")
+
+	server := w.mailServer(t, smtptest.Options{})
+	owner.get("/portal/live/credits").want(t, http.StatusOK, "all owners get a mail")
+	owner.follow("/portal/live/credits/notice", "below", "1000")
+	w.Order(t, w.Live, "")
+	if m := server.Await(t, w.Owner.Email, "Live credits are left"); w.pathOf(t, m) != "/portal/live/credits" {
+		t.Errorf("the mail leads to %s", m.Link())
+	}
+}
+
+// TestForgot_InABrowser drives the way back in, in a real browser.
+func TestForgot_InABrowser(t *testing.T) {
+	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	server := w.mailServer(t, smtptest.Options{})
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Open("/portal/sign-in?lang=en")
+	b.Follow("a[href='/portal/forgot']")
+	b.Screenshot("forgot-form")
+	b.Fill("#f-email", w.Developer.Email)
+	b.Follow("main .primary")
+	b.Await(".alert.tone-good")
+	b.Screenshot("forgot-sent")
+	const chosen = "a password of my own"
+	b.Open(w.pathOf(t, server.Await(t, w.Developer.Email, "Choose a new password")))
+	b.Fill("#f-new_password", chosen)
+	b.Fill("#f-repeat", chosen)
+	b.Follow("main .primary")
+	b.Fill("#f-email", w.Developer.Email)
+	b.Fill("#f-password", chosen)
+	b.Follow("main .primary")
+	b.Await(".env-switch")
+}
+
+// TestMail_Looks opens what a mail server changes, in both languages and themes and on a phone.
+func TestMail_Looks(t *testing.T) {
+	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	w.mailServer(t, smtptest.Options{Refuse: func(to string) error {
+		switch {
+		case strings.HasPrefix(to, "typo"):
+			return smtptest.Permanently(to)
+		case strings.HasPrefix(to, "slow"):
+			return smtptest.Temporarily()
+		}
+		return nil
+	}})
+	owner := w.as(t, w.Owner)
+	for _, email := range []string{"new@acme.example", "typo@acme.example", "slow@acme.example"} {
+		owner.post("/portal/team", "email", email, "role", "developer").want(t, http.StatusSeeOther)
+	}
+	owner.follow("/portal/live/credits/notice", "below", "1200").want(t, http.StatusOK)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	b.Allow("422")
+	for _, look := range []struct {
+		name, lang, theme string
+		width             int
+	}{{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth}, {"phone", "en", "light", uitest.PhoneWidth}} {
+		b.Theme(look.theme)
+		b.Resize(look.width)
+		show := func(name string) {
+			b.Screenshot("mail-" + look.name + "-" + name)
+			b.CheckAccessibility()
+		}
+		b.Open("/portal/forgot?lang=" + look.lang)
+		show("forgot")
+		b.Fill("#f-email", look.name+"@acme.example")
+		b.Follow("main .primary")
+		b.Await(".alert.tone-good")
+		show("forgot-sent")
+		signIn(t, w, b, w.Owner)
+		for name, path := range map[string]string{"overview": "/portal/live", "credits": "/portal/live/credits", "team": "/portal/team"} {
+			b.Open(path + "?lang=" + look.lang)
+			show(name)
+		}
+		b.Follow("form[action='/portal/sign-out'] button")
+	}
+}

@@ -1,0 +1,159 @@
+package portal
+
+import (
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+type overviewView struct {
+	place
+	*service.Overview
+	Charts      []*ui.Chart
+	Median, P95 time.Duration
+	Judged      bool // there were verdicts to measure
+	SuccessDay  string
+	SuccessWeek string
+	HasKey      bool
+	Limits      []quotaView // those nearest their ends
+	LimitsKnown bool
+	Start       bool // nothing has happened yet: the first steps are shown
+	Low         bool // the Live balance is below what the owners have set
+}
+
+// overviewLimits is how many limits the overview shows.
+const overviewLimits = 5
+
+func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	o, err := p.Service.Overview(r.Context(), who.User, env)
+	if err != nil {
+		return err
+	}
+	v := overviewView{
+		place: p.place(r, who, env, ""), Overview: o, SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
+	}
+	v.Median, v.Judged = o.Total.Turnaround.Quantile(0.5)
+	v.P95, _ = o.Total.Turnaround.Quantile(0.95)
+	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	var usable []*access.Key
+	for _, k := range keys {
+		if k.Environment == env && k.UsableAt(p.Site.Now()) {
+			usable = append(usable, k.Key)
+		}
+	}
+	v.HasKey = len(usable) > 0
+	quotas := p.quotas(r, usable...)
+	v.Limits, v.LimitsKnown = nearest(quotas, overviewLimits), quotas != nil
+	v.Low = env == access.Live && o.Book.Entries > 0 && o.Book.Credits < o.Book.LowCredits
+	v.Start = o.Book.Orders == 0 || !v.HasKey
+	if o.Book.Orders > 0 {
+		d := &drawing{portal: p, r: r, days: o.Days}
+		v.Charts = []*ui.Chart{d.orders(), d.results(), d.turnaround()}
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "overview", Data: v})
+}
+
+// successRate is the share of attempts that were acknowledged. All of them is said only when it is all.
+func successRate(c store.AttemptCount) string {
+	all := c.Acknowledged + c.Failed
+	if all == 0 {
+		return "–"
+	}
+	return strconv.FormatFloat(math.Floor(float64(c.Acknowledged)*1000/float64(all))/10, 'f', -1, 64) + " %"
+}
+
+// drawing makes the charts of the last days.
+type drawing struct {
+	portal *Portal
+	r      *http.Request
+	days   []service.OverviewDay
+}
+
+func (d *drawing) t(key string, args ...any) string { return d.portal.Site.T(d.r, key, args...) }
+
+// chart returns a chart over the days with its texts.
+func (d *drawing) chart(kind ui.ChartKind, name string, args ...any) *ui.Chart {
+	layout := "2 Jan"
+	if ui.LocaleOf(d.r) == text.Japanese {
+		layout = "1/2"
+	}
+	c := &ui.Chart{Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text")}
+	for _, day := range d.days {
+		c.Labels = append(c.Labels, day.Day.Format(layout))
+	}
+	return c
+}
+
+// series adds a figure of each day.
+func (d *drawing) series(c *ui.Chart, name string, value func(*service.OverviewDay) float64) {
+	s := ui.Series{Name: name, Values: make([]float64, len(d.days))}
+	for i := range d.days {
+		s.Values[i] = value(&d.days[i])
+	}
+	c.Series = append(c.Series, s)
+}
+
+func (d *drawing) orders() *ui.Chart {
+	c := d.chart(ui.Bars, "orders")
+	d.series(c, "", func(x *service.OverviewDay) float64 { return float64(x.Orders) })
+	return c
+}
+
+func (d *drawing) results() *ui.Chart {
+	c := d.chart(ui.Bars, "results")
+	c.Stack = true
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} { // so that colours suit them
+		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) })
+	}
+	d.series(c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) })
+	const usual = 3 // verdicts; what is called off or fails is shown where it happened
+	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
+		c.Series = c.Series[:len(c.Series)-1]
+	}
+	return c
+}
+
+// scales are the units of turnarounds: the first that is long enough for the longest.
+var scales = []struct {
+	name string
+	unit time.Duration
+	most time.Duration
+}{{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour}, {"hours", time.Hour, math.MaxInt64}}
+
+func (d *drawing) turnaround() *ui.Chart {
+	var longest time.Duration
+	for _, day := range d.days {
+		p95, _ := day.Turnaround.Quantile(0.95)
+		longest = max(longest, p95)
+	}
+	scale := scales[0]
+	for i := 1; i < len(scales) && longest > scale.most; i++ {
+		scale = scales[i]
+	}
+	unit := d.t("portal.chart." + scale.name)
+	c := d.chart(ui.Lines, "turnaround", "unit", unit)
+	c.Unit = unit
+	quantile := func(q float64) func(*service.OverviewDay) float64 {
+		return func(x *service.OverviewDay) float64 {
+			if took, ok := x.Turnaround.Quantile(q); ok {
+				return float64(took) / float64(scale.unit)
+			}
+			return math.NaN()
+		}
+	}
+	d.series(c, d.t("portal.chart.median"), quantile(0.5))
+	d.series(c, d.t("portal.chart.p95"), quantile(0.95))
+	return c
+}

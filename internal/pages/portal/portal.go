@@ -1,0 +1,173 @@
+// Package portal is the HTML pages where account users run their integration: keys, orders, the sandbox, webhooks, credits,
+// the audit log, the team and their own settings. Everything is of the account of who is signed in; what belongs to others
+// does not exist here.
+package portal
+
+import (
+	"embed"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/service"
+)
+
+//go:embed templates messages static
+var files embed.FS
+
+// Area is given to ui.New in internal/server.
+var Area = ui.Area{Name: "portal", Files: files}
+
+// Config is what the pages work with.
+type Config struct {
+	Site          *ui.Site
+	Service       *service.Service
+	SignIn        *service.PortalSignIn // nil: one of its own
+	Staging       *media.Staging        // where uploads wait
+	MaxPhotoBytes int64                 // of one uploaded file
+	Limiter       ratelimit.Limiter     // that of the integration interface: pages show what it counts
+
+	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
+	Images Images
+}
+
+// Images answers with a photo in a size, upright and in a format that browsers show; *imaging.Cache is one.
+type Images interface {
+	Serve(w http.ResponseWriter, r *http.Request, name string, size imaging.Size) error
+}
+
+// Portal serves the pages.
+type Portal struct {
+	Config
+	pages *ui.Pages
+	guard *ui.Guard[*service.Member]
+}
+
+// signed is a member with their session.
+type signed = ui.Signed[*service.Member]
+
+// New returns the pages. The site has to know Area.
+func New(c Config) *Portal {
+	if c.SignIn == nil {
+		c.SignIn = service.NewPortalSignIn(c.Service)
+	}
+	p := &Portal{Config: c, pages: c.Site.Pages(Area.Name)}
+	p.pages.Shell = p.shell
+	p.guard = &ui.Guard[*service.Member]{
+		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in", User: c.Service.MemberOfSession,
+	}
+	return p
+}
+
+// Routes mounts the pages.
+func (p *Portal) Routes(mux *http.ServeMux) {
+	for _, r := range p.table() {
+		if r.role == "" {
+			mux.Handle(r.pattern, p.pages.Handle(r.open))
+			continue
+		}
+		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error { return m.Require(r.role) }))
+	}
+}
+
+// Patterns returns the addresses of all pages with the role that each needs, for tests of who may see them; open pages have
+// none.
+func (p *Portal) Patterns() map[string]access.Role {
+	patterns := make(map[string]access.Role)
+	for _, r := range p.table() {
+		patterns[r.pattern] = r.role
+	}
+	return patterns
+}
+
+const (
+	envCookie = "assay_portal_env" // the environment that was looked at last
+	envLife   = 365 * 24 * time.Hour
+	home      = "/portal"
+)
+
+// environment is where a page is: that of its address, or else the one that was looked at last.
+func (p *Portal) environment(r *http.Request) access.Environment {
+	for _, env := range access.Environments {
+		if prefix := home + "/" + string(env); r.URL.Path == prefix || len(r.URL.Path) > len(prefix) && r.URL.Path[:len(prefix)+1] == prefix+"/" {
+			return env
+		}
+	}
+	if value, ok := p.Site.Signed(r, envCookie); ok {
+		if env, ok := access.ParseEnvironment(value); ok {
+			return env
+		}
+	}
+	return access.Test
+}
+
+// in adapts a page that shows one environment, and remembers which.
+func (p *Portal) in(env access.Environment, h func(http.ResponseWriter, *http.Request, *signed, access.Environment) error) signedHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *signed) error {
+		if value, _ := p.Site.Signed(r, envCookie); value != string(env) && r.Method == http.MethodGet {
+			p.Site.SetSigned(w, r, envCookie, string(env), envLife)
+		}
+		return h(w, r, who, env)
+	}
+}
+
+// place is what every page of an environment knows.
+type place struct {
+	Env    access.Environment
+	Base   string // address of the environment's pages
+	Switch []ui.Tab
+	Can    bool // the member may change things
+}
+
+func (p *Portal) place(r *http.Request, who *signed, env access.Environment, page string) place {
+	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Allows(access.Developer)}
+	for _, e := range []access.Environment{access.Live, access.Test} {
+		pl.Switch = append(pl.Switch, ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env})
+	}
+	return pl
+}
+
+// shell is the navigation for who is signed in; none for others.
+func (p *Portal) shell(r *http.Request) ui.Shell {
+	who := ui.SignedIn[*service.Member](r)
+	shell := ui.Shell{Label: p.Site.T(r, "portal.name"), Home: home}
+	if who == nil {
+		return shell
+	}
+	env := p.environment(r)
+	base := home + "/" + string(env)
+	item := func(href, key, icon string) ui.NavItem {
+		return ui.NavItem{Href: href, Label: p.Site.T(r, "portal.nav."+key), Icon: icon}
+	}
+	inEnv := ui.NavGroup{Label: p.Site.T(r, "portal.env."+string(env)), Items: []ui.NavItem{
+		item(base, "overview", "home"), item(base+"/orders", "orders", "box"), item(base+"/webhooks", "webhooks", "hook"),
+		item(base+"/deliveries", "deliveries", "send"), item(base+"/credits", "credits", "coins"),
+	}}
+	if env == access.Test {
+		inEnv.Items = append(inEnv.Items, item(base+"/sandbox", "sandbox", "flask"))
+		if r.URL.Path == base || len(r.URL.Path) > len(base) && r.URL.Path[:len(base)+1] == base+"/" {
+			shell.Notice = p.Site.T(r, "portal.env.notice")
+		}
+	}
+	account := ui.NavGroup{Label: who.User.Account.Name, Items: []ui.NavItem{
+		item("/portal/keys", "keys", "key"), item("/portal/audit", "audit", "shield"), item("/portal/team", "team", "users"),
+		item("/portal/settings", "settings", "settings"),
+	}}
+	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
+		item("/portal/verify", "verify", "check"), {Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
+	}}
+	shell.Groups = []ui.NavGroup{inEnv, account, help}
+	shell.User = &ui.UserMenu{
+		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings", SignOut: "/portal/sign-out",
+	}
+	return shell
+}
+
+// goHome leads to the overview of the environment that was looked at last.
+func (p *Portal) goHome(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	return p.Site.Redirect(w, r, home+"/"+string(p.environment(r)))
+}

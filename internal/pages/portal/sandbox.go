@@ -1,0 +1,291 @@
+package portal
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+)
+
+type sandboxView struct {
+	place
+	Balance    int64
+	BalanceSet *ui.Form
+	Form       *ui.Form
+	Keys       []ui.Option
+	Categories []ui.Option
+	Brands     []ui.Option
+	Models     []ui.Option
+	Times      []ui.Option
+	Outcomes   []ui.Option
+	Indexes    []*catalog.PhotoIndex
+	Where      catalog.Context
+	Ready      bool // category and brand are chosen: the order can be made
+	Recent     []store.OrderRow
+	Curl       string
+}
+
+func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	q := r.URL.Query()
+	form := ui.NewForm("category", q.Get("category"), "brand", q.Get("brand"), "model", q.Get("model"), "key", q.Get("key"), "external_id", q.Get("external_id"))
+	form.Set("outcome", q.Get("outcome"))
+	if form.Get("outcome") == "" {
+		form.Set("outcome", string(order.MockAuthentic))
+	}
+	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusOK)
+}
+
+func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment, v *sandboxView, status int) error {
+	v.place = p.place(r, who, env, "/sandbox")
+	v.Switch = nil // there is no sandbox in Live
+	book, err := p.Service.Store.Book(r.Context(), who.User.AccountID, env)
+	if err != nil {
+		return err
+	}
+	v.Balance = book.Credits
+	if v.BalanceSet == nil {
+		v.BalanceSet = ui.NewForm("credits", strconv.FormatInt(book.Credits, 10))
+	}
+	if v.Recent, _, err = p.Service.PortalOrders(r.Context(), who.User, env, 1, 6); err != nil {
+		return err
+	}
+	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		if k.Environment == access.Test && k.UsableAt(p.Site.Now()) {
+			v.Keys = append(v.Keys, ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint})
+		}
+	}
+	if err := p.offerCatalog(r, who, v); err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "sandbox", Data: v, Status: status})
+}
+
+// offerCatalog fills the choices as far as what is chosen already leads.
+func (p *Portal) offerCatalog(r *http.Request, who *signed, v *sandboxView) error {
+	l, snap := ui.LocaleOf(r), p.Service.Catalog()
+	categories, err := snap.Categories("")
+	if err != nil {
+		return err
+	}
+	v.Categories = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.choose")}}
+	for _, c := range categories {
+		v.Categories = append(v.Categories, ui.Option{Value: c.Code, Label: c.Name.In(l)})
+	}
+	for _, o := range order.MockOutcomes {
+		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: p.stageLabel(r, order.Stage(o))})
+	}
+	category, brand, model := v.Form.Get("category"), v.Form.Get("brand"), v.Form.Get("model")
+	brands, err := snap.Brands(category, "")
+	if category == "" || err != nil {
+		return nil //nolint:nilerr // a category that is none leaves nothing to choose
+	}
+	v.Brands = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.choose")}}
+	for _, b := range brands {
+		v.Brands = append(v.Brands, ui.Option{Value: b.Code, Label: b.Name.In(l)})
+	}
+	models, err := snap.Models(brand, category, "")
+	if brand == "" || err != nil {
+		return nil //nolint:nilerr // likewise: the brand of another category, say
+	}
+	v.Models = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.no_model")}}
+	known := false
+	for _, m := range models {
+		v.Models = append(v.Models, ui.Option{Value: m.Code, Label: m.Name.In(l)})
+		known = known || m.Code == model
+	}
+	if !known {
+		model = ""
+	}
+	if v.Where, err = snap.Check(category, brand, model); err != nil {
+		return err
+	}
+	offers, err := p.Service.Offers(r.Context(), snap, v.Where, who.User.AccountID)
+	if err != nil {
+		return err
+	}
+	v.Times = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.default_time")}}
+	for _, o := range offers {
+		label := p.Site.T(r, "portal.sandbox.time", "name", o.Name.In(l), "n", o.Price)
+		if !o.Available {
+			label += " " + p.Site.T(r, "portal.sandbox.closed")
+		}
+		v.Times = append(v.Times, ui.Option{Value: strconv.Itoa(o.Code), Label: label})
+	}
+	v.Indexes, v.Ready = snap.PhotoIndexes(v.Where), true
+	v.Curl = p.createCurl(v)
+	return nil
+}
+
+// createCurl is how a program makes the order of the form.
+func (p *Portal) createCurl(v *sandboxView) string {
+	body := map[string]any{
+		"category_code": v.Where.Category, "brand_code": v.Where.Brand, "mock_outcome": v.Form.Get("outcome"), "photos": []map[string]string{},
+	}
+	if v.Where.Model != "" {
+		body["model_code"] = v.Where.Model
+	}
+	if id := v.Form.Get("external_id"); id != "" {
+		body["external_id"] = id
+	}
+	var photos []map[string]string
+	for _, x := range v.Indexes {
+		if x.Required {
+			photos = append(photos, map[string]string{"index_code": x.Code, "url": "URL_FROM_UPLOAD"})
+		}
+	}
+	if photos != nil {
+		body["photos"] = photos
+	}
+	text, err := json.MarshalIndent(body, "", "  ")
+	if err != nil { // maps of strings always marshal
+		panic(err)
+	}
+	key := "-H \"Authorization: Bearer $" + keyVariable(access.Test) + "\""
+	quoted := bytes.ReplaceAll(text, []byte("'"), []byte(`'\''`))
+	return "curl -X POST " + key + " \\\n  -F photos=@bag.jpg \\\n  '" + p.api("/photos") + "'\n\n" +
+		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" + p.api("/orders") + "'"
+}
+
+func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	d := &order.Draft{CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"), MockGiven: true}
+	d.Mock, _ = order.ParseMockOutcome(form.Get("outcome"))
+	if id := form.Get("external_id"); id != "" {
+		d.ExternalID = &id
+		if len([]rune(id)) > order.MaxExternalID {
+			form.Fail("external_id", "ui.problem.max_length")
+		}
+	}
+	if minutes := form.Get("answer_time"); minutes != "" {
+		if d.AnswerTime, err = strconv.Atoi(minutes); err != nil || d.AnswerTime < 1 {
+			form.Fail("answer_time", "ui.problem.unknown_code")
+		}
+	}
+	snap := p.Service.Catalog()
+	where, err := snap.Check(d.CategoryCode, d.BrandCode, d.ModelCode)
+	switch {
+	case err != nil || d.BrandCode == "":
+		form.Fail("brand", "ui.problem.required")
+	case form.Get("key") == "":
+		form.Fail("key", "portal.sandbox.no_key")
+	case form.OK():
+		id, err := p.makeTestOrder(r, who, form, d, snap.PhotoIndexes(where))
+		if err == nil {
+			return p.Site.Redirect(w, r, home+"/test/orders/"+id, ui.Done("portal.sandbox.made"))
+		}
+		if err := p.refuseField(form, err); err != nil {
+			return err
+		}
+	}
+	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusUnprocessableEntity)
+}
+
+// makeTestOrder stores sample photos for the chosen indexes and makes the order with them.
+func (p *Portal) makeTestOrder(r *http.Request, who *signed, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex) (string, error) {
+	if _, err := p.Service.PortalKey(r.Context(), who.User, form.Get("key")); err != nil {
+		return "", err
+	}
+	var uploads []service.Upload
+	defer func() {
+		for _, u := range uploads {
+			_ = u.Staged.Close()
+		}
+	}()
+	var codes []string
+	chosen := form.All("indexes")
+	for _, x := range indexes {
+		if !slices.Contains(chosen, x.Code) || len(codes) == order.MaxPhotos {
+			continue
+		}
+		staged, err := p.Staging.Stage(r.Context(), bytes.NewReader(samplePhoto(x.Code, 0)), p.MaxPhotoBytes)
+		if err != nil {
+			return "", err
+		}
+		info, err := photo.Inspect(staged, staged.Size())
+		if err != nil {
+			_ = staged.Close()
+			return "", err
+		}
+		codes = append(codes, x.Code)
+		uploads = append(uploads, service.Upload{Staged: staged, Info: info, OriginalName: fmt.Sprintf("sample-%s.png", x.Code)})
+	}
+	if len(uploads) > 0 {
+		urls, err := p.Service.StoreOwnPhotos(r.Context(), who.User, access.Test, uploads)
+		if err != nil {
+			return "", err
+		}
+		for i, url := range urls {
+			d.Photos = append(d.Photos, order.DraftPhoto{URL: url, IndexCode: codes[i]})
+		}
+	}
+	return p.Service.CreateTestOrder(r.Context(), who.User, form.Get("key"), d)
+}
+
+func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	credits, err := strconv.ParseInt(form.Get("credits"), 10, 64)
+	if err != nil {
+		form.Fail("credits", "portal.problem.range")
+	} else if err := p.Service.SetTestBalance(r.Context(), who.User, credits); err == nil {
+		return p.Site.Redirect(w, r, "/portal/test/sandbox", ui.Done("portal.sandbox.balance_set", "n", credits))
+	} else if err := p.refuseField(form, err); err != nil {
+		return err
+	}
+	v := &sandboxView{BalanceSet: form, Form: ui.NewForm("outcome", string(order.MockAuthentic))}
+	return p.renderSandbox(w, r, who, env, v, http.StatusUnprocessableEntity)
+}
+
+func (p *Portal) moveOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	stage := order.Stage(form.Get("stage"))
+	var indexes []string
+	if stage == order.StageUpdatePhotos {
+		indexes = form.All("indexes")
+	}
+	if err := p.Service.MoveTestOrder(r.Context(), who.User, r.PathValue("id"), stage, indexes); err != nil {
+		if err := p.refuseField(form, err); err != nil {
+			return err
+		}
+		return p.renderOrder(w, r, who, env, &orderView{Stage: form}, http.StatusUnprocessableEntity)
+	}
+	return p.Site.Redirect(w, r, "/portal/test/orders/"+r.PathValue("id"), ui.Done("portal.sandbox.moved", "stage", p.stageLabel(r, stage)))
+}
+
+func (p *Portal) markDelayed(w http.ResponseWriter, r *http.Request, who *signed, _ access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	delayed := form.Get("delayed") == "1"
+	if err := p.Service.MarkTestOrderDelayed(r.Context(), who.User, r.PathValue("id"), delayed); err != nil {
+		return err
+	}
+	key := "portal.sandbox.delayed"
+	if !delayed {
+		key = "portal.sandbox.punctual"
+	}
+	return p.Site.Redirect(w, r, "/portal/test/orders/"+r.PathValue("id"), ui.Done(key))
+}

@@ -1,0 +1,111 @@
+package portal
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/webhook"
+	receiver "github.com/assayhq/assay/internal/pages/portal/snippets"
+	"github.com/assayhq/assay/internal/testkit/need"
+)
+
+// drivers call the function of a snippet with what stands in the environment and print what it says.
+var drivers = map[string]struct {
+	program string
+	debian  string // the package that it is in
+	code    string
+}{
+	"verify.ts": {"node", "nodejs", `
+console.log(verify(process.env.SECRET, process.env.TIMESTAMP, process.env.SIGNATURE, Buffer.from(process.env.BODY), Number(process.env.NOW)));`},
+	"verify.py": {"python3", "python3", `
+import os
+e = os.environ
+print(str(verify(e["SECRET"], e["TIMESTAMP"], e["SIGNATURE"], e["BODY"].encode(), float(e["NOW"]))).lower())`},
+	"verify.php": {"php", "php-cli", `
+echo verify(getenv('SECRET'), getenv('TIMESTAMP'), getenv('SIGNATURE'), getenv('BODY'), (int) getenv('NOW')) ? 'true' : 'false';`},
+	"verify.rb": {"ruby", "ruby", `
+puts verify(ENV["SECRET"], ENV["TIMESTAMP"], ENV["SIGNATURE"], ENV["BODY"].b, ENV["NOW"].to_i)`},
+}
+
+// types are the annotations of the TypeScript snippet: not every Node reads past them.
+var types = regexp.MustCompile(`: (string|number|boolean|Buffer)\b`)
+
+// runSnippet returns the snippet as a function that its language runs.
+func runSnippet(t *testing.T, s snippet) func(secret, timestamp, signature, body string, now int64) bool {
+	t.Helper()
+	if s.File == "verify.go" {
+		return func(secret, timestamp, signature, body string, now int64) bool {
+			return receiver.Verify(secret, timestamp, signature, []byte(body), time.Unix(now, 0))
+		}
+	}
+	d := drivers[s.File]
+	program := need.Program(t, d.debian, d.program)
+	code, err := s.Code()
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := s.File
+	if s.File == "verify.ts" {
+		code, name = types.ReplaceAllString(code, ""), "verify.mjs"
+	}
+	file := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(file, []byte(code+d.code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return func(secret, timestamp, signature, body string, now int64) bool {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), program, file)
+		cmd.Env = append(os.Environ(), "SECRET="+secret, "TIMESTAMP="+timestamp, "SIGNATURE="+signature, "BODY="+body, "NOW="+strconv.FormatInt(now, 10))
+		var errors bytes.Buffer
+		cmd.Stderr = &errors
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", s.Language, err, errors.String())
+		}
+		said := strings.TrimSpace(string(out))
+		if said != "true" && said != "false" { // a snippet that does not run must not pass for one that refuses
+			t.Fatalf("%s says %q\n%s", s.Language, said, errors.String())
+		}
+		return said == "true"
+	}
+}
+
+func TestSnippets(t *testing.T) {
+	const now = 1_760_000_000
+	secret, body := webhook.NewSigningSecret(), `{"webhook_event":"order-outcome","outcome_locale":"真正品"}`
+	stamp := strconv.Itoa(now)
+	good := webhook.Sign(secret, now, []byte(body))
+	for _, s := range snippets {
+		t.Run(s.Language, func(t *testing.T) {
+			verify := runSnippet(t, s)
+			for _, c := range []struct {
+				name, secret, timestamp, signature, body string
+				now                                      int64
+				want                                     bool
+			}{
+				{"Good", secret, stamp, good, body, now, true},
+				{"FiveMinutesOld", secret, stamp, good, body, now + 300, true},
+				{"Old", secret, stamp, good, body, now + 301, false},
+				{"FromTheFuture", secret, stamp, good, body, now - 301, false},
+				{"OtherBody", secret, stamp, good, body + " ", now, false},
+				{"OtherSecret", webhook.NewSigningSecret(), stamp, good, body, now, false},
+				{"OtherTimestamp", secret, strconv.Itoa(now + 1), good, body, now, false},
+				{"WithoutVersion", secret, stamp, strings.TrimPrefix(good, "v1="), body, now, false},
+				{"NoSignature", secret, stamp, "", body, now, false},
+				{"NoTimestamp", secret, "", good, body, now, false},
+				{"NoNumber", secret, "now", good, body, now, false},
+			} {
+				if got := verify(c.secret, c.timestamp, c.signature, c.body, c.now); got != c.want {
+					t.Errorf("%s: %v, want %v", c.name, got, c.want)
+				}
+			}
+		})
+	}
+}

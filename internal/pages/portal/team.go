@@ -1,0 +1,202 @@
+package portal
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+type teamView struct {
+	Me          *service.Member
+	Users       []*access.User
+	Invitations []service.OpenInvitation
+	Owner       bool
+	Mail        bool     // links go by mail
+	Form        *ui.Form // of an invitation
+	Roles       []ui.Option
+	Locales     []ui.Option
+	Locale      *ui.Form
+}
+
+func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *signed) error {
+	page, err := p.teamPage(r, who, ui.NewForm("role", string(access.Developer)))
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, page)
+}
+
+func (p *Portal) teamPage(r *http.Request, who *signed, form *ui.Form) (ui.Page, error) {
+	v := teamView{Me: who.User, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Form: form, Locale: ui.NewForm("locale", string(who.User.Account.Locale))}
+	var err error
+	v.Users, v.Invitations, err = p.Service.Team(r.Context(), who.User)
+	for _, role := range service.MemberRoles() {
+		v.Roles = append(v.Roles, ui.Option{Value: string(role), Label: p.Site.T(r, "portal.role."+string(role)), Hint: p.Site.T(r, "portal.role_may."+string(role))})
+	}
+	v.Locales = []ui.Option{{Value: string(text.English), Label: "English"}, {Value: string(text.Japanese), Label: "日本語"}}
+	return ui.Page{Template: "team", Data: v}, err
+}
+
+// madeLinkView shows a link once, to be handed over.
+type madeLinkView struct {
+	Email   string
+	Address string
+	Reset   bool
+}
+
+func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	address, err := p.Service.Invite(r.Context(), who.User, form.Get("email"), access.Role(form.Get("role")))
+	if err != nil {
+		page, pageErr := p.teamPage(r, who, form)
+		if pageErr != nil {
+			return pageErr
+		}
+		return p.refuse(w, r, page, form, "", err)
+	}
+	return p.linkMade(w, r, madeLinkView{Email: form.Get("email"), Address: address})
+}
+
+// linkMade tells that a link is on its way, or shows it where there is no mail server.
+func (p *Portal) linkMade(w http.ResponseWriter, r *http.Request, v madeLinkView) error {
+	if v.Address == "" {
+		return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.mailed", "email", v.Email))
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "link_made", Data: v})
+}
+
+func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *signed) error {
+	id, ok := parseID(r.PathValue("id"))
+	if !ok {
+		return ui.PageNotFound()
+	}
+	email, address, err := p.Service.InviteAgain(r.Context(), who.User, id)
+	if err != nil {
+		return err
+	}
+	return p.linkMade(w, r, madeLinkView{Email: email, Address: address})
+}
+
+func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *signed) error {
+	id, ok := parseID(r.PathValue("id"))
+	if !ok {
+		return ui.PageNotFound()
+	}
+	if err := p.Service.Uninvite(r.Context(), who.User, id); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.uninvited"))
+}
+
+// member returns the user of the address, of the same account.
+func (p *Portal) member(r *http.Request, who *signed) (*access.User, error) {
+	users, _, err := p.Service.Team(r.Context(), who.User)
+	if err != nil {
+		return nil, err
+	}
+	if at := slices.IndexFunc(users, func(u *access.User) bool { return u.ID == r.PathValue("id") }); at >= 0 {
+		return users[at], nil
+	}
+	return nil, service.UserNotFound
+}
+
+func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	u, err := p.member(r, who)
+	if err != nil {
+		return err
+	}
+	role := access.Role(form.Get("role"))
+	if err := p.Service.ChangeRole(r.Context(), who.User, u.ID, role); err != nil {
+		return p.teamRefused(w, r, err)
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.role_changed", "email", u.Email, "role", p.Site.T(r, "portal.role."+string(role))))
+}
+
+// teamRefused tells on the page of the team why it cannot be so.
+func (p *Portal) teamRefused(w http.ResponseWriter, r *http.Request, err error) error {
+	form := ui.NewForm()
+	if err := p.refuseField(form, err); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
+}
+
+// portalFault says a refusal in the words of the portal where it has some.
+func (p *Portal) portalFault(r *http.Request, err error) string {
+	if key := "portal.fault." + fault.CodeOf(err); p.Site.Messages.Has(key) {
+		return p.Site.T(r, key)
+	}
+	return p.Site.FaultText(r, err)
+}
+
+func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *signed) error {
+	u, err := p.member(r, who)
+	if err != nil {
+		return err
+	}
+	return p.confirm(w, r, confirmView{
+		Title: p.Site.T(r, "portal.team.remove_title", "email", u.Email), Text: p.Site.T(r, "portal.team.remove_text"),
+		Button: p.Site.T(r, "portal.team.remove"), Action: r.URL.Path, Back: "/portal/team",
+	})
+}
+
+func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *signed) error {
+	u, err := p.member(r, who)
+	if err != nil {
+		return err
+	}
+	if err := p.Service.RemoveUser(r.Context(), who.User, u.ID); err != nil {
+		return p.teamRefused(w, r, err)
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.removed", "email", u.Email))
+}
+
+func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *signed) error {
+	u, err := p.member(r, who)
+	if err != nil {
+		return err
+	}
+	address, err := p.Service.ResetPasswordOf(r.Context(), who.User, u.ID)
+	if err != nil {
+		return err
+	}
+	return p.linkMade(w, r, madeLinkView{Email: u.Email, Address: address, Reset: true})
+}
+
+func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *signed) error {
+	u, err := p.member(r, who)
+	if err != nil {
+		return err
+	}
+	if err := p.Service.ResetSecondFactorOf(r.Context(), who.User, u.ID); err != nil {
+		return p.teamRefused(w, r, err)
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.factor_reset", "email", u.Email))
+}
+
+func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *signed) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	l, ok := text.ParseLocale(form.Get("locale"))
+	if !ok {
+		return ui.PageNotFound()
+	}
+	if err := p.Service.SetPayloadLocale(r.Context(), who.User, l); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.locale_set"))
+}

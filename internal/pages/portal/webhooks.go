@@ -1,0 +1,203 @@
+package portal
+
+import (
+	"net/http"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+type webhooksView struct {
+	place
+	Keys []keyEndpoints
+	Any  bool // there is an endpoint
+	Curl string
+}
+
+// keyEndpoints are the endpoints of one key.
+type keyEndpoints struct {
+	*access.Key
+	Usable    bool
+	Endpoints []*webhook.Endpoint
+}
+
+func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
+	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	if err != nil {
+		return err
+	}
+	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	if err != nil {
+		return err
+	}
+	slices.Reverse(keys)
+	for _, k := range keys {
+		if k.Environment != env {
+			continue
+		}
+		group := keyEndpoints{Key: k.Key, Usable: k.UsableAt(p.Site.Now())}
+		for _, e := range endpoints {
+			if e.APIKeyID == k.ID {
+				group.Endpoints = append(group.Endpoints, e)
+			}
+		}
+		if group.Usable || len(group.Endpoints) > 0 {
+			v.Keys = append(v.Keys, group)
+		}
+	}
+	v.Any = len(endpoints) > 0
+	return p.pages.Render(w, r, ui.Page{Template: "webhooks", Data: v})
+}
+
+type newEndpointView struct {
+	place
+	Form   *ui.Form
+	Keys   []ui.Option
+	Events []ui.Option
+	Auths  []ui.Option
+}
+
+func (p *Portal) newEndpointView(r *http.Request, who *signed, env access.Environment, form *ui.Form) (*newEndpointView, error) {
+	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
+	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range keys {
+		if k.Environment == env && k.UsableAt(p.Site.Now()) {
+			v.Keys = append(v.Keys, ui.Option{Value: k.ID, Label: k.Name + " …" + k.Hint})
+		}
+	}
+	for _, e := range webhook.Events {
+		v.Events = append(v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))})
+	}
+	for _, a := range []string{webhook.AuthHMAC, webhook.AuthOAuth2} {
+		v.Auths = append(v.Auths, ui.Option{Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint")})
+	}
+	return v, nil
+}
+
+func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form := ui.NewForm("auth", webhook.AuthHMAC, "key", r.URL.Query().Get("key"))
+	for _, e := range webhook.Events {
+		form.Values.Add("events", string(e))
+	}
+	v, err := p.newEndpointView(r, who, env, form)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "webhook_new", Data: v})
+}
+
+type madeEndpointView struct {
+	place
+	Endpoint *webhook.Endpoint
+	Secret   string
+}
+
+// createEndpoint shows the signing secret once, in the answer itself.
+func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	v, err := p.newEndpointView(r, who, env, form)
+	if err != nil {
+		return err
+	}
+	page := ui.Page{Template: "webhook_new", Data: v, Status: http.StatusUnprocessableEntity}
+	n := p.endpointOf(form)
+	if form.Get("key") == "" {
+		form.Fail("key", "ui.problem.required")
+	}
+	if !form.OK() {
+		return p.pages.Render(w, r, page)
+	}
+	e, secret, err := p.Service.PortalCreateEndpoint(r.Context(), who.User, env, form.Get("key"), n, ui.OriginOf(r))
+	if fault.CodeOf(err) == webhook.CodeUnsafe {
+		form.Fail("url", "portal.webhooks.unsafe")
+		return p.pages.Render(w, r, page)
+	}
+	if err != nil {
+		return p.refuse(w, r, page, form, "", err)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}})
+}
+
+// endpointOf reads an endpoint from a form and marks what is wrong with it.
+func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
+	n := service.NewEndpoint{Name: form.Get("name")}
+	fail := func(field string, problems ...fault.Problem) {
+		for _, problem := range problems {
+			key := "portal.problem." + problem.Code
+			if !p.Site.Messages.Has(key) {
+				key = "portal.problem.url"
+			}
+			form.Fail(field, key)
+		}
+	}
+	var problem *fault.Problem
+	if n.URL, problem = webhook.CheckURL("url", form.Get("url")); problem != nil {
+		fail("url", *problem)
+	}
+	var problems []fault.Problem
+	if n.Events, problems = webhook.CheckEvents("events", form.All("events")); problems != nil {
+		form.Fail("events", "ui.problem.required")
+	}
+	tooLong := func(field string, most int) {
+		if len([]rune(form.Get(field))) > most {
+			form.Fail(field, "ui.problem.max_length")
+		}
+	}
+	tooLong("name", webhook.MaxName)
+	if form.Get("auth") != webhook.AuthOAuth2 {
+		return n
+	}
+	n.OAuth = &service.NewOAuth{ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope")}
+	if n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url")); problem != nil {
+		fail("token_url", *problem)
+	}
+	for field, most := range map[string]int{"client_id": webhook.MaxClientID, "client_secret": webhook.MaxClientSecret} {
+		if form.Raw(field) == "" {
+			form.Fail(field, "ui.problem.required")
+		}
+		tooLong(field, most)
+	}
+	tooLong("scope", webhook.MaxScope)
+	return n
+}
+
+func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	e, err := p.Service.PortalEndpoint(r.Context(), who.User, env, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return p.confirm(w, r, confirmView{
+		Title: p.Site.T(r, "portal.webhooks.delete_title"), Text: p.Site.T(r, "portal.webhooks.delete_text", "url", e.URL),
+		Button: p.Site.T(r, "portal.webhooks.delete"), Action: r.URL.Path, Back: home + "/" + string(env) + "/webhooks",
+	})
+}
+
+func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	if err := p.Service.PortalDeleteEndpoint(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
+}
+
+func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	id, err := p.Service.SendTestEvent(r.Context(), who.User, env, r.PathValue("id"), webhook.Event(form.Get("event")))
+	if err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+id, ui.Done("portal.webhooks.test_sent"))
+}

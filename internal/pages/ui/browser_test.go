@@ -1,0 +1,184 @@
+package ui_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
+)
+
+// TestComponents shows every component in a real browser: in both themes and languages, on a desk and on a phone.
+func TestComponents(t *testing.T) {
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	handler = galleryHandler(uitest.SiteAt(t, server.URL, time.Now, gallery()))
+
+	b := uitest.NewBrowser(t, server.URL)
+	for _, theme := range []string{"light", "dark"} {
+		for _, lang := range []string{"en", "ja"} {
+			for _, width := range []int{uitest.DeskWidth, uitest.TabletWidth, uitest.PhoneWidth} {
+				b.Theme(theme)
+				b.Resize(width)
+				b.Open("/gallery?lang=" + lang)
+				b.CheckAccessibility()
+				b.Screenshot(fmt.Sprint(theme, "-", lang, "-", width))
+			}
+		}
+	}
+	b.Resize(uitest.DeskWidth)
+	b.Open("/gallery?wide")
+	b.CheckAccessibility()
+	b.Screenshot("wide")
+
+	t.Run("Clock", func(t *testing.T) {
+		b.Open("/gallery?lang=ja")
+		if got := b.Text("time.clock.overdue"); !strings.HasPrefix(got, "00:03:") || !strings.HasSuffix(got, " 超過") {
+			t.Errorf("the clock of what is late shows %q", got)
+		}
+		b.Open("/gallery?lang=en")
+		if got := b.Text("time.clock"); !strings.HasPrefix(got, "00:4") {
+			t.Errorf("the clock shows %q", got)
+		}
+		if got := b.Text("time.clock.overdue"); !strings.HasPrefix(got, "Overdue by 00:03:") {
+			t.Errorf("the clock of what is late shows %q", got)
+		}
+	})
+	t.Run("Theme", func(t *testing.T) {
+		b.Theme("light")
+		b.Open("/gallery")
+		b.Click("button[name=theme][value=dark]")
+		b.AwaitTrue("document.documentElement.dataset.theme === 'dark'")
+		b.AwaitTrue("fetch('/gallery').then(r => r.text()).then(s => s.includes('data-theme=\"dark\"'))")
+		b.Click("button[name=theme][value=auto]")
+	})
+	t.Run("Dialog", func(t *testing.T) {
+		b.Open("/gallery")
+		b.Click("[data-dialog=sure]")
+		b.Await("dialog#sure")
+		b.Screenshot("dialog")
+		b.Click("dialog [data-close]")
+		b.AwaitGone("dialog#sure")
+	})
+	form := func(t *testing.T) {
+		b.Open("/gallery")
+		b.Fill("#f-email", "a@b.test")
+		b.Click("#f-outcome-0")
+		b.Follow("form.stacked .primary")
+		if got := b.Text(".alert.tone-good"); !strings.Contains(got, "Saved a@b.test.") {
+			t.Errorf("the page says %q", got)
+		}
+	}
+	t.Run("Form", form)
+	t.Run("FormWithoutScripts", func(t *testing.T) {
+		b.Scripts(false)
+		form(t)
+	})
+}
+
+// TestAccessibilityCheck holds that the check finds what it is for: a check that finds nothing proves nothing.
+func TestAccessibilityCheck(t *testing.T) {
+	page := `{{define "main"}}<h1>One</h1><h3>Skips</h3><h1>Two</h1><p class="soft">Low <b class="low">contrast</b></p><img src="data:,"><input name="x"><button></button>
+		<p id="twice"></p><p id="twice"></p><p aria-describedby="nobody">x</p><ul><p>no item</p></ul><table><tr><td>x</td></tr></table><svg></svg>{{end}}
+		{{define "head"}}<link rel="stylesheet" href="{{asset "bad/bad.css"}}">{{end}}`
+	area := ui.Area{Name: "bad", Files: fstest.MapFS{
+		"templates/bad.html": {Data: []byte(page)}, "static/bad.css": {Data: []byte(".low { color: #bbb; background: #fff } h3 { width: 3000px }")},
+	}}
+	var handler http.Handler
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	t.Cleanup(server.Close)
+	site := uitest.SiteAt(t, server.URL, time.Now, area)
+	mux := http.NewServeMux()
+	site.Routes(mux)
+	mux.Handle("GET /bad", site.Pages("bad").Handle(func(w http.ResponseWriter, r *http.Request) error {
+		return site.Pages("bad").Render(w, r, ui.Page{Template: "bad"})
+	}))
+	handler = site.Wrap(mux)
+	b := uitest.NewBrowser(t, server.URL)
+	b.Open("/bad")
+	found := strings.Join(b.AccessibilityProblems(), "\n")
+	for _, want := range []string{
+		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label", "a control has no name", "the id twice stands twice",
+		"aria-describedby names nothing", "something else than items", "no headers", "neither named nor hidden", "wide on a screen",
+		"axe: Buttons must have discernible text (button-name, critical)", "(image-alt, critical)",
+	} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%q is not found:\n%s", want, found)
+		}
+	}
+}
+
+// recorder is a test whose errors are counted and do not count.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Error(words ...any) { r.errors = append(r.errors, fmt.Sprint(words...)) }
+func (r *recorder) Errorf(format string, words ...any) {
+	r.errors = append(r.errors, fmt.Sprintf(format, words...))
+}
+
+// TestBrowserFailsTests holds that a page which breaks the policy, logs an error or asks another origin fails its test.
+func TestBrowserFailsTests(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set("Content-Type", "text/html")
+		_, _ = fmt.Fprint(w, `<!doctype html><title>x</title><script>console.error("inline")</script><img src="http://127.0.0.2:9/x.png" alt="">`)
+	}))
+	t.Cleanup(server.Close)
+	r := &recorder{TB: t}
+	t.Run("Page", func(t *testing.T) {
+		r.TB = t
+		uitest.NewBrowser(r, server.URL).Open("/")
+	})
+	found := strings.Join(r.errors, "\n")
+	for _, want := range []string{"Content Security Policy", "another origin is asked: http://127.0.0.2:9/x.png"} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%q is not found:\n%s", want, found)
+		}
+	}
+}
+
+func TestPolicyProblems(t *testing.T) {
+	const strict = "default-src 'none'; script-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	for policy, want := range map[string]string{
+		"":                                     "there is no policy",
+		strict:                                 "",
+		strict + "; style-src 'unsafe-inline'": "style-src allows 'unsafe-inline'",
+		strict + "; script-src-elem 'unsafe-eval'":                                       "script-src-elem allows 'unsafe-eval'",
+		strict + "; font-src https://fonts.example":                                      "font-src allows https://fonts.example",
+		strict + "; img-src 'self' data: https://m.example":                              "",
+		strict + "; img-src https://other.example":                                       "img-src allows https://other.example",
+		strict + "; connect-src https://m.example":                                       "connect-src allows https://m.example",
+		"script-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'": "default-src is missing",
+	} {
+		h := http.Header{}
+		h.Set("Content-Security-Policy", policy)
+		if got := strings.Join(uitest.PolicyProblems(h, "https://m.example/media"), "; "); got != want {
+			t.Errorf("%q: %q, want %q", policy, got, want)
+		}
+	}
+}
+
+// TestSortPages holds that a page which no test looks at does not go unseen.
+func TestSortPages(t *testing.T) {
+	answers := map[string]string{"/page": "<!doctype html>x", "/file": "a,b", "/new": "a,b", "/grown": "<!DOCTYPE html>x"}
+	r := &recorder{TB: t}
+	pages := uitest.SortPages(r, []string{"GET /page", "GET /file", "GET /new", "GET /grown", "POST /form"}, []string{"GET /file", "GET /grown"},
+		func(pattern string) string { return strings.TrimPrefix(pattern, "GET ") },
+		func(string) (int, string) { return http.StatusSeeOther, "" },
+		func(path string) (int, string) { return http.StatusOK, answers[path] })
+	if len(pages[0]) != 0 || len(pages[1]) != 1 || pages[1]["page"] != "/page" {
+		t.Errorf("pages %v", pages)
+	}
+	if len(r.errors) != 2 || !strings.Contains(r.errors[0], "GET /new") || !strings.Contains(r.errors[1], "GET /grown") {
+		t.Errorf("errors %v", r.errors)
+	}
+}

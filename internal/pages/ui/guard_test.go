@@ -1,0 +1,144 @@
+package ui_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store/storetest"
+)
+
+type person struct {
+	ID    string
+	Admin bool
+}
+
+// guarded is a small area behind a guard; signing in needs nothing but a name.
+func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Service) {
+	svc := service.New(service.Config{Store: storetest.Open(t, storetest.SQLite(t)), Now: time.Now})
+	site := uitest.Site(t, time.Now, gallery())
+	pages := site.Pages("gallery")
+	guard := &ui.Guard[*person]{
+		Pages: pages, Sessions: svc, Audience: access.Desk, SignIn: "/sign-in",
+		User: func(_ context.Context, id string) (*person, error) {
+			if p, ok := users[id]; ok {
+				return p, nil
+			}
+			return nil, fault.New(fault.NotFound, fault.CodeNotFound, "gone")
+		},
+	}
+	hello := func(w http.ResponseWriter, r *http.Request, who *ui.Signed[*person]) error {
+		if ui.SignedIn[*person](r) != who {
+			t.Error("SignedIn does not know who is signed in")
+		}
+		_, err := w.Write([]byte("hello " + who.User.ID))
+		return err
+	}
+	mux := http.NewServeMux()
+	site.Routes(mux)
+	mux.Handle("GET /desk", guard.Handle(hello))
+	mux.Handle("POST /desk", guard.Handle(hello))
+	mux.Handle("GET /admin", guard.Handle(hello, func(p *person) error {
+		if !p.Admin {
+			return fault.New(fault.Forbidden, "forbidden", "no")
+		}
+		return nil
+	}))
+	mux.Handle("POST /sign-in", pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		form, err := ui.ReadForm(w, r)
+		if err != nil {
+			return err
+		}
+		if _, err := guard.Start(w, r, form.Get("user")); err != nil {
+			return err
+		}
+		return site.Redirect(w, r, form.Get("next"))
+	}))
+	mux.Handle("POST /sign-out", pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		if err := guard.End(w, r); err != nil {
+			return err
+		}
+		return site.Redirect(w, r, "/sign-in")
+	}))
+	return site.Wrap(mux), svc
+}
+
+func TestGuard(t *testing.T) {
+	users := map[string]*person{"ann": {ID: "ann"}, "bob": {ID: "bob", Admin: true}}
+	h, svc := guarded(t, users)
+	signIn := func(v *visitor, user string) {
+		want(t, v.post("/sign-in", url.Values{"user": {user}, "next": {"/desk"}}), http.StatusSeeOther)
+	}
+
+	t.Run("NotSignedIn", func(t *testing.T) {
+		v := visit(t, h)
+		resp := v.get("/desk?page=2&x=y")
+		if want(t, resp, http.StatusSeeOther); resp.Header.Get("Location") != "/sign-in?next=%2Fdesk%3Fpage%3D2%26x%3Dy" {
+			t.Errorf("sent to %q", resp.Header.Get("Location"))
+		}
+		if resp := v.post("/desk", nil); resp.Header.Get("Location") != "/sign-in" {
+			t.Errorf("a form is sent to %q", resp.Header.Get("Location"))
+		}
+		want(t, v.get("/desk", "Sec-Fetch-Mode", "cors"), http.StatusUnauthorized, "Please sign in")
+	})
+	t.Run("SignInAndOut", func(t *testing.T) {
+		v := visit(t, h)
+		signIn(v, "ann")
+		want(t, v.get("/desk"), http.StatusOK, "hello ann")
+		token := v.cookies["assay_desk"]
+		want(t, v.post("/sign-out", nil), http.StatusSeeOther)
+		if _, ok := v.cookies["assay_desk"]; ok {
+			t.Error("the cookie stays")
+		}
+		v.cookies["assay_desk"] = token
+		want(t, v.get("/desk"), http.StatusSeeOther)
+	})
+	t.Run("Fixation", func(t *testing.T) {
+		attacker := visit(t, h)
+		signIn(attacker, "ann")
+		victim := visit(t, h)
+		planted := attacker.cookies["assay_desk"]
+		victim.cookies["assay_desk"] = planted
+		signIn(victim, "bob")
+		if victim.cookies["assay_desk"] == planted {
+			t.Error("the planted session was taken over")
+		}
+		want(t, attacker.get("/desk"), http.StatusSeeOther)
+		want(t, victim.get("/desk"), http.StatusOK, "hello bob")
+	})
+	t.Run("Forbidden", func(t *testing.T) {
+		v := visit(t, h)
+		signIn(v, "ann")
+		want(t, v.get("/admin"), http.StatusForbidden, "Not allowed")
+		signIn(v, "bob")
+		want(t, v.get("/admin"), http.StatusOK)
+	})
+	t.Run("UserGone", func(t *testing.T) {
+		v := visit(t, h)
+		users["eve"] = &person{ID: "eve"}
+		signIn(v, "eve")
+		want(t, v.get("/desk"), http.StatusOK)
+		delete(users, "eve")
+		want(t, v.get("/desk"), http.StatusSeeOther)
+		if left, err := svc.Sessions(t.Context(), access.Desk, "eve"); err != nil || len(left) != 0 {
+			t.Errorf("sessions of a user who is gone: %v, %v", left, err)
+		}
+	})
+	t.Run("Cookie", func(t *testing.T) {
+		resp := visit(t, h).post("/sign-in", url.Values{"user": {"ann"}})
+		c := resp.Header.Get("Set-Cookie")
+		for _, part := range []string{"assay_desk=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"} {
+			if !strings.Contains(c, part) {
+				t.Errorf("cookie %q lacks %s", c, part)
+			}
+		}
+	})
+}

@@ -1,0 +1,124 @@
+package housekeeping_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/worker/housekeeping"
+)
+
+const (
+	week  = 7 * 24 * time.Hour
+	claim = 2 * time.Hour
+)
+
+type object = integrationtest.M
+
+func keeper(w *integrationtest.World) *housekeeping.Keeper {
+	return &housekeeping.Keeper{Service: w.Service, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week, ClaimAge: claim, AttemptAge: week}
+}
+
+func round(t *testing.T, k *housekeeping.Keeper) {
+	t.Helper()
+	if err := k.Round(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRound holds what happens to things that have become too old.
+func TestRound(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		c := w.NewAccount(t).Live(t)
+		upload := func(t *testing.T) string {
+			t.Helper()
+			return c.Upload(t, integrationtest.Part{Filename: "x", Content: integrationtest.PNG(t, 2, 2)}).Want(t, 201).Text(t, "data.0.url")
+		}
+		order2 := func(t *testing.T, url string) *integrationtest.Response {
+			t.Helper()
+			return c.Post(t, "/orders", c.Bag(t, object{"photos": []any{object{"url": url, "index_code": "overall"}, object{"url": url, "index_code": "serial"}}}))
+		}
+		t.Run("UnusedPhotosAreDeleted", func(t *testing.T) {
+			used, unused := upload(t), upload(t)
+			order2(t, used).Want(t, 201)
+			w.Clock.Advance(week)
+			round(t, keeper(w))
+			if files := w.StoredFiles(t); len(files) != 2 {
+				t.Errorf("%d files are left after exactly a week", len(files))
+			}
+			w.Clock.Advance(time.Microsecond)
+			round(t, keeper(w))
+			if files := w.StoredFiles(t); len(files) != 1 {
+				t.Errorf("%d files are left, not 1", len(files))
+			}
+			order2(t, unused).Refused(t, 400, "unsupported-photo-url")
+			order2(t, used).Want(t, 201)
+		})
+		t.Run("AgeOfUnusedPhotosIsASetting", func(t *testing.T) {
+			upload(t)
+			before := len(w.StoredFiles(t))
+			k := keeper(w)
+			k.UnusedPhotoAge = time.Minute
+			w.Clock.Advance(2 * time.Minute)
+			round(t, k)
+			if files := w.StoredFiles(t); len(files) != before-1 {
+				t.Errorf("%d files are left of %d", len(files), before)
+			}
+		})
+		t.Run("UnansweredRequestsEnd", func(t *testing.T) {
+			unanswered, answered := c.CreateID(t), c.CreateID(t)
+			w.RequestPhotos(t, unanswered)
+			w.RequestPhotos(t, answered)
+			w.Clock.Advance(week - time.Microsecond)
+			round(t, keeper(w))
+			c.Get(t, "/orders/"+unanswered).Is(t, "status", "update-photos")
+			c.Post(t, "/orders/"+answered+"/update_photos", object{"photos": []any{
+				object{"index_code": "overall", "is_unable_to_provide": true}, object{"index_code": "serial", "is_unable_to_provide": true},
+			}}).Want(t, 202)
+			w.Clock.Advance(time.Microsecond)
+			round(t, keeper(w))
+			c.Get(t, "/orders/"+unanswered).Is(t, "status", "completed").Is(t, "outcome", "unable-to-verify")
+			c.Get(t, "/orders/"+answered).Is(t, "outcome", nil)
+		})
+		t.Run("TestRequestsStay", func(t *testing.T) {
+			test := c.Account.Test(t)
+			id := test.CreateID(t, object{"mock_outcome": "update-photos"})
+			w.Clock.Advance(2 * week)
+			round(t, keeper(w))
+			test.Get(t, "/orders/"+id).Is(t, "status", "update-photos")
+		})
+		t.Run("IdleClaimsReturnToTheQueue", func(t *testing.T) {
+			id := c.CreateID(t)
+			w.Claim(t, id)
+			w.Clock.Advance(claim - time.Microsecond)
+			round(t, keeper(w))
+			if o := w.Order(t, id); o.Status != order.Processing {
+				t.Errorf("the order is %s too early", o.Status)
+			}
+			w.Clock.Advance(time.Microsecond)
+			round(t, keeper(w))
+			if o := w.Order(t, id); o.Status != order.Queued || o.AssigneeID != "" {
+				t.Errorf("the order is %s, held by %q", o.Status, o.AssigneeID)
+			}
+		})
+		t.Run("MoreThanOneBatch", func(t *testing.T) {
+			c.Photos(t, 250)
+			w.Clock.Advance(2 * week)
+			round(t, keeper(w))
+			again, err := w.Service.DeleteUnusedPhotos(t.Context(), w.Clock.Now(), 1000)
+			if err != nil || again != 0 {
+				t.Errorf("%d photos were left (%v)", again, err)
+			}
+		})
+		t.Run("IdempotencyKeysAreForgotten", func(t *testing.T) {
+			c.Post(t, "/orders", c.Bag(t), "Idempotency-Key", "k").Want(t, 201)
+			w.Clock.Advance(24 * time.Hour)
+			round(t, keeper(w))
+			if n, err := w.Service.ForgetIdempotencyKeys(t.Context(), 10); err != nil || n != 0 {
+				t.Errorf("%d keys were left (%v)", n, err)
+			}
+		})
+	})
+}

@@ -1,0 +1,153 @@
+package mail_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	netmail "net/mail"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/smtptest"
+	"github.com/assayhq/assay/internal/worker/deliver"
+	"github.com/assayhq/assay/internal/worker/mail"
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// office is a service that sends mail, and the owner of its account. Nothing is sent before a round.
+type office struct {
+	*shop.Shop
+	Owner *service.Member
+	log   *lockedLog
+}
+
+// each runs a test on every engine.
+func each(t *testing.T, f func(t *testing.T, o *office)) {
+	t.Helper()
+	storetest.EachTarget(t, func(t *testing.T, target string) { f(t, newOffice(t, target)) })
+}
+
+func newOffice(t *testing.T, target string) *office {
+	t.Helper()
+	o := &office{Shop: shop.New(t, target), log: new(lockedLog)}
+	o.Service.Mail = func() {}
+	u, err := o.Store.Owner(t.Context(), o.Account.ID)
+	check(t, err)
+	o.Owner, err = o.Service.MemberOfSession(t.Context(), u.ID)
+	check(t, err)
+	return o
+}
+
+// sender is a sender to a server, as its URL says or as the given one does.
+func (o *office) sender(t *testing.T, s *smtptest.Server, address string) *mail.Sender {
+	t.Helper()
+	return o.senderOf(t, o.Service, s, address, nil)
+}
+
+func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string, r prometheus.Registerer) *mail.Sender {
+	t.Helper()
+	server, err := mail.ParseServer(address)
+	check(t, err)
+	c := mail.Config{
+		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
+	}
+	if s != nil {
+		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
+		check(t, err)
+	}
+	return mail.New(c)
+}
+
+func (o *office) invite(t *testing.T, email string) {
+	t.Helper()
+	address, err := o.Service.Invite(t.Context(), o.Owner, email, access.Developer)
+	check(t, err)
+	if address != "" {
+		t.Fatal("the link of an invitation by mail is shown")
+	}
+}
+
+func round(t *testing.T, s *mail.Sender) {
+	t.Helper()
+	check(t, s.Round(t.Context()))
+}
+
+// queue returns the rows of the queue: attempts, failure and what is sealed.
+func (o *office) queue(t *testing.T) [][]string {
+	t.Helper()
+	return rawsql.Rows(t, o.Target, "SELECT attempts, failure, sealed FROM mails ORDER BY id")
+}
+
+func (o *office) wantQueue(t *testing.T, rows int) {
+	t.Helper()
+	if found := o.queue(t); len(found) != rows {
+		t.Fatalf("the queue is %q, want %d rows", found, rows)
+	}
+}
+
+// second opens the same database as another node does.
+func (o *office) second(t *testing.T) *service.Service {
+	t.Helper()
+	st, err := store.Open(t.Context(), o.Target)
+	check(t, err)
+	t.Cleanup(func() { _ = st.Close() })
+	c := o.Service.Config
+	c.Store = st
+	return service.New(c)
+}
+
+// lockedLog keeps what was logged.
+type lockedLog struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedLog) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedLog) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// wantLog fails unless the log has the words and lacks what must not be in it.
+func (o *office) wantLog(t *testing.T, words ...string) {
+	t.Helper()
+	text := o.log.String()
+	for _, w := range words {
+		if !strings.Contains(text, w) {
+			t.Errorf("the log does not say %q:\n%s", w, text)
+		}
+	}
+	for _, secret := range []string{"@acme.example", "token=", smtptest.Password, "user unknown"} {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log tells %q:\n%s", secret, text)
+		}
+	}
+}
+
+func recipients(s *smtptest.Server) map[string]int {
+	counts := make(map[string]int)
+	for _, m := range s.Mail() {
+		counts[fmt.Sprint(m.To)]++
+	}
+	return counts
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
