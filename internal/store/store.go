@@ -44,9 +44,6 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
-	if err := s.fillOrderCodes(ctx); err != nil {
-		return nil, errors.Join(fmt.Errorf("bring orders up to date: %w", err), s.Close())
-	}
 	return s, nil
 }
 

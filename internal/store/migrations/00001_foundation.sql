@@ -17,23 +17,26 @@ CREATE TABLE users (
   email         TEXT NOT NULL UNIQUE,
   role          TEXT NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
   password_hash TEXT NOT NULL,
-  created_at    BIGINT NOT NULL
+  created_at    BIGINT NOT NULL,
+  removed_at    BIGINT -- the row of a user who has left stays: keys and the audit log refer to it
 );
 CREATE INDEX users_by_account ON users (account_id, created_at);
 
 CREATE TABLE api_keys (
-  id          TEXT PRIMARY KEY,
-  account_id  TEXT NOT NULL REFERENCES accounts (id),
-  environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
-  name        TEXT NOT NULL,
-  hash        TEXT NOT NULL UNIQUE,
-  hint        TEXT NOT NULL,
-  scopes      TEXT NOT NULL,
-  limits      TEXT NOT NULL,
-  created_by  TEXT NOT NULL REFERENCES users (id),
-  created_at  BIGINT NOT NULL,
-  expires_at  BIGINT,
-  revoked_at  BIGINT
+  id           TEXT PRIMARY KEY,
+  account_id   TEXT NOT NULL REFERENCES accounts (id),
+  environment  TEXT NOT NULL CHECK (environment IN ('test', 'live')),
+  name         TEXT NOT NULL,
+  hash         TEXT NOT NULL UNIQUE,
+  hint         TEXT NOT NULL,
+  scopes       TEXT NOT NULL,
+  limits       TEXT NOT NULL,
+  networks     TEXT NOT NULL DEFAULT '', -- where it may be used from, separated by spaces; empty: anywhere
+  created_by   TEXT NOT NULL REFERENCES users (id),
+  created_at   BIGINT NOT NULL,
+  expires_at   BIGINT,
+  revoked_at   BIGINT,
+  last_used_at BIGINT -- to the minute
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
 
@@ -45,6 +48,7 @@ CREATE TABLE balances (
   credits     BIGINT NOT NULL CHECK (credits >= 0),
   orders      BIGINT NOT NULL DEFAULT 0,
   entries     BIGINT NOT NULL DEFAULT 0,
+  low_credits BIGINT NOT NULL DEFAULT 100 CHECK (low_credits >= 0), -- below it the owners get a mail; 0: never
   PRIMARY KEY (account_id, environment)
 );
 
@@ -109,6 +113,8 @@ CREATE TABLE orders (
   claimed_at     BIGINT,
   delayed        BIGINT NOT NULL DEFAULT 0 CHECK (delayed IN (0, 1)),
   certificate_id TEXT UNIQUE,
+  category_code  TEXT NOT NULL,
+  brand_code     TEXT NOT NULL,
   facts          TEXT NOT NULL,
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
@@ -117,8 +123,7 @@ CREATE TABLE orders (
   CHECK (status <> 'update-photos' OR due_at IS NULL)
 );
 CREATE INDEX orders_by_external_id ON orders (account_id, environment, external_id, seq) WHERE external_id IS NOT NULL;
--- The queue of the desk and the capacity of answer times: only open orders are in these indexes, so they stay small.
-CREATE INDEX orders_queue ON orders (environment, status, due_at, id) WHERE status IN ('queued', 'processing', 'update-photos');
+-- The capacity of answer times: only open orders are in these indexes, so they stay small.
 CREATE INDEX orders_open_by_answer_time ON orders (answer_time, due_at) WHERE environment = 'live' AND status IN ('queued', 'processing');
 CREATE INDEX orders_waiting_for_photos ON orders (updated_at) WHERE environment = 'live' AND status = 'update-photos';
 
@@ -235,4 +240,307 @@ CREATE TABLE delivery_queue (
   failures    BIGINT NOT NULL,
   attempts    BIGINT NOT NULL,
   PRIMARY KEY (endpoint_id, due_at, delivery_id)
+);
+
+-- The log of attempts to deliver, for those who look for a lost event. ended is set on the attempt that ended the
+-- delivery, next_at on one that is to be repeated. After a time the log is pruned: what remains is the attempt that
+-- ended the delivery, emptied and no longer shown (kept = 0).
+CREATE TABLE delivery_attempts (
+  delivery_id TEXT NOT NULL,
+  number      BIGINT NOT NULL,
+  at          BIGINT NOT NULL,
+  duration    BIGINT NOT NULL,
+  http_status BIGINT NOT NULL,
+  failure     TEXT NOT NULL,
+  answer      TEXT NOT NULL,
+  ended       TEXT NOT NULL CHECK (ended IN ('', 'delivered', 'failed')),
+  next_at     BIGINT,
+  kept        BIGINT NOT NULL CHECK (kept IN (0, 1)),
+  PRIMARY KEY (delivery_id, number),
+  CHECK ((ended = '') = (next_at IS NOT NULL))
+);
+CREATE INDEX delivery_attempts_kept ON delivery_attempts (at) WHERE kept = 1;
+CREATE INDEX delivery_attempts_failed ON delivery_attempts (delivery_id) WHERE ended = 'failed';
+
+-- Where several nodes work on one database: the senders, and which of them has the queue of an endpoint, until when.
+CREATE TABLE delivery_senders (
+  id      TEXT PRIMARY KEY,
+  seen_at BIGINT NOT NULL
+);
+CREATE TABLE delivery_leases (
+  endpoint_id TEXT PRIMARY KEY,
+  sender_id   TEXT NOT NULL,
+  lease_until BIGINT NOT NULL
+);
+
+-- The people, and programs, of the desk. They belong to the service, not to an account.
+CREATE TABLE staff (
+  id             TEXT PRIMARY KEY,
+  email          TEXT NOT NULL UNIQUE,
+  name           TEXT NOT NULL,
+  role           TEXT NOT NULL CHECK (role IN ('reviewer', 'admin')),
+  password_hash  TEXT NOT NULL,
+  token_hash     TEXT NOT NULL UNIQUE,
+  created_at     BIGINT NOT NULL,
+  deactivated_at BIGINT
+);
+
+-- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
+-- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count.
+CREATE TABLE live_order_counts (
+  status TEXT PRIMARY KEY CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
+  orders BIGINT NOT NULL
+);
+INSERT INTO live_order_counts (status, orders)
+VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
+
+-- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
+CREATE INDEX orders_desk ON orders (environment, status, COALESCE(due_at, 9223372036854775807), id);
+CREATE INDEX orders_of_assignee ON orders (assignee_id, environment, status, COALESCE(due_at, 9223372036854775807), id) WHERE assignee_id IS NOT NULL;
+
+CREATE TABLE sessions (
+  id           TEXT PRIMARY KEY,
+  token_hash   TEXT NOT NULL UNIQUE,
+  audience     TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id      TEXT NOT NULL,
+  ip           TEXT,
+  user_agent   TEXT,
+  created_at   BIGINT NOT NULL,
+  last_seen_at BIGINT NOT NULL,
+  expires_at   BIGINT NOT NULL
+);
+CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
+CREATE INDEX sessions_by_expiry ON sessions (expires_at);
+
+CREATE TABLE certificate_keys (
+  id         TEXT PRIMARY KEY,
+  public_key TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
+CREATE TABLE certificates (
+  id             TEXT PRIMARY KEY,
+  order_id       TEXT NOT NULL REFERENCES orders (id),
+  document       TEXT NOT NULL,
+  signature      TEXT NOT NULL,
+  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  issued_at      BIGINT NOT NULL,
+  revoked_at     BIGINT,
+  revoked_reason TEXT,
+  CHECK ((revoked_at IS NULL) = (revoked_reason IS NULL))
+);
+CREATE INDEX certificates_of_order ON certificates (order_id);
+
+-- The second factor of a staff user. The counter is that of the last code that was accepted: none is accepted twice.
+CREATE TABLE staff_totp (
+  staff_id      TEXT PRIMARY KEY REFERENCES staff (id),
+  sealed_secret TEXT NOT NULL,
+  last_counter  BIGINT NOT NULL,
+  enabled_at    BIGINT NOT NULL
+);
+
+-- What a reviewer has entered for an order and not sent yet. It stays when the order has ended: the checklist is part of
+-- how the verdict came about.
+CREATE TABLE verdict_drafts (
+  order_id   TEXT NOT NULL REFERENCES orders (id),
+  staff_id   TEXT NOT NULL REFERENCES staff (id),
+  draft      TEXT NOT NULL,
+  updated_at BIGINT NOT NULL,
+  PRIMARY KEY (order_id, staff_id)
+);
+
+-- Filters of the queue. Only open Live orders are in the index, so it stays small. Ended orders are shown from the newest.
+CREATE INDEX orders_open_by_brand ON orders (environment, brand_code, status, COALESCE(due_at, 9223372036854775807), id)
+  WHERE environment = 'live' AND ended_at IS NULL;
+CREATE INDEX orders_ended ON orders (environment, ended_at, id) WHERE environment = 'live' AND ended_at IS NOT NULL;
+
+-- The second factor of an account user. The counter is that of the last code that was accepted: none is accepted twice.
+CREATE TABLE user_totp (
+  user_id       TEXT PRIMARY KEY REFERENCES users (id),
+  sealed_secret TEXT NOT NULL,
+  last_counter  BIGINT NOT NULL,
+  enabled_at    BIGINT NOT NULL
+);
+
+-- What lets a user in who has lost the second factor: each code once.
+CREATE TABLE user_recovery_codes (
+  user_id   TEXT NOT NULL REFERENCES users (id),
+  code_hash TEXT NOT NULL,
+  used_at   BIGINT,
+  PRIMARY KEY (user_id, code_hash)
+);
+
+-- Links that let somebody in without a password, once: to join an account, or to choose a new password.
+CREATE TABLE portal_links (
+  id         TEXT PRIMARY KEY,
+  token_hash TEXT NOT NULL UNIQUE,
+  kind       TEXT NOT NULL CHECK (kind IN ('invitation', 'password-reset')),
+  account_id TEXT NOT NULL REFERENCES accounts (id),
+  user_id    TEXT REFERENCES users (id),
+  email      TEXT NOT NULL,
+  role       TEXT NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
+  created_by TEXT NOT NULL,
+  created_at BIGINT NOT NULL,
+  expires_at BIGINT NOT NULL,
+  used_at    BIGINT,
+  CHECK ((kind = 'password-reset') = (user_id IS NOT NULL))
+);
+CREATE INDEX portal_links_of_account ON portal_links (account_id, kind, created_at);
+CREATE INDEX portal_links_of_user ON portal_links (user_id) WHERE user_id IS NOT NULL;
+
+-- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
+CREATE TABLE unknown_sign_ins (
+  id       BIGINT PRIMARY KEY,
+  attempts BIGINT NOT NULL
+);
+
+-- Lists of the portal: each page is a range of one of these.
+CREATE INDEX ledger_without_charges ON ledger_entries (account_id, environment, seq) WHERE kind <> 'charge';
+CREATE INDEX audit_events_by_code ON audit_events (account_id, code, seq);
+CREATE INDEX audit_events_by_actor ON audit_events (account_id, actor_id, seq);
+CREATE INDEX webhook_endpoints_of_account ON webhook_endpoints (account_id, environment, created_at);
+
+-- Answer times that cannot be ordered for the time being, whatever the catalog says.
+CREATE TABLE paused_answer_times (
+  answer_time BIGINT PRIMARY KEY,
+  paused_by   TEXT NOT NULL REFERENCES staff (id),
+  paused_at   BIGINT NOT NULL
+);
+
+-- Uploaded catalogs that wait for a yes. A draft is made against one version; it is not imported over another.
+CREATE TABLE catalog_drafts (
+  id           TEXT PRIMARY KEY,
+  document     TEXT NOT NULL,
+  file_name    TEXT NOT NULL,
+  base_version BIGINT NOT NULL,
+  staff_id     TEXT NOT NULL REFERENCES staff (id),
+  created_at   BIGINT NOT NULL
+);
+CREATE INDEX catalog_drafts_by_age ON catalog_drafts (created_at);
+
+-- What is known of each day that is over (UTC, Live orders), so that charts read a row a day and never the orders of
+-- months. The figures are JSON.
+CREATE TABLE daily_statistics (
+  day     TEXT PRIMARY KEY,
+  figures TEXT NOT NULL
+);
+
+-- How many Live orders were open, every quarter of an hour.
+CREATE TABLE queue_samples (
+  at            BIGINT PRIMARY KEY,
+  queued        BIGINT NOT NULL,
+  processing    BIGINT NOT NULL,
+  update_photos BIGINT NOT NULL
+);
+
+CREATE INDEX certificates_revoked ON certificates (revoked_at) WHERE revoked_at IS NOT NULL;
+
+-- What is kept of a passkey is public: the private key never leaves the device. The ids, keys and transports are as the
+-- device gave them, in base64url and separated by spaces. The counter grows with each use of devices that count.
+CREATE TABLE user_passkeys (
+  id              TEXT PRIMARY KEY,
+  user_id         TEXT NOT NULL REFERENCES users (id),
+  name            TEXT NOT NULL,
+  credential_id   TEXT NOT NULL UNIQUE,
+  public_key      TEXT NOT NULL,
+  sign_count      BIGINT NOT NULL,
+  backup_eligible BIGINT NOT NULL CHECK (backup_eligible IN (0, 1)),
+  backed_up       BIGINT NOT NULL CHECK (backed_up IN (0, 1)),
+  transports      TEXT NOT NULL,
+  aaguid          TEXT NOT NULL,
+  created_at      BIGINT NOT NULL,
+  last_used_at    BIGINT
+);
+CREATE INDEX user_passkeys_of_user ON user_passkeys (user_id, created_at);
+
+-- Challenges that were answered: none is answered twice. One that nobody answers is not here.
+CREATE TABLE spent_challenges (
+  challenge_hash TEXT PRIMARY KEY,
+  expires_at     BIGINT NOT NULL
+);
+CREATE INDEX spent_challenges_by_expiry ON spent_challenges (expires_at);
+
+-- Mail that waits to be sent, written in the transaction of what it tells about. Address, subject and body are sealed. A row
+-- goes when its mail is sent; that of a mail which could not be delivered stays for a while, without its content. due_at
+-- is when to send it, or, while a node is sending it, when the claim of that node ends. What takes a link back takes its
+-- mail back.
+CREATE TABLE mails (
+  id         TEXT PRIMARY KEY,
+  kind       TEXT NOT NULL,
+  account_id TEXT REFERENCES accounts (id),
+  link_id    TEXT REFERENCES portal_links (id) ON DELETE CASCADE,
+  sealed     TEXT NOT NULL,
+  attempts   BIGINT NOT NULL DEFAULT 0,
+  claim      TEXT,
+  created_at BIGINT NOT NULL,
+  due_at     BIGINT NOT NULL,
+  failed_at  BIGINT,
+  failure    TEXT,
+  CHECK ((failed_at IS NULL) = (failure IS NULL))
+);
+CREATE INDEX mails_due ON mails (due_at, id) WHERE failed_at IS NULL;
+CREATE INDEX mails_failed ON mails (failed_at) WHERE failed_at IS NOT NULL;
+CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
+
+
+-- Lists of the orders in one state: the outcome of an order that has one, else its status.
+CREATE INDEX orders_by_state ON orders (account_id, environment, COALESCE(outcome, status), seq);
+
+-- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
+-- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
+-- result and gets another counts again.
+CREATE TABLE order_results (
+  account_id  TEXT NOT NULL,
+  environment TEXT NOT NULL,
+  day         BIGINT NOT NULL,
+  result      TEXT NOT NULL CHECK (result IN ('authentic', 'fake', 'unable-to-verify', 'canceled', 'error')),
+  took        BIGINT NOT NULL,
+  orders      BIGINT NOT NULL,
+  PRIMARY KEY (account_id, environment, day, result, took)
+);
+
+-- How the attempts to deliver to an endpoint went, by hour (UTC, since 1970), for some days.
+CREATE TABLE endpoint_hours (
+  endpoint_id  TEXT NOT NULL,
+  hour         BIGINT NOT NULL,
+  acknowledged BIGINT NOT NULL,
+  failed       BIGINT NOT NULL,
+  PRIMARY KEY (endpoint_id, hour)
+);
+CREATE INDEX endpoint_hours_by_age ON endpoint_hours (hour);
+
+CREATE INDEX orders_open_by_category ON orders (environment, category_code, status, COALESCE(due_at, 9223372036854775807), id)
+  WHERE environment = 'live' AND ended_at IS NULL;
+
+-- What staff and operators did to run the service: written in the transaction of the action, never changed or deleted. The
+-- names are those of the moment, so that a line can be read for as long as the log is kept. Without a staff_id it was the
+-- operator at the command line.
+CREATE TABLE staff_actions (
+  id          TEXT PRIMARY KEY,
+  at          BIGINT NOT NULL,
+  code        TEXT NOT NULL,
+  staff_id    TEXT REFERENCES staff (id),
+  staff_name  TEXT NOT NULL,
+  account_id  TEXT REFERENCES accounts (id),
+  target_type TEXT NOT NULL,
+  target_id   TEXT NOT NULL,
+  target_name TEXT NOT NULL,
+  ip          TEXT,
+  user_agent  TEXT,
+  details     TEXT NOT NULL
+);
+-- Every page of the log is a range of one of these, the newest first.
+CREATE INDEX staff_actions_by_time ON staff_actions (at, id);
+CREATE INDEX staff_actions_by_code ON staff_actions (code, at, id);
+CREATE INDEX staff_actions_by_staff ON staff_actions (staff_id, at, id);
+CREATE INDEX staff_actions_by_account ON staff_actions (account_id, at, id);
+CREATE INDEX staff_actions_by_target ON staff_actions (target_id, at, id);
+
+-- How many photos each account has, and their size: so that nothing has to walk through them.
+CREATE TABLE photo_totals (
+  account_id  TEXT NOT NULL REFERENCES accounts (id),
+  environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
+  photos      BIGINT NOT NULL,
+  bytes       BIGINT NOT NULL,
+  PRIMARY KEY (account_id, environment)
 );
