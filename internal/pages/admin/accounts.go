@@ -19,7 +19,7 @@ type accountsView struct {
 	Pager    ui.Pager
 }
 
-func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v := accountsView{Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
 	v.Search = strings.ReplaceAll(strings.ToValidUTF8(v.Search, ""), "\x00", "")
 	var err error
@@ -35,7 +35,7 @@ type newAccountView struct {
 	Locales []ui.Option
 }
 
-func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return a.renderNewAccount(w, r, ui.NewForm("locale", "en"), http.StatusOK)
 }
 
@@ -44,7 +44,7 @@ func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *u
 	return a.pages.Render(w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status})
 }
 
-func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ type accountHead struct {
 }
 
 // account returns the account of the address, with the tabs of its pages.
-func (a *Admin) account(r *http.Request, who *signed) (*accountHead, error) {
+func (a *Admin) account(r *http.Request, who *visitor) (*accountHead, error) {
 	account, err := a.use.Account(r.Context(), who.User, r.PathValue("account"))
 	if err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ type accountView struct {
 	Hooks      int // webhook endpoints in both environments
 }
 
-func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err
@@ -127,7 +127,7 @@ func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *signed)
 	return a.pages.Render(w, r, ui.Page{Template: "account", Data: v})
 }
 
-func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err
@@ -146,7 +146,7 @@ func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *s
 	})
 }
 
-func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err

@@ -57,8 +57,11 @@ type Admin struct {
 	guard *ui.Guard[*access.Staff]
 }
 
-// signed is a staff user with their session.
-type signed = ui.Signed[*access.Staff]
+// visitor is a staff user with their session.
+type visitor = ui.Visitor[*access.Staff]
+
+// actorOf returns the visitor as the actor of a use case.
+func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Admin {
@@ -102,7 +105,7 @@ func adminOnly(who *access.Staff) error {
 	return nil
 }
 
-type handler = func(w http.ResponseWriter, r *http.Request, who *signed) error
+type handler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
 
 type route struct {
 	pattern string

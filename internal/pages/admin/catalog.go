@@ -31,7 +31,7 @@ type timeRow struct {
 	Pause *store.AnswerTimePause
 }
 
-func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	pauses, err := a.use.Pauses(r.Context(), who.User)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func windowText(w *catalog.Window) string {
 	return fmt.Sprintf("%s %s–%s %s", strings.Join(days, " "), w.From, w.To, w.Timezone)
 }
 
-func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	doc, err := a.Service.CatalogDocument(r.Context())
 	if err != nil {
 		return err
@@ -192,7 +192,7 @@ func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *signed)
 	return nil
 }
 
-func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
 		err = a.use.PauseAnswerTime(r.Context(), who.User, code)
@@ -203,7 +203,7 @@ func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *sig
 	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.catalog.paused", "code", r.PathValue("code")))
 }
 
-func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
 		err = a.use.ResumeAnswerTime(r.Context(), who.User, code)

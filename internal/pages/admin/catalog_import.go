@@ -24,11 +24,11 @@ type importView struct {
 	Total    int // problems there are
 }
 
-func (a *Admin) showImport(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (a *Admin) showImport(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return a.pages.Render(w, r, ui.Page{Template: "import", Data: importView{Form: ui.NewForm()}})
 }
 
-func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, document, err := readUpload(w, r)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ type previewView struct {
 	Changed int
 }
 
-func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	plan, err := a.use.CatalogPlan(r.Context(), who.User, r.PathValue("draft"))
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
 		v := importView{Form: ui.NewForm(), Total: len(broken.Problems), Problems: broken.Problems[:min(shownProblems, len(broken.Problems))]}
@@ -110,7 +110,7 @@ func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *sign
 	return a.pages.Render(w, r, ui.Page{Template: "preview", Data: v})
 }
 
-func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	changes, err := a.use.ConfirmCatalog(r.Context(), who.User, r.PathValue("draft"))
 	if err != nil {
 		return a.sorry(w, r, home+"/catalog/import", err)
@@ -118,7 +118,7 @@ func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *sign
 	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.import.done", "n", len(changes)))
 }
 
-func (a *Admin) dropCatalog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) dropCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	if err := a.use.DropCatalogDraft(r.Context(), who.User, r.PathValue("draft")); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type certificatesView struct {
 	Revoked []store.RevokedCertificate
 }
 
-func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	status := http.StatusOK
 	if text := form.Get("q"); text != "" {
@@ -52,11 +52,11 @@ type certificateView struct {
 	Form     *ui.Form
 }
 
-func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.renderCertificate(w, r, who, ui.NewForm(), http.StatusOK)
 }
 
-func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
 	c, err := a.use.FindCertificate(r.Context(), who.User, r.PathValue("certificate"))
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *s
 	return a.pages.Render(w, r, ui.Page{Template: "certificate", Data: v, Status: status})
 }
 
-func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

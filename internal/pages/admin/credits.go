@@ -21,11 +21,11 @@ type creditsView struct {
 	Form        *ui.Form
 }
 
-func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.renderCredits(w, r, who, ui.NewForm(), http.StatusOK)
 }
 
-func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
 	env, err := environmentOf(r)
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *signe
 	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
 }
 
-func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	env, err := environmentOf(r)
 	if err != nil {
 		return err
@@ -85,7 +85,7 @@ type ordersView struct {
 	Pager       ui.Pager
 }
 
-func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	env, err := environmentOf(r)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func (a *Admin) deliveryFilter(r *http.Request, form *ui.Form) store.DeliveryFil
 	return f
 }
 
-func (a *Admin) listDeliveries(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listDeliveries(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	return a.renderDeliveries(w, r, who, form, http.StatusOK)
 }
@@ -76,7 +76,7 @@ func cleaned(q url.Values) url.Values {
 	return q
 }
 
-func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
 	v := deliveriesView{Form: form, Accounts: make(map[string]string), Redeliver: ui.NewForm("since", "24h")}
 	filter := a.deliveryFilter(r, form)
 	v.Filtered = filter != (store.DeliveryFilter{}) || !form.OK()
@@ -123,7 +123,7 @@ func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *si
 // longestSince bounds how far back failed deliveries are sent again.
 const longestSince = 720 * time.Hour
 
-func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ type deliveryView struct {
 	Body     string
 }
 
-func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	d, attempts, err := a.use.Delivery(r.Context(), who.User, r.PathValue("delivery"))
 	if err != nil {
 		return err
@@ -164,7 +164,7 @@ func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *signed
 	return a.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
 }
 
-func (a *Admin) redeliver(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) redeliver(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	back := home + "/deliveries/" + r.PathValue("delivery")
 	if err := a.use.Redeliver(r.Context(), who.User, r.PathValue("delivery")); err != nil {
 		return a.sorry(w, r, back, err)

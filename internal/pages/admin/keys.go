@@ -59,7 +59,7 @@ func (a *Admin) environments(r *http.Request) []ui.Option {
 	}
 }
 
-func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *signed) er
 	return a.renderKeys(w, r, who, head, form, http.StatusOK)
 }
 
-func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *signed, head *accountHead, form *ui.Form, status int) error {
+func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int) error {
 	keys, err := a.use.Keys(r.Context(), who.User, head.Account)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *signed, 
 	return a.pages.Render(w, r, ui.Page{Template: "keys", Data: v, Status: status})
 }
 
-func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err
@@ -125,11 +125,11 @@ type keyView struct {
 	Network   *ui.Form
 }
 
-func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.renderKey(w, r, who, new(keyView), http.StatusOK)
 }
 
-func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *signed, v *keyView, status int) error {
+func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, v *keyView, status int) error {
 	var err error
 	if v.accountHead == nil {
 		if v.accountHead, err = a.account(r, who); err != nil {
@@ -157,7 +157,7 @@ func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *signed, v
 
 // changeKey reads a form, changes the key with it, and shows the key again.
 func (a *Admin) changeKey(
-	w http.ResponseWriter, r *http.Request, who *signed, done string, change func(*keyView, *ui.Form) error,
+	w http.ResponseWriter, r *http.Request, who *visitor, done string, change func(*keyView, *ui.Form) error,
 ) error {
 	head, err := a.account(r, who)
 	if err != nil {
@@ -179,14 +179,14 @@ func (a *Admin) changeKey(
 	return a.Site.Redirect(w, r, accountPath(head.Account, "keys", r.PathValue("key")), ui.Done(done))
 }
 
-func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.changeKey(w, r, who, "admin.keys.renamed", func(v *keyView, form *ui.Form) error {
 		v.Name = form
 		return a.use.RenameKey(r.Context(), who.User, v.Account, r.PathValue("key"), form.Get("name"))
 	})
 }
 
-func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.changeKey(w, r, who, "admin.keys.limits_set", func(v *keyView, form *ui.Form) error {
 		v.Limit = form
 		limits := limitsOf(form)
@@ -197,7 +197,7 @@ func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *signed
 	})
 }
 
-func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.changeKey(w, r, who, "admin.keys.networks_set", func(v *keyView, form *ui.Form) error {
 		v.Network = form
 		networks := form.Networks("networks")
@@ -208,7 +208,7 @@ func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *sign
 	})
 }
 
-func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	head, err := a.account(r, who)
 	if err != nil {
 		return err

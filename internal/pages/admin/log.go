@@ -108,7 +108,7 @@ func placeOf(text string) store.ActionPlace {
 	return store.ActionPlace{At: time.UnixMicro(micros), ID: id}
 }
 
-func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	v := logView{Form: form}
 	filter, below := a.logFilter(r, form), placeOf(form.Get("below"))
@@ -154,7 +154,7 @@ func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *signed) err
 	return a.pages.Render(w, r, ui.Page{Template: "log", Data: v})
 }
 
-func (a *Admin) logRows(r *http.Request, who *signed, actions []*audit.Action) ([]logRow, error) {
+func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) ([]logRow, error) {
 	names := make(map[string]string) // of accounts
 	rows := make([]logRow, len(actions))
 	for i, action := range actions {
@@ -228,7 +228,7 @@ func written(v any) string {
 	return strings.Trim(strings.NewReplacer(`"`, "", ",", ", ", ":", ": ").Replace(string(text)), "{}[]")
 }
 
-func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	filter := a.logFilter(r, form)
 	if !form.OK() { // the page says what is wrong

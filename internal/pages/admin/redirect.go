@@ -8,7 +8,7 @@ import (
 
 // to sends a visitor on to another page. Parts of its address in braces are taken from the address that was asked for.
 func (a *Admin) to(pattern string) handler {
-	return func(w http.ResponseWriter, r *http.Request, _ *signed) error {
+	return func(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 		segments := strings.Split(pattern, "/")
 		for i, s := range segments {
 			if name, ok := strings.CutPrefix(s, "{"); ok {

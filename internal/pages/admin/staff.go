@@ -25,11 +25,11 @@ func rowOf(m service.StaffMember) staffRow {
 	return staffRow{StaffMember: m, InReview: m.Holds[order.Processing], Waiting: m.Holds[order.UpdatePhotos]}
 }
 
-func (a *Admin) listStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) listStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.renderStaff(w, r, who, ui.NewForm("role", string(access.Reviewer)), http.StatusOK)
 }
 
-func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
 	all, err := a.use.Staff(r.Context(), who.User)
 	if err != nil {
 		return err
@@ -52,7 +52,7 @@ func (a *Admin) roles(r *http.Request) []ui.Option {
 	return roles
 }
 
-func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -80,7 +80,7 @@ type memberView struct {
 	Next []ui.Option // roles
 }
 
-func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	m, err := a.use.StaffMember(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *signed) e
 
 func staffPath(r *http.Request) string { return home + "/staff/" + r.PathValue("staff") }
 
-func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, err := a.use.DeactivateStaff(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
@@ -99,7 +99,7 @@ func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *sig
 	return a.Site.Redirect(w, r, home+"/staff", ui.Done("admin.staff.deactivated_done", "name", s.Name))
 }
 
-func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, password, err := a.use.ReactivateStaff(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
@@ -110,7 +110,7 @@ func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *sig
 	})
 }
 
-func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *signed) 
 	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", a.Site.T(r, "admin.role."+string(s.Role))))
 }
 
-func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, err := a.use.RevokeStaffToken(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
@@ -130,7 +130,7 @@ func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *signed)
 	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.token_revoked", "name", s.Name))
 }
 
-func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, token, err := a.use.RotateStaffToken(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
@@ -141,7 +141,7 @@ func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *signed)
 	})
 }
 
-func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, password, err := a.use.ResetStaffPassword(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
@@ -152,7 +152,7 @@ func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *signe
 	})
 }
 
-func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, err := a.use.ResetStaffSecondFactor(r.Context(), who.User, r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)

@@ -41,7 +41,7 @@ type timeSummary struct {
 
 const lateShare = 0.9
 
-func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	days := 30
 	if r.URL.Query().Get("days") == "90" {
 		days = 90

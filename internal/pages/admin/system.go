@@ -42,7 +42,7 @@ const (
 	stuckDelivery  = 2 * time.Minute
 )
 
-func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	health, err := a.use.Health(r.Context(), who.User)
 	if err != nil {
 		return err

@@ -42,8 +42,11 @@ type Desk struct {
 	feed  *feed
 }
 
-// signed is a staff user with their session.
-type signed = ui.Signed[*access.Staff]
+// visitor is a staff user with their session.
+type visitor = ui.Visitor[*access.Staff]
+
+// actorOf returns the visitor as the actor of a use case.
+func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Desk {
@@ -146,7 +149,7 @@ func (d *Desk) table() []route {
 
 // shell is the navigation for who is signed in; none for others.
 func (d *Desk) shell(r *http.Request) ui.Shell {
-	who := ui.SignedIn[*access.Staff](r)
+	who := ui.VisitorOf[*access.Staff](r)
 	shell := ui.Shell{Label: d.Site.T(r, "desk.name"), Home: "/desk"}
 	if who == nil {
 		return shell

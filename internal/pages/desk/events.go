@@ -141,7 +141,7 @@ func (f *feed) state() (version uint64, counts map[order.Status]int64) {
 func (f *feed) close() { f.stopOnce.Do(func() { close(f.stop) }) }
 
 // streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events.
-func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	signal := d.feed.join()
 	defer d.feed.leave(signal)
 	header := w.Header()

@@ -61,7 +61,7 @@ type factsView struct {
 func (v factsView) Original() string { return photoPath(v.Photo.Name, original) }
 
 // showFacts shows what is known of a photo: as a page, or as a part of one for the viewer.
-func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	name := r.PathValue("name")
 	format, ok := photo.ParseName(name)
 	if !ok {

@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.orderView(r, who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -44,13 +44,13 @@ func conflict(f *fault.Error) ui.Flash {
 	return ui.Failed("desk.conflict.moved")
 }
 
-func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id := r.PathValue("id")
 	_, err := d.Service.ClaimOrder(r.Context(), who.User, id)
 	return d.after(w, r, err, orderPath(id), ui.Done("desk.done.claimed"))
 }
 
-func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	o, err := d.Service.ReleaseOrder(r.Context(), who.User, r.PathValue("id"))
 	return d.after(w, r, err, home, ui.Done("desk.done.released", "number", numberOf(o)))
 }
@@ -69,7 +69,7 @@ type noteView struct {
 	Action string // fail or cancel
 }
 
-func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *signed, action string, form *ui.Form, allowed func(*orderView) bool) error {
+func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *visitor, action string, form *ui.Form, allowed func(*orderView) bool) error {
 	v, err := d.orderView(r, who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -87,15 +87,15 @@ func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *signed, act
 func canFail(v *orderView) bool   { return v.CanFail }
 func canCancel(v *orderView) bool { return v.CanCancel }
 
-func (d *Desk) showFail(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showFail(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return d.showNote(w, r, who, "fail", ui.NewForm(), canFail)
 }
 
-func (d *Desk) showCancel(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showCancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return d.showNote(w, r, who, "cancel", ui.NewForm(), canCancel)
 }
 
-func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -111,7 +111,7 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *signed) error {
 	return d.after(w, r, err, home, ui.Done("desk.done.failed", "number", numberOf(o)))
 }
 
-func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -136,11 +136,11 @@ type reassignView struct {
 	Staff []ui.Option
 }
 
-func (d *Desk) showReassign(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showReassign(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return d.renderReassign(w, r, who, ui.NewForm(), http.StatusOK)
 }
 
-func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, status int) error {
+func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
 	v, err := d.orderView(r, who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *signe
 	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Status: status})
 }
 
-func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func photoPath(name, size string) string { return "/desk/photos/" + name + "/" +
 
 // servePhoto shows a photo in a size. A name is never given to other bytes, so a browser may keep the answer for good; no
 // other cache may, for the pages of the desk are for staff only.
-func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	name, size := r.PathValue("name"), r.PathValue("size")
 	format, ok := photo.ParseName(name)
 	if !ok || size != original && !imaging.Size(size).Known() {

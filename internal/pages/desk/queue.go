@@ -141,7 +141,7 @@ func (d *Desk) answerTime(r *http.Request, minutes int) string {
 	return d.Site.T(r, "desk.minutes", "n", minutes)
 }
 
-func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.queueView(r, who.User)
 	if err != nil {
 		return err
@@ -150,7 +150,7 @@ func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *signed) er
 }
 
 // showRows gives the changing part of the queue to the page's script.
-func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.queueView(r, who.User)
 	if err != nil {
 		return err
@@ -233,7 +233,7 @@ func byName(counts map[order.Status]int64) map[string]int64 {
 }
 
 // takeNext claims the order that is due first.
-func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	o, err := d.Service.TakeNextOrder(r.Context(), who.User)
 	if err != nil {
 		return err
@@ -248,7 +248,7 @@ func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *signed) err
 func orderPath(id string) string { return "/desk/orders/" + id }
 
 // find leads to the order that somebody asks for by its number.
-func (d *Desk) find(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (d *Desk) find(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	text := r.URL.Query().Get("q")
 	if text == "" {
 		return d.Site.Redirect(w, r, home)

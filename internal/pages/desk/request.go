@@ -35,7 +35,7 @@ type requestIndex struct {
 	Errors   map[string]string
 }
 
-func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := ui.NewForm()
 	draft, err := d.Service.VerdictDraftOf(r.Context(), who.User.ID, r.PathValue("id"))
 	if err == nil {
@@ -48,7 +48,7 @@ func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *signed) 
 	return d.renderRequest(w, r, who, form, nil, http.StatusOK)
 }
 
-func (d *Desk) renderRequest(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, refusal error, status int) error {
+func (d *Desk) renderRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, refusal error, status int) error {
 	v, err := d.orderView(r, who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -140,7 +140,7 @@ type requestAnswer struct {
 	JSON   string
 }
 
-func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *signe
 }
 
 // sendRequest asks the customer.
-func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

@@ -30,11 +30,11 @@ type meView struct {
 	NewToken     string // shown once
 }
 
-func (d *Desk) showMe(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showMe(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return d.renderMe(w, r, who, new(meView), http.StatusOK)
 }
 
-func (d *Desk) renderMe(w http.ResponseWriter, r *http.Request, who *signed, v *meView, status int) error {
+func (d *Desk) renderMe(w http.ResponseWriter, r *http.Request, who *visitor, v *meView, status int) error {
 	var err error
 	v.Staff, v.Current = who.User, who.Session.ID
 	if v.SecondFactor, err = d.SignIn.HasSecondFactor(r.Context(), who.User.ID); err != nil {
@@ -47,7 +47,7 @@ func (d *Desk) renderMe(w http.ResponseWriter, r *http.Request, who *signed, v *
 }
 
 // refuseMe shows the settings again when it was the user who was wrong.
-func (d *Desk) refuseMe(w http.ResponseWriter, r *http.Request, who *signed, v *meView, form *ui.Form, field string, err error) error {
+func (d *Desk) refuseMe(w http.ResponseWriter, r *http.Request, who *visitor, v *meView, form *ui.Form, field string, err error) error {
 	status := http.StatusUnprocessableEntity
 	f, _ := errors.AsType[*fault.Error](err)
 	switch {
@@ -64,7 +64,7 @@ func (d *Desk) refuseMe(w http.ResponseWriter, r *http.Request, who *signed, v *
 	return d.renderMe(w, r, who, v, status)
 }
 
-func (d *Desk) changePassword(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) changePassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ type secondFactorView struct {
 	QR     template.URL
 }
 
-func (d *Desk) showSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) showSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	e, err := d.SignIn.BeginSecondFactor(who.User)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func qrCode(text string) (template.URL, error) {
 	return template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())), nil //nolint:gosec // made here
 }
 
-func (d *Desk) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (d *Desk) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *
 	return d.renderSecondFactor(w, r, e, form, http.StatusUnprocessableEntity)
 }
 
-func (d *Desk) endSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) endSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -166,7 +166,7 @@ func (d *Desk) endSecondFactor(w http.ResponseWriter, r *http.Request, who *sign
 	return d.Site.Redirect(w, r, "/desk/me", ui.Done("desk.me.factor_off"))
 }
 
-func (d *Desk) endSession(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) endSession(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id, ok := store.ParseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
@@ -181,7 +181,7 @@ func (d *Desk) endSession(w http.ResponseWriter, r *http.Request, who *signed) e
 	return d.Site.Redirect(w, r, "/desk/me", ui.Done("desk.me.session_ended"))
 }
 
-func (d *Desk) endOtherSessions(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) endOtherSessions(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	if err := d.Service.RevokeSessions(r.Context(), access.Desk, who.User.ID, who.Session.ID); err != nil {
 		return err
 	}
@@ -189,7 +189,7 @@ func (d *Desk) endOtherSessions(w http.ResponseWriter, r *http.Request, who *sig
 }
 
 // rotateToken shows a new token for the desk interface once, in the answer itself: it must not travel in a cookie.
-func (d *Desk) rotateToken(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -202,6 +202,6 @@ func (d *Desk) rotateToken(w http.ResponseWriter, r *http.Request, who *signed) 
 }
 
 // backToMe leads those who ask for the address of a form, to read its answer in another language, say, to the settings.
-func (d *Desk) backToMe(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (d *Desk) backToMe(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return d.Site.Redirect(w, r, "/desk/me")
 }

@@ -102,7 +102,7 @@ func verdictOf(draft *service.VerdictDraft) *order.Verdict {
 }
 
 // saveDraft keeps what a reviewer has entered so far: the page's script calls it while they work.
-func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *signed) er
 }
 
 // prepareVerdict checks a verdict and leads to the page that shows what the customer will get.
-func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *signe
 }
 
 // refuseVerdict shows the order again with what was entered and what is wrong with it.
-func (d *Desk) refuseVerdict(w http.ResponseWriter, r *http.Request, who *signed, draft *service.VerdictDraft, err error) error {
+func (d *Desk) refuseVerdict(w http.ResponseWriter, r *http.Request, who *visitor, draft *service.VerdictDraft, err error) error {
 	v, lookErr := d.orderView(r, who.User, r.PathValue("id"))
 	if lookErr != nil {
 		return lookErr
@@ -187,7 +187,7 @@ type answerView struct {
 
 var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
 
-func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.orderView(r, who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (d *Desk) detailJSON(o *order.Order, l text.Locale) (string, error) {
 }
 
 // complete gives the verdict that the page of confirmation has shown.
-func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -247,7 +247,7 @@ func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *signed) err
 }
 
 // goOn leads from an order that is done to the queue, or to the next order when that was asked for.
-func (d *Desk) goOn(w http.ResponseWriter, r *http.Request, who *signed, form *ui.Form, done ui.Flash) error {
+func (d *Desk) goOn(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, done ui.Flash) error {
 	d.feed.changed()
 	if form.Get("then") != "next" {
 		return d.Site.Redirect(w, r, home, done)

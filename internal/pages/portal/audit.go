@@ -46,7 +46,7 @@ func auditFilter(q url.Values) store.AuditFilter {
 	return f
 }
 
-func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	q := r.URL.Query()
 	f := auditFilter(q)
 	seq, _ := strconv.ParseInt(q.Get("below"), 10, 64)
@@ -83,7 +83,7 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *signed) 
 	return p.pages.Render(w, r, ui.Page{Template: "audit", Data: v})
 }
 
-func (p *Portal) auditActors(r *http.Request, who *signed) ([]ui.Option, error) {
+func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error) {
 	actors := []ui.Option{{Label: p.Site.T(r, "portal.any")}}
 	users, _, err := p.Service.Team(r.Context(), who.User)
 	if err != nil {
@@ -107,7 +107,7 @@ func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {
 	return labels
 }
 
-func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := []string{
 		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type", "target_id", "ip_address", "user_agent",
 		"metadata", "hash",
@@ -130,7 +130,7 @@ type auditEventView struct {
 	JSON  string
 }
 
-func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil || seq < 1 {
 		return ui.PageNotFound()

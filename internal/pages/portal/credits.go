@@ -30,12 +30,12 @@ type noticeView struct {
 	Below int64
 }
 
-func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	return p.creditsPage(w, r, who, env, nil)
 }
 
 // creditsPage shows the ledger; form is that of the notice when it has to be shown again.
-func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment, form *ui.Form) error {
+func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form) error {
 	q := r.URL.Query()
 	status := http.StatusOK
 	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}
@@ -75,7 +75,7 @@ func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *signed
 	return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v})
 }
 
-func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -95,7 +95,7 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *sign
 	return p.Site.Redirect(w, r, "/portal/live/credits", ui.Done("portal.credits.notice_saved"))
 }
 
-func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
 	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachLedgerLine(r.Context(), who.User, env, func(l *store.LedgerLine) error {

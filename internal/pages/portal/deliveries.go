@@ -36,7 +36,7 @@ var spans = []struct {
 	past time.Duration
 }{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
 
-func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q := r.URL.Query()
 	v := &deliveriesView{
 		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
@@ -89,7 +89,7 @@ func parseID(s string) (string, bool) {
 	return id, true
 }
 
-func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -117,7 +117,7 @@ type deliveryView struct {
 	Curl     string // sends the same once more, from wherever it runs
 }
 
-func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	d, attempts, err := p.Service.PortalDelivery(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func replay(headers []webhook.Header, body string) string {
 // shellQuote makes a text one word of a shell.
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
-func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	if err := p.Service.RedeliverOwn(r.Context(), who.User, env, r.PathValue("id")); err != nil {
 		return err
 	}

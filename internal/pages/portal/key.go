@@ -24,7 +24,7 @@ type keyPage struct {
 	Quotas []quotaView // nil: not known now
 }
 
-func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -50,7 +50,7 @@ func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *signed) er
 	return p.pages.Render(w, r, ui.Page{Template: "key", Data: v})
 }
 
-func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.activeKey(r, who)
 	if err != nil {
 		return err
@@ -59,7 +59,7 @@ func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *sign
 }
 
 // activeKey returns the key of the address, unless it is revoked.
-func (p *Portal) activeKey(r *http.Request, who *signed) (*access.Key, error) {
+func (p *Portal) activeKey(r *http.Request, who *visitor) (*access.Key, error) {
 	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
 	if err == nil && k.RevokedAt != nil {
 		return nil, service.KeyNotFound
@@ -67,7 +67,7 @@ func (p *Portal) activeKey(r *http.Request, who *signed) (*access.Key, error) {
 	return k, err
 }
 
-func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -82,7 +82,7 @@ func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *signed) 
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.renamed", "name", form.Get("name")))
 }
 
-func (p *Portal) showNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.activeKey(r, who)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *Portal) networksPage(r *http.Request, k *access.Key, form *ui.Form) ui.
 	return ui.Page{Template: "key_networks", Data: keyView{Form: form, Key: k, Address: ui.OriginOf(r).IP}}
 }
 
-func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *signed
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.networks_set", "name", k.Name))
 }
 
-func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.activeKey(r, who)
 	if err != nil {
 		return err
@@ -126,7 +126,7 @@ func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *sign
 	})
 }
 
-func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.Service.PortalRevokeKey(r.Context(), who.User, r.PathValue("id"), ui.OriginOf(r))
 	if err != nil {
 		return err

@@ -16,7 +16,7 @@ type keysView struct {
 	Can           bool
 }
 
-func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	keys, err := p.Service.PortalKeys(r.Context(), who.User)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func scopeKey(s access.Scope) string {
 	return string(b)
 }
 
-func (p *Portal) showNewKey(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (p *Portal) showNewKey(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	form := ui.NewForm("environment", string(p.environment(r)))
 	for _, scope := range access.AllScopes {
 		form.Values.Add("scopes", string(scope))
@@ -86,7 +86,7 @@ type madeKeyView struct {
 }
 
 // createKey shows the key once, in the answer itself: it must not travel in a cookie or an address.
-func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

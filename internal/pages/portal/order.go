@@ -45,11 +45,11 @@ type eventView struct {
 	Indexes string
 }
 
-func (p *Portal) showOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	return p.renderOrder(w, r, who, env, &orderView{}, http.StatusOK)
 }
 
-func (p *Portal) renderOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment, v *orderView, status int) error {
+func (p *Portal) renderOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *orderView, status int) error {
 	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -155,7 +155,7 @@ func (p *Portal) eventView(r *http.Request, o *service.PortalOrder, e *store.Tim
 	return v
 }
 
-func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *signed
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/orders/"+o.ID)
 }
 
-func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *signed,
 	})
 }
 
-func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	if err := p.Service.CancelOwnOrder(r.Context(), who.User, env, r.PathValue("id")); err != nil {
 		return err
 	}

@@ -69,7 +69,7 @@ func query(path string, f service.OrderFilter, before int64) string {
 	return path + "?" + q.Encode()
 }
 
-func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q := r.URL.Query()
 	filter := orderFilter(q)
 	v := ordersView{
@@ -145,7 +145,7 @@ func keyVariable(env access.Environment) string {
 	return "ASSAY_TEST_KEY"
 }
 
-func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{
 		"order_number", "id", "external_id", "status", "outcome", "category_code", "brand_code", "model_code", "answer_time", "price", "created_at",
 		"due_date", "updated_at", "ended_at",
@@ -159,7 +159,7 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *signe
 }
 
 // servePhoto shows a photo of the account. A name is never given to other bytes, so the browser may keep the answer for good.
-func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, size := r.PathValue("name"), imaging.Size(r.PathValue("size"))
 	format, ok := photo.ParseName(name)
 	if !ok || size != imaging.Thumb && size != imaging.Screen {

@@ -33,7 +33,7 @@ type overviewView struct {
 // overviewLimits is how many limits the overview shows.
 const overviewLimits = 5
 
-func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	o, err := p.Service.Overview(r.Context(), who.User, env)
 	if err != nil {
 		return err

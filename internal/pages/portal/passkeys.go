@@ -15,7 +15,7 @@ type passkeysView struct {
 	Form     *ui.Form
 }
 
-func (p *Portal) passkeysView(r *http.Request, who *signed, form *ui.Form) (*passkeysView, error) {
+func (p *Portal) passkeysView(r *http.Request, who *visitor, form *ui.Form) (*passkeysView, error) {
 	passkeys, err := p.SignIn.Passkeys(r.Context(), who.User)
 	return &passkeysView{Passkeys: passkeys, Origin: p.passkeyOrigin(), Address: p.Service.PublicURL, Form: form}, err
 }
@@ -29,7 +29,7 @@ type newPasskeyView struct {
 }
 
 // beginPasskey takes the name of a passkey and the password of the member, and shows the page on which the device makes it.
-func (p *Portal) beginPasskey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) beginPasskey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (p *Portal) beginPasskey(w http.ResponseWriter, r *http.Request, who *signe
 	}})
 }
 
-func (p *Portal) addPasskey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) addPasskey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -62,7 +62,7 @@ type passkeyView struct {
 	Remove  *ui.Form
 }
 
-func (p *Portal) showPasskey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showPasskey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	k, err := p.SignIn.PasskeyOf(r.Context(), who.User, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (p *Portal) showPasskey(w http.ResponseWriter, r *http.Request, who *signed
 	return p.pages.Render(w, r, ui.Page{Template: "passkey", Data: passkeyView{Passkey: k, Rename: ui.NewForm("name", k.Name)}})
 }
 
-func (p *Portal) renamePasskey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) renamePasskey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, k, err := p.passkeyForm(w, r, who)
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (p *Portal) renamePasskey(w http.ResponseWriter, r *http.Request, who *sign
 	return p.Site.Redirect(w, r, "/portal/settings", ui.Done("portal.passkey.renamed", "name", form.Get("name")))
 }
 
-func (p *Portal) removePasskey(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) removePasskey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, k, err := p.passkeyForm(w, r, who)
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (p *Portal) removePasskey(w http.ResponseWriter, r *http.Request, who *sign
 }
 
 // passkeyForm returns what was entered about the passkey of the address.
-func (p *Portal) passkeyForm(w http.ResponseWriter, r *http.Request, who *signed) (*ui.Form, *access.Passkey, error) {
+func (p *Portal) passkeyForm(w http.ResponseWriter, r *http.Request, who *visitor) (*ui.Form, *access.Passkey, error) {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return nil, nil, err

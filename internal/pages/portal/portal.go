@@ -47,8 +47,8 @@ type Portal struct {
 	guard *ui.Guard[*service.Member]
 }
 
-// signed is a member with their session.
-type signed = ui.Signed[*service.Member]
+// visitor is a member with their session.
+type visitor = ui.Visitor[*service.Member]
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
@@ -106,8 +106,8 @@ func (p *Portal) environment(r *http.Request) access.Environment {
 }
 
 // in adapts a page that shows one environment, and remembers which.
-func (p *Portal) in(env access.Environment, h func(http.ResponseWriter, *http.Request, *signed, access.Environment) error) signedHandler {
-	return func(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) in(env access.Environment, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		if value, _ := p.Site.Signed(r, envCookie); value != string(env) && r.Method == http.MethodGet {
 			p.Site.SetSigned(w, r, envCookie, string(env), envLife)
 		}
@@ -123,7 +123,7 @@ type place struct {
 	Can    bool // the member may change things
 }
 
-func (p *Portal) place(r *http.Request, who *signed, env access.Environment, page string) place {
+func (p *Portal) place(r *http.Request, who *visitor, env access.Environment, page string) place {
 	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Allows(access.Developer)}
 	for _, e := range []access.Environment{access.Live, access.Test} {
 		pl.Switch = append(pl.Switch, ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env})
@@ -133,7 +133,7 @@ func (p *Portal) place(r *http.Request, who *signed, env access.Environment, pag
 
 // shell is the navigation for who is signed in; none for others.
 func (p *Portal) shell(r *http.Request) ui.Shell {
-	who := ui.SignedIn[*service.Member](r)
+	who := ui.VisitorOf[*service.Member](r)
 	shell := ui.Shell{Label: p.Site.T(r, "portal.name"), Home: home}
 	if who == nil {
 		return shell
@@ -168,6 +168,6 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 }
 
 // goHome leads to the overview of the environment that was looked at last.
-func (p *Portal) goHome(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (p *Portal) goHome(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return p.Site.Redirect(w, r, home+"/"+string(p.environment(r)))
 }

@@ -7,20 +7,20 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 )
 
-type signedHandler = func(w http.ResponseWriter, r *http.Request, who *signed) error
+type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
 
 // route is one address with the least powerful role that may use it; open pages have none.
 type route struct {
 	pattern string
 	role    access.Role
-	signed  signedHandler
+	signed  visitorHandler
 	open    httpx.Handler
 }
 
 // table lists all pages. The role on the row is what the use cases behind it demand, too.
 func (p *Portal) table() []route {
 	open := func(pattern string, h httpx.Handler) route { return route{pattern: pattern, open: h} }
-	as := func(role access.Role, pattern string, h signedHandler) route {
+	as := func(role access.Role, pattern string, h visitorHandler) route {
 		return route{pattern: pattern, role: role, signed: h}
 	}
 	routes := []route{
@@ -107,7 +107,7 @@ func (p *Portal) table() []route {
 // environmentRoutes are the pages that each environment has.
 func (p *Portal) environmentRoutes(env access.Environment) []route {
 	base := "/portal/" + string(env)
-	as := func(role access.Role, method, path string, h func(http.ResponseWriter, *http.Request, *signed, access.Environment) error) route {
+	as := func(role access.Role, method, path string, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) route {
 		return route{pattern: method + " " + base + path, role: role, signed: p.in(env, h)}
 	}
 	return []route{
@@ -135,6 +135,6 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 }
 
 // lead sends visitors on to another page.
-func (p *Portal) lead(to string) signedHandler {
-	return func(w http.ResponseWriter, r *http.Request, _ *signed) error { return p.Site.Redirect(w, r, to) }
+func (p *Portal) lead(to string) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, _ *visitor) error { return p.Site.Redirect(w, r, to) }
 }

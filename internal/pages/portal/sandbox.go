@@ -35,7 +35,7 @@ type sandboxView struct {
 	Curl       string
 }
 
-func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q := r.URL.Query()
 	form := ui.NewForm("category", q.Get("category"), "brand", q.Get("brand"), "model", q.Get("model"), "key", q.Get("key"), "external_id", q.Get("external_id"))
 	form.Set("outcome", q.Get("outcome"))
@@ -45,7 +45,7 @@ func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *signed
 	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusOK)
 }
 
-func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment, v *sandboxView, status int) error {
+func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *sandboxView, status int) error {
 	v.place = p.place(r, who, env, "/sandbox")
 	v.Switch = nil // there is no sandbox in Live
 	book, err := p.Service.Store.Book(r.Context(), who.User.AccountID, env)
@@ -75,7 +75,7 @@ func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *sign
 }
 
 // offerCatalog fills the choices as far as what is chosen already leads.
-func (p *Portal) offerCatalog(r *http.Request, who *signed, v *sandboxView) error {
+func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) error {
 	l, snap := ui.LocaleOf(r), p.Service.Catalog()
 	categories, err := snap.Categories("")
 	if err != nil {
@@ -160,7 +160,7 @@ func (p *Portal) createCurl(v *sandboxView) string {
 		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" + p.api("/orders") + "'"
 }
 
-func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *si
 }
 
 // makeTestOrder stores sample photos for the chosen indexes and makes the order with them.
-func (p *Portal) makeTestOrder(r *http.Request, who *signed, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex) (string, error) {
+func (p *Portal) makeTestOrder(r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex) (string, error) {
 	if _, err := p.Service.PortalKey(r.Context(), who.User, form.Get("key")); err != nil {
 		return "", err
 	}
@@ -238,7 +238,7 @@ func (p *Portal) makeTestOrder(r *http.Request, who *signed, form *ui.Form, d *o
 	return p.Service.CreateTestOrder(r.Context(), who.User, form.Get("key"), d)
 }
 
-func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -255,7 +255,7 @@ func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *signed,
 	return p.renderSandbox(w, r, who, env, v, http.StatusUnprocessableEntity)
 }
 
-func (p *Portal) moveOrder(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) moveOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -274,7 +274,7 @@ func (p *Portal) moveOrder(w http.ResponseWriter, r *http.Request, who *signed, 
 	return p.Site.Redirect(w, r, "/portal/test/orders/"+r.PathValue("id"), ui.Done("portal.sandbox.moved", "stage", p.stageLabel(r, stage)))
 }
 
-func (p *Portal) markDelayed(w http.ResponseWriter, r *http.Request, who *signed, _ access.Environment) error {
+func (p *Portal) markDelayed(w http.ResponseWriter, r *http.Request, who *visitor, _ access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ type settingsView struct {
 	Passkeys     *passkeysView
 }
 
-func (p *Portal) showSettings(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showSettings(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	page, err := p.settingsPage(r, who, new(settingsView))
 	if err != nil {
 		return err
@@ -38,7 +38,7 @@ func (p *Portal) showSettings(w http.ResponseWriter, r *http.Request, who *signe
 	return p.pages.Render(w, r, page)
 }
 
-func (p *Portal) settingsPage(r *http.Request, who *signed, v *settingsView) (ui.Page, error) {
+func (p *Portal) settingsPage(r *http.Request, who *visitor, v *settingsView) (ui.Page, error) {
 	var err error
 	v.Member, v.Current = who.User, who.Session.ID
 	if v.SecondFactor, err = p.SignIn.HasSecondFactor(r.Context(), who.User.ID); err != nil {
@@ -55,7 +55,7 @@ func (p *Portal) settingsPage(r *http.Request, who *signed, v *settingsView) (ui
 }
 
 // refuseSettings shows the settings again when it was the member who was wrong.
-func (p *Portal) refuseSettings(w http.ResponseWriter, r *http.Request, who *signed, v *settingsView, form *ui.Form, field string, refusal error) error {
+func (p *Portal) refuseSettings(w http.ResponseWriter, r *http.Request, who *visitor, v *settingsView, form *ui.Form, field string, refusal error) error {
 	page, err := p.settingsPage(r, who, v)
 	if err != nil {
 		return err
@@ -67,7 +67,7 @@ func (p *Portal) refuseSettings(w http.ResponseWriter, r *http.Request, who *sig
 	return p.refuse(w, r, page, form, field, refusal)
 }
 
-func (p *Portal) changePassword(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) changePassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -83,7 +83,7 @@ func (p *Portal) changePassword(w http.ResponseWriter, r *http.Request, who *sig
 	return p.Site.Redirect(w, r, "/portal/settings", ui.Done("portal.settings.password_changed"))
 }
 
-func (p *Portal) changeEmail(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) changeEmail(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -103,7 +103,7 @@ type secondFactorView struct {
 	QR     template.URL
 }
 
-func (p *Portal) showSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	e, err := p.SignIn.BeginSecondFactor(who.User)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func qrCode(text string) (template.URL, error) {
 // recoveryView shows recovery codes once.
 type recoveryView struct{ Codes []string }
 
-func (p *Portal) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (p *Portal) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who
 	return p.pages.Render(w, r, ui.Page{Template: "recovery", Data: recoveryView{Codes: codes}})
 }
 
-func (p *Portal) endSecondFactor(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) endSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (p *Portal) endSecondFactor(w http.ResponseWriter, r *http.Request, who *si
 	return p.Site.Redirect(w, r, "/portal/settings", ui.Done("portal.settings.factor_off"))
 }
 
-func (p *Portal) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (p *Portal) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who 
 	return p.pages.Render(w, r, ui.Page{Template: "recovery", Data: recoveryView{Codes: codes}})
 }
 
-func (p *Portal) endSession(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) endSession(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id, ok := parseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
@@ -198,7 +198,7 @@ func (p *Portal) endSession(w http.ResponseWriter, r *http.Request, who *signed)
 	return p.Site.Redirect(w, r, "/portal/settings", ui.Done("portal.settings.session_ended"))
 }
 
-func (p *Portal) endOtherSessions(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) endOtherSessions(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	if err := p.Service.RevokeSessions(r.Context(), access.Portal, who.User.ID, who.Session.ID); err != nil {
 		return err
 	}

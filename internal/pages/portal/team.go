@@ -23,7 +23,7 @@ type teamView struct {
 	Locale      *ui.Form
 }
 
-func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	page, err := p.teamPage(r, who, ui.NewForm("role", string(access.Developer)))
 	if err != nil {
 		return err
@@ -31,7 +31,7 @@ func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *signed) e
 	return p.pages.Render(w, r, page)
 }
 
-func (p *Portal) teamPage(r *http.Request, who *signed, form *ui.Form) (ui.Page, error) {
+func (p *Portal) teamPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, error) {
 	v := teamView{Me: who.User, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Form: form, Locale: ui.NewForm("locale", string(who.User.Account.Locale))}
 	var err error
 	v.Users, v.Invitations, err = p.Service.Team(r.Context(), who.User)
@@ -49,7 +49,7 @@ type madeLinkView struct {
 	Reset   bool
 }
 
-func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -73,7 +73,7 @@ func (p *Portal) linkMade(w http.ResponseWriter, r *http.Request, v madeLinkView
 	return p.pages.Render(w, r, ui.Page{Template: "link_made", Data: v})
 }
 
-func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id, ok := parseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
@@ -85,7 +85,7 @@ func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *signed
 	return p.linkMade(w, r, madeLinkView{Email: email, Address: address})
 }
 
-func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id, ok := parseID(r.PathValue("id"))
 	if !ok {
 		return ui.PageNotFound()
@@ -97,7 +97,7 @@ func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *signed) e
 }
 
 // member returns the user of the address, of the same account.
-func (p *Portal) member(r *http.Request, who *signed) (*access.User, error) {
+func (p *Portal) member(r *http.Request, who *visitor) (*access.User, error) {
 	users, _, err := p.Service.Team(r.Context(), who.User)
 	if err != nil {
 		return nil, err
@@ -108,7 +108,7 @@ func (p *Portal) member(r *http.Request, who *signed) (*access.User, error) {
 	return nil, service.UserNotFound
 }
 
-func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func (p *Portal) portalFault(r *http.Request, err error) string {
 	return p.Site.FaultText(r, err)
 }
 
-func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
@@ -152,7 +152,7 @@ func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *sig
 	})
 }
 
-func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *signed)
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.removed", "email", u.Email))
 }
 
-func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
@@ -175,7 +175,7 @@ func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *si
 	return p.linkMade(w, r, madeLinkView{Email: u.Email, Address: address, Reset: true})
 }
 
-func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
@@ -186,7 +186,7 @@ func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *sign
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.factor_reset", "email", u.Email))
 }
 
-func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *signed) error {
+func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 }
 
 // answerRequest answers the photo request of an order with uploaded files.
-func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	// An order that is not there, or waits for nothing, is told before anything is read.
 	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {

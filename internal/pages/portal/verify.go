@@ -25,6 +25,6 @@ func (s snippet) Code() (string, error) {
 
 type verifyView struct{ Snippets []snippet }
 
-func (p *Portal) showVerify(w http.ResponseWriter, r *http.Request, _ *signed) error {
+func (p *Portal) showVerify(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	return p.pages.Render(w, r, ui.Page{Template: "verify", Data: verifyView{snippets}})
 }

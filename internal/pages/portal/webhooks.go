@@ -25,7 +25,7 @@ type keyEndpoints struct {
 	Endpoints []*webhook.Endpoint
 }
 
-func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
 	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
 	if err != nil {
@@ -62,7 +62,7 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointView(r *http.Request, who *signed, env access.Environment, form *ui.Form) (*newEndpointView, error) {
+func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Environment, form *ui.Form) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
 	keys, err := p.Service.PortalKeys(r.Context(), who.User)
 	if err != nil {
@@ -82,7 +82,7 @@ func (p *Portal) newEndpointView(r *http.Request, who *signed, env access.Enviro
 	return v, nil
 }
 
-func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showNewEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form := ui.NewForm("auth", webhook.AuthHMAC, "key", r.URL.Query().Get("key"))
 	for _, e := range webhook.Events {
 		form.Values.Add("events", string(e))
@@ -101,7 +101,7 @@ type madeEndpointView struct {
 }
 
 // createEndpoint shows the signing secret once, in the answer itself.
-func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
@@ -172,7 +172,7 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	return n
 }
 
-func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	e, err := p.Service.PortalEndpoint(r.Context(), who.User, env, r.PathValue("id"))
 	if err != nil {
 		return err
@@ -183,14 +183,14 @@ func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who 
 	})
 }
 
-func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	if err := p.Service.PortalDeleteEndpoint(r.Context(), who.User, env, r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
 }
 
-func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *signed, env access.Environment) error {
+func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err

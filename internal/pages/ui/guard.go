@@ -17,7 +17,7 @@ var sessionCookies = map[access.Audience]string{access.Desk: "assay_desk", acces
 // Sessions is the use cases that keep sessions; *service.Service is one.
 type Sessions interface {
 	Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
-	StartSession(ctx context.Context, audience access.Audience, userID string, from service.Origin) (*access.Session, string, error)
+	StartSession(ctx context.Context, audience access.Audience, userID string, from access.Origin) (*access.Session, string, error)
 	EndSession(ctx context.Context, session *access.Session) error
 }
 
@@ -33,23 +33,24 @@ type Guard[U any] struct {
 	User func(ctx context.Context, id string) (U, error)
 }
 
-// Signed is who sends a request.
-type Signed[U any] struct {
+// Visitor is who sends a request.
+type Visitor[U any] struct {
 	User    U
 	Session *access.Session
+	Origin  access.Origin
 }
 
-type signedKey struct{}
+type visitorKey struct{}
 
-// SignedIn returns who sends the request, behind Handle; nil elsewhere. Shells use it.
-func SignedIn[U any](r *http.Request) *Signed[U] {
-	s, _ := r.Context().Value(signedKey{}).(*Signed[U])
+// VisitorOf returns who sends the request, behind Handle; nil elsewhere. Shells use it.
+func VisitorOf[U any](r *http.Request) *Visitor[U] {
+	s, _ := r.Context().Value(visitorKey{}).(*Visitor[U])
 	return s
 }
 
 // Handle adapts a handler for signed-in users. allow refuses users who may not come here, and may be left out. Visitors
 // who are not signed in are sent to the page to sign in, and come back afterwards.
-func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Signed[U]) error, allow ...func(U) error) http.Handler {
+func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error) http.Handler {
 	return g.Pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
 		who, err := g.Who(r)
 		if errors.Is(err, access.NoSession) {
@@ -58,7 +59,7 @@ func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Si
 		if err != nil {
 			return err
 		}
-		r = r.WithContext(context.WithValue(service.From(r.Context(), OriginOf(r)), signedKey{}, who))
+		r = r.WithContext(context.WithValue(service.From(r.Context(), OriginOf(r)), visitorKey{}, who))
 		for _, check := range allow {
 			if err := check(who.User); err != nil {
 				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
@@ -76,7 +77,7 @@ func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Si
 }
 
 // Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign in.
-func (g *Guard[U]) Who(r *http.Request) (*Signed[U], error) {
+func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
 	if err != nil {
 		return nil, access.NoSession
@@ -92,7 +93,7 @@ func (g *Guard[U]) Who(r *http.Request) (*Signed[U], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Signed[U]{User: user, Session: session}, nil
+	return &Visitor[U]{User: user, Session: session, Origin: OriginOf(r)}, nil
 }
 
 // askToSignIn sends a visitor to the page to sign in. A page that was asked for is remembered; a form that was sent is
@@ -152,6 +153,6 @@ func (g *Guard[U]) end(r *http.Request) error {
 }
 
 // OriginOf tells where a request came from, for sessions, the audit log and mail.
-func OriginOf(r *http.Request) service.Origin {
-	return service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent(), Locale: LocaleOf(r)}
+func OriginOf(r *http.Request) access.Origin {
+	return access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent(), Locale: LocaleOf(r)}
 }

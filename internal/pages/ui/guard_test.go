@@ -35,8 +35,8 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 			return nil, fault.New(fault.NotFound, fault.CodeNotFound, "gone")
 		},
 	}
-	hello := func(w http.ResponseWriter, r *http.Request, who *ui.Signed[*person]) error {
-		if ui.SignedIn[*person](r) != who {
+	hello := func(w http.ResponseWriter, r *http.Request, who *ui.Visitor[*person]) error {
+		if ui.VisitorOf[*person](r) != who {
 			t.Error("SignedIn does not know who is signed in")
 		}
 		_, err := w.Write([]byte("hello " + who.User.ID))
