@@ -11,7 +11,7 @@ import (
 
 func staffCreate() *command {
 	return &command{
-		name: "staff create", args: "--email E --name N --role reviewer|admin", about: "makes a staff user with a password and a token for the desk interface",
+		name: "staff create", args: "--email E --name N --role reviewer|admin", about: "makes a staff user with a password and a token for the desk API",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
 			fs.StringVar(&inv.name, "name", "", "`name` that others at the desk see")
@@ -26,7 +26,7 @@ func staffCreate() *command {
 				return errors.New("--role must be reviewer or admin")
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				n, err := app.Service.CreateStaff(ctx, inv.email, inv.name, role)
+				n, err := app.Service.CreateStaff(ctx, access.Operator, inv.email, inv.name, role)
 				if err != nil {
 					return err
 				}

@@ -10,10 +10,11 @@ import (
 // MaxPasskeys is how many passkeys a user may have.
 const MaxPasskeys = 20
 
-// Passkey is a key pair that a device of an account user holds: the user unlocks the device, which then proves that it has
-// the private key. That is something they have and something they know or are, so it needs no second factor beside it.
+// Passkey is a key pair on a device of a person: they unlock the device, which then proves that it has the private key.
+// That is something they have and something they know or are, so it needs no second factor beside it.
 type Passkey struct {
 	ID             string
+	Audience       Audience
 	UserID         string
 	Name           string
 	CredentialID   []byte // by which the device knows it
@@ -30,14 +31,14 @@ type Passkey struct {
 // UserHandle is what devices keep of the user: it tells nothing about the person, and stays when their email changes.
 func UserHandle(userID string) []byte { return []byte(userID) }
 
-// RelyingParty is the portal as devices know it. A passkey works at this origin and nowhere else.
+// RelyingParty is the service as devices know it. A passkey works at this origin and nowhere else.
 type RelyingParty struct {
 	ID     string // the domain
 	Origin string
 }
 
-// NewRelyingParty returns what the portal at an address is for devices. It is false where browsers offer no passkeys: without
-// a domain name, and without a secure connection unless the portal is on this very machine.
+// NewRelyingParty returns what the service at an address is for devices. It is false where browsers offer no passkeys:
+// without a domain name, and without a secure connection unless the service is on this very machine.
 func NewRelyingParty(address string) (RelyingParty, bool) {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -16,17 +16,23 @@ type Kind string
 // The kinds of letters.
 const (
 	Invitation      Kind = "invitation"        // to join an account
+	StaffInvitation Kind = "staff-invitation"  // to become a staff user
 	ResetRequested  Kind = "reset-requested"   // a link to choose a new password, which its user asked for
 	ResetMade       Kind = "reset-made"        // such a link that somebody else made for the user
 	PasswordChanged Kind = "password-changed"  // to the user
 	EmailChangedOld Kind = "email-changed-old" // to the address that the user had
 	EmailChangedNew Kind = "email-changed-new" // to the address that the user has
 	PasskeyAdded    Kind = "passkey-added"     // to the user
+	FactorOn        Kind = "second-factor-on"  // to the user
+	FactorOff       Kind = "second-factor-off" // to the user
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded, LowBalance}
+var Kinds = []Kind{
+	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded,
+	FactorOn, FactorOff, LowBalance,
+}
 
 // Letter is a mail without its addresses.
 type Letter struct {
@@ -39,12 +45,22 @@ type Letter struct {
 
 // Invite asks somebody to join an account; by is who invites.
 func Invite(l text.Locale, account string, role access.Role, by, link string, life time.Duration) Letter {
-	return write(Invitation, l, link, facts{"account": account, "role": roleName(role, l), "by": by, "days": days(life)})
+	return write(Invitation, l, link, facts{
+		"account": account, "role": roleName(string(role), l), "by": by, "days": days(life),
+	})
+}
+
+// InviteStaff asks somebody to become a staff user; by is who invites.
+func InviteStaff(l text.Locale, role access.StaffRole, by, link string, life time.Duration) Letter {
+	if by == "" {
+		by = texts().Operator.In(l)
+	}
+	return write(StaffInvitation, l, link, facts{"role": roleName(string(role), l), "by": by, "days": days(life)})
 }
 
 // RequestedReset gives a user the link that they have asked for.
-func RequestedReset(l text.Locale, email, link string, life time.Duration) Letter {
-	return write(ResetRequested, l, link, facts{"email": email, "hours": hours(life)})
+func RequestedReset(l text.Locale, a access.Audience, email, link string, life time.Duration) Letter {
+	return write(ResetRequested, l, link, facts{"email": email, "hours": hours(life), "place": place(a, l)})
 }
 
 // MadeReset gives a user a link that somebody has made for them: by names an owner of the account, or is empty for the
@@ -57,8 +73,17 @@ func MadeReset(l text.Locale, email, by, link string, life time.Duration) Letter
 }
 
 // ChangedPassword tells a user that their password is another one; link is where one that is forgotten is asked for.
-func ChangedPassword(l text.Locale, email string, at time.Time, link string) Letter {
-	return write(PasswordChanged, l, link, facts{"email": email, "time": moment(at)})
+func ChangedPassword(l text.Locale, a access.Audience, email string, at time.Time, link string) Letter {
+	return write(PasswordChanged, l, link, noticeFacts(l, a, email, at))
+}
+
+// ChangedSecondFactor tells a user that the second factor was turned on or off; link is where it is changed.
+func ChangedSecondFactor(l text.Locale, a access.Audience, email string, on bool, at time.Time, link string) Letter {
+	kind := FactorOff
+	if on {
+		kind = FactorOn
+	}
+	return write(kind, l, link, noticeFacts(l, a, email, at))
 }
 
 // ChangedEmail tells a user at the address they had, and at the one they have, that it was changed.
@@ -68,16 +93,25 @@ func ChangedEmail(l text.Locale, before, after string, at time.Time, link string
 }
 
 // AddedPasskey tells a user that there is another way to sign in as them; link is where it can be removed.
-func AddedPasskey(l text.Locale, email, name string, at time.Time, link string) Letter {
-	return write(PasskeyAdded, l, link, facts{"email": email, "name": name, "time": moment(at)})
+func AddedPasskey(l text.Locale, a access.Audience, email, name string, at time.Time, link string) Letter {
+	f := noticeFacts(l, a, email, at)
+	f["name"] = name
+	return write(PasskeyAdded, l, link, f)
 }
+
+// noticeFacts are those of a notice that how somebody signs in has changed.
+func noticeFacts(l text.Locale, a access.Audience, email string, at time.Time) facts {
+	return facts{"email": email, "time": moment(at), "place": place(a, l), "contact": texts().Contacts[a].In(l)}
+}
+
+func place(a access.Audience, l text.Locale) string { return texts().Places[a].In(l) }
 
 // FewCredits tells an owner that a balance fell below what they have set; link is where both are shown.
 func FewCredits(l text.Locale, account string, credits, below int64, link string) Letter {
 	return write(LowBalance, l, link, facts{"account": account, "credits": number(credits), "below": number(below)})
 }
 
-func roleName(r access.Role, l text.Locale) string { return texts().Roles[r].In(l) }
+func roleName(r string, l text.Locale) string { return texts().Roles[r].In(l) }
 
 func days(d time.Duration) string  { return strconv.Itoa(int(d / (24 * time.Hour))) }
 func hours(d time.Duration) string { return strconv.Itoa(int(d / time.Hour)) }

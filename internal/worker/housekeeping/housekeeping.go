@@ -57,7 +57,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"photo requests expired", func() (int, error) { return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch) }},
 		{"claims returned", func() (int, error) { return k.Service.ExpireClaims(ctx, now.Add(-k.ClaimAge), batch) }},
 		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
-		{"challenges forgotten", func() (int, error) { return k.Service.ForgetChallenges(ctx, batch) }},
+		{"challenges forgotten", func() (int, error) { return k.Service.DeleteOldChallenges(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
 		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
