@@ -99,17 +99,20 @@ func TestErrorCodes(t *testing.T) {
 		want     []string
 	}{
 		{"Integration", api.Integration(), []string{
-			"400 INVALID_FILE_TYPE", "400 RESOLUTION_MISSING", "400 RESOLUTION_TOO_LARGE", "400 answer-time-unavailable", "400 bad-request",
-			"400 empty-photo-file", "400 invalid-audit-date-range", "400 invalid-update-photo", "400 missing-requested-photo-indexes",
-			"400 missing-required-photo-indexes", "400 mock-outcome-required", "400 photo-index-not-found", "400 photo-index-not-requested",
-			"400 photo-limit-exceeded", "400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
+			"400 INVALID_FILE_TYPE", "400 RESOLUTION_MISSING", "400 RESOLUTION_TOO_LARGE", "400 answer-time-unavailable",
+			"400 bad-request", "400 empty-photo-file", "400 invalid-audit-date-range", "400 invalid-update-photo",
+			"400 missing-requested-photo-indexes", "400 missing-required-photo-indexes", "400 mock-outcome-required",
+			"400 photo-index-not-found", "400 photo-index-not-requested", "400 photo-limit-exceeded",
+			"400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
 			"401 unauthorized", "402 not-enough-credits", "403 forbidden", "404 not-found", "404 order-not-found",
-			"409 order-not-awaiting-update-photos", "409 request-in-progress", "409 webhook-already-exists", "409 webhook-limit-reached",
-			"413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error", "503 service-unavailable",
+			"409 order-not-awaiting-update-photos", "409 request-in-progress", "409 webhook-already-exists",
+			"409 webhook-limit-reached", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
+			"503 service-unavailable",
 		}},
 		{"Desk", api.Desk(), []string{
 			"400 bad-request", "400 validation-error", "401 unauthorized", "403 forbidden", "404 order-not-found",
-			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error", "503 service-unavailable",
+			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error",
+			"503 service-unavailable",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {

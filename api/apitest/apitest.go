@@ -1,7 +1,7 @@
 // Package apitest holds a running interface against its OpenAPI document. Tests send their requests through
-// Validator.Transport; every answer must then be one that the document describes for the operation: its status, headers,
-// media type, body and error code. What has been seen is recorded, so that a test can prove that every documented answer
-// was exercised.
+// Validator.Transport; every answer must then be one that the document describes for the operation: its status,
+// headers, media type, body and error code. What has been seen is recorded, so that a test can prove that every
+// documented answer was exercised.
 package apitest
 
 import (

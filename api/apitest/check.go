@@ -109,7 +109,8 @@ func (v *Validator) checkOperation(op *spec.Operation, x exchange, add func(stri
 // checkUnmatched checks the answer for a route that does not exist: only the envelope, whatever the reason.
 func (v *Validator) checkUnmatched(x exchange, add func(string, error)) {
 	expected := []int{
-		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}
 	if !slices.Contains(expected, x.status) {
 		add("status", errors.New("is not one that an unknown route answers"))

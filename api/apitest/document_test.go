@@ -193,8 +193,17 @@ func TestOrderDetailConditions(t *testing.T) {
 		change        func(map[string]any)
 		accepted      bool
 	}{
-		{"AuthenticWithoutReasons", "authentic", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, false},
-		{"AuthenticWithEmptyReasons", "authentic", func(o map[string]any) { o["outcome_reasons"], o["outcome_reasons_locale"] = []any{}, []any{} }, true},
+		{
+			"AuthenticWithoutReasons", "authentic", func(o map[string]any) {
+				delete(o, "outcome_reasons")
+				delete(o, "outcome_reasons_locale")
+			}, false,
+		},
+		{
+			"AuthenticWithEmptyReasons", "authentic", func(o map[string]any) {
+				o["outcome_reasons"], o["outcome_reasons_locale"] = []any{}, []any{}
+			}, true,
+		},
 		{"AuthenticWithoutCertificate", "authentic", set("certificate_url", nil), true},
 		{"ErrorWithoutOutcome", "queued", set("status", "error"), true},
 		{"CompletedWithoutCertificateProperty", "authentic", remove("certificate_url"), false},
@@ -202,7 +211,12 @@ func TestOrderDetailConditions(t *testing.T) {
 		{"AuthenticWithIndexes", "authentic", set("outcome_indexes", []any{"serial-number"}), false},
 		{"ReasonsWithoutTranslation", "authentic", remove("outcome_reasons_locale"), false},
 		{"CanceledWithReasons", "authentic", set("outcome", "canceled"), false},
-		{"FakeWithoutReasons", "fake", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, false},
+		{
+			"FakeWithoutReasons", "fake", func(o map[string]any) {
+				delete(o, "outcome_reasons")
+				delete(o, "outcome_reasons_locale")
+			}, false,
+		},
 		{"FakeWithRepeatedIndex", "fake", set("outcome_indexes", []any{"sole", "sole"}), false},
 		{"QueuedWithOutcome", "queued", set("outcome", "fake"), false},
 		{"QueuedWithCertificate", "queued", set("certificate_url", nil), false},

@@ -20,7 +20,14 @@ type Route struct {
 func (v *Validator) Routes() []Route {
 	out := make([]Route, len(v.document.Operations))
 	for i, op := range v.document.Operations {
-		out[i] = Route{Method: op.Method, Path: op.Path, Scope: op.Scope, Category: op.Category, OperationID: op.ID, Public: op.Public}
+		out[i] = Route{
+			Method:      op.Method,
+			Path:        op.Path,
+			Scope:       op.Scope,
+			Category:    op.Category,
+			OperationID: op.ID,
+			Public:      op.Public,
+		}
 	}
 	return out
 }

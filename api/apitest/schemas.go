@@ -42,7 +42,8 @@ func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
 	if known, ok := s.compiled[pointer]; ok {
 		return known, nil
 	}
-	schema, err := s.compiler.Compile(documentURL + "#" + strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer))
+	schema, err := s.compiler.Compile(documentURL + "#" +
+		strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer))
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", pointer, err)
 	}

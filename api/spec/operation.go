@@ -32,7 +32,11 @@ func readOperation(p place, method, path string) (*Operation, error) {
 		if err != nil {
 			return nil, err
 		}
-		op.Body = &Body{Description: body.get("description").text(), Required: body.get("required").text() == "true", Content: content}
+		op.Body = &Body{
+			Description: body.get("description").text(),
+			Required:    body.get("required").text() == "true",
+			Content:     content,
+		}
 	}
 	responses := p.get("responses")
 	for _, status := range responses.keys() {
@@ -55,8 +59,12 @@ func readParameter(p place) (*Parameter, error) {
 		return nil, err
 	}
 	return &Parameter{
-		Name: p.get("name").text(), In: p.get("in").text(), Description: p.get("description").text(), Example: p.get("example").text(),
-		Required: p.get("required").text() == "true", Schema: s,
+		Name:        p.get("name").text(),
+		In:          p.get("in").text(),
+		Description: p.get("description").text(),
+		Example:     p.get("example").text(),
+		Required:    p.get("required").text() == "true",
+		Schema:      s,
 	}, nil
 }
 

@@ -22,7 +22,9 @@ import (
 
 func accountsCreate() *command {
 	return &command{
-		name: "accounts create", args: "--name N --owner EMAIL [--locale en|ja]", about: "makes an account and its owner",
+		name:  "accounts create",
+		args:  "--name N --owner EMAIL [--locale en|ja]",
+		about: "makes an account and its owner",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
@@ -47,7 +49,8 @@ func accountsCreate() *command {
 					Email     string `json:"email"`
 					Password  string `json:"password"`
 				}{n.Account.ID, n.Owner.ID, n.Owner.Email, n.Password},
-					"account %s made\nowner %s (%s)\npassword %s\nThe password is not shown again.\n", n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
+					"account %s made\nowner %s (%s)\npassword %s\nThe password is not shown again.\n", n.Account.ID, n.Owner.Email,
+					n.Owner.ID, n.Password)
 			})
 		},
 	}
@@ -55,7 +58,9 @@ func accountsCreate() *command {
 
 func accountsResetPassword() *command {
 	return &command{
-		name: "accounts reset-password", args: "--email E", about: "makes a link with which an account user chooses a new password",
+		name:  "accounts reset-password",
+		args:  "--email E",
+		about: "makes a link with which an account user chooses a new password",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` of the user")
 		},
@@ -96,7 +101,8 @@ func (l *limitFlags) Set(s string) error {
 	category, number, ok := strings.Cut(s, "=")
 	n, err := strconv.Atoi(number)
 	if !ok || err != nil || n < 1 || !slices.Contains(ratelimit.Categories, category) {
-		return fmt.Errorf("must be CATEGORY=N with N at least 1 and one of the categories %s", strings.Join(ratelimit.Categories, ", "))
+		return fmt.Errorf("must be CATEGORY=N with N at least 1 and one of the categories %s",
+			strings.Join(ratelimit.Categories, ", "))
 	}
 	if *l == nil {
 		*l = make(limitFlags)
@@ -126,17 +132,28 @@ func (n networkFlags) networks() access.Networks {
 
 func keysCreate() *command {
 	return &command{
-		name: "keys create", args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]… [--allow-network CIDR]…", about: "makes an API key",
+		name: "keys create",
+		args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]… [--allow-network " +
+			"CIDR]…",
+		about: "makes an API key",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
 			fs.StringVar(&inv.name, "name", "", "`name` of the key")
-			fs.StringVar(&inv.scopes, "scopes", "", "all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
-			fs.Var(&inv.limits, "limit", "`CATEGORY=N`: requests per minute in a category instead of the default; may be repeated")
-			fs.Var(&inv.networks, "allow-network", "`CIDR`: a network or address that the key may be used from, instead of anywhere; may be repeated")
+			fs.StringVar(&inv.scopes, "scopes", "",
+				"all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
+			fs.Var(&inv.limits, "limit",
+				"`CATEGORY=N`: requests per minute in a category instead of the default; may be repeated")
+			fs.Var(&inv.networks, "allow-network",
+				"`CIDR`: a network or address that the key may be used from, instead of anywhere; may be repeated")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"account": inv.account, "env": inv.env, "name": inv.name, "scopes": inv.scopes}); err != nil {
+			if err := required(map[string]string{
+				"account": inv.account,
+				"env":     inv.env,
+				"name":    inv.name,
+				"scopes":  inv.scopes,
+			}); err != nil {
 				return err
 			}
 			env, ok := access.ParseEnvironment(inv.env)
@@ -149,7 +166,13 @@ func keysCreate() *command {
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				k, secret, err := app.Service.CreateKey(ctx, service.NewKey{
-					AccountID: a.ID, Environment: env, Name: inv.name, Scopes: scopes, Limits: inv.limits, Networks: inv.networks.networks(), Actor: audit.Operator,
+					AccountID:   a.ID,
+					Environment: env,
+					Name:        inv.name,
+					Scopes:      scopes,
+					Limits:      inv.limits,
+					Networks:    inv.networks.networks(),
+					Actor:       audit.Operator,
 				})
 				if err != nil {
 					return err
@@ -181,14 +204,24 @@ type keyView struct {
 
 func viewKey(k *access.Key) keyView {
 	return keyView{
-		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits, Networks: k.Networks.Texts(),
-		CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt), RevokedAt: order.At(k.RevokedAt),
+		ID:          k.ID,
+		Name:        k.Name,
+		Environment: k.Environment,
+		Hint:        k.Hint,
+		Scopes:      k.Scopes,
+		Limits:      k.Limits,
+		Networks:    k.Networks.Texts(),
+		CreatedAt:   order.Timestamp(k.CreatedAt),
+		ExpiresAt:   order.At(k.ExpiresAt),
+		RevokedAt:   order.At(k.RevokedAt),
 	}
 }
 
 func keysList() *command {
 	return &command{
-		name: "keys list", args: "--account ID|NAME", about: "lists the API keys of an account",
+		name:  "keys list",
+		args:  "--account ID|NAME",
+		about: "lists the API keys of an account",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 		},
@@ -213,7 +246,8 @@ func keysList() *command {
 					if len(k.Networks) > 0 {
 						from = "  from " + k.Networks.String()
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name,
+						access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})
@@ -238,7 +272,9 @@ func keysRevoke() *command {
 
 func creditsGrant() *command {
 	return &command{
-		name: "credits grant", args: "--account ID|NAME --env test|live --amount N --note T", about: "changes a balance by a ledger entry; N may be negative",
+		name:  "credits grant",
+		args:  "--account ID|NAME --env test|live --amount N --note T",
+		about: "changes a balance by a ledger entry; N may be negative",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
@@ -259,7 +295,8 @@ func creditsGrant() *command {
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				balance, err := app.Service.GrantCredits(ctx, a, env, inv.amount, inv.note)
 				if fault.CodeOf(err) == "not-enough-credits" {
-					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d", inv.amount, int64(credit.MaxCredits))
+					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d", inv.amount,
+						int64(credit.MaxCredits))
 				}
 				if err != nil {
 					return err

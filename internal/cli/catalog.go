@@ -17,7 +17,10 @@ import (
 
 func catalogImport() *command {
 	return &command{
-		name: "catalog import", args: "FILE [--dry-run]", about: "replaces the whole catalog with a YAML or JSON document; - is standard input", nargs: 1,
+		name:  "catalog import",
+		args:  "FILE [--dry-run]",
+		about: "replaces the whole catalog with a YAML or JSON document; - is standard input",
+		nargs: 1,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change and change nothing")
 		},

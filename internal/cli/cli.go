@@ -1,5 +1,5 @@
-// Package cli is the command line: it parses, calls a use case and prints. Data goes to standard output, everything else
-// to standard error; with --json a command prints one JSON value and nothing else.
+// Package cli is the command line: it parses, calls a use case and prints. Data goes to standard output, everything
+// else to standard error; with --json a command prints one JSON value and nothing else.
 package cli
 
 import (
@@ -70,8 +70,9 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
+		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
+		staffCreate(), catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
+		checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
 	}
 }
 
@@ -164,7 +165,8 @@ func usage(w io.Writer) {
 		line := strings.TrimSpace(c.name + " " + c.args)
 		fmt.Fprintf(w, "  %s\n        %s\n", line, c.about)
 	}
-	fmt.Fprint(w, "\nassay COMMAND --help lists the flags of a command. Every setting is also an environment variable: --data is ASSAY_DATA.\n")
+	fmt.Fprint(w, "\nassay COMMAND --help lists the flags of a command. Every setting is also an environment "+
+		"variable: --data is ASSAY_DATA.\n")
 }
 
 // open opens what the settings name for the time of a command.

@@ -17,14 +17,16 @@ import (
 
 const demoCredits = 1000
 
-// makeDemo fills an empty database with everything needed to try the service, and prints it: secrets are shown only now.
+// makeDemo fills an empty database with everything needed to try the service, and prints it: secrets are shown only
+// now.
 func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Writer) error {
 	accounts, err := app.Store.AccountIDs(ctx)
 	if err != nil {
 		return err
 	}
 	if len(accounts) > 0 {
-		_, err := fmt.Fprintln(out, "The database is not empty: no demo data made. Keys and passwords were shown at the first start.")
+		_, err := fmt.Fprintln(out, "The database is not empty: no demo data made. Keys and passwords were shown at the "+
+			"first start.")
 		return err
 	}
 	if _, err := app.Service.ImportCatalog(ctx, demo.Catalog); err != nil {
@@ -40,7 +42,11 @@ func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Wri
 	keys := make(map[access.Environment]string)
 	for _, env := range access.Environments {
 		_, keys[env], err = app.Service.CreateKey(ctx, service.NewKey{
-			AccountID: account.Account.ID, Environment: env, Name: "Demo " + string(env), Scopes: access.AllScopes, Actor: audit.Operator,
+			AccountID:   account.Account.ID,
+			Environment: env,
+			Name:        "Demo " + string(env),
+			Scopes:      access.AllScopes,
+			Actor:       audit.Operator,
 		})
 		if err != nil {
 			return err
@@ -72,7 +78,8 @@ Try it:
 Sign in as owner at %s/portal, as reviewer or administrator at %s/desk.
 The interface is described at %s/docs
 
-`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live],
+`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test],
+		keys[access.Live],
 		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
 		trust(app, s), keys[access.Test], s.BaseURL(), s.BaseURL(), s.BaseURL(), s.BaseURL())
 	return err

@@ -14,9 +14,12 @@ import (
 
 func serveCommand() *command {
 	return &command{
-		name: "serve", args: "[--demo]", about: "runs everything: integration interface, desk, portal, certificates, media, delivery, housekeeping",
+		name:  "serve",
+		args:  "[--demo]",
+		about: "runs everything: integration interface, desk, portal, certificates, media, delivery, housekeeping",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.demo, "demo", false, "on an empty database, first make a demo catalog, account, keys, credits and staff, and print them once")
+			fs.BoolVar(&inv.demo, "demo", false,
+				"on an empty database, first make a demo catalog, account, keys, credits and staff, and print them once")
 		},
 		run: serve,
 	}
@@ -45,9 +48,14 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 
 // imagesCommand is what the server starts to decode photos apart from itself.
 func imagesCommand() *command {
-	return &command{name: "derive-images", about: "is started by the server", inner: true, run: func(_ context.Context, inv *invocation) error {
-		return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
-	}}
+	return &command{
+		name:  "derive-images",
+		about: "is started by the server",
+		inner: true,
+		run: func(_ context.Context, inv *invocation) error {
+			return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
+		},
+	}
 }
 
 // logger writes to standard error: text for people, JSON for machines.
@@ -68,8 +76,12 @@ func (inv *invocation) logger() *slog.Logger {
 }
 
 func versionCommand() *command {
-	return &command{name: "version", about: "tells which build this is", run: func(_ context.Context, inv *invocation) error {
-		return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
-			"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
-	}}
+	return &command{
+		name:  "version",
+		about: "tells which build this is",
+		run: func(_ context.Context, inv *invocation) error {
+			return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
+				"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
+		},
+	}
 }

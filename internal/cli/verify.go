@@ -23,10 +23,14 @@ const (
 
 func verifyCommand() *command {
 	return &command{
-		name: "verify", args: "FILE|URL [--keys FILE|URL]", nargs: 1,
+		name:  "verify",
+		args:  "FILE|URL [--keys FILE|URL]",
+		nargs: 1,
 		about: "checks a certificate; a file is checked offline, with the keys of this installation or those given",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.keys, "keys", "", "`file or URL` of the issuer's keys; empty: those of this installation for a file, those of the same host for a URL")
+			fs.StringVar(&inv.keys, "keys", "",
+				"`file or URL` of the issuer's keys; empty: those of this installation for a file, those of the same host for "+
+					"a URL")
 		},
 		run: verify,
 	}
@@ -57,14 +61,16 @@ func verify(ctx context.Context, inv *invocation) error {
 		Revoked     *certificate.Revocation  `json:"revoked"`
 		Certificate *certificate.Certificate `json:"certificate"`
 	}{result.Revoked == nil, state, result.KeyID, result.Revoked, c},
-		"%s: %s, %s, order %s, issued by %s%s\n", state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer, testMark(c.Test)); err != nil {
+		"%s: %s, %s, order %s, issued by %s%s\n", state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer,
+		testMark(c.Test)); err != nil {
 		return err
 	}
 	if result.Revoked != nil {
 		return errors.New("the certificate was revoked: " + result.Revoked.Reason)
 	}
 	if !isURL(inv.args[0]) { // it may have been revoked since the file was saved
-		_, err = fmt.Fprintf(inv.Stderr, "The file was checked offline. Whether the certificate still stands is told at %s\n", c.URL)
+		_, err = fmt.Fprintf(inv.Stderr,
+			"The file was checked offline. Whether the certificate still stands is told at %s\n", c.URL)
 	}
 	return err
 }

@@ -23,9 +23,10 @@ const (
 
 // Disk is a Store in a folder of the local file system.
 //
-// A file lies two folders deep, by the first two characters of its name: 1,024 leaves, soon all there, so that a Put
-// hardly ever makes one. Derived images lie the same way in a folder of their own. Put costs one flush of the file and one of its leaf. Puts in parallel share the file system's
-// journal writes: whoever has several files to store should store them at the same time.
+// A file lies two folders deep, by the first two characters of its name: 1,024 leaves, soon all there, so that a
+// Put hardly ever makes one. Derived images lie the same way in a folder of their own. Put costs one flush of the
+// file and one of its leaf. Puts in parallel share the file system's journal writes: whoever has several files to
+// store should store them at the same time.
 type Disk struct {
 	root   *os.Root
 	dir    string
@@ -101,8 +102,8 @@ func (d *Disk) place(name string, staged *Staged) error {
 	return d.flushDir(leaf)
 }
 
-// makeLeaf makes a leaf and the folders above it durable. Two callers may do so at once; each waits for its own flushes,
-// so neither relies on an entry that the other has yet to flush.
+// makeLeaf makes a leaf and the folders above it durable. Two callers may do so at once; each waits for its own
+// flushes, so neither relies on an entry that the other has yet to flush.
 func (d *Disk) makeLeaf(leaf string) error {
 	if _, known := d.leaves.Load(leaf); known {
 		return nil

@@ -235,7 +235,9 @@ func TestDisk_NamesOfOthers(t *testing.T) {
 	if err := d.Put(t.Context(), someName, stage(t, s, "bytes")); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"README", "a/README", "a/b/README", "a/b/." + someName, "c/d/" + someName, "lost+found/x/" + someName} {
+	for _, path := range []string{
+		"README", "a/README", "a/b/README", "a/b/." + someName, "c/d/" + someName, "lost+found/x/" + someName,
+	} {
 		full := filepath.Join(d.dir, path)
 		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 			t.Fatal(err)

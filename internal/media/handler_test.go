@@ -131,7 +131,8 @@ func TestHandler_Refused(t *testing.T) {
 	d, s := openDisk(t)
 	srv := serveMedia(t, d, io.Discard)
 	derived := DerivedName(someName, "thumb")
-	if err := errors.Join(d.Put(t.Context(), someName, stage(t, s, "bytes")), d.Put(t.Context(), derived, stage(t, s, "bytes"))); err != nil {
+	if err := errors.Join(d.Put(t.Context(), someName, stage(t, s, "bytes")),
+		d.Put(t.Context(), derived, stage(t, s, "bytes"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -101,9 +101,15 @@ func TestStage_Refused(t *testing.T) {
 	}{
 		{"OneByteOver", t.Context(), strings.NewReader(strings.Repeat("x", 1001)), photo.FileTooLarge(1000)},
 		{"Endless", t.Context(), zeros{}, photo.FileTooLarge(1000)},
-		{"OverThenBroken", t.Context(), io.MultiReader(strings.NewReader(strings.Repeat("x", 1001)), iotest.ErrReader(broken)), photo.FileTooLarge(1000)},
+		{
+			"OverThenBroken", t.Context(),
+			io.MultiReader(strings.NewReader(strings.Repeat("x", 1001)), iotest.ErrReader(broken)), photo.FileTooLarge(1000),
+		},
 		{"Broken", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), broken},
-		{"CutShort", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)), io.ErrUnexpectedEOF},
+		{
+			"CutShort", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)),
+			io.ErrUnexpectedEOF,
+		},
 		{"Canceled", canceled, strings.NewReader("abc"), context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -1,5 +1,6 @@
-// Package media keeps photo files and the images that were derived from them: it stages files on local disk, stores them
-// under their names and serves photos. What a photo may be is decided in domain/photo; here a file is bytes with a name.
+// Package media keeps photo files and the images that were derived from them: it stages files on local disk, stores
+// them under their names and serves photos. What a photo may be is decided in domain/photo; here a file is bytes
+// with a name.
 package media
 
 import (

@@ -46,8 +46,8 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// DialContext resolves the host of address once, checks all it resolves to as CheckHost does, and connects to one of just
-// these addresses: there is no second lookup that could answer differently.
+// DialContext resolves the host of address once, checks all it resolves to as CheckHost does, and connects to one
+// of just these addresses: there is no second lookup that could answer differently.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package netguard keeps connections to hosts that customers name away from everything that is not on the public internet:
-// this machine, its network, cloud metadata services. A host is checked when it is registered, and again, on the address
-// really dialled, for every connection, because what a name resolves to is in its owner's hand.
+// Package netguard keeps connections to hosts that customers name away from everything that is not on the public
+// internet: this machine, its network, cloud metadata services. A host is checked when it is registered, and again,
+// on the address really dialled, for every connection, because what a name resolves to is in its owner's hand.
 package netguard
 
 import (
@@ -27,8 +27,8 @@ type Guard struct {
 	Resolver Resolver
 }
 
-// RefusedError says that a host must not be called. Its text is for logs, because it can name internal addresses; callers
-// are told the Reason.
+// RefusedError says that a host must not be called. Its text is for logs, because it can name internal addresses;
+// callers are told the Reason.
 type RefusedError struct {
 	Host   string     // as asked for
 	Addr   netip.Addr // the address that was refused, if it came to that
@@ -58,9 +58,9 @@ func ReasonOf(err error) string {
 	return ""
 }
 
-// CheckHost returns a *RefusedError when the host, a name or an IP address without port, does not resolve or when any of
-// its addresses is not public. Another error is that of ctx. It is no promise about later: names change, so connections
-// must go through DialContext.
+// CheckHost returns a *RefusedError when the host, a name or an IP address without port, does not resolve or when
+// any of its addresses is not public. Another error is that of ctx. It is no promise about later: names change, so
+// connections must go through DialContext.
 func (g *Guard) CheckHost(ctx context.Context, host string) error {
 	_, err := g.resolve(ctx, host)
 	return err

@@ -44,9 +44,9 @@ func parseHost(host string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// isName says whether s can be a name in the DNS or a hosts file: labels of letters, digits, hyphens and underscores.
-// Names in other scripts must be in their ASCII form (xn--…); their other forms can turn into digits on the way to the
-// resolver.
+// isName says whether s can be a name in the DNS or a hosts file: labels of letters, digits, hyphens and
+// underscores. Names in other scripts must be in their ASCII form (xn--…); their other forms can turn into digits
+// on the way to the resolver.
 func isName(s string) bool {
 	if s == "" || len(s) > maxName {
 		return false

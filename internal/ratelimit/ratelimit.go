@@ -41,7 +41,8 @@ func DefaultLimit(category string) int {
 	return 0
 }
 
-// LimitOf returns the requests of a category that a key with the limits has in a window: its own limit, or else the default.
+// LimitOf returns the requests of a category that a key with the limits has in a window: its own limit, or else the
+// default.
 func LimitOf(limits map[string]int, category string) int {
 	if limit, ok := limits[category]; ok {
 		return limit
@@ -57,9 +58,10 @@ type Decision struct {
 	RetryAfter time.Duration // until the window ends; more than zero exactly when refused
 }
 
-// Limiter counts requests. Take counts one request of a key in a category if the window has room for it under the limit;
-// a refused request is not counted and does not make the window longer. The limit may change from call to call and
-// holds for the window that is running. An error means that the count could not be reached, never a refusal.
+// Limiter counts requests. Take counts one request of a key in a category if the window has room for it under the
+// limit; a refused request is not counted and does not make the window longer. The limit may change from call to
+// call and holds for the window that is running. An error means that the count could not be reached, never a
+// refusal.
 type Limiter interface {
 	Take(ctx context.Context, key, category string, limit int) (Decision, error)
 

@@ -2,9 +2,9 @@ package ratelimit
 
 import "time"
 
-// expirePerCall bounds the expired windows that one call removes. It is more than the one window that a call can add, so
-// that expired windows never outnumber what was active in the last Window for long, and few enough that no single
-// request pays for the cleaning after a burst.
+// expirePerCall bounds the expired windows that one call removes. It is more than the one window that a call can
+// add, so that expired windows never outnumber what was active in the last Window for long, and few enough that no
+// single request pays for the cleaning after a burst.
 const expirePerCall = 4
 
 // windows holds the windows of many keys. All have the same length, so a list in order of their start is also in order
@@ -21,8 +21,8 @@ type window[K comparable] struct {
 	older, newer *window[K]
 }
 
-// running returns the key's window at the moment now, nil if it has none. A window that starts later than now belongs to
-// a clock that was set back and has ended.
+// running returns the key's window at the moment now, nil if it has none. A window that starts later than now
+// belongs to a clock that was set back and has ended.
 func (w *windows[K]) running(key K, now time.Duration) *window[K] {
 	found := w.byKey[key]
 	if found == nil || found.over(now) {

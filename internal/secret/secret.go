@@ -1,6 +1,6 @@
-// Package secret keeps secrets unreadable at rest. One setting, the secret key, is the root of everything: sealed values
-// and the keys that other packages ask for are all derived from it, each for its own purpose, so that none of them
-// reveals another.
+// Package secret keeps secrets unreadable at rest. One setting, the secret key, is the root of everything: sealed
+// values and the keys that other packages ask for are all derived from it, each for its own purpose, so that none
+// of them reveals another.
 package secret
 
 import (

@@ -25,7 +25,11 @@ func box(t *testing.T, key string) *secret.Box {
 
 func TestWeak(t *testing.T) {
 	for key, want := range map[string]bool{
-		strings.Repeat("k", 31): true, strings.Repeat("鍵", 31): true, strings.Repeat("k", 32): false, strings.Repeat("鍵", 32): false, secret.Generate(): false,
+		strings.Repeat("k", 31): true,
+		strings.Repeat("鍵", 31): true,
+		strings.Repeat("k", 32): false,
+		strings.Repeat("鍵", 32): false,
+		secret.Generate():       false,
 	} {
 		if secret.Weak(key) != want {
 			t.Errorf("a key of %d bytes: weak is %v, want %v", len(key), !want, want)

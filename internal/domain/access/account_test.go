@@ -40,7 +40,10 @@ func TestNormalizeEmail(t *testing.T) {
 		}
 	})
 	t.Run("Refused", func(t *testing.T) {
-		for _, text := range []string{"", "owner", "@example.com", "owner@", "Owner <owner@example.com>", "a@b, c@d", " a@b.c", "a@b.c\n", strings.Repeat("a", 251) + "@b.c"} {
+		for _, text := range []string{
+			"", "owner", "@example.com", "owner@", "Owner <owner@example.com>", "a@b, c@d", " a@b.c", "a@b.c\n",
+			strings.Repeat("a", 251) + "@b.c",
+		} {
 			if got, err := access.NormalizeEmail(text); err == nil {
 				t.Errorf("%q is read as %q", text, got)
 			}
@@ -86,7 +89,10 @@ func TestPassword(t *testing.T) {
 		}
 	})
 	t.Run("BrokenHash", func(t *testing.T) {
-		for _, broken := range []string{"", "x", "$2y$10$abc", hash[:len(hash)-2], strings.Replace(hash, "v=19", "v=18", 1), strings.Replace(hash, "m=", "n=", 1)} {
+		for _, broken := range []string{
+			"", "x", "$2y$10$abc", hash[:len(hash)-2], strings.Replace(hash, "v=19", "v=18", 1),
+			strings.Replace(hash, "m=", "n=", 1),
+		} {
 			if ok, err := access.VerifyPassword(broken, password); ok || err == nil {
 				t.Errorf("%q is taken for a hash", broken)
 			}

@@ -38,7 +38,10 @@ func TestSecretKey(t *testing.T) {
 		}
 	})
 	t.Run("OtherTexts", func(t *testing.T) {
-		for _, text := range []string{"", "assay_test_", key[:len(key)-1], key + "0", " " + key, strings.Replace(key, "test", "live", 1), strings.ToUpper(key), "assay_prod_" + key[11:]} {
+		for _, text := range []string{
+			"", "assay_test_", key[:len(key)-1], key + "0", " " + key, strings.Replace(key, "test", "live", 1),
+			strings.ToUpper(key), "assay_prod_" + key[11:],
+		} {
 			if _, ok := access.ParseSecretKey(text); ok {
 				t.Errorf("%q is a key", text)
 			}
@@ -89,7 +92,8 @@ func TestKey(t *testing.T) {
 func TestParseScopes(t *testing.T) {
 	t.Run("All", func(t *testing.T) {
 		got, err := access.ParseScopes("all")
-		if want := []access.Scope{"orders:read", "orders:write", "webhooks:manage", "audit:read"}; err != nil || !slices.Equal(got, want) {
+		if want := []access.Scope{"orders:read", "orders:write", "webhooks:manage", "audit:read"}; err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("all is %q (%v)", got, err)
 		}
 	})

@@ -15,21 +15,30 @@ const MaxNetworks = 20
 // Networks are where a key may be used from, in normal form; none: anywhere.
 type Networks []netip.Prefix
 
-// CheckNetworks reads networks as people write them: addresses of IPv4 or IPv6, and networks in CIDR notation. Bits of a
-// network that stand for its hosts are dropped, IPv4 inside IPv6 becomes IPv4, and what stands twice counts once.
+// CheckNetworks reads networks as people write them: addresses of IPv4 or IPv6, and networks in CIDR notation. Bits
+// of a network that stand for its hosts are dropped, IPv4 inside IPv6 becomes IPv4, and what stands twice counts
+// once.
 func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 	var networks Networks
 	for _, text := range texts {
 		network, ok := parseNetwork(text)
 		if !ok {
-			return nil, &fault.Problem{Field: field, Code: "network", Message: strconv.Quote(text) + " is no IPv4 or IPv6 address and no network in CIDR notation"}
+			return nil, &fault.Problem{
+				Field:   field,
+				Code:    "network",
+				Message: strconv.Quote(text) + " is no IPv4 or IPv6 address and no network in CIDR notation",
+			}
 		}
 		if !slices.Contains(networks, network) {
 			networks = append(networks, network)
 		}
 	}
 	if len(networks) > MaxNetworks {
-		return nil, &fault.Problem{Field: field, Code: "max_items", Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks"}
+		return nil, &fault.Problem{
+			Field:   field,
+			Code:    "max_items",
+			Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks",
+		}
 	}
 	return networks, nil
 }
@@ -59,7 +68,9 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 
 // SplitNetworks separates what somebody typed: by spaces, commas and lines.
 func SplitNetworks(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t' })
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t'
+	})
 }
 
 // Allow reports whether a client at the address may come. An address that is none may come only where anybody may.
@@ -92,5 +103,6 @@ func (n Networks) String() string { return strings.Join(n.Texts(), " ") }
 
 // WrongNetwork is the refusal of a valid key that is used from an address outside its networks.
 func WrongNetwork(address string) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").With("address", address)
+	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").With("address",
+		address)
 }

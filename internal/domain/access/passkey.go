@@ -10,8 +10,9 @@ import (
 // MaxPasskeys is how many passkeys a user may have.
 const MaxPasskeys = 20
 
-// Passkey is a key pair that a device of an account user holds: the user unlocks the device, which then proves that it has
-// the private key. That is something they have and something they know or are, so it needs no second factor beside it.
+// Passkey is a key pair that a device of an account user holds: the user unlocks the device, which then proves that
+// it has the private key. That is something they have and something they know or are, so it needs no second factor
+// beside it.
 type Passkey struct {
 	ID             string
 	UserID         string
@@ -36,8 +37,8 @@ type RelyingParty struct {
 	Origin string
 }
 
-// NewRelyingParty returns what the portal at an address is for devices. It is false where browsers offer no passkeys: without
-// a domain name, and without a secure connection unless the portal is on this very machine.
+// NewRelyingParty returns what the portal at an address is for devices. It is false where browsers offer no
+// passkeys: without a domain name, and without a secure connection unless the portal is on this very machine.
 func NewRelyingParty(address string) (RelyingParty, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -65,7 +66,9 @@ func isDomain(host string) bool {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
-		if strings.ContainsFunc(label, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		if strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}) {
 			return false
 		}
 	}

@@ -31,7 +31,8 @@ func ParseScopes(s string) ([]Scope, error) {
 	for part := range strings.SplitSeq(s, ",") {
 		scope := Scope(strings.TrimSpace(part))
 		if !slices.Contains(AllScopes, scope) {
-			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope, joinScopes(AllScopes, ", "))
+			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope,
+				joinScopes(AllScopes, ", "))
 		}
 		given[scope] = true
 	}
@@ -66,8 +67,10 @@ func joinScopes(scopes []Scope, sep string) string {
 
 // MissingScope is the refusal of a key that lacks the scope an operation needs.
 func MissingScope(scope Scope) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This API key lacks the scope "+string(scope)+".").With("required_scope", string(scope))
+	return fault.New(fault.Forbidden, "forbidden",
+		"This API key lacks the scope "+string(scope)+".").With("required_scope", string(scope))
 }
 
 // Unauthenticated is the refusal of a request without a valid key. It tells nothing about why.
-var Unauthenticated = fault.New(fault.Unauthorized, "unauthorized", "The request needs a valid API key in the Authorization header: Bearer <API_KEY>.")
+var Unauthenticated = fault.New(fault.Unauthorized, "unauthorized",
+	"The request needs a valid API key in the Authorization header: Bearer <API_KEY>.")

@@ -41,14 +41,15 @@ const (
 
 // ActionCodes lists every action.
 var ActionCodes = []ActionCode{
-	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated, StaffRoleChanged, StaffDeactivated,
-	StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade, StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset,
-	CreditsGranted, ActionKeyCreated, ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused, AnswerTimeResumed,
-	DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
+	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated,
+	StaffRoleChanged, StaffDeactivated, StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade,
+	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,
+	ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused,
+	AnswerTimeResumed, DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
 }
 
-// Action is one entry of the log of administration: who did what to what, when and from where. Entries are never changed
-// or deleted.
+// Action is one entry of the log of administration: who did what to what, when and from where. Entries are never
+// changed or deleted.
 type Action struct {
 	ID        string
 	At        time.Time

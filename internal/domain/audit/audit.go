@@ -28,7 +28,9 @@ const (
 )
 
 // Codes lists every event code.
-var Codes = []Code{LoginSucceeded, LoginFailed, PasswordChanged, EmailChanged, KeyCreated, KeyRenamed, KeyRevoked, WebhookCreated}
+var Codes = []Code{
+	LoginSucceeded, LoginFailed, PasswordChanged, EmailChanged, KeyCreated, KeyRenamed, KeyRevoked, WebhookCreated,
+}
 
 // ActorType says what kind of actor did it.
 type ActorType string
@@ -99,12 +101,19 @@ type Actor struct {
 // Operator is the actor of what is done by command line.
 var Operator = Actor{Type: BySystem, Name: "operator", Source: FromSystem}
 
-// By returns how the log records an actor. Staff and operators are no users of the account and act for the system; where
-// they were is not recorded in a customer's log.
+// By returns how the log records an actor. Staff and operators are no users of the account and act for the system;
+// where they were is not recorded in a customer's log.
 func By(a access.Actor) Actor {
 	switch a.Kind {
 	case access.ByAPIKey:
-		return Actor{Type: ByAPIKey, ID: a.ID, Name: a.Name, Source: FromIntegration, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
+		return Actor{
+			Type:      ByAPIKey,
+			ID:        a.ID,
+			Name:      a.Name,
+			Source:    FromIntegration,
+			IP:        a.Origin.IP,
+			UserAgent: a.Origin.UserAgent,
+		}
 	case access.ByUser:
 		return Actor{Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
 	case access.ByStaff, access.ByOperator, access.BySystem:

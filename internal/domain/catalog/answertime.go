@@ -2,8 +2,8 @@ package catalog
 
 import "time"
 
-// AnswerTimes returns the answer times that are offered in a context from Check, in display order, with the prices for an
-// account. The account's own price wins over every rule.
+// AnswerTimes returns the answer times that are offered in a context from Check, in display order, with the prices
+// for an account. The account's own price wins over every rule.
 func (s *Snapshot) AnswerTimes(c Context, accountID string) []*AnswerTime {
 	c.Model = "" // answer times are chosen by category and brand
 	matching := c.matching()
@@ -44,10 +44,10 @@ type Load struct {
 	EarliestDue time.Time // the earliest due date among them; zero when there is none
 }
 
-// Availability tells whether an answer time can be ordered now and, if not, when it can be as far as is known: at the next
-// opening while the window is closed, and else, when only the capacity is used up, at the earliest due date of the orders
-// that hold it. A due date that has passed tells nothing; one outside the window means the opening after it. Nothing is known
-// of the end of a pause.
+// Availability tells whether an answer time can be ordered now and, if not, when it can be as far as is known: at
+// the next opening while the window is closed, and else, when only the capacity is used up, at the earliest due
+// date of the orders that hold it. A due date that has passed tells nothing; one outside the window means the
+// opening after it. Nothing is known of the end of a pause.
 func Availability(at *AnswerTime, now time.Time, load Load) (available bool, next *time.Time) {
 	if load.Paused {
 		return false, nil

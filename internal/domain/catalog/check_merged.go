@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// maxChecks bounds the work of looking at rules in the contexts they apply to: a few kilobytes of rules for every brand in
-// every category can ask for hours of it. Real catalogs need thousands.
+// maxChecks bounds the work of looking at rules in the contexts they apply to: a few kilobytes of rules for every
+// brand in every category can ask for hours of it. Real catalogs need thousands.
 const maxChecks = 2_000_000
 
 // spend counts checks, and reports and stops when there are too many.
@@ -21,8 +21,9 @@ func (p *parser) spend(at cursor, checks int) {
 }
 
 // checkIndexNames finds rules that leave a photo index without an English name in a context where it is asked for.
-// Looking at rules without a name is enough: whatever context lacks a name, the most specific rule there has none either,
-// and its own contexts are looked at. Of several rules that lack the same name, the most general is reported.
+// Looking at rules without a name is enough: whatever context lacks a name, the most specific rule there has none
+// either, and its own contexts are looked at. Of several rules that lack the same name, the most general is
+// reported.
 func (p *parser) checkIndexNames(known definitions) {
 	rules := make(map[indexKey]*IndexRule, len(p.doc.PhotoIndexes))
 	reported := make(map[*IndexRule]bool)
@@ -83,8 +84,8 @@ func lacksName(rules map[indexKey]*IndexRule, reported map[*IndexRule]bool, code
 	return !excluded
 }
 
-// contextsOf yields the contexts of items that a rule's context stands for. More specific ones within them add nothing to
-// the check of names. A context that refers to nothing stands for itself.
+// contextsOf yields the contexts of items that a rule's context stands for. More specific ones within them add
+// nothing to the check of names. A context that refers to nothing stands for itself.
 func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
 	return func(yield func(Context) bool) {
 		model, brand := known.models[c.Model], known.brands[c.Brand]
@@ -110,8 +111,8 @@ func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
 	}
 }
 
-// checkDefaults finds contexts in which more than one offered answer time is the default. A conflict is reported once, at
-// the later of the two statements, with the first context that has it.
+// checkDefaults finds contexts in which more than one offered answer time is the default. A conflict is reported
+// once, at the later of the two statements, with the first context that has it.
 func (p *parser) checkDefaults() {
 	rules := make(map[timeKey]int, len(p.doc.AnswerTimeRules)) // to the place in the list
 	suggested := make(map[int]bool)                            // codes that are the default anywhere
@@ -216,8 +217,8 @@ func (p *parser) defaultsIn(c Context, candidates []int, rules map[timeKey]int) 
 	return found
 }
 
-// orderContexts yields the contexts in which answer times are chosen: every brand in each category it serves. A category
-// without brands, and a catalog without categories, are looked at as they are.
+// orderContexts yields the contexts in which answer times are chosen: every brand in each category it serves. A
+// category without brands, and a catalog without categories, are looked at as they are.
 func (p *parser) orderContexts() iter.Seq[Context] {
 	return func(yield func(Context) bool) {
 		if len(p.doc.Categories) == 0 && !yield(Context{}) {

@@ -32,8 +32,8 @@ func (c Context) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// matching returns the contexts of the rules that apply to an item, the least specific first: a model wins over a brand, a
-// brand over a category, and of two that name the brand, the one that also names the category.
+// matching returns the contexts of the rules that apply to an item, the least specific first: a model wins over a
+// brand, a brand over a category, and of two that name the brand, the one that also names the category.
 func (c Context) matching() []Context {
 	list := make([]Context, 0, 6)
 	list = append(list, Context{})

@@ -34,8 +34,8 @@ func (r *reader) report(line int, path, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// cursor is one value of the document and where it stands. The zero node is an absent value: its line is then that of the
-// mapping that lacks it.
+// cursor is one value of the document and where it stands. The zero node is an absent value: its line is then that
+// of the mapping that lacks it.
 type cursor struct {
 	r    *reader
 	node *yaml.Node

@@ -2,8 +2,8 @@
 // their prices and opening hours, and the coded texts that reviewers use.
 //
 // A Document is the catalog as an operator writes it (Parse, YAML, JSON, Compare). A Snapshot is the same catalog
-// prepared for reading: it answers by context, where a rule of a model wins over a rule of its brand, and that over a rule
-// of the category.
+// prepared for reading: it answers by context, where a rule of a model wins over a rule of its brand, and that over
+// a rule of the category.
 package catalog
 
 import (
@@ -38,7 +38,8 @@ type Category struct {
 	IconURL *string
 }
 
-// BrandEntry is a brand as the document writes it, with the codes of the categories it serves. Brand is its resolved form.
+// BrandEntry is a brand as the document writes it, with the codes of the categories it serves. Brand is its
+// resolved form.
 type BrandEntry struct {
 	Code       string
 	Name       text.Text
@@ -138,7 +139,8 @@ func (d *Document) AccountNames() []string {
 }
 
 // CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map is that of
-// NewSnapshot, from account name to account id. It stands apart from Parse because a document alone cannot know accounts.
+// NewSnapshot, from account name to account id. It stands apart from Parse because a document alone cannot know
+// accounts.
 func (d *Document) CheckAccounts(accounts map[string]string) error {
 	var problems []Problem
 	for i, p := range d.AccountPrices {

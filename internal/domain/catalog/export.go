@@ -9,8 +9,9 @@ import (
 	"unicode"
 )
 
-// checkSize refuses a document that is within the limits as it was written but not as it will be stored and exported: the
-// program must be able to read what it has accepted. Small documents without aliases cannot grow so much.
+// checkSize refuses a document that is within the limits as it was written but not as it will be stored and
+// exported: the program must be able to read what it has accepted. Small documents without aliases cannot grow so
+// much.
 func (p *parser) checkSize(top cursor, size int) {
 	if size < maxBytes/16 && !top.r.aliased {
 		return
@@ -83,8 +84,8 @@ func (w jsonWriter) list(opening byte, length int, closing byte, element func(i 
 	return nil
 }
 
-// YAML writes the document as an operator would, so that Parse gives an equal one: a property on each line, and short lists
-// and texts in braces.
+// YAML writes the document as an operator would, so that Parse gives an equal one: a property on each line, and
+// short lists and texts in braces.
 func (d *Document) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	for _, section := range d.outline() {

@@ -2,8 +2,9 @@ package catalog
 
 import "github.com/assayhq/assay/internal/domain/text"
 
-// mapping is what an entry states, in the order of the format. Exports and comparisons are made from it, so that neither
-// can forget a property. A value is a string, int64, bool, Clock, []string, mapping or, for a section, []mapping.
+// mapping is what an entry states, in the order of the format. Exports and comparisons are made from it, so that
+// neither can forget a property. A value is a string, int64, bool, Clock, []string, mapping or, for a section,
+// []mapping.
 type mapping []property
 
 type property struct {

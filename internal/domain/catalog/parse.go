@@ -20,8 +20,8 @@ var sectionKeys = []string{
 // outcomes that a reason can belong to.
 var outcomes = []string{"authentic", "fake", "unable-to-verify"}
 
-// Parse reads a catalog document, YAML or JSON. Its error is a *DocumentError with every broken rule. Whether the accounts
-// of account_prices exist is left to CheckAccounts.
+// Parse reads a catalog document, YAML or JSON. Its error is a *DocumentError with every broken rule. Whether the
+// accounts of account_prices exist is left to CheckAccounts.
 func Parse(data []byte) (*Document, error) {
 	root, problems := source(data)
 	if problems != nil {

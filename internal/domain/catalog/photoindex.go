@@ -39,8 +39,8 @@ func placeIndexRules(rules []IndexRule) map[Context][]placedIndexRule {
 	return placed
 }
 
-// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models count only
-// where the context names them.
+// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models
+// count only where the context names them.
 func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
 	var matching []placedIndexRule
 	for _, context := range c.matching() {

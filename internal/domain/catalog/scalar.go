@@ -44,8 +44,8 @@ func (c cursor) str() (string, bool) {
 	return c.node.Value, true
 }
 
-// code reads the code that an entity is defined with. A code in the wrong form is returned all the same, so that references
-// to it are not reported as well.
+// code reads the code that an entity is defined with. A code in the wrong form is returned all the same, so that
+// references to it are not reported as well.
 func (c cursor) code() (string, bool) {
 	s, ok := c.str()
 	if ok && !codePattern.MatchString(s) {
@@ -165,7 +165,8 @@ func (c cursor) url() *string {
 	u, err := url.Parse(s)
 	unprintable := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(s, unprintable):
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		strings.ContainsFunc(s, unprintable):
 		c.problem("%s is not an absolute http or https URL", quote(s))
 		return nil
 	case utf8.RuneCountInString(s) > maxURL:

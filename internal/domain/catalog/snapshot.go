@@ -17,8 +17,8 @@ type Brand struct {
 	Categories []*Category
 }
 
-// Snapshot is one version of the catalog, prepared for reading. It never changes, so that it may be read by any number of
-// goroutines; nothing that its methods return may be changed either.
+// Snapshot is one version of the catalog, prepared for reading. It never changes, so that it may be read by any
+// number of goroutines; nothing that its methods return may be changed either.
 type Snapshot struct {
 	version  int64
 	document *Document
@@ -147,8 +147,8 @@ func (s *Snapshot) Brands(category, search string) ([]*Brand, error) {
 	return found(brands, search, func(b *Brand) []string { return s.brandNames[b.Code] }), nil
 }
 
-// Models returns the models of a brand in a category whose name in any language contains the search text in any case. Its
-// faults are those of Check.
+// Models returns the models of a brand in a category whose name in any language contains the search text in any
+// case. Its faults are those of Check.
 func (s *Snapshot) Models(brand, category, search string) ([]*Model, error) {
 	if _, err := s.Check(category, brand, ""); err != nil {
 		return nil, err
@@ -157,9 +157,9 @@ func (s *Snapshot) Models(brand, category, search string) ([]*Model, error) {
 	return found(models, search, func(m *Model) []string { return s.modelNames[m.Code] }), nil
 }
 
-// Check returns the context of an item. Brand and model may be empty: they are not known then. A code that the catalog does
-// not have is a not-found fault with details entity and code, the category's first; a brand that does not serve the
-// category, or a model of another brand or category, is a bad-request fault.
+// Check returns the context of an item. Brand and model may be empty: they are not known then. A code that the
+// catalog does not have is a not-found fault with details entity and code, the category's first; a brand that does
+// not serve the category, or a model of another brand or category, is a bad-request fault.
 func (s *Snapshot) Check(category, brand, model string) (Context, error) {
 	b, m := s.brand[brand], s.model[model]
 	switch {

@@ -155,8 +155,8 @@ func (r *lineReader) line() int {
 	return r.lines
 }
 
-// syntaxProblem translates an error of the YAML parser, whose line numbers need care: it leaves them out on the first line,
-// counts from 0 in grammar errors, and gives the start of the block instead of the place of the fault.
+// syntaxProblem translates an error of the YAML parser, whose line numbers need care: it leaves them out on the
+// first line, counts from 0 in grammar errors, and gives the start of the block instead of the place of the fault.
 func syntaxProblem(err error, data []byte, read int) Problem {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
@@ -172,7 +172,8 @@ func syntaxProblem(err error, data []byte, read int) Problem {
 	case message == "did not find expected '-' indicator" || message == "did not find expected key":
 		line++
 		if line < read-1 {
-			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; is the indentation right?", message, line)
+			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; is the "+
+				"indentation right?", message, line)
 			line = read
 		}
 	case message == "found a tab character that violates indentation":

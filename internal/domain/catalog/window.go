@@ -22,8 +22,8 @@ var dayNames = [...]string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
 // Window is the weekly time in which an answer time can be ordered. It belongs to the day it starts on: a window from
 // 22:00 to 06:00 on Friday lasts into Saturday.
 //
-// Clocks are read as people on the spot read them. Where a clock is set forward over From or To, the moment of the change
-// takes its place; where it is set back, the first of the two moments counts.
+// Clocks are read as people on the spot read them. Where a clock is set forward over From or To, the moment of the
+// change takes its place; where it is set back, the first of the two moments counts.
 type Window struct {
 	Timezone string
 	Days     []time.Weekday
@@ -61,7 +61,8 @@ func (w *Window) NextOpening(t time.Time) time.Time {
 	return time.Time{}
 }
 
-// on returns the window that starts on a day, if there is one. The day may be out of its month's range, as for time.Date.
+// on returns the window that starts on a day, if there is one. The day may be out of its month's range, as for
+// time.Date.
 func (w *Window) on(year int, month time.Month, day int) (start, end time.Time, ok bool) {
 	date := time.Date(year, month, day, 0, 0, 0, 0, time.UTC)
 	if !slices.Contains(w.Days, date.Weekday()) {
@@ -75,8 +76,8 @@ func (w *Window) on(year int, month time.Month, day int) (start, end time.Time, 
 	return start, end, true
 }
 
-// firstMoment returns the first moment at which clocks of the location show at least the given reading, which is held as
-// if it were UTC. Where clocks skip the reading, that is the moment of the change.
+// firstMoment returns the first moment at which clocks of the location show at least the given reading, which is
+// held as if it were UTC. Where clocks skip the reading, that is the moment of the change.
 func firstMoment(reading time.Time, location *time.Location) time.Time {
 	shown := func(t time.Time) time.Time {
 		_, offset := t.Zone()

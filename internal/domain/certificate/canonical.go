@@ -15,9 +15,9 @@ import (
 // maxDepth is more than any certificate has.
 const maxDepth = 16
 
-// Canonical returns the one form of a JSON value that is signed (RFC 8785): names sorted, no spaces, characters escaped only
-// where they must be. What could be read in two ways is refused: names that stand twice, invalid UTF-8, and numbers other
-// than whole ones below 2^53.
+// Canonical returns the one form of a JSON value that is signed (RFC 8785): names sorted, no spaces, characters
+// escaped only where they must be. What could be read in two ways is refused: names that stand twice, invalid
+// UTF-8, and numbers other than whole ones below 2^53.
 func Canonical(value []byte) ([]byte, error) {
 	if !utf8.Valid(value) {
 		return nil, errors.New("the text is not UTF-8")

@@ -1,5 +1,5 @@
-// Package certificate holds what the outside world is told of an authentic item: a document with the facts of the order and
-// the hashes of its photos, signed with Ed25519, and how anyone can check it without asking the issuer.
+// Package certificate holds what the outside world is told of an authentic item: a document with the facts of the
+// order and the hashes of its photos, signed with Ed25519, and how anyone can check it without asking the issuer.
 package certificate
 
 import (
@@ -91,7 +91,8 @@ type Signed struct {
 	Revoked   *Revocation // nil: it stands
 }
 
-// Revocation says that a certificate no longer stands. It is not part of what is signed: the page of the certificate tells.
+// Revocation says that a certificate no longer stands. It is not part of what is signed: the page of the
+// certificate tells.
 type Revocation struct {
 	At     Time   `json:"at"`
 	Reason string `json:"reason"`
@@ -111,7 +112,12 @@ func (s *Signed) File() ([]byte, error) {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(envelope{Certificate: s.Document, KeyID: s.KeyID, Signature: encoding.EncodeToString(s.Signature), Revoked: s.Revoked})
+	err := e.Encode(envelope{
+		Certificate: s.Document,
+		KeyID:       s.KeyID,
+		Signature:   encoding.EncodeToString(s.Signature),
+		Revoked:     s.Revoked,
+	})
 	return b.Bytes(), err
 }
 

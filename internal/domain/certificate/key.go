@@ -84,12 +84,20 @@ func (k KeySet) MarshalJSON() ([]byte, error) {
 		Keys []jwk `json:"keys"`
 	}{Keys: make([]jwk, len(k))}
 	for i, key := range k {
-		set.Keys[i] = jwk{Kty: "OKP", Crv: "Ed25519", X: encoding.EncodeToString(key.Public), Kid: key.ID, Use: "sig", Alg: "EdDSA"}
+		set.Keys[i] = jwk{
+			Kty: "OKP",
+			Crv: "Ed25519",
+			X:   encoding.EncodeToString(key.Public),
+			Kid: key.ID,
+			Use: "sig",
+			Alg: "EdDSA",
+		}
 	}
 	return json.Marshal(set)
 }
 
-// ParseKeys reads a JSON Web Key Set. Keys of other kinds are left out; a key whose id is not its thumbprint is refused.
+// ParseKeys reads a JSON Web Key Set. Keys of other kinds are left out; a key whose id is not its thumbprint is
+// refused.
 func ParseKeys(data []byte) (KeySet, error) {
 	var set struct {
 		Keys []jwk `json:"keys"`

@@ -13,7 +13,9 @@ import (
 var (
 	ErrMalformed  = errors.New("this is not a certificate file")
 	ErrUnknownKey = errors.New("the certificate is signed with a key that is not in the key set")
-	ErrSignature  = errors.New("the signature is wrong: the certificate was changed, or was not issued by the owner of the key")
+	ErrSignature  = errors.New(
+		"the signature is wrong: the certificate was changed, or was not issued by the owner of the key",
+	)
 )
 
 // maxFile is far above any certificate: 75 photos have less than 20 KiB.
@@ -52,8 +54,8 @@ func Verify(file []byte, keys KeySet) (*Result, error) {
 	return &Result{Certificate: c, KeyID: s.KeyID, Revoked: s.Revoked}, nil
 }
 
-// Parse reads a certificate file without checking its signature. Spaces and the order of names make no difference; a file
-// that could be read in two ways is ErrMalformed.
+// Parse reads a certificate file without checking its signature. Spaces and the order of names make no difference;
+// a file that could be read in two ways is ErrMalformed.
 func Parse(file []byte) (*Signed, error) {
 	if len(file) > maxFile {
 		return nil, fmt.Errorf("%w: it is too large", ErrMalformed)

@@ -33,7 +33,8 @@ func TestError(t *testing.T) {
 	})
 	t.Run("SameCodeIsTheSame", func(t *testing.T) {
 		wrapped := fmt.Errorf("while moving: %w", refusal.With("status", "queued"))
-		if !errors.Is(wrapped, refusal) || errors.Is(wrapped, fault.BadRequest("x")) || errors.Is(errors.New("busy"), refusal) {
+		if !errors.Is(wrapped, refusal) || errors.Is(wrapped, fault.BadRequest("x")) ||
+			errors.Is(errors.New("busy"), refusal) {
 			t.Error("faults are not told apart by their codes")
 		}
 	})
@@ -54,13 +55,15 @@ func TestValidation(t *testing.T) {
 	}
 	t.Run("MessageNamesFieldsAndRules", func(t *testing.T) {
 		e := fault.Validation(problem("a"), problem("b[1].c"))
-		if e.Kind != fault.Invalid || e.Code != "validation-error" || e.Message != "The request is not valid: a is required; b[1].c is required" {
+		if e.Kind != fault.Invalid || e.Code != "validation-error" ||
+			e.Message != "The request is not valid: a is required; b[1].c is required" {
 			t.Errorf("the fault is %+v", e)
 		}
 	})
 	t.Run("LongListsAreCutInTheMessageOnly", func(t *testing.T) {
 		e := fault.Validation(problem("a"), problem("b"), problem("c"), problem("d"))
-		if list, ok := e.Details["errors"].([]fault.Problem); !ok || len(list) != 4 || !strings.HasSuffix(e.Message, "; and more") {
+		if list, ok := e.Details["errors"].([]fault.Problem); !ok || len(list) != 4 ||
+			!strings.HasSuffix(e.Message, "; and more") {
 			t.Errorf("the fault is %+v", e)
 		}
 	})
@@ -70,7 +73,8 @@ func TestValidation(t *testing.T) {
 func TestUnavailable(t *testing.T) {
 	t.Run("RetryAfter", func(t *testing.T) {
 		e := fault.UnavailableError(errors.New("dial tcp 10.0.0.1"))
-		if e.Kind != fault.Unavailable || e.Code != "service-unavailable" || e.RetryAfter <= 0 || strings.Contains(e.Error(), "10.0.0.1") {
+		if e.Kind != fault.Unavailable || e.Code != "service-unavailable" || e.RetryAfter <= 0 ||
+			strings.Contains(e.Error(), "10.0.0.1") {
 			t.Errorf("the fault is %+v", e)
 		}
 	})

@@ -26,7 +26,9 @@ const (
 )
 
 // Kinds lists every kind.
-var Kinds = []Kind{Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded, LowBalance}
+var Kinds = []Kind{
+	Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded, LowBalance,
+}
 
 // Letter is a mail without its addresses.
 type Letter struct {

@@ -9,8 +9,8 @@ const (
 	longDelay  = 30 * time.Minute
 )
 
-// NextAttempt returns when a mail is tried again that could not be sent for now, or false when it is given up. attempts are
-// those made so far; jitter in [0,1) keeps what failed together from being tried together.
+// NextAttempt returns when a mail is tried again that could not be sent for now, or false when it is given up.
+// attempts are those made so far; jitter in [0,1) keeps what failed together from being tried together.
 func NextAttempt(attempts int, created, now time.Time, jitter float64) (time.Time, bool) {
 	delay := longDelay
 	if doublings := attempts - 1; doublings < 5 {

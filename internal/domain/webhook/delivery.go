@@ -58,8 +58,8 @@ const (
 // and no acknowledgement.
 func (a Attempt) Acknowledged() bool { return a.HTTPStatus >= 200 && a.HTTPStatus <= 299 }
 
-// Reached says whether the request was sent, as far as is known: a host that has no address, must not be called or has no
-// trusted certificate gets none, and neither does an endpoint whose token could not be had.
+// Reached says whether the request was sent, as far as is known: a host that has no address, must not be called or
+// has no trusted certificate gets none, and neither does an endpoint whose token could not be had.
 func (a Attempt) Reached() bool {
 	return a.HTTPStatus != 0 || a.Failure == FailureTimeout || a.Failure == FailureConnection
 }
@@ -67,8 +67,8 @@ func (a Attempt) Reached() bool {
 // MaxAnswer is how much of an answer is kept, in bytes.
 const MaxAnswer = 1024
 
-// Excerpt returns the first MaxAnswer bytes of an answer's body as text that every database and page can hold: bytes that
-// are not UTF-8, and NUL, become U+FFFD, and no character is cut in two.
+// Excerpt returns the first MaxAnswer bytes of an answer's body as text that every database and page can hold:
+// bytes that are not UTF-8, and NUL, become U+FFFD, and no character is cut in two.
 func Excerpt(answer []byte) string {
 	if len(answer) > MaxAnswer {
 		answer = answer[:MaxAnswer]

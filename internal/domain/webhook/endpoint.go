@@ -1,5 +1,5 @@
-// Package webhook holds the rules of webhooks: endpoints and the URLs they may have, the signature of a delivery, and when
-// a failed attempt is repeated. Sending is not done here.
+// Package webhook holds the rules of webhooks: endpoints and the URLs they may have, the signature of a delivery,
+// and when a failed attempt is repeated. Sending is not done here.
 package webhook
 
 import (

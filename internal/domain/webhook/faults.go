@@ -24,8 +24,8 @@ func LimitReached() *fault.Error {
 		"This API key already has "+strconv.Itoa(MaxEndpoints)+" webhook endpoints.").With("limit", MaxEndpoints)
 }
 
-// Unsafe is the refusal of a URL whose host must not be called. field is the URL's path in the request; reason is one of
-// the stable reasons of the address check, for example loopback or unresolvable.
+// Unsafe is the refusal of a URL whose host must not be called. field is the URL's path in the request; reason is
+// one of the stable reasons of the address check, for example loopback or unresolvable.
 func Unsafe(field, reason string) *fault.Error {
 	return fault.New(fault.Invalid, CodeUnsafe,
 		field+" must name a host that resolves to publicly reachable addresses only ("+reason+").").

@@ -26,8 +26,8 @@ func (u URL) Hostname() string { return u.host }
 // Canonical returns the form in which two spellings of one URL are equal; see CanonicalURL.
 func (u URL) Canonical() string { return CanonicalURL(u.raw) }
 
-// CheckURL returns the URL of an endpoint, or the rule that raw breaks: an absolute https URI of at most 2048 characters
-// with a host, without user information and without a fragment. field is its path in the request.
+// CheckURL returns the URL of an endpoint, or the rule that raw breaks: an absolute https URI of at most 2048
+// characters with a host, without user information and without a fragment. field is its path in the request.
 func CheckURL(field, raw string) (URL, *fault.Problem) {
 	problem := func(code, message string) (URL, *fault.Problem) {
 		return URL{}, &fault.Problem{Field: field, Code: code, Message: message}

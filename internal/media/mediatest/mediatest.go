@@ -288,7 +288,8 @@ func testDelete(t *testing.T, s *suite) {
 	}
 }
 
-// testDerived holds that derived images are files as photos are, that they are never listed, and that they go with their photo.
+// testDerived holds that derived images are files as photos are, that they are never listed, and that they go with
+// their photo.
 func testDerived(t *testing.T, s *suite) {
 	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
 	s.put(t, name, content("photo", 100))
@@ -397,7 +398,8 @@ func testForeignNames(t *testing.T, s *suite) {
 		"../" + good, "/" + good, good + "/", "./" + good, "a/b/" + good, "..\\" + good,
 		"../../../../../../etc/passwd", "/etc/passwd",
 		"../" + good[3:], good[:10] + "/../" + good[14:],
-		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb", ".thumb",
+		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb",
+		".thumb",
 		strings.ToUpper(good), good + "\x00", good[:32] + ".txt", good[:32], " " + good,
 	} {
 		staged := s.stage(t, content("foreign", 10))

@@ -53,7 +53,9 @@ func (c *courier) aim(e *webhook.Endpoint) (*target, error) {
 
 // attempt makes one attempt and tells how it went; cause is for the log. The error says that it was cut off: ctx was
 // canceled.
-func (c *courier) attempt(ctx context.Context, t *target, d *store.QueuedDelivery) (a webhook.Attempt, cause, err error) {
+func (c *courier) attempt(ctx context.Context, t *target, d *store.QueuedDelivery) (a webhook.Attempt,
+	cause, err error,
+) {
 	a = webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: c.now()}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -109,9 +111,12 @@ func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelive
 	return nil
 }
 
-// request makes the request of an attempt: with the token or, without one, signed at the time of the attempt, so that the log
-// of attempts tells what was signed. The headers are set in just the spelling of the interface; HTTP/1.1 shows it.
-func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, at time.Time, token string) *http.Request {
+// request makes the request of an attempt: with the token or, without one, signed at the time of the attempt, so
+// that the log of attempts tells what was signed. The headers are set in just the spelling of the interface;
+// HTTP/1.1 shows it.
+func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, at time.Time,
+	token string,
+) *http.Request {
 	proof := webhook.TokenHeaders(token)
 	if token == "" {
 		proof = webhook.SignatureHeaders(t.secret, at, d.Body)

@@ -129,8 +129,12 @@ func TestFailedAttempts(t *testing.T) {
 			url: "https://wrong.test:" + port(t, r.Server), failure: webhook.FailureTLS,
 			guard: &netguard.Guard{AllowPrivate: true, Resolver: &hostile.Rebinding{First: "127.0.0.1", Then: "127.0.0.1"}},
 		},
-		"Unresolvable": {url: "https://nowhere.example", guard: &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}}, failure: webhook.FailureUnresolvable},
-		"Unsafe":       {url: r.URL, guard: &netguard.Guard{}, failure: webhook.FailureUnsafe},
+		"Unresolvable": {
+			url:     "https://nowhere.example",
+			guard:   &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}},
+			failure: webhook.FailureUnresolvable,
+		},
+		"Unsafe": {url: r.URL, guard: &netguard.Guard{}, failure: webhook.FailureUnsafe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := w.sender(r, func(c *Config) {
@@ -147,7 +151,8 @@ func TestFailedAttempts(t *testing.T) {
 			e := w.endpoint(test.url + "?" + name)
 			e.URL = test.url
 			a, cause, err := attempt(t, s, e)
-			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer || a.Acknowledged() {
+			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer ||
+				a.Acknowledged() {
 				t.Errorf("attempt: %+v, %v, %v", a, cause, err)
 			}
 			if (cause == nil) != (test.failure == "") {
@@ -181,7 +186,12 @@ func TestAcknowledgement(t *testing.T) {
 		}
 	})
 	s := w.sender(r, nil)
-	for path, answer := range map[string]string{"/200": "", "/299": "", "/endless": strings.Repeat("e", 1024), "/breaks-off": "half"} {
+	for path, answer := range map[string]string{
+		"/200":        "",
+		"/299":        "",
+		"/endless":    strings.Repeat("e", 1024),
+		"/breaks-off": "half",
+	} {
 		e := w.endpoint(r.URL + path)
 		a, cause, err := attempt(t, s, e)
 		if err != nil || cause != nil || !a.Acknowledged() || a.Answer != answer {
@@ -194,7 +204,10 @@ func TestAcknowledgement(t *testing.T) {
 func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, nil)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: r.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: r.TLS.Certificates,
+		MinVersion:   tls.VersionTLS12,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +228,8 @@ func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w.start(r, nil)
 	head, _, _ := strings.Cut(<-raw, "\r\n\r\n")
 	for _, line := range []string{
-		"POST /hook HTTP/1.1", "X-LG-Event: order-outcome", "X-LG-Delivery-Id: " + d.ID, "X-LG-Timestamp: ", "X-LG-Signature: v1=", "Content-Type: application/json",
+		"POST /hook HTTP/1.1", "X-LG-Event: order-outcome", "X-LG-Delivery-Id: " + d.ID, "X-LG-Timestamp: ",
+		"X-LG-Signature: v1=", "Content-Type: application/json",
 	} {
 		if !strings.Contains(head, line) {
 			t.Errorf("%q is missing in:\n%s", line, head)
@@ -244,7 +258,8 @@ func TestHostileHosts(t *testing.T) {
 			t.Errorf("%s does not get as far as to be dialled: %v", target, err)
 			continue
 		}
-		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe && a.Failure != webhook.FailureUnresolvable {
+		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe &&
+			a.Failure != webhook.FailureUnresolvable {
 			t.Errorf("%s as url: %+v", target, a)
 		}
 		if a := try(&webhook.Endpoint{
@@ -261,7 +276,10 @@ func TestHostileHosts(t *testing.T) {
 // TestRebinding registers a name while it is public, and delivers when it no longer is.
 func TestRebinding(t *testing.T) {
 	for name, then := range map[string]string{
-		"Loopback": "127.0.0.1", "Mapped": "::ffff:127.0.0.1", "Mixed": "93.184.215.14,127.0.0.1", "Metadata": "169.254.169.254",
+		"Loopback": "127.0.0.1",
+		"Mapped":   "::ffff:127.0.0.1",
+		"Mixed":    "93.184.215.14,127.0.0.1",
+		"Metadata": "169.254.169.254",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sqliteWorld(t)
@@ -271,7 +289,8 @@ func TestRebinding(t *testing.T) {
 				t.Fatal(err)
 			}
 			target := "https://rebinding.example:" + port(t, r.Server) + "/hook"
-			all := w.queue(1, w.endpoint(target), w.oauthEndpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
+			all := w.queue(1, w.endpoint(target),
+				w.oauthEndpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
 			w.start(r, func(c *Config) { c.Guard = guard })
 			for i, failure := range []webhook.Failure{webhook.FailureUnsafe, webhook.FailureToken} {
 				eventually(t, "the attempt", func() bool { return w.delivery(all[i].ID).Attempts == 1 })

@@ -62,7 +62,8 @@ func newReceiver(t testing.TB, clock *fakeclock.Clock, answer http.HandlerFunc) 
 			t.Error(err)
 		}
 		if req.Header.Get("Authorization") == "" {
-			if err := client.VerifySignature(outbox.Secret, req.Header.Get(client.HeaderTimestamp), req.Header.Get(client.HeaderSignature),
+			if err := client.VerifySignature(outbox.Secret, req.Header.Get(client.HeaderTimestamp),
+				req.Header.Get(client.HeaderSignature),
 				body, time.Second, clock.Now()); err != nil {
 				t.Errorf("signature of %s: %v", req.URL, err)
 			}
@@ -194,8 +195,14 @@ type running struct {
 // sender makes a sender that trusts the receiver and may call it; change may be nil.
 func (w *world) sender(r *receiver, change func(*Config)) *Sender {
 	c := Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, Schedule: webhook.DefaultSchedule(),
-		Timeout: 10 * time.Second, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler), Jitter: func() float64 { return 0.5 },
+		Store:    w.store,
+		Secrets:  w.outbox.Secrets,
+		Guard:    &netguard.Guard{AllowPrivate: true},
+		Schedule: webhook.DefaultSchedule(),
+		Timeout:  10 * time.Second,
+		Now:      w.clock.Now,
+		Log:      slog.New(slog.DiscardHandler),
+		Jitter:   func() float64 { return 0.5 },
 	}
 	if r != nil {
 		c.RootCAs = r.CAs()

@@ -32,8 +32,8 @@ type (
 	}
 )
 
-// loop is the work of one sender. One goroutine decides everything; beside it run the attempts, at most one reading of the
-// queues, and at most one writing down of results.
+// loop is the work of one sender. One goroutine decides everything; beside it run the attempts, at most one reading
+// of the queues, and at most one writing down of results.
 type loop struct {
 	*Sender
 	ctx      context.Context //nolint:containedctx // of Run; the loop lives no longer
@@ -48,8 +48,12 @@ type loop struct {
 
 func newLoop(s *Sender) *loop {
 	return &loop{
-		Sender: s, turns: newTurns(s.InFlight, s.Timeout+leaseMargin/4), work: make(chan job), over: make(chan outcome, s.InFlight),
-		answers: make(chan func(), 2), reader: reader{lookNow: true},
+		Sender:  s,
+		turns:   newTurns(s.InFlight, s.Timeout+leaseMargin/4),
+		work:    make(chan job),
+		over:    make(chan outcome, s.InFlight),
+		answers: make(chan func(), 2),
+		reader:  reader{lookNow: true},
 	}
 }
 
@@ -162,7 +166,8 @@ func (l *loop) take(o outcome) {
 // nextAttempt returns when to try again after a failure, or nil.
 func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
-	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status", o.attempt.HTTPStatus)
+	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status",
+		o.attempt.HTTPStatus)
 	if o.cause != nil {
 		log = log.With("failure", string(o.attempt.Failure), "cause", logText(o.cause))
 	}

@@ -40,7 +40,8 @@ func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
 		}),
 	}
 	for _, result := range []string{
-		resultDelivered, resultRejected, string(webhook.FailureTimeout), string(webhook.FailureUnresolvable), string(webhook.FailureUnsafe),
+		resultDelivered, resultRejected, string(webhook.FailureTimeout), string(webhook.FailureUnresolvable),
+		string(webhook.FailureUnsafe),
 		string(webhook.FailureConnection), string(webhook.FailureTLS), string(webhook.FailureToken),
 	} {
 		m.attempts.WithLabelValues(result)
@@ -69,7 +70,8 @@ type queueState struct {
 const queueStateTimeout = 2 * time.Second
 
 var (
-	pendingMetric = prometheus.NewDesc("assay_webhook_queue_deliveries", "Webhook deliveries that are pending, waiting for a repeated attempt included.", nil, nil)
+	pendingMetric = prometheus.NewDesc("assay_webhook_queue_deliveries",
+		"Webhook deliveries that are pending, waiting for a repeated attempt included.", nil, nil)
 	overdueMetric = prometheus.NewDesc("assay_webhook_queue_oldest_due_seconds",
 		"For how long the webhook delivery that is most overdue could have been under way; 0 when none is due.", nil, nil)
 )

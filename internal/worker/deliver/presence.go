@@ -85,7 +85,9 @@ func (s *Sender) attend(ctx context.Context) {
 
 // leave tells the others that this sender has ended, with the queues it had; if that fails, they find out.
 func (s *Sender) leave(ctx context.Context) {
-	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.SenderGone(s.node) }); err != nil {
+	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.SenderGone(s.node)
+	}); err != nil {
 		s.Log.WarnContext(ctx, "the end of this sender could not be noted", "error", err)
 	}
 }

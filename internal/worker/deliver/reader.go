@@ -150,7 +150,13 @@ type (
 func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
 	for lane, n := range wanted {
-		r := request{lane: lane, endpointID: lane.endpointID, after: lane.after, limit: n, renew: !lane.leaseUntil.After(now.Add(l.turns.needs + leaseMargin/4))}
+		r := request{
+			lane:       lane,
+			endpointID: lane.endpointID,
+			after:      lane.after,
+			limit:      n,
+			renew:      !lane.leaseUntil.After(now.Add(l.turns.needs + leaseMargin/4)),
+		}
 		if lane.target != nil && now.Sub(lane.checkedAt) < freshness/4 {
 			r.known = lane.target.Endpoint
 		}

@@ -1,10 +1,10 @@
-// Package deliver sends webhooks. The queue is in the database: the transaction that moved an order has put the deliveries
-// there. A sender reads those that are due, makes the attempts, and writes down how they went, which takes a delivery out of
-// the queue or puts it further back. So every event is sent at least once, and twice only when a crash, or a database out of
-// reach, kept a result from being written down.
+// Package deliver sends webhooks. The queue is in the database: the transaction that moved an order has put the
+// deliveries there. A sender reads those that are due, makes the attempts, and writes down how they went, which
+// takes a delivery out of the queue or puts it further back. So every event is sent at least once, and twice only
+// when a crash, or a database out of reach, kept a result from being written down.
 //
-// Where several nodes work on one database, each endpoint's queue is leased to one of them. What a crashed node had comes
-// to others when its leases end.
+// Where several nodes work on one database, each endpoint's queue is leased to one of them. What a crashed node had
+// comes to others when its leases end.
 package deliver
 
 import (
@@ -69,7 +69,12 @@ func New(c Config) *Sender {
 		c.Jitter = rand.Float64
 	}
 	s := &Sender{
-		Config: c, node: store.NewID(), woken: make(chan struct{}, 1), tell: make(chan struct{}, 1), poll: pollInterval, grace: stopGrace,
+		Config: c,
+		node:   store.NewID(),
+		woken:  make(chan struct{}, 1),
+		tell:   make(chan struct{}, 1),
+		poll:   pollInterval,
+		grace:  stopGrace,
 	}
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
 	if transport, ok := client.Transport.(*http.Transport); ok {
@@ -80,7 +85,13 @@ func New(c Config) *Sender {
 		transport.Protocols.SetHTTP1(true)
 		client.Transport = named{transport}
 	}
-	s.courier = courier{client: client, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout, now: c.Now}
+	s.courier = courier{
+		client:  client,
+		tokens:  newTokens(client, c.Timeout, c.Now),
+		secrets: c.Secrets,
+		timeout: c.Timeout,
+		now:     c.Now,
+	}
 	m, collectors := newMetrics(&queueState{store: c.Store, now: c.Now})
 	s.metrics = m
 	if c.Metrics != nil {
@@ -121,8 +132,8 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// Run sends until ctx ends. Then it begins nothing more, lets running attempts finish for up to 9 seconds, cuts off those
-// that do not, and returns nil. A database out of reach is waited for.
+// Run sends until ctx ends. Then it begins nothing more, lets running attempts finish for up to 9 seconds, cuts off
+// those that do not, and returns nil. A database out of reach is waited for.
 func (s *Sender) Run(ctx context.Context) error {
 	if !s.Store.Shared() {
 		newLoop(s).run(ctx)

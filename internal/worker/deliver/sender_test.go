@@ -48,7 +48,8 @@ func TestSignedDelivery(t *testing.T) {
 			t.Errorf("delivery: %+v", got)
 		}
 		a := w.attempts(d.ID)
-		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" || !a[0].At.Equal(noon) {
+		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" ||
+			!a[0].At.Equal(noon) {
 			t.Errorf("attempts: %+v", a)
 		}
 	})
@@ -337,7 +338,8 @@ func TestMetrics(t *testing.T) {
 	w.queue(3, yes, no)
 	w.clock.Advance(2 * time.Second)
 	if err := testutil.GatherAndCompare(registry, golden(t, "testdata/metrics_before.txt"),
-		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds", "assay_webhook_attempts_total"); err != nil {
+		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds",
+		"assay_webhook_attempts_total"); err != nil {
 		t.Error(err)
 	}
 	w.run(s)

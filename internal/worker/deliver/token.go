@@ -113,7 +113,10 @@ func (t *tokens) keep(endpointID string, kept token) {
 // 1 MiB is read.
 func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
 	config := clientcredentials.Config{
-		ClientID: e.OAuth.ClientID, ClientSecret: clientSecret, TokenURL: e.OAuth.TokenURL, AuthStyle: oauth2.AuthStyleInHeader,
+		ClientID:     e.OAuth.ClientID,
+		ClientSecret: clientSecret,
+		TokenURL:     e.OAuth.TokenURL,
+		AuthStyle:    oauth2.AuthStyleInHeader,
 	}
 	if e.OAuth.Scope != "" {
 		config.Scopes = []string{e.OAuth.Scope}
@@ -123,7 +126,8 @@ func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret st
 		var refused *oauth2.RetrieveError
 		if errors.As(err, &refused) {
 			return "", &tokenError{
-				cause: fmt.Errorf("the token URL answered %d %s", refused.Response.StatusCode, refused.ErrorCode), answer: refused.Body,
+				cause:  fmt.Errorf("the token URL answered %d %s", refused.Response.StatusCode, refused.ErrorCode),
+				answer: refused.Body,
 			}
 		}
 		return "", &tokenError{cause: err}

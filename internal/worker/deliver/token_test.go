@@ -50,7 +50,9 @@ func (c *clients) ClientCredentials(ctx context.Context, id, secret string) (op.
 	return c.Storage.ClientCredentials(ctx, "sid1", "verysecret") // the client that the library's own storage knows
 }
 
-func (c *clients) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest, error) {
+func (c *clients) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest,
+	error,
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.scopes = append(c.scopes, scopes)
@@ -72,7 +74,8 @@ func newAuthority(t testing.TB) *authority {
 	a.Config.ErrorLog = log.New(io.Discard, "", 0)
 	a.StartTLS()
 	t.Cleanup(a.Close)
-	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test"))}, a.clients, op.StaticIssuer(a.URL),
+	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test"))}, a.clients,
+		op.StaticIssuer(a.URL),
 		op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -286,7 +289,8 @@ func TestTokenFailures(t *testing.T) {
 			})
 			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == 1 })
 			got := w.attempts(d.ID)[0]
-			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || (test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {
+			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 ||
+				(test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {
 				t.Errorf("attempt: %+v", got)
 			}
 			if r.count() != 0 {

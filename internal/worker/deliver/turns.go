@@ -11,8 +11,8 @@ const (
 	// maxForEndpoint is the most attempts in flight for one endpoint, over all nodes.
 	maxForEndpoint = 4
 
-	// maxTaken and minTaken are how many deliveries a prompt endpoint may have taken, alone and among many: what is ahead is
-	// sent while the database is busy.
+	// maxTaken and minTaken are how many deliveries a prompt endpoint may have taken, alone and among many: what is
+	// ahead is sent while the database is busy.
 	maxTaken = 32 * maxForEndpoint
 	minTaken = 4 * maxForEndpoint
 
@@ -62,7 +62,8 @@ type lane struct {
 
 func (l *lane) taken() int { return l.inFlight + len(l.ahead) }
 
-// reputeAt returns the repute at a time: an endpoint that is keeping a delivery waiting is slow, whatever it was before.
+// reputeAt returns the repute at a time: an endpoint that is keeping a delivery waiting is slow, whatever it was
+// before.
 func (l *lane) reputeAt(now time.Time) repute {
 	if l.inFlight > 0 && now.Sub(l.progress) > patience {
 		return slow
@@ -76,12 +77,12 @@ func (l *lane) mayBegin(now time.Time, atMost time.Duration) bool {
 	return now.Sub(l.checkedAt) <= freshness && !l.leaseUntil.Before(now.Add(atMost))
 }
 
-// turns decides who may send next. Endpoints that have something to send stand in a line; from its front, deliveries are
-// read from the database for them, and of what was taken they send one after the other in turns.
+// turns decides who may send next. Endpoints that have something to send stand in a line; from its front,
+// deliveries are read from the database for them, and of what was taken they send one after the other in turns.
 //
-// An endpoint of which nothing is known yet has one slot. Slow endpoints together have at most half of the slots, and with
-// the unknown ones three quarters: however many hang, there is room to meet new ones, and the last quarter stays with
-// those that answer.
+// An endpoint of which nothing is known yet has one slot. Slow endpoints together have at most half of the slots,
+// and with the unknown ones three quarters: however many hang, there is room to meet new ones, and the last quarter
+// stays with those that answer.
 type turns struct {
 	limit    int           // slots
 	needs    time.Duration // that a lease has to last when an attempt begins
@@ -239,8 +240,8 @@ func rounded(n int) int {
 	return 1 << (bits.Len(uint(n)) - 1)
 }
 
-// next returns how many deliveries to read for which endpoints now; 0 for those that have some ahead, but of which it must
-// be looked up whether they are still there. mine says which endpoints are this node's.
+// next returns how many deliveries to read for which endpoints now; 0 for those that have some ahead, but of which
+// it must be looked up whether they are still there. mine says which endpoints are this node's.
 func (t *turns) next(now time.Time, mine func(endpointID string) bool) map[*lane]int {
 	wanted := make(map[*lane]int)
 	for l := range t.busy {
@@ -326,8 +327,8 @@ func (t *turns) begin(now time.Time) (*lane, *store.QueuedDelivery) {
 	return nil, nil
 }
 
-// end notes that an attempt is over, and whether it was answered in how much time. The delivery is held until its result
-// is written down.
+// end notes that an attempt is over, and whether it was answered in how much time. The delivery is held until its
+// result is written down.
 func (t *turns) end(l *lane, answered bool, took time.Duration, now time.Time) {
 	l.repute, l.progress = slow, now
 	if answered && took <= patience {

@@ -86,7 +86,8 @@ func TestTurnsSee(t *testing.T) {
 	if next := turns.see(nil, noon, everything); !next.IsZero() {
 		t.Errorf("next of nothing: %v", next)
 	}
-	all := append(heads(noon, "a", "other"), append(heads(noon.Add(2*time.Second), "b"), heads(noon.Add(time.Second), "c")...)...)
+	all := append(heads(noon, "a", "other"),
+		append(heads(noon.Add(2*time.Second), "b"), heads(noon.Add(time.Second), "c")...)...)
 	next := turns.see(all, noon, func(id string) bool { return id != "other" })
 	if !next.Equal(noon.Add(time.Second)) {
 		t.Errorf("next: %v", next)
@@ -116,14 +117,20 @@ func TestTurnsSeeWhatIsNew(t *testing.T) {
 			turns := newTestTurns(8)
 			prompted(turns, noon, "a")
 			l := turns.lanes["a"]
-			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}}, {Place: store.Place{DueAt: at(3), ID: "3"}}})
+			turns.take(l, []*store.QueuedDelivery{
+				{Place: store.Place{DueAt: at(2), ID: "2"}},
+				{Place: store.Place{DueAt: at(3), ID: "3"}},
+			})
 			l.after = store.Place{DueAt: at(3), ID: "3"}
 			turns.served(l, false)
 			turns.see([]store.QueueHead{{EndpointID: "a", DueAt: at(test.head), LastDueAt: at(test.last)}}, at(9), everything)
 			if l.waiting != test.waits || (l.after.ID == "") != test.again {
 				t.Errorf("waits: %v, after %v", l.waiting, l.after)
 			}
-			turns.take(l, []*store.QueuedDelivery{{Place: store.Place{DueAt: at(2), ID: "2"}}, {Place: store.Place{DueAt: at(2), ID: "1"}}})
+			turns.take(l, []*store.QueuedDelivery{
+				{Place: store.Place{DueAt: at(2), ID: "2"}},
+				{Place: store.Place{DueAt: at(2), ID: "1"}},
+			})
 			if len(l.held) != 3 || l.taken() != 3 {
 				t.Errorf("held: %v", l.held)
 			}
@@ -221,7 +228,8 @@ func TestTurnsAhead(t *testing.T) {
 	}
 }
 
-// TestTurnsAskAgain shows that nothing is sent to an endpoint that was not looked up lately, or under a lease that ends.
+// TestTurnsAskAgain shows that nothing is sent to an endpoint that was not looked up lately, or under a lease that
+// ends.
 func TestTurnsAskAgain(t *testing.T) {
 	for name, spoil := range map[string]func(l *lane){
 		"NotFresh": func(l *lane) { l.checkedAt = noon.Add(-freshness - 1) },
@@ -389,7 +397,8 @@ func TestTurnsLimits(t *testing.T) {
 				if inFlight[l.endpointID] == 0 {
 					t.Skip("nothing in flight")
 				}
-				turns.done(l, rapid.Bool().Draw(t, "answered"), time.Duration(rapid.IntRange(0, 3).Draw(t, "seconds"))*time.Second, now)
+				turns.done(l, rapid.Bool().Draw(t, "answered"), time.Duration(rapid.IntRange(0, 3).Draw(t, "seconds"))*time.Second,
+					now)
 				inFlight[l.endpointID]--
 				total--
 			},
@@ -405,15 +414,16 @@ func TestTurnsLimits(t *testing.T) {
 					}
 				}
 				if total > limit || turns.inFlight != total || turns.taken != taken || taken > takenFactor*limit {
-					t.Fatalf("%d in flight, counted %d, limit %d; %d taken, counted %d", total, turns.inFlight, limit, taken, turns.taken)
+					t.Fatalf("%d in flight, counted %d, limit %d; %d taken, counted %d", total, turns.inFlight, limit, taken,
+						turns.taken)
 				}
 			},
 		})
 	})
 }
 
-// TestPresence shows that all senders choose the same one for an endpoint, that each has its part, and that endpoints of
-// those that stay do not change hands.
+// TestPresence shows that all senders choose the same one for an endpoint, that each has its part, and that
+// endpoints of those that stay do not change hands.
 func TestPresence(t *testing.T) {
 	const endpoints = 1000
 	owner := make(map[string]string)

@@ -1,5 +1,6 @@
-// Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without activity
-// to the queue, removes photos that no order uses, forgets sessions, idempotency keys and mail that could not be sent, and counts each day once.
+// Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without
+// activity to the queue, removes photos that no order uses, forgets sessions, idempotency keys and mail that could
+// not be sent, and counts each day once.
 package housekeeping
 
 import (
@@ -54,14 +55,30 @@ func (k *Keeper) Round(ctx context.Context) error {
 		name string
 		run  func() (int, error)
 	}{
-		{"photo requests expired", func() (int, error) { return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch) }},
+		{
+			"photo requests expired", func() (int, error) {
+				return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch)
+			},
+		},
 		{"claims returned", func() (int, error) { return k.Service.ExpireClaims(ctx, now.Add(-k.ClaimAge), batch) }},
 		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
 		{"challenges forgotten", func() (int, error) { return k.Service.ForgetChallenges(ctx, batch) }},
-		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
+		{
+			"unused photos deleted", func() (int, error) {
+				return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch)
+			},
+		},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
-		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
-		{"mails given up or forgotten", func() (int, error) { return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch) }},
+		{
+			"delivery attempts forgotten", func() (int, error) {
+				return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch)
+			},
+		},
+		{
+			"mails given up or forgotten", func() (int, error) {
+				return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch)
+			},
+		},
 		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
 	} {
 		for ctx.Err() == nil {

@@ -18,7 +18,14 @@ const (
 type object = integrationtest.M
 
 func keeper(w *integrationtest.World) *housekeeping.Keeper {
-	return &housekeeping.Keeper{Service: w.Service, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week, ClaimAge: claim, AttemptAge: week}
+	return &housekeeping.Keeper{
+		Service:         w.Service,
+		Log:             slog.New(slog.DiscardHandler),
+		PhotoRequestAge: week,
+		UnusedPhotoAge:  week,
+		ClaimAge:        claim,
+		AttemptAge:      week,
+	}
 }
 
 func round(t *testing.T, k *housekeeping.Keeper) {
@@ -34,11 +41,16 @@ func TestRound(t *testing.T) {
 		c := w.NewAccount(t).Live(t)
 		upload := func(t *testing.T) string {
 			t.Helper()
-			return c.Upload(t, integrationtest.Part{Filename: "x", Content: integrationtest.PNG(t, 2, 2)}).Want(t, 201).Text(t, "data.0.url")
+			return c.Upload(t, integrationtest.Part{
+				Filename: "x",
+				Content:  integrationtest.PNG(t, 2, 2),
+			}).Want(t, 201).Text(t, "data.0.url")
 		}
 		order2 := func(t *testing.T, url string) *integrationtest.Response {
 			t.Helper()
-			return c.Post(t, "/orders", c.Bag(t, object{"photos": []any{object{"url": url, "index_code": "overall"}, object{"url": url, "index_code": "serial"}}}))
+			return c.Post(t, "/orders", c.Bag(t, object{
+				"photos": []any{object{"url": url, "index_code": "overall"}, object{"url": url, "index_code": "serial"}},
+			}))
 		}
 		t.Run("UnusedPhotosAreDeleted", func(t *testing.T) {
 			used, unused := upload(t), upload(t)
@@ -75,7 +87,10 @@ func TestRound(t *testing.T) {
 			round(t, keeper(w))
 			c.Get(t, "/orders/"+unanswered).Is(t, "status", "update-photos")
 			c.Post(t, "/orders/"+answered+"/update_photos", object{"photos": []any{
-				object{"index_code": "overall", "is_unable_to_provide": true}, object{"index_code": "serial", "is_unable_to_provide": true},
+				object{
+					"index_code":           "overall",
+					"is_unable_to_provide": true,
+				}, object{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 			w.Clock.Advance(time.Microsecond)
 			round(t, keeper(w))

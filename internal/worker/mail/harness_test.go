@@ -51,12 +51,18 @@ func (o *office) sender(t *testing.T, s *smtptest.Server, address string) *mail.
 	return o.senderOf(t, o.Service, s, address, nil)
 }
 
-func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string, r prometheus.Registerer) *mail.Sender {
+func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string,
+	r prometheus.Registerer,
+) *mail.Sender {
 	t.Helper()
 	server, err := mail.ParseServer(address)
 	check(t, err)
 	c := mail.Config{
-		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
+		Service: sv,
+		Server:  server,
+		From:    &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
+		Log:     slog.New(slog.NewTextHandler(o.log, nil)),
+		Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)

@@ -10,8 +10,8 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// compose writes a mail in its wire form. The message id is that of the queue: when a mail has to be sent twice, receivers
-// can tell that it is one.
+// compose writes a mail in its wire form. The message id is that of the queue: when a mail has to be sent twice,
+// receivers can tell that it is one.
 func compose(m *service.OutgoingMail, from *mail.Address, now time.Time) ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)

@@ -20,7 +20,8 @@ func newMetrics(s *service.Service) (*metrics, []prometheus.Collector) {
 	m := &metrics{
 		sent:   counter("assay_mail_sent_total", "Mails that the mail server took."),
 		putOff: counter("assay_mail_put_off_total", "Attempts to send a mail that failed for now."),
-		failed: counter("assay_mail_failed_total", "Mails that the mail server refused for good, or that could not be sent for a day."),
+		failed: counter("assay_mail_failed_total",
+			"Mails that the mail server refused for good, or that could not be sent for a day."),
 	}
 	return m, []prometheus.Collector{m.sent, m.putOff, m.failed, &queueState{s}}
 }
@@ -30,7 +31,8 @@ type queueState struct{ service *service.Service }
 
 const queueStateTimeout = 2 * time.Second
 
-var queuedMetric = prometheus.NewDesc("assay_mail_queued", "Mails that wait to be sent, or to be tried again.", nil, nil)
+var queuedMetric = prometheus.NewDesc("assay_mail_queued", "Mails that wait to be sent, or to be tried again.", nil,
+	nil)
 
 // Describe is part of prometheus.Collector.
 func (q *queueState) Describe(d chan<- *prometheus.Desc) { d <- queuedMetric }

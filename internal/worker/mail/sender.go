@@ -1,7 +1,7 @@
-// Package mail sends mail by SMTP. The queue is in the database: the transaction that made an invitation, say, has put its
-// mail there. A sender claims what is due, one mail at a time, hands it to the mail server and takes it out of the queue.
-// So every mail is sent at least once, and twice only when a crash, or a database out of reach, kept the second step from
-// happening; nothing of a transaction that failed is ever sent.
+// Package mail sends mail by SMTP. The queue is in the database: the transaction that made an invitation, say, has
+// put its mail there. A sender claims what is due, one mail at a time, hands it to the mail server and takes it out
+// of the queue. So every mail is sent at least once, and twice only when a crash, or a database out of reach, kept
+// the second step from happening; nothing of a transaction that failed is ever sent.
 //
 // Several nodes may send from one database: a mail is with one of them at a time.
 package mail
@@ -68,8 +68,8 @@ func (s *Sender) Wake() {
 	}
 }
 
-// Run sends until ctx ends, lets a running attempt finish for up to 9 seconds, and returns nil. A database out of reach ends
-// it with an error.
+// Run sends until ctx ends, lets a running attempt finish for up to 9 seconds, and returns nil. A database out of
+// reach ends it with an error.
 func (s *Sender) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -166,8 +166,8 @@ func (s *Sender) attempt(ctx context.Context, open **session, m *service.Outgoin
 	return *open != nil, err
 }
 
-// send hands a mail to the server, over the open session or a new one. Afterwards there is an open session only if it can be
-// used again.
+// send hands a mail to the server, over the open session or a new one. Afterwards there is an open session only if
+// it can be used again.
 func (s *Sender) send(ctx context.Context, open **session, m *service.OutgoingMail) error {
 	message, err := compose(m, s.From, s.Service.Now())
 	if err != nil {

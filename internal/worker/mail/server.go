@@ -35,13 +35,16 @@ const (
 	submissionsPort = 465
 )
 
-// ParseServer reads smtp://user:password@host:587 or smtps://user:password@host:465. STARTTLS is required with smtp, except
-// on the same machine; ?starttls=off and ?starttls=required say otherwise. No error holds any part of the text: there is
-// a password in it.
+// ParseServer reads smtp://user:password@host:587 or smtps://user:password@host:465. STARTTLS is required with
+// smtp, except on the same machine; ?starttls=off and ?starttls=required say otherwise. No error holds any part of
+// the text: there is a password in it.
 func ParseServer(raw string) (*Server, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("cannot be read: it has the form smtp://user:password@host:587, with special characters of user and password percent-encoded")
+		return nil, errors.New(
+			"cannot be read: it has the form smtp://user:password@host:587, with special characters of user and password " +
+				"percent-encoded",
+		)
 	}
 	s := &Server{Host: u.Hostname(), User: u.User.Username()}
 	s.Password, _ = u.User.Password()
@@ -77,7 +80,9 @@ func ParseServer(raw string) (*Server, error) {
 		return nil, err
 	}
 	if s.User != "" && s.TLS == NoTLS && !s.loopback() {
-		return nil, errors.New("would send the password unencrypted: starttls=off and a password go together on the same machine only")
+		return nil, errors.New(
+			"would send the password unencrypted: starttls=off and a password go together on the same machine only",
+		)
 	}
 	return s, nil
 }

@@ -43,8 +43,8 @@ const (
 
 var enhancedCode = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// failed makes the failure of a stage. Whoever receives a mail, and its content, can be refused for good; everything else
-// is about the two servers, and can be set right while the mail waits.
+// failed makes the failure of a stage. Whoever receives a mail, and its content, can be refused for good;
+// everything else is about the two servers, and can be set right while the mail waits.
 func failed(stage string, err error) *failure {
 	f := &failure{stage: stage, cause: err}
 	if answer, ok := errors.AsType[*textproto.Error](err); ok {
@@ -106,8 +106,10 @@ func (s *Server) connect(ctx context.Context, config *tls.Config) (_ *session, e
 }
 
 var (
-	errNoStartTLS   = errors.New("the mail server does not offer STARTTLS")
-	errNoMechanism  = errors.New("the mail server offers no way to authenticate that is known here: SCRAM-SHA-256, PLAIN, LOGIN")
+	errNoStartTLS  = errors.New("the mail server does not offer STARTTLS")
+	errNoMechanism = errors.New(
+		"the mail server offers no way to authenticate that is known here: SCRAM-SHA-256, PLAIN, LOGIN",
+	)
 	errNotEncrypted = errors.New("the password is not sent unencrypted")
 )
 
