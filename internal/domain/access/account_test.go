@@ -7,7 +7,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// TestCheckName holds which names are taken.
 func TestCheckName(t *testing.T) {
 	for _, name := range []struct {
 		name, text string
@@ -32,7 +31,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-// TestNormalizeEmail holds which addresses are taken, and that they are one in any case.
+// TestNormalizeEmail checks which addresses are valid, and that case does not matter.
 func TestNormalizeEmail(t *testing.T) {
 	t.Run("LowerCase", func(t *testing.T) {
 		if got, err := access.NormalizeEmail("Owner@Example.COM"); err != nil || got != "owner@example.com" {
@@ -51,7 +50,6 @@ func TestNormalizeEmail(t *testing.T) {
 	})
 }
 
-// TestParseEnvironment reads environments.
 func TestParseEnvironment(t *testing.T) {
 	t.Run("Both", func(t *testing.T) {
 		for _, env := range access.Environments {
@@ -69,7 +67,7 @@ func TestParseEnvironment(t *testing.T) {
 	})
 }
 
-// TestPassword hashes a password once: more would make the tests slow, which is the point of hashing.
+// TestPassword hashes a password once, because hashing is slow on purpose.
 func TestPassword(t *testing.T) {
 	password := access.NewPassword()
 	hash := access.HashPassword(password)

@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// TestSecretKey holds the form of keys and what their checksum finds.
+// TestSecretKey checks the form of keys and their checksum.
 func TestSecretKey(t *testing.T) {
 	t.Run("Form", func(t *testing.T) {
 		seen := make(map[string]bool)
@@ -58,7 +58,6 @@ func TestSecretKey(t *testing.T) {
 	})
 }
 
-// TestKey holds what a key may do and how long.
 func TestKey(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	earlier, later := now.Add(-time.Second), now.Add(time.Second)
@@ -88,7 +87,6 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestParseScopes reads scopes as an operator writes them.
 func TestParseScopes(t *testing.T) {
 	t.Run("All", func(t *testing.T) {
 		got, err := access.ParseScopes("all")

@@ -8,7 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// networks reads networks that are good.
+// networks parses valid networks.
 func networks(t *testing.T, texts ...string) access.Networks {
 	t.Helper()
 	n, problem := access.CheckNetworks("networks", texts)
@@ -18,7 +18,7 @@ func networks(t *testing.T, texts ...string) access.Networks {
 	return n
 }
 
-// TestNetworks holds what networks a key takes, in which form it keeps them, and whom they let in.
+// TestNetworks checks which networks are valid, their normal form, and which addresses they allow.
 func TestNetworks(t *testing.T) {
 	t.Run("NormalForm", func(t *testing.T) {
 		for text, want := range map[string]string{

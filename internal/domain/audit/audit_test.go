@@ -8,7 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
-// TestValues holds the values of the wire.
+// TestValues pins the values used on the wire.
 func TestValues(t *testing.T) {
 	t.Run("Codes", func(t *testing.T) {
 		if want := []audit.Code{
@@ -42,7 +42,7 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// TestChainHash holds that every change of an event, and of what came before it, changes its hash.
+// TestChainHash checks that any change to an event or its predecessor changes the hash.
 func TestChainHash(t *testing.T) {
 	event := func() *audit.Event {
 		return &audit.Event{

@@ -149,10 +149,10 @@ func TestDisplaced(t *testing.T) {
 		{[]int{0, 3, 2, 1, 4}, []int{2, 3}},
 	}
 	for _, test := range tests {
-		moved := displaced(test.order)
+		moves := moved(test.order)
 		var got []int
 		for place := range 10 {
-			if moved[place] {
+			if moves[place] {
 				got = append(got, place)
 			}
 		}

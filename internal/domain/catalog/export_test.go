@@ -95,7 +95,7 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportRandomTexts mixes characters that mean something to YAML with some that cannot stand for themselves.
+// TestExportRandomTexts mixes YAML syntax characters with characters that must be escaped.
 func TestExportRandomTexts(t *testing.T) {
 	const alphabet = "aeyn0159xz  \n\t:-,#'\"\\{}[]&*!|>%@`?=<./~_+" +
 		"\u00a0\u2028\u3000\ufeff\uffff\u0301\ufe0f全体👜\U0010ffff"
@@ -134,7 +134,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// roundTrip holds that a document is the same after each kind of export.
+// roundTrip checks that a document is unchanged by exporting and parsing it.
 func roundTrip(t testing.TB, doc *Document) {
 	t.Helper()
 	for name, write := range map[string]func() ([]byte, error){"YAML": doc.YAML, "JSON": doc.JSON} {

@@ -93,7 +93,7 @@ func TestPhotoIndexes(t *testing.T) {
 	})
 }
 
-// TestPhotoIndexesExample holds the answers that the description of the format gives.
+// TestPhotoIndexesExample checks the example of the format's documentation.
 func TestPhotoIndexesExample(t *testing.T) {
 	s := NewSnapshot(parse(t, example(t)), 1, nil)
 	got := s.PhotoIndexes(Context{"bags", "chanel", "chanel-classic-flap"})[1]

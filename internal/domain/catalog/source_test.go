@@ -159,7 +159,7 @@ func TestParseLimits(t *testing.T) {
 	})
 }
 
-// TestParseManyContexts holds that rules for every brand in every category are refused when there are too many to
+// TestParseManyContexts checks that rules for every brand in every category are refused when there are too many to
 // check.
 func TestParseManyContexts(t *testing.T) {
 	const n = 300

@@ -121,8 +121,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowAroundChanges walks in steps of five minutes over changes of the clock and holds that NextOpening is
-// the first step at which the window is open.
+// TestWindowAroundChanges walks over daylight saving changes in steps of five minutes and checks that NextOpening
+// is the first step at which the window is open.
 func TestWindowAroundChanges(t *testing.T) {
 	spans := []struct{ timezone, from string }{
 		{"Europe/Berlin", "2026-03-27T12:00:00Z"},

@@ -7,7 +7,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// TestNotEnough holds what an account that cannot fund an order is told.
 func TestNotEnough(t *testing.T) {
 	t.Run("Details", func(t *testing.T) {
 		e := credit.NotEnough(12, 5)

@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// TestError holds what a fault carries and what it hides.
+// TestError checks what a fault carries and hides.
 func TestError(t *testing.T) {
 	refusal := fault.New(fault.Conflict, "busy", "Try later.")
 	t.Run("CopiesDoNotShare", func(t *testing.T) { // faults are package variables: nobody may change them
@@ -48,7 +48,6 @@ func TestError(t *testing.T) {
 	})
 }
 
-// TestValidation holds what a validation fault tells.
 func TestValidation(t *testing.T) {
 	problem := func(field string) fault.Problem {
 		return fault.Problem{Field: field, Code: "required", Message: "is required"}
@@ -69,7 +68,7 @@ func TestValidation(t *testing.T) {
 	})
 }
 
-// TestUnavailable holds that a caller is told when to come again, and nothing else.
+// TestUnavailable checks that the caller learns when to retry, but not the cause.
 func TestUnavailable(t *testing.T) {
 	t.Run("RetryAfter", func(t *testing.T) {
 		e := fault.UnavailableError(errors.New("dial tcp 10.0.0.1"))

@@ -13,7 +13,7 @@ import (
 
 const link = "https://assay.example/portal/join?token=abc_DEF-123&x=1"
 
-// all writes a letter of every kind.
+// all renders a letter of every kind.
 func all(l text.Locale) map[letter.Kind]letter.Letter {
 	at := time.Date(2026, time.March, 2, 10, 30, 0, 0, time.FixedZone("JST", 9*60*60))
 	const day = 24 * time.Hour
@@ -78,7 +78,7 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// TestHostileFacts holds that what people have typed stays on its line and is no markup.
+// TestHostileFacts checks that user input cannot add lines or markup.
 func TestHostileFacts(t *testing.T) {
 	x := letter.Invite(text.English, "A\r\nBcc: v@x.example\u2028<img src=x onerror=alert(1)> {by}", access.Viewer,
 		`"><b>`, "javascript:alert(1)", time.Hour)
