@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/cli"
 )
 
-// run calls the program with its own data folder and returns what it printed.
+// run runs the program on a data directory and returns its output.
 func run(t *testing.T, data string, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errors bytes.Buffer
@@ -32,7 +32,7 @@ func run(t *testing.T, data string, environment map[string]string, args ...strin
 	return code, out.String(), errors.String()
 }
 
-// only decodes the one JSON value that a command may print.
+// only decodes the single JSON value that a command may print.
 func only(t *testing.T, stdout string, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(stdout))
@@ -42,7 +42,7 @@ func only(t *testing.T, stdout string, v any) {
 	}
 }
 
-// TestUsage holds what is told about wrong calls: on standard error, with a status that is not 0.
+// TestUsage checks that wrong calls are reported on standard error with a non-zero status.
 func TestUsage(t *testing.T) {
 	for _, call := range []struct {
 		name string
@@ -101,7 +101,6 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestVersion tells which build this is.
 func TestVersion(t *testing.T) {
 	t.Run("JSON", func(t *testing.T) {
 		code, stdout, _ := run(t, t.TempDir(), nil, "version", "--json")
@@ -113,7 +112,7 @@ func TestVersion(t *testing.T) {
 	})
 }
 
-// TestSettings holds where settings come from.
+// TestSettings checks flags, environment variables and their errors.
 func TestSettings(t *testing.T) {
 	t.Run("FlagWinsOverEnvironment", func(t *testing.T) {
 		set := map[string]string{"ASSAY_LOG_FORMAT": "xml"}
@@ -146,7 +145,7 @@ func TestSettings(t *testing.T) {
 	})
 }
 
-// TestCommands administers an installation.
+// TestCommands runs the administration commands against one installation.
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	var account struct {

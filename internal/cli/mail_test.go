@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestResetPassword makes links for users by email, with and without a mail server.
+// TestResetPassword creates reset links by email, with and without a mail server.
 func TestResetPassword(t *testing.T) {
 	data := t.TempDir()
 	if code, _, stderr := run(t, data, nil, "accounts", "create", "--name", "Acme", "--owner",
@@ -34,7 +34,7 @@ func TestResetPassword(t *testing.T) {
 			}
 			code, stdout, _ = run(t, data, environment, "accounts", "reset-password", "--email", "owner@acme.example")
 			if code != 0 || !strings.Contains(stdout, "/portal/reset?token=") ||
-				strings.Contains(stdout, "on its way by mail") != (environment != nil) {
+				strings.Contains(stdout, "being sent by mail") != (environment != nil) {
 				t.Errorf("status %d: %s", code, stdout)
 			}
 		})
@@ -51,7 +51,7 @@ func TestResetPassword(t *testing.T) {
 	}
 }
 
-// TestMailSettings holds that wrong settings of mail are named, all at once, and that none tells the password.
+// TestMailSettings checks that all wrong mail settings are reported at once, without the password.
 func TestMailSettings(t *testing.T) {
 	for address, want := range map[string]string{
 		"smtp://u:s3cret@":                          "--smtp-url names no host",

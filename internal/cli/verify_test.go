@@ -14,7 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// issued is a certificate as its issuer hands it out, with the keys.
+// issued returns a signed certificate file.
 func issued(t *testing.T, signer *certificate.Signer, test bool, revoked *certificate.Revocation) string {
 	t.Helper()
 	name := func(s string) certificate.Name { return certificate.Name{Code: s, Text: text.Text{EN: s}} }
@@ -40,7 +40,7 @@ func issued(t *testing.T, signer *certificate.Signer, test bool, revoked *certif
 	return string(file)
 }
 
-// TestVerify holds what an outsider is told of a certificate: in words, as JSON and by the exit status.
+// TestVerify checks the text, the JSON and the exit status of verify.
 func TestVerify(t *testing.T) {
 	signer, stranger := newSigner(t, "a"), newSigner(t, "b")
 	keys := keysOf(t, signer)
