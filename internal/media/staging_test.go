@@ -135,7 +135,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestStage_StopsEarly leaves the rest of a file that is too large to the caller.
+// TestStage_StopsEarly checks that the rest of a file that is too large is not read.
 func TestStage_StopsEarly(t *testing.T) {
 	r := bytes.NewReader(make([]byte, 1<<20))
 	if _, err := newStaging(t).Stage(t.Context(), r, 1000); fault.CodeOf(err) != photo.CodeFileTooLarge {
@@ -186,7 +186,7 @@ func TestNewStaging_RemovesLeftovers(t *testing.T) {
 	}
 }
 
-// TestStage_Memory stages 10 MiB several times: what is allocated does not depend on the size.
+// TestStage_Memory checks that allocations do not depend on the file size.
 func TestStage_Memory(t *testing.T) {
 	s := newStaging(t)
 	const size = 10 << 20

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// counted starts a TLS server and returns it with the number of connections it saw.
+// counted starts a TLS server that counts its connections.
 func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
 	var connections atomic.Int64
@@ -48,7 +48,7 @@ func port(t *testing.T, server *httptest.Server) string {
 	return port
 }
 
-// answer is what is left of a response when its body was read and closed.
+// answer is a response whose body was read and closed.
 type answer struct {
 	status int
 	proto  int
@@ -101,7 +101,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlInDialer shows that the check holds in a dialer that resolves for itself.
+// TestControlInDialer checks the guard in a dialer that resolves names itself.
 func TestControlInDialer(t *testing.T) {
 	server, connections := counted(t, ok)
 	dialer := net.Dialer{Control: (&Guard{}).Control}
@@ -137,7 +137,7 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestDialLooksUpOnce shows that a connection goes to an address that was checked, not to the answer of another lookup.
+// TestDialLooksUpOnce checks that the connection goes to a checked address, not to the result of a second lookup.
 func TestDialLooksUpOnce(t *testing.T) {
 	server, _ := counted(t, ok)
 	resolver := &script{lists: []string{"127.0.0.1", "192.0.2.1"}}
@@ -193,7 +193,7 @@ func TestClientDoesNotFollowRedirects(t *testing.T) {
 	}
 }
 
-// TestTransportGuardsRedirects shows that even a client that follows redirects cannot be led inside.
+// TestTransportGuardsRedirects checks that a client that follows redirects cannot reach internal addresses.
 func TestTransportGuardsRedirects(t *testing.T) {
 	inside, insideSaw := counted(t, ok)
 	outside := roundTripper(func(r *http.Request) (*http.Response, error) {

@@ -89,7 +89,7 @@ func TestSealOpen(t *testing.T) {
 	}
 }
 
-// TestOpenKept holds the stored form: values sealed by earlier versions of the program must open.
+// TestOpenKept pins the stored format: values sealed by earlier versions must open.
 func TestOpenKept(t *testing.T) {
 	const sealed = "v1:bif2Qxo+pGXFJbr5Zo4gzroZrUe3hEo4HCGT56hi75VLemJroh8VaLmVtzRdDroxOX7BimjbgL0"
 	got, err := box(t, key).Open(sealed, "endpoint-1")
