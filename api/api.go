@@ -29,22 +29,22 @@ var (
 	desk            = sync.OnceValue(func() *spec.Document { return mustParse(deskYAML) })
 )
 
-// IntegrationYAML returns the document of the integration interface as it is written. The caller must not change it.
+// IntegrationYAML returns the document of the integration API as it is written. The caller must not change it.
 func IntegrationYAML() []byte { return integrationYAML }
 
-// IntegrationJSON returns the document of the integration interface as JSON. The caller must not change it.
+// IntegrationJSON returns the document of the integration API as JSON. The caller must not change it.
 func IntegrationJSON() []byte { return integrationJSON() }
 
-// Integration returns the parsed document of the integration interface. The caller must not change it.
+// Integration returns the parsed document of the integration API. The caller must not change it.
 func Integration() *spec.Document { return integration() }
 
-// DeskYAML returns the document of the desk interface as it is written. The caller must not change it.
+// DeskYAML returns the document of the desk API as it is written. The caller must not change it.
 func DeskYAML() []byte { return deskYAML }
 
-// DeskJSON returns the document of the desk interface as JSON. The caller must not change it.
+// DeskJSON returns the document of the desk API as JSON. The caller must not change it.
 func DeskJSON() []byte { return deskJSON() }
 
-// Desk returns the parsed document of the desk interface. The caller must not change it.
+// Desk returns the parsed document of the desk API. The caller must not change it.
 func Desk() *spec.Document { return desk() }
 
 // The documents are part of the program: one that cannot be read is a mistake made while building it, and the

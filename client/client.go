@@ -20,7 +20,7 @@ const (
 	answerHeaderTimeout = 60 * time.Second
 )
 
-// Client calls the integration interface with one API key. It is safe for concurrent use.
+// Client calls the integration API with one API key. It is safe for concurrent use.
 type Client struct {
 	base      string // without trailing slash
 	key       string

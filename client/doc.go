@@ -1,6 +1,6 @@
 // Package client is the Go client for integrators of an Assay item authentication service.
 //
-// It depends on the standard library alone and covers every operation of the integration interface: the catalog,
+// It depends on the standard library alone and covers every operation of the integration API: the catalog,
 // photo upload, orders, photo updates, the credit balance, audit events and webhook endpoints. It also has the
 // receiving side of webhooks: [ParseWebhook], [WebhookHandler] and [VerifySignature].
 //

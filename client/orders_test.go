@@ -120,7 +120,7 @@ func TestGetOrderPath(t *testing.T) {
 	})
 }
 
-// TestIdentifiersReachARouter holds the escaping against the standard router, which cleans paths and redirects.
+// TestIdentifiersReachARouter checks the escaping against the standard router, which cleans paths and redirects.
 func TestIdentifiersReachARouter(t *testing.T) {
 	var got string
 	mux := http.NewServeMux()

@@ -87,7 +87,7 @@ func TestVerifySignature(t *testing.T) {
 	}
 }
 
-// TestSignatureIsThatOfTheInterface holds the signature against a value computed with another program:
+// TestSignatureIsThatOfTheInterface checks the signature against a value computed with another program:
 //
 //	printf '1772359201.{"a":1}' | openssl dgst -sha256 -hmac "$SECRET"
 func TestSignatureIsThatOfTheInterface(t *testing.T) {

@@ -29,13 +29,13 @@ type contract struct {
 	requestIDs map[string]struct{}
 }
 
-// New returns a validator of the integration interface.
+// New returns a validator of the integration API.
 func New(tb testing.TB) *Validator {
 	tb.Helper()
 	return newValidator(tb, api.IntegrationPrefix, api.Integration(), api.IntegrationJSON())
 }
 
-// NewDesk returns a validator of the desk interface.
+// NewDesk returns a validator of the desk API.
 func NewDesk(tb testing.TB) *Validator {
 	tb.Helper()
 	return newValidator(tb, api.DeskPrefix, api.Desk(), api.DeskJSON())

@@ -18,7 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk interface, and the
+// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk API, and the
 // integrator's webhook.
 func TestLiveOrder(t *testing.T) {
 	t.Parallel()
@@ -150,7 +150,7 @@ func (i *inbox) await(t *testing.T) *client.WebhookDelivery {
 	}
 }
 
-// desk is the desk interface with a reviewer's token. Every answer is held against the OpenAPI document.
+// desk is the desk API with a reviewer's token. Every answer is held against the OpenAPI document.
 type desk struct {
 	base, token string
 	client      *http.Client

@@ -167,7 +167,7 @@ func TestFailedAttempts(t *testing.T) {
 	}
 }
 
-// TestAcknowledgement shows that the status is what counts, not how the body ends.
+// TestAcknowledgement checks that the status is what counts, not how the body ends.
 func TestAcknowledgement(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {

@@ -104,7 +104,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestRetryTimer shows that a repeated attempt needs nobody to wake the sender.
+// TestRetryTimer checks that a repeated attempt needs nobody to wake the sender.
 func TestRetryTimer(t *testing.T) {
 	w := sqliteWorld(t)
 	var requests atomic.Int64
@@ -220,7 +220,7 @@ func delivered(r *running) float64 {
 	return testutil.ToFloat64(r.metrics.attempts.WithLabelValues(resultDelivered))
 }
 
-// TestWakeOtherNodes shows that a node hears of deliveries that another one has queued.
+// TestWakeOtherNodes checks that a node hears of deliveries that another one has queued.
 func TestWakeOtherNodes(t *testing.T) {
 	target := pgtest.Database(t)
 	w := newWorld(t, storetest.Open(t, target))

@@ -200,7 +200,7 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 	}
 }
 
-// TestTokenFetchOutlivesItsFirstCaller shows that one delivery that ends does not fail those that wait with it.
+// TestTokenFetchOutlivesItsFirstCaller checks that one delivery that ends does not fail those that wait with it.
 func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	w, a := sqliteWorld(t), newAuthority(t)
 	asked, release := make(chan struct{}), make(chan struct{})

@@ -100,7 +100,7 @@ func TestTurnsSee(t *testing.T) {
 	}
 }
 
-// TestTurnsSeeWhatIsNew shows that an endpoint comes into the line for what is not held, and for nothing else.
+// TestTurnsSeeWhatIsNew checks that an endpoint comes into the line for what is not held, and for nothing else.
 func TestTurnsSeeWhatIsNew(t *testing.T) {
 	at := func(s int) time.Time { return noon.Add(time.Duration(s) * time.Second) }
 	for name, test := range map[string]struct {
@@ -174,7 +174,7 @@ func TestTurnsOfSlots(t *testing.T) {
 	}
 }
 
-// TestTurnsShare shows that the fewer want to send, the more each may have ahead.
+// TestTurnsShare checks that the fewer want to send, the more each may have ahead.
 func TestTurnsShare(t *testing.T) {
 	for n, each := range map[int]int{1: maxTaken, 2: maxTaken, 4: maxTaken / 2, 16: minTaken} {
 		turns := newTestTurns(2 * maxTaken / takenFactor)
@@ -191,7 +191,7 @@ func TestTurnsShare(t *testing.T) {
 	}
 }
 
-// TestTurnsAhead shows that a prompt endpoint is given more before it has run out.
+// TestTurnsAhead checks that a prompt endpoint is given more before it has run out.
 func TestTurnsAhead(t *testing.T) {
 	turns := newTestTurns(64)
 	prompted(turns, noon, "a")
@@ -228,7 +228,7 @@ func TestTurnsAhead(t *testing.T) {
 	}
 }
 
-// TestTurnsAskAgain shows that nothing is sent to an endpoint that was not looked up lately, or under a lease that
+// TestTurnsAskAgain checks that nothing is sent to an endpoint that was not looked up lately, or under a lease that
 // ends.
 func TestTurnsAskAgain(t *testing.T) {
 	for name, spoil := range map[string]func(l *lane){
@@ -422,7 +422,7 @@ func TestTurnsLimits(t *testing.T) {
 	})
 }
 
-// TestPresence shows that all senders choose the same one for an endpoint, that each has its part, and that
+// TestPresence checks that all senders choose the same one for an endpoint, that each has its part, and that
 // endpoints of those that stay do not change hands.
 func TestPresence(t *testing.T) {
 	const endpoints = 1000

@@ -35,7 +35,7 @@ func round(t *testing.T, k *housekeeping.Keeper) {
 	}
 }
 
-// TestRound holds what happens to things that have become too old.
+// TestRound checks what happens to things that have become too old.
 func TestRound(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		c := w.NewAccount(t).Live(t)

@@ -68,7 +68,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestNotSent holds what is never told to a server that is not what the settings demand.
+// TestNotSent checks what is never told to a server that is not what the settings demand.
 func TestNotSent(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -182,7 +182,7 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestPermanentFailure holds that a refusal for good is recorded, that its link is forgotten, and that the owner is
+// TestPermanentFailure checks that a refusal for good is recorded, that its link is forgotten, and that the owner is
 // told.
 func TestPermanentFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
@@ -306,7 +306,7 @@ func TestCrashAfterSending(t *testing.T) {
 	})
 }
 
-// TestNothingHappened holds that what did not happen is not written about.
+// TestNothingHappened checks that what did not happen is not written about.
 func TestNothingHappened(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		if _, err := o.Service.Invite(t.Context(), o.Owner, o.Owner.Email, access.Viewer); err == nil {
@@ -351,7 +351,7 @@ func tokenOf(m *smtptest.Message) string {
 	return token
 }
 
-// TestSealed holds that a stolen database tells neither links nor addresses of mails, and another key reads none.
+// TestSealed checks that a stolen database tells neither links nor addresses of mails, and another key reads none.
 func TestSealed(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		o.invite(t, "new@acme.example")
@@ -395,7 +395,7 @@ func TestHeaderInjection(t *testing.T) {
 	})
 }
 
-// TestRun holds that a sender at work sends what it is woken for, and what another process has queued.
+// TestRun checks that a sender at work sends what it is woken for, and what another process has queued.
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
@@ -416,7 +416,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestSchedule holds the pauses between attempts.
+// TestSchedule checks the pauses between attempts.
 func TestSchedule(t *testing.T) {
 	made := time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 	attempts, now := 0, made
