@@ -27,7 +27,6 @@ func port(t testing.TB, server *httptest.Server) string {
 	return port
 }
 
-// example is a delivery.
 func example() *store.QueuedDelivery {
 	return &store.QueuedDelivery{Place: store.Place{ID: store.NewID()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
 }
@@ -35,14 +34,14 @@ func example() *store.QueuedDelivery {
 // attempt makes an attempt to deliver the example.
 func attempt(t testing.TB, s *Sender, e *webhook.Endpoint) (webhook.Attempt, error, error) {
 	t.Helper()
-	aimed, err := s.courier.aim(e)
+	aimed, err := s.http.openTarget(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.courier.attempt(t.Context(), aimed, example())
+	return s.http.attempt(t.Context(), aimed, example())
 }
 
-// connections counts the connections that a TLS server sees.
+// connections starts a receiver that counts its connections.
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
@@ -57,7 +56,7 @@ func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	return r, &n
 }
 
-// TestFailedAttempts goes through everything that is not an acknowledgement.
+// TestFailedAttempts covers every result other than an acknowledgement.
 func TestFailedAttempts(t *testing.T) {
 	w := sqliteWorld(t)
 	behave := func(w http.ResponseWriter, r *http.Request) {
@@ -167,7 +166,7 @@ func TestFailedAttempts(t *testing.T) {
 	}
 }
 
-// TestAcknowledgement checks that the status is what counts, not how the body ends.
+// TestAcknowledgement checks that only the status counts, not how the body ends.
 func TestAcknowledgement(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
@@ -200,7 +199,7 @@ func TestAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSpelledAsDocumented looks at the bytes of HTTP/1.1.
+// TestHeadersAreSpelledAsDocumented checks the bytes of HTTP/1.1.
 func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, nil)
@@ -273,7 +272,7 @@ func TestHostileHosts(t *testing.T) {
 	}
 }
 
-// TestRebinding registers a name while it is public, and delivers when it no longer is.
+// TestRebinding registers a public name and delivers after it resolves to a private address (DNS rebinding).
 func TestRebinding(t *testing.T) {
 	for name, then := range map[string]string{
 		"Loopback": "127.0.0.1",

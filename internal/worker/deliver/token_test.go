@@ -22,7 +22,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// clientID is one that HTTP Basic cannot carry unless it is form-encoded first.
+// clientID must be form-encoded for HTTP Basic.
 const clientID = "client: ü+&=%/?"
 
 // authority is a real OAuth2 server.
@@ -31,7 +31,7 @@ type authority struct {
 	provider *op.Provider
 	clients  *clients
 	requests atomic.Int64
-	// before, if set, may answer a request in place of the server.
+	// before, if set, may respond in place of the server.
 	before func(w http.ResponseWriter, r *http.Request) (answered bool)
 }
 
@@ -88,7 +88,7 @@ func (a *authority) oauth() *webhook.OAuth {
 	return &webhook.OAuth{TokenURL: a.URL + "/oauth/token", ClientID: clientID}
 }
 
-// verify says whether the request carries a token that the server has issued to the client.
+// verify reports whether the request has a token that the server issued.
 func (a *authority) verify(r *http.Request) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -98,7 +98,7 @@ func (a *authority) verify(r *http.Request) bool {
 	return err == nil && strings.HasSuffix(content, ":"+clientID)
 }
 
-// newProtected starts a receiver that takes deliveries with a token of the authority only.
+// newProtected starts a receiver that requires a token of the authority.
 func newProtected(t testing.TB, w *world, a *authority) *receiver {
 	return newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
 		if !a.verify(r) {
@@ -200,7 +200,7 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 	}
 }
 
-// TestTokenFetchOutlivesItsFirstCaller checks that one delivery that ends does not fail those that wait with it.
+// TestTokenFetchOutlivesItsFirstCaller checks that a delivery that ends does not fail others waiting for the token.
 func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	w, a := sqliteWorld(t), newAuthority(t)
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -215,12 +215,12 @@ func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	first, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 2)
 	go func() {
-		_, err := s.courier.tokens.get(first, e, outbox.Secret)
+		_, err := s.http.tokens.get(first, e, outbox.Secret)
 		errs <- err
 	}()
 	<-asked
 	go func() {
-		token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret)
+		token, err := s.http.tokens.get(t.Context(), e, outbox.Secret)
 		if err == nil && token == "" {
 			err = errors.New("no token")
 		}
@@ -318,7 +318,7 @@ func TestTokenWithoutLifetime(t *testing.T) {
 		fetched int64
 	}{{0, 1}, {3 * time.Minute, 1}, {2 * time.Minute, 2}} {
 		w.clock.Advance(step.advance)
-		if token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret); token != "plain" || err != nil {
+		if token, err := s.http.tokens.get(t.Context(), e, outbox.Secret); token != "plain" || err != nil {
 			t.Errorf("token %q, %v", token, err)
 		}
 		if n := a.requests.Load(); n != step.fetched {

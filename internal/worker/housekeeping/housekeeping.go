@@ -1,6 +1,5 @@
-// Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without
-// activity to the queue, removes photos that no order uses, forgets sessions, idempotency keys and mail that could
-// not be sent, and counts each day once.
+// Package housekeeping runs periodic tasks: it expires unanswered photo requests and idle claims, deletes unused
+// photos, old sessions, idempotency keys, delivery attempts and failed mails, and updates the daily statistics.
 package housekeeping
 
 import (

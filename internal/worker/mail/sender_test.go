@@ -17,7 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestSend hands a mail to each kind of server.
+// TestSend sends a mail to each kind of server.
 func TestSend(t *testing.T) {
 	for name, options := range map[string]smtptest.Options{
 		"StartTLS":    {Auth: true},
@@ -68,7 +68,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestNotSent checks what is never told to a server that is not what the settings demand.
+// TestNotSent checks that nothing is sent to a server that does not meet the settings.
 func TestNotSent(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -121,7 +121,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestTemporaryFailure follows a mail that is put off, again and again, until it is taken, or given up after a day.
+// TestTemporaryFailure follows a mail that is deferred until it is accepted, or given up after a day.
 func TestTemporaryFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		var refuse atomic.Bool
@@ -182,8 +182,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestPermanentFailure checks that a refusal for good is recorded, that its link is forgotten, and that the owner is
-// told.
+// TestPermanentFailure checks that a permanent refusal is recorded, that the link is deleted, and that the owner
+// sees it.
 func TestPermanentFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{Refuse: func(to string) error {
@@ -246,7 +246,7 @@ func TestPermanentFailure(t *testing.T) {
 	})
 }
 
-// TestSeveralNodes lets many senders work on one queue: every mail goes out once.
+// TestSeveralNodes runs many senders on one queue: every mail is sent once.
 func TestSeveralNodes(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
@@ -277,8 +277,8 @@ func TestSeveralNodes(t *testing.T) {
 	})
 }
 
-// TestCrashAfterSending loses the database in the moment in which the server has taken the mail. Another node sends it
-// again, once its claim has ended, under the same message id.
+// TestCrashAfterSending loses the database right after the server accepted the mail. Another node sends it again
+// after the claim has expired, with the same message id.
 func TestCrashAfterSending(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		crashing := o.second(t)
