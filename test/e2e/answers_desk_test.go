@@ -18,11 +18,12 @@ func (r *recorder) recordLiveOrders() {
 
 	draft := bag(r.livePhotos...).with(object{"model_code": "northwind-tote"})
 	slow := orders.order("at the default answer time", r.live, draft.with(object{"external_id": "slow"}))
-	fast := orders.order("fast", r.live, draft.with(object{"answer_time": 30, "external_id": "fast"}), "Idempotency-Key", "live-1")
-	orders.post("the same again", r.live, ordersPath, draft.with(object{"answer_time": 30, "external_id": "fast"}).String(),
-		"Idempotency-Key", "live-1")
+	quick := draft.with(object{"answer_time": 30, "external_id": "fast"})
+	fast := orders.order("fast", r.live, quick, "Idempotency-Key", "live-1")
+	orders.post("the same again", r.live, ordersPath, quick.String(), "Idempotency-Key", "live-1")
 	orders.post("no capacity is left", r.live, ordersPath, draft.with(object{"answer_time": 30}).String())
-	orders.get("answer times without capacity", r.live, prefix+"/catalog/answer_times?brand_code=northwind&category_code=bags")
+	orders.get("answer times without capacity", r.live,
+		prefix+"/catalog/answer_times?brand_code=northwind&category_code=bags")
 	hour := orders.order("in an hour", r.live, draft.with(object{"answer_time": 60}))
 	failing := orders.order("one that fails", r.live, draft.with(object{"brand_code": "contoso", "model_code": nil}))
 	orders.get("queued", r.live, ordersPath+"/"+slow)
@@ -64,7 +65,7 @@ func (r *recorder) recordLiveOrders() {
 
 	unable := orders.order("one that cannot be verified", r.live, draft)
 	c.post("take the only one", r.colleague, next, "")
-	c.post("complete as unable to verify", r.colleague, deskOrder(unable, "/complete"), object{"outcome": "unable-to-verify"}.String())
+	c.post("unable to verify", r.colleague, deskOrder(unable, "/complete"), `{"outcome":"unable-to-verify"}`)
 	r.recordDelivery("a Live order that cannot be verified", "/live")
 	c.get("the finished order", r.reviewer, deskOrder(unable, "?locale=ja"))
 	orders.get("list", r.live, ordersPath)
@@ -76,7 +77,8 @@ func (r *recorder) recordPhotoRequest(c, orders *chapter, id string) {
 	move := deskOrder(id, "/request_photos")
 	logo := object{
 		"index_code": "logo", "condition": "unclear", "requirements": []string{"sharp-focus", "daylight"},
-		"comment": "Please show all of it.", "reference_photo_url": "https://assay.example/reference.jpg", "max_photos": 1,
+		"comment": "Please show all of it.", "max_photos": 1,
+		"reference_photo_url": "https://assay.example/reference.jpg",
 	}
 	for _, refused := range []struct {
 		label string
@@ -84,10 +86,14 @@ func (r *recorder) recordPhotoRequest(c, orders *chapter, id string) {
 	}{
 		{"not JSON", "["},
 		{"nothing", "{}"},
-		{"no entries", submission()},
-		{"unknown codes", submission(logo.with(object{"condition": "x", "requirements": []string{"y"}}), object{"index_code": "sole"})},
+		{"no entries", `{"photos":[]}`},
+		{"unknown codes", submission(
+			logo.with(object{"condition": "x", "requirements": []string{"y"}}), object{"index_code": "sole"},
+		)},
 		{"an index twice", submission(logo, logo)},
-		{"wrong form", submission(object{"index_code": "", "max_photos": 0, "reference_photo_url": "http://x", "colour": 1})},
+		{"wrong form", submission(
+			object{"index_code": "", "max_photos": 0, "reference_photo_url": "http://x", "colour": 1},
+		)},
 		{"a long comment", submission(logo.with(object{"comment": strings.Repeat("c", 1001)}))},
 	} {
 		c.post("request photos: "+refused.label, r.reviewer, move, refused.body)
@@ -106,7 +112,8 @@ func (r *recorder) recordPhotoRequest(c, orders *chapter, id string) {
 	orders.post("not all of them", r.live, path, submission(photo))
 	orders.post("too many", r.live, path, submission(photo, photo))
 	unable := object{"index_code": "overall", "is_unable_to_provide": true}
-	orders.post("the photos", r.live, path, object{"photos": []object{photo, unable}, "note": "Taken in daylight."}.String())
+	answer := object{"photos": []object{photo, unable}, "note": "Taken in daylight."}
+	orders.post("the photos", r.live, path, answer.String())
 	orders.get("in processing again", r.live, ordersPath+"/"+id)
 	c.get("with the new photos", r.reviewer, deskOrder(id, ""))
 }
@@ -115,8 +122,9 @@ func (r *recorder) recordDeskLists() {
 	c := r.chapter("desk-lists")
 	for _, query := range []string{
 		"", "?locale=ja&limit=2", "?limit=2&page=2", "?page=9", "?status=completed", "?status=error", "?status=queued",
-		"?assignee=me", "?environment=live&status=completed&limit=1", "?environment=test", "?environment=test&limit=2&page=3",
-		"?page=0&limit=101", "?status=lost&assignee=you&environment=prod&locale=fr", "?limit=1&limit=2",
+		"?assignee=me", "?environment=live&status=completed&limit=1", "?environment=test",
+		"?environment=test&limit=2&page=3", "?page=0&limit=101", "?limit=1&limit=2",
+		"?status=lost&assignee=you&environment=prod&locale=fr",
 	} {
 		c.get("orders"+query, r.reviewer, deskPath+"/orders"+query)
 	}

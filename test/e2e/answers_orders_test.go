@@ -18,7 +18,8 @@ func (c *chapter) order(label string, as caller, body object, headers ...string)
 func (r *recorder) recordTestOrders() {
 	c := r.chapter("orders")
 	c.get("no order", r.test, ordersPath)
-	overall, logo := object{"index_code": "overall", "url": r.photos[0]}, object{"index_code": "logo", "url": r.photos[1]}
+	overall := object{"index_code": "overall", "url": r.photos[0]}
+	logo := object{"index_code": "logo", "url": r.photos[1]}
 	authentic := bag().with(object{
 		"model_code": "northwind-tote", "answer_time": 60, "external_id": "bag/1 ä", "mock_outcome": "authentic",
 		"photos": []object{overall, logo},
@@ -43,8 +44,8 @@ func (r *recorder) recordTestOrders() {
 	c.post("the same key, another body", r.test, ordersPath, authentic.String(), "Idempotency-Key", "key-1")
 	c.post("the same key, not JSON", r.test, ordersPath, "{", "Idempotency-Key", "key-1")
 	c.get("fake in Japanese", r.test, ordersPath+"/"+second+"?locale=ja")
-	third := c.order("unable to verify, with an external id twice", r.test,
-		bag(r.photos[0]).with(object{"mock_outcome": "unable-to-verify", "external_id": "fake-1", "brand_code": "contoso"}))
+	unable := bag(r.photos[0]).with(object{"mock_outcome": "unable-to-verify", "external_id": "fake-1"})
+	third := c.order("unable to verify, the same external id", r.test, unable.with(object{"brand_code": "contoso"}))
 	r.recordDelivery("a Test order that cannot be verified", "/test")
 	c.get("unable to verify", r.test, ordersPath+"/"+third+"?locale=ja")
 	c.get("two with the same external id", r.test, ordersPath+"/fake-1")
@@ -55,7 +56,9 @@ func (r *recorder) recordTestOrders() {
 	r.recordDelivery("the token of the OAuth2 endpoint", "/token")
 	r.recordDelivery("an authentic Test order to an OAuth2 endpoint", "/partner")
 
-	for _, query := range []string{"", "?limit=2", "?limit=2&page=2", "?page=9", "?page=0&limit=51", "?limit=x", "?limit=1&limit=2"} {
+	for _, query := range []string{
+		"", "?limit=2", "?limit=2&page=2", "?page=9", "?page=0&limit=51", "?limit=x", "?limit=1&limit=2",
+	} {
 		c.get("list"+query, r.test, ordersPath+query)
 	}
 	c.get("balance of Test", r.test, prefix+"/balance")
@@ -70,7 +73,8 @@ func (r *recorder) recordUpdatePhotos(c *chapter) {
 	c.get("photos are requested, in Japanese", r.test, ordersPath+"/"+id+"?locale=ja")
 
 	path := ordersPath + "/" + id + "/update_photos"
-	entry, logo := object{"index_code": "overall", "url": r.photos[1]}, object{"index_code": "logo", "url": r.photos[2]}
+	entry := object{"index_code": "overall", "url": r.photos[1]}
+	logo := object{"index_code": "logo", "url": r.photos[2]}
 	unable := object{"index_code": "overall", "is_unable_to_provide": true}
 	for _, refused := range []struct {
 		label string
@@ -132,7 +136,9 @@ func (r *recorder) recordOrderRefusals() {
 		{"wrong types", object{"brand_code": 1, "photos": "none", "answer_time": "fast", "external_id": []string{}}},
 		{"no photos", object{"photos": []object{}}},
 		{"photos without properties", object{"photos": []object{{}, {"index_code": "", "url": ""}}}},
-		{"unknown properties", object{"colour": "red", "photos": []object{photo("overall", managed).with(object{"x": 1})}}},
+		{"unknown properties", object{
+			"colour": "red", "photos": []object{photo("overall", managed).with(object{"x": 1})},
+		}},
 		{"long external id", object{"external_id": strings.Repeat("ä", 101)}},
 		{"NUL", object{"external_id": "a\x00b"}},
 		{"answer time below 1", object{"answer_time": 0}},
@@ -144,13 +150,13 @@ func (r *recorder) recordOrderRefusals() {
 		{"category of another brand", object{"brand_code": "contoso", "category_code": "shoes"}},
 		{"model of another category", object{"model_code": "northwind-runner"}},
 		{"unknown index", object{"photos": []object{photo("overall", managed), photo("sole", managed)}}},
-		{"not a managed URL", object{"photos": []object{photo("overall", "https://shop.example/a.png")}}},
-		{"URL with a query", object{"photos": []object{photo("overall", managed+"?x=1")}}},
-		{"URL with a fragment", object{"photos": []object{photo("overall", managed+"#x")}}},
-		{"URL with credentials", object{"photos": []object{photo("overall", strings.Replace(managed, "//", "//a:b@", 1))}}},
-		{"photo of Live", object{"photos": []object{photo("overall", r.livePhotos[0])}}},
+		{"not a managed URL", bag("https://shop.example/a.png")},
+		{"URL with a query", bag(managed + "?x=1")},
+		{"URL with a fragment", bag(managed + "#x")},
+		{"URL with credentials", bag(strings.Replace(managed, "//", "//a:b@", 1))},
+		{"photo of Live", bag(r.livePhotos[0])},
 		{"missing index", object{"photos": []object{photo("logo", managed)}}},
-		{"too many photos", object{"photos": []object{photo("overall", managed), photo("overall", managed), photo("overall", managed)}}},
+		{"too many photos", bag(managed, managed, managed)},
 		{"answer time that is not offered", object{"answer_time": 61}},
 		{"answer time of another category", object{
 			"category_code": "shoes", "answer_time": 60, "photos": []object{photo("sole", managed)},

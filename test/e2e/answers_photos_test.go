@@ -59,7 +59,8 @@ func (c *chapter) uploads(label string, as caller, parts ...photoPart) *answer {
 	if err := form.Close(); err != nil {
 		c.t.Fatal(err)
 	}
-	request := c.request(as, "POST", c.site.URL(prefix+"/photos"), body.String(), "Content-Type", form.FormDataContentType())
+	url := c.site.URL(prefix + "/photos")
+	request := c.request(as, "POST", url, body.String(), "Content-Type", form.FormDataContentType())
 	return c.exchange(label, as, request, strings.Join(names, ", "))
 }
 
@@ -88,7 +89,8 @@ func (r *recorder) recordPhotos() {
 	wide := photoPart{"photos", "wide.png", resized(8001, 1)}
 	cut := photoPart{"photos", "cut.png", photoContent()[:20]}
 
-	r.photos = r.urls(c.uploads("three photos", r.test, photo, photoPart{"other", "裏 \\\"面.png", photo.content}, photo))
+	back := photoPart{"other", "裏 \\\"面.png", photo.content}
+	r.photos = r.urls(c.uploads("three photos", r.test, photo, back, photo))
 	r.livePhotos = r.urls(c.uploads("two photos of Live", r.live, photo, photo))
 	c.uploads("some fail", r.test, empty, photo, invoice, large, wide, cut)
 	c.uploads("the same format under another name", r.test, photoPart{"photos", "photo.heic", photo.content})

@@ -19,6 +19,9 @@ import (
 // separator starts every exchange in a golden file.
 const separator = "=== "
 
+// longestShown is how many bytes of a request the recording shows. Answers are never shortened.
+const longestShown = 500
+
 // caller is who sends a request, by the name that the recording shows.
 type caller struct{ name, token string }
 
@@ -103,6 +106,9 @@ func (c *chapter) exchange(label string, as caller, request *http.Request, shown
 		}
 	}
 	if shown != "" {
+		if len(shown) > longestShown {
+			shown = fmt.Sprintf("%s… (%d bytes)", shown[:longestShown], len(shown))
+		}
 		c.line("> ", strings.ToValidUTF8(shown, "\uFFFD"))
 	}
 	c.line(strconv.Itoa(got.StatusCode))

@@ -23,7 +23,8 @@ var unrecorded = []string{"request-in-progress", "internal-error", "service-unav
 
 // TestAnswers drives every operation of the program in a fixed order and compares all answers, byte for byte, with the
 // golden files: the integration API, the desk API, webhook deliveries, commands, certificates and photos. Only what
-// differs in every run, such as ids and times, is replaced by placeholders.
+// differs in every run, such as ids and times, is replaced by placeholders. After an intended change rewrite the files
+// with `go test -tags nodynamic ./test/e2e -run TestAnswers -update` and read the diff.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {

@@ -14,7 +14,8 @@ func (r *recorder) recordWebhooks() {
 	both := []string{"order-outcome", "update-photos"}
 	hook := object{"url": receiver + "/test", "events": both, "name": "Shop"}
 	oauth := object{
-		"type": "oauth2", "token_url": receiver + "/token", "client_id": "assay", "client_secret": "s3cr3t", "scope": "events:write",
+		"type": "oauth2", "token_url": receiver + "/token", "scope": "events:write",
+		"client_id": "assay", "client_secret": "s3cr3t",
 	}
 
 	c.get("no endpoint", r.test, path)
@@ -65,7 +66,9 @@ func (r *recorder) recordWebhookRefusals(c *chapter, hook, oauth object) {
 		{"unknown property", object{"colour": "red"}},
 		{"wrong types", object{"url": 7, "events": "order-outcome", "name": true}},
 		{"another kind of authentication", object{"auth": object{"type": "basic"}}},
-		{"a token URL without https", object{"auth": oauth.with(object{"token_url": "http://shop.example/", "client_id": ""})}},
+		{"a token URL without https", object{
+			"auth": oauth.with(object{"token_url": "http://shop.example/", "client_id": ""}),
+		}},
 	} {
 		c.post(refused.label, r.test, path, hook.with(refused.changes).String())
 	}
@@ -83,7 +86,9 @@ func (r *recorder) recordUnsafeWebhooks() {
 	r.site = r.site.again(r.t, "--webhook-allow-private=false")
 	c := r.chapter("webhooks")
 	hook := object{"url": "https://127.0.0.1/", "events": []string{"order-outcome"}}
-	for _, host := range []string{"127.0.0.1", "10.0.0.8", "192.168.1.1", "169.254.169.254", "[::1]", "[fd00::1]", "0.0.0.0"} {
+	for _, host := range []string{
+		"127.0.0.1", "10.0.0.8", "192.168.1.1", "169.254.169.254", "0.0.0.0", "[::1]", "[fd00::1]",
+	} {
 		c.post("unsafe address", r.test, prefix+"/webhooks", hook.with(object{"url": "https://" + host + "/"}).String())
 	}
 	oauth := object{"type": "oauth2", "token_url": "https://10.0.0.8/", "client_id": "a", "client_secret": "b"}
@@ -95,8 +100,9 @@ func (r *recorder) recordUnsafeWebhooks() {
 func (r *recorder) recordAudit() {
 	c := r.chapter("audit")
 	for _, query := range []string{
-		"", "?limit=2", "?limit=2&page=2", "?page=99", "?event_code=webhook.created&limit=2", "?actor_type=api-key&limit=1&page=3",
-		"?source=integration-api&limit=1", "?target_type=api-key&limit=1", "?target_id=" + unknownID, "?actor_id=" + unknownID,
+		"", "?limit=2", "?limit=2&page=2", "?page=99", "?event_code=webhook.created&limit=2",
+		"?actor_type=api-key&limit=1&page=3", "?source=integration-api&limit=1", "?target_type=api-key&limit=1",
+		"?target_id=" + unknownID, "?actor_id=" + unknownID,
 		"?from=2010-01-01T00:00:00Z&limit=1", "?to=2010-01-01T00:00:00Z", "?event_code=api-key.revoked&source=system",
 		"?from=2010-12-01T00:00:00Z&to=2010-11-01T00:00:00Z", "?from=yesterday&to=&page=0&limit=101",
 		"?event_code=x&actor_type=x&actor_id=x&source=x&target_type=x&target_id=x", "?page=1&page=2",

@@ -155,7 +155,10 @@ func (r *recorder) recordCommands() {
 	c.command("catalog", "import", answersFolder+"/catalog.yaml")
 	c.command("catalog", "export")
 
-	highLimits := keyArguments("", "")[10:]
+	var highLimits []string
+	for _, category := range categories {
+		highLimits = append(highLimits, "--limit", category+"=1000000")
+	}
 	r.test = c.key("Acme", "test", "all", highLimits...)
 	r.live = c.key("Acme", "live", "all", highLimits...)
 	r.auditor = c.key("Acme", "test", "audit:read")
@@ -202,8 +205,8 @@ func (c *chapter) key(account, environment, scopes string, more ...string) calle
 	c.t.Helper()
 	c.numbers["made"]++
 	name := fmt.Sprintf("%s key %d", environment, c.numbers["made"])
-	arguments := []string{"keys", "create", "--account", account, "--env", environment, "--name", name, "--scopes", scopes}
-	out := c.command(append(arguments, more...)...)
+	arguments := []string{"keys", "create", "--account", account, "--env", environment, "--name", name}
+	out := c.command(append(append(arguments, "--scopes", scopes), more...)...)
 	return caller{name, c.property([]byte(out), "key")}
 }
 
