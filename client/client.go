@@ -75,7 +75,7 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// String names the client by its base URL. It never shows the API key.
+// String returns the base URL, never the API key.
 func (c *Client) String() string { return "assay client for " + c.base }
 
 // GoString keeps the API key out of %#v as well.

@@ -87,10 +87,10 @@ func TestVerifySignature(t *testing.T) {
 	}
 }
 
-// TestSignatureIsThatOfTheInterface checks the signature against a value computed with another program:
+// TestSignatureMatchesOpenSSL checks the signature against a value computed with another program:
 //
 //	printf '1772359201.{"a":1}' | openssl dgst -sha256 -hmac "$SECRET"
-func TestSignatureIsThatOfTheInterface(t *testing.T) {
+func TestSignatureMatchesOpenSSL(t *testing.T) {
 	stamp, signature := client.Sign(signingSecret, received, []byte(`{"a":1}`))
 	equal(t, "timestamp", stamp, "1772359201")
 	equal(t, "signature", signature, "v1=68a9a9c0400a2cbe7a64d73926265bd39bf3cfaaf73bfe76d0b3606b073d856a")
