@@ -19,7 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// row is a row of a route table with the statuses of its successes.
+// row is an expected route with the statuses of its successes.
 type row struct{ method, path, scope, category, successes string }
 
 func rows(d *spec.Document) []row {
@@ -78,7 +78,7 @@ func TestDeskRoutes(t *testing.T) {
 	}
 }
 
-// failures lists every "status code" that the operations of a document can answer.
+// failures lists every "status code" pair that the operations of a document can return.
 func failures(d *spec.Document) []string {
 	var out []string
 	for _, op := range d.Operations {
@@ -145,7 +145,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 			if err := json.Unmarshal(pair[1], &fromJSON); err != nil {
 				t.Fatal(err)
 			}
-			// One more round makes the numbers of both the same type.
+			// Decode once more so that numbers have the same type on both sides.
 			again, err := json.Marshal(fromYAML)
 			if err != nil {
 				t.Fatal(err)
@@ -163,7 +163,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 	}
 }
 
-// A comma in an unquoted text inside braces silently ends the text and begins a key.
+// TestNoTextBecameAKey finds unquoted texts in braces: a comma in them silently ends the text and starts a key.
 func TestNoTextBecameAKey(t *testing.T) {
 	for _, document := range [][]byte{api.IntegrationYAML(), api.DeskYAML()} {
 		var root yaml.Node

@@ -22,7 +22,7 @@ func eachDocument(t *testing.T, test func(t *testing.T, v *Validator)) {
 	t.Run("Desk", func(t *testing.T) { test(t, NewDesk(t)) })
 }
 
-// contents returns every body of the document with the name of its place.
+// contents returns every body of the document by its location.
 func contents(d *spec.Document) map[string]*spec.Content {
 	out := make(map[string]*spec.Content)
 	for _, op := range slices.Concat(d.Operations, d.Webhooks) {
@@ -138,7 +138,7 @@ func eachSchema(s *spec.Schema, visit func(*spec.Schema)) {
 	}
 }
 
-// A validator is only worth something if an answer with a property too many is refused.
+// TestResponsesAreStrict checks that additional properties are refused.
 func TestResponsesAreStrict(t *testing.T) {
 	eachDocument(t, func(t *testing.T, v *Validator) {
 		for where, c := range contents(v.document) {
@@ -274,7 +274,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 	})
 }
 
-// Every failure tells its codes three times, for programs, for readers and by example; they must agree.
+// TestErrorCodesAgree checks that every failure states the same codes in the schema, the description and the
+// examples.
 func TestErrorCodesAgree(t *testing.T) {
 	eachDocument(t, func(t *testing.T, v *Validator) {
 		for _, op := range v.document.Operations {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// listener is a test that only listens to what a validator reports.
+// listener is a testing.TB that records what a validator reports.
 type listener struct {
 	testing.TB
 	errors []string
@@ -24,7 +24,7 @@ func (l *listener) Errorf(format string, args ...any) {
 	l.errors = append(l.errors, fmt.Sprintf(format, args...))
 }
 
-// answer is what the server of a test sends. The request id and {id} in the body are filled in.
+// answer is a scripted response. The request id and {id} in the body are filled in.
 type answer struct {
 	status int
 	header map[string]string
@@ -46,7 +46,7 @@ func failure(status int, code, path, details string) string {
 		`"path":%q,"request_id":"{id}"}`, status, code, details, path)
 }
 
-// exchangeWith sends one request to a server that gives the answer, and returns what the validator reports.
+// exchangeWith sends a request to a server with a scripted response, and returns what the validator reports.
 func exchangeWith(t *testing.T, v *Validator, a answer, method, path, body string) []string {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -113,7 +113,7 @@ func readContent(p place) ([]*Content, error) {
 	return out, nil
 }
 
-// quoted returns a scalar of a schema as it looks on the wire: null and numbers bare, strings without quotes.
+// quoted returns a scalar of a schema as in JSON, with strings unquoted.
 func quoted(p place) string {
 	if p.node == nil {
 		return ""
