@@ -26,7 +26,7 @@ func about(h service.Histogram, q float64, want time.Duration) bool {
 // TestOverviewResults counts how orders end on the day on which they do, and how long they took.
 func TestOverviewResults(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
+		reviewer, err := s.Service.CreateStaff(t.Context(), access.Operator, "aoi@assay.example", "Aoi", access.Reviewer)
 		noError(t, err)
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()

@@ -100,7 +100,7 @@ func TestRequestPhotos(t *testing.T) {
 		t.Run("ReviewerGone", func(t *testing.T) {
 			leaving := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			id := w.waiting(t, leaving)
-			check(t, w.Service.DeactivateStaff(t.Context(), leaving.Staff.ID))
+			check(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, leaving.Staff.ID)))
 			check(t, w.submit(t, id, ""))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {

@@ -91,7 +91,7 @@ func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	_, key, err := w.newKey(t)
 	check(t, err)
-	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	check(t, err)
 	for pattern := range answers {
 		if !slices.Contains(w.Admin.Patterns(), pattern) {

@@ -83,7 +83,7 @@ func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator})
 	check(t, err)
-	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	check(t, err)
 	for pattern := range matrix {
 		if !slices.Contains(w.Desk.Patterns(), pattern) {

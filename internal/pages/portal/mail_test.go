@@ -155,7 +155,7 @@ func TestInvitation_ByMail(t *testing.T) {
 		want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").lacks(t, "/portal/join", "token=")
 	first := w.pathOf(t, server.Await(t, "new@acme.example", "Invitation to Acme"))
 
-	_, invitations, err := w.Service.Team(t.Context(), w.member(t, w.Owner))
+	_, invitations, err := w.Service.Team(t.Context(), w.Owner.Actor("", origin))
 	check(t, err)
 	owner.follow("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").lacks(t, "token=")
 	owner.post("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusNotFound)

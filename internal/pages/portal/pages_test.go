@@ -87,7 +87,7 @@ func TestOrderPages(t *testing.T) {
 	})
 	t.Run("NoStaffNames", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")
-		reviewer, err := w.Service.CreateStaff(t.Context(), "aoi@example.com", "Aoi Secretname", access.Reviewer)
+		reviewer, err := w.Service.CreateStaff(t.Context(), access.Operator, "aoi@example.com", "Aoi Secretname", access.Reviewer)
 		check(t, err)
 		_, err = w.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
 		check(t, err)

@@ -86,7 +86,7 @@ func TestSignIn(t *testing.T) {
 		u := w.user(t, w.Account.ID, "leaver@acme.example", access.Developer)
 		v := w.as(t, u)
 		v.get("/portal/keys").want(t, http.StatusOK)
-		check(t, w.Service.RemoveUser(t.Context(), w.member(t, w.Owner), u.ID))
+		check(t, w.Service.RemoveUser(t.Context(), w.Owner.Actor("", origin), u.ID))
 		if p := v.get("/portal/keys"); p.status != http.StatusSeeOther {
 			t.Errorf("the session goes on: %d", p.status)
 		}
@@ -266,7 +266,7 @@ func TestInvitation(t *testing.T) {
 	})
 	t.Run("Expired", func(t *testing.T) {
 		token, _ := w.invitation(t, "late@acme.example", access.Viewer)
-		w.Clock.Advance(service.InvitationLife)
+		w.Clock.Advance(access.InvitationLife)
 		w.visit(t).get("/portal/join?token="+token).want(t, http.StatusNotFound)
 	})
 	t.Run("TakenBack", func(t *testing.T) {
@@ -290,7 +290,7 @@ func TestInvitation(t *testing.T) {
 	})
 	t.Run("Back", func(t *testing.T) {
 		u := w.user(t, w.Account.ID, "again@acme.example", access.Owner)
-		check(t, w.Service.RemoveUser(t.Context(), w.member(t, w.Owner), u.ID))
+		check(t, w.Service.RemoveUser(t.Context(), w.Owner.Actor("", origin), u.ID))
 		token, _ := w.invitation(t, u.Email, access.Viewer)
 		v := w.visit(t)
 		v.follow("/portal/join", "token", token, "new_password", chosen, "repeat", chosen)
@@ -330,7 +330,7 @@ func TestPasswordReset(t *testing.T) {
 	})
 	t.Run("Expired", func(t *testing.T) {
 		token := make()
-		w.Clock.Advance(service.ResetLife)
+		w.Clock.Advance(access.ResetLife)
 		w.visit(t).get("/portal/reset?token="+token).want(t, http.StatusNotFound)
 	})
 	t.Run("Forged", func(t *testing.T) {

@@ -85,7 +85,7 @@ func newWorld(t testing.TB) *world {
 	})
 	w.Owner, err = w.Store.Owner(t.Context(), w.Account.ID)
 	check(t, err)
-	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(w.Owner.ID, passwordHash()) }))
+	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetPassword(access.Portal, w.Owner.ID, passwordHash()) }))
 	w.Owner.PasswordHash = passwordHash()
 	w.Developer = w.user(t, w.Account.ID, "developer@acme.example", access.Developer)
 	w.Viewer = w.user(t, w.Account.ID, "viewer@acme.example", access.Viewer)
@@ -139,10 +139,10 @@ func (w *world) delivery(t *testing.T, env access.Environment) string {
 // invitation returns the token of an invitation to the account, and its id.
 func (w *world) invitation(t *testing.T, email string, role access.Role) (token, id string) {
 	t.Helper()
-	address, err := w.Service.Invite(t.Context(), w.member(t, w.Owner), email, role)
+	address, err := w.Service.Invite(t.Context(), w.Owner.Actor("", origin), email, role)
 	check(t, err)
 	_, token, _ = strings.Cut(address, "token=")
-	l, err := w.Service.Link(t.Context(), store.Invitation, token)
+	l, err := w.Service.SignIn(access.Portal).Link(t.Context(), access.Invitation, token)
 	check(t, err)
 	return token, l.ID
 }

@@ -1,4 +1,4 @@
-package service_test
+package signin_test
 
 import (
 	"errors"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 )
@@ -22,13 +23,29 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := &signIns{clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
 		s.Service = service.New(service.Config{Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler)})
+		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
+		noError(t, st.Update(t.Context(), func(tx *store.Tx) error {
+			if err := tx.InsertAccount(account); err != nil {
+				return err
+			}
+			for _, id := range []string{"u1", "u2", "idle", "busy"} {
+				email := id + "@acme.example"
+				if err := errors.Join(
+					tx.InsertStaff(&access.Staff{ID: id, Email: email, Name: id, Role: access.Reviewer, CreatedAt: s.clock}, ""),
+					tx.InsertUser(&access.User{ID: id, AccountID: account.ID, Email: email, Role: access.Viewer, CreatedAt: s.clock}),
+				); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
 		f(t, s)
 	})
 }
 
 func (s *signIns) start(t *testing.T, a access.Audience, user string) (*access.Session, string) {
 	t.Helper()
-	session, token, err := s.StartSession(t.Context(), a, user, service.Origin{IP: "192.0.2.7", UserAgent: "Browser/1.0"})
+	session, token, err := s.StartSession(t.Context(), a, user, access.Origin{IP: "192.0.2.7", UserAgent: "Browser/1.0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +149,7 @@ func TestRevokeSession(t *testing.T) {
 		if _, err := s.Session(ctx, access.Portal, token); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID); !errors.Is(err, service.SessionNotFound) {
+		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID); !errors.Is(err, signin.SessionNotFound) {
 			t.Errorf("another user may revoke a session: %v", err)
 		}
 		if err := s.RevokeSessions(ctx, access.Portal, "u1", mine.ID); err != nil {
