@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
@@ -21,7 +22,7 @@ func (w *world) season(t *testing.T) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	now := w.Clock.Now()
-	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		for back := 1; back <= 30; back++ {
 			day := now.AddDate(0, 0, -back)
 			f := service.DayFigures{
@@ -68,23 +69,23 @@ func TestPages(t *testing.T) {
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	w.season(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	for range 3 {
 		w.Order(t, w.Live, "")
 	}
 	w.Order(t, w.Test, order.MockFake)
 	delivery, certificate := w.failed(t), w.certificate(t)
 	revoked := w.certificate(t)
-	v.post("/desk/admin/certificates/"+revoked+"/revoke", "reason", "The item was exchanged after the verdict.", "sure", "yes").want(t, http.StatusSeeOther)
-	v.post("/desk/admin/catalog/answer-times/60/pause").want(t, http.StatusSeeOther)
-	draft := v.upload("/desk/admin/catalog/import", "autumn.yaml",
-		strings.NewReplacer("en: Chanel", "en: CHANEL", "price: 8", "price: 9").Replace(string(demo.Catalog))).want(t, http.StatusSeeOther).location
+	v.Post("/desk/admin/certificates/"+revoked+"/revoke", "reason", "The item was exchanged after the verdict.", "sure", "yes").Want(t, http.StatusSeeOther)
+	v.Post("/desk/admin/catalog/answer-times/60/pause").Want(t, http.StatusSeeOther)
+	draft := upload(v, "/desk/admin/catalog/import", "autumn.yaml",
+		strings.NewReplacer("en: Chanel", "en: CHANEL", "price: 8", "price: 9").Replace(string(demo.Catalog))).Want(t, http.StatusSeeOther).Location
 	account := "/desk/admin/accounts/" + w.Account.ID
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
 		return w.fill(t, strings.NewReplacer("{key}", w.Test.ID, "{delivery}", delivery, "{certificate}", certificate, "{staff}", w.Mika.ID).Replace(path))
 	}
-	pages := uitest.SortPages(t, w.Admin.Patterns(), noPages, fill, func(path string) (int, string) { p := v.get(path); return p.status, p.body })[0]
+	pages := uitest.SortPages(t, w.Admin.Patterns(), noPages, fill, func(path string) (int, string) { p := v.Get(path); return p.Status, p.Body })[0]
 	pages["accounts-none"], pages["revoked"] = "/desk/admin/accounts?q=nobody", "/desk/admin/certificates/"+revoked
 	pages["catalog-indexes"], pages["preview"] = "/desk/admin/catalog?section=photo_indexes", draft
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -27,9 +28,9 @@ func (w *world) integrator(t *testing.T) *client.Client {
 	_, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
 		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes, Actor: audit.Operator,
 	})
-	check(t, err)
+	must.NoError(t, err)
 	c, err := client.New(w.Server.URL+"/v1/integrations", secret)
-	check(t, err)
+	must.NoError(t, err)
 	return c
 }
 
@@ -44,14 +45,14 @@ func picture(t *testing.T, shade uint8) []byte {
 		}
 	}
 	var b bytes.Buffer
-	check(t, jpeg.Encode(&b, img, nil))
+	must.NoError(t, jpeg.Encode(&b, img, nil))
 	return b.Bytes()
 }
 
 func upload(t *testing.T, c *client.Client, shade uint8) string {
 	t.Helper()
 	results, err := c.UploadPhotos(t.Context(), client.File{Name: fmt.Sprintf("IMG_%d.jpg", shade), Content: bytes.NewReader(picture(t, shade))})
-	check(t, err)
+	must.NoError(t, err)
 	return results[0].URL
 }
 
@@ -62,7 +63,7 @@ func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string
 		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
 		Photos: []client.OrderPhoto{{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"}, {URL: urls[2], IndexCode: "serial-number"}},
 	})
-	check(t, err)
+	must.NoError(t, err)
 	return o.ID
 }
 
@@ -192,14 +193,14 @@ func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, 
 	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Photos requested")`)
 
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleJapanese)
-	check(t, err)
+	must.NoError(t, err)
 	if detail.Status != client.StatusUpdatePhotos || len(detail.PhotosToResubmit) != 1 || *detail.PhotosToResubmit[0].Comment != "Closer, please." {
 		t.Fatalf("the customer reads %+v", detail)
 	}
 	_, err = c.SubmitUpdatePhotos(t.Context(), id, client.UpdatePhotos{
 		Photos: []client.UpdatePhoto{{IndexCode: "brand-stamp", URL: upload(t, c, 240)}}, Note: "As close as I can.",
 	})
-	check(t, err)
+	must.NoError(t, err)
 	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("In review")`) // the page finds out by itself
 }
 
@@ -223,7 +224,7 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.Screenshot("confirm")
 	b.Follow(`button[name=then][value=queue]`)
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleEnglish)
-	check(t, err)
+	must.NoError(t, err)
 	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake || fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 2 ||
 		detail.OutcomeReasons[1] != "The first digit is of another font.\nSo is the last." {
 		t.Errorf("the customer reads %+v", detail)

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/pquerna/otp/totp"
@@ -77,9 +78,9 @@ func photoFile(t *testing.T) string {
 	}
 	name := filepath.Join(t.TempDir(), "serial.jpg")
 	f, err := os.Create(filepath.Clean(name))
-	check(t, err)
-	check(t, jpeg.Encode(f, img, nil))
-	check(t, f.Close())
+	must.NoError(t, err)
+	must.NoError(t, jpeg.Encode(f, img, nil))
+	must.NoError(t, f.Close())
 	return name
 }
 
@@ -151,7 +152,7 @@ func TestFirstDay(t *testing.T) {
 func verify(t *testing.T, secret string, d received) {
 	t.Helper()
 	at, err := strconv.ParseInt(d.header.Get("X-LG-Timestamp"), 10, 64)
-	check(t, err)
+	must.NoError(t, err)
 	if !webhook.Verify(secret, at, d.body, d.header.Get("X-LG-Signature")) {
 		t.Errorf("the signature %q is not that of the delivery", d.header.Get("X-LG-Signature"))
 	}
@@ -184,9 +185,9 @@ func TestLooks(t *testing.T) {
 	passkey := w.passkey(t, w.Owner)
 	token, _ := w.invitation(t, "new@acme.example", access.Viewer)
 	_, reset, err := w.Service.ResetPasswordByOperator(t.Context(), w.Developer.Email)
-	check(t, err)
+	must.NoError(t, err)
 
-	v := w.as(t, w.Owner)
+	v := w.AsUser(t, w.Owner)
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
 		switch {
@@ -200,8 +201,8 @@ func TestLooks(t *testing.T) {
 		return w.target(t, pattern)
 	}
 	sorted := uitest.SortPages(t, patternsOf(w), noPages, fill,
-		func(path string) (int, string) { p := w.visit(t).get(path); return p.status, p.body },
-		func(path string) (int, string) { p := v.get(path); return p.status, p.body })
+		func(path string) (int, string) { p := w.Visit(t).Get(path); return p.Status, p.Body },
+		func(path string) (int, string) { p := v.Get(path); return p.Status, p.Body })
 	open, pages := sorted[0], sorted[1]
 	open["join"], open["link-gone"], open["reset"] = "/portal/join?token="+token, "/portal/join?token=x", reset[strings.Index(reset, "/portal/"):]
 	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?status=update-photos", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
@@ -224,7 +225,7 @@ func TestLooks(t *testing.T) {
 	b.Follow(".signin .primary")
 	b.CheckPages(map[string]string{"code": "/portal/sign-in/code"})
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
-	check(t, err)
+	must.NoError(t, err)
 	b.Fill("#f-code", code)
 	b.Follow(".signin .primary")
 	b.CheckPages(map[string]string{"settings-with-factor": "/portal/settings"})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/pquerna/otp/totp"
 )
@@ -29,7 +30,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	b.Fill("#f-password", password)
 	b.Follow(".signin .primary")
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
-	check(t, err)
+	must.NoError(t, err)
 	b.Fill("#f-code", code)
 	b.Follow(".signin .primary")
 	b.Await(".env-switch")

@@ -25,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // Shop is an installation with one account.
@@ -45,6 +46,9 @@ type Shop struct {
 	photos atomic.Int64 // made so far: no two are alike
 }
 
+// MediaURL is where a shop says that its photos are.
+const MediaURL = "https://media.example/m"
+
 // start is when every shop opens.
 var start = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
@@ -54,22 +58,22 @@ func Open(t testing.TB, target, mediaDir string) *Shop {
 	s := &Shop{Target: target, MediaDir: mediaDir, Clock: fakeclock.New(start)}
 	var err error
 	s.Store, err = store.Open(t.Context(), target)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Store.Close()) })
+	must.NoError(t, err)
+	t.Cleanup(func() { must.NoError(t, s.Store.Close()) })
 	s.Media, err = media.NewDisk(mediaDir)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Media.Close()) })
+	must.NoError(t, err)
+	t.Cleanup(func() { must.NoError(t, s.Media.Close()) })
 	s.Staging, err = media.NewStaging(s.Media.StagingDir())
-	check(t, err)
-	urls, err := photo.NewURLs("https://media.example/m")
-	check(t, err)
+	must.NoError(t, err)
+	urls, err := photo.NewURLs(MediaURL)
+	must.NoError(t, err)
 	box, err := secret.New(secret.Generate())
-	check(t, err)
+	must.NoError(t, err)
 	s.Service = service.New(service.Config{
 		Store: s.Store, Media: s.Media, Secrets: box, Guard: new(netguard.Guard), Now: s.Clock.Now, MediaURLs: urls,
 		PublicURL: "https://assay.example", Log: slog.New(slog.DiscardHandler),
 	})
-	check(t, s.Service.RefreshCatalog(t.Context()))
+	must.NoError(t, s.Service.RefreshCatalog(t.Context()))
 	return s
 }
 
@@ -79,20 +83,20 @@ func New(t testing.TB, target string) *Shop {
 	t.Helper()
 	s := Open(t, target, filepath.Join(t.TempDir(), "media"))
 	_, err := s.Service.ImportCatalog(t.Context(), demo.Catalog)
-	check(t, err)
+	must.NoError(t, err)
 	made, err := s.Service.CreateAccount(t.Context(), "Acme 鑑定", "owner@acme.example", text.English)
-	check(t, err)
+	must.NoError(t, err)
 	s.Account = &made.Account
 	key := func(env access.Environment) *access.Key {
 		k, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
 			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"", Scopes: access.AllScopes, Actor: audit.Operator,
 		})
-		check(t, err)
+		must.NoError(t, err)
 		return k
 	}
 	s.Test, s.Live = key(access.Test), key(access.Live)
 	_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1000, "first purchase")
-	check(t, err)
+	must.NoError(t, err)
 	return s
 }
 
@@ -101,14 +105,14 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	t.Helper()
 	var content bytes.Buffer
 	n := int(s.photos.Add(1))
-	check(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
+	must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
 	staged, err := s.Staging.Stage(t.Context(), &content, 1<<20)
-	check(t, err)
-	defer func() { check(t, staged.Close()) }()
+	must.NoError(t, err)
+	defer func() { must.NoError(t, staged.Close()) }()
 	info, err := photo.Inspect(staged, staged.Size())
-	check(t, err)
+	must.NoError(t, err)
 	urls, err := s.Service.StorePhotos(t.Context(), k, []service.Upload{{Staged: staged, Info: info, OriginalName: "写真.png"}})
-	check(t, err)
+	must.NoError(t, err)
 	return urls[0]
 }
 
@@ -119,9 +123,9 @@ func (s *Shop) Order(t testing.TB, k *access.Key, mock order.MockOutcome) string
 		CategoryCode: "bags", BrandCode: "prada", Mock: mock, MockGiven: mock != "",
 		Photos: []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}},
 	}, nil)
-	check(t, err)
+	must.NoError(t, err)
 	var receipt struct{ ID string }
-	check(t, json.Unmarshal(answer, &receipt))
+	must.NoError(t, json.Unmarshal(answer, &receipt))
 	return receipt.ID
 }
 
@@ -153,7 +157,7 @@ func (s *Shop) Trade(t testing.TB) {
 func (s *Shop) submit(t testing.TB, id string) {
 	t.Helper()
 	o, err := s.Store.Order(t.Context(), id)
-	check(t, err)
+	must.NoError(t, err)
 	sub := &order.Submission{Note: "better light"}
 	for i := range o.Facts.Requested {
 		e := order.SubmissionEntry{IndexCode: o.Facts.Requested[i].IndexCode, Unable: i > 0}
@@ -164,13 +168,13 @@ func (s *Shop) submit(t testing.TB, id string) {
 		sub.Entries = append(sub.Entries, e)
 	}
 	_, err = s.Service.SubmitPhotos(t.Context(), s.Test, id, sub)
-	check(t, err)
+	must.NoError(t, err)
 }
 
 // end makes a move that ends an order with a refund.
 func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 	t.Helper()
-	check(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 		o, err := tx.OrderForUpdate(id)
 		if err != nil {
 			return err
@@ -186,11 +190,4 @@ func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 		}
 		return tx.RefundOrder(id, "called off", s.Clock.Now())
 	}))
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
