@@ -111,8 +111,13 @@ func newInbox(t *testing.T) *inbox {
 // certificate writes the receiver's certificate into a file and returns its name.
 func (i *inbox) certificate(t *testing.T) string {
 	t.Helper()
+	return certificateFile(t, i.server)
+}
+
+func certificateFile(t *testing.T, server *httptest.Server) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "receiver.crt")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.server.Certificate().Raw})
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
