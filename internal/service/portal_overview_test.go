@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -27,15 +28,15 @@ func about(h service.Histogram, q float64, want time.Duration) bool {
 func TestOverviewResults(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
-		noError(t, err)
+		must.NoError(t, err)
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := s.Order(t, s.Live, "")
 			_, err := s.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
-			noError(t, err)
+			must.NoError(t, err)
 			s.Clock.Advance(took)
 			_, err = s.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: outcome}, "")
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		for range 18 {
 			judge(10*time.Minute, order.Authentic)
@@ -43,16 +44,16 @@ func TestOverviewResults(t *testing.T) {
 		s.Clock.Advance(24 * time.Hour)
 		judge(time.Hour, order.UnableToVerify)
 		judge(3*time.Hour, order.Authentic)
-		noError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
+		must.NoError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
 		failed := s.Order(t, s.Live, "")
 		_, err = s.Service.ClaimOrder(t.Context(), &reviewer.Staff, failed)
-		noError(t, err)
+		must.NoError(t, err)
 		_, err = s.Service.FailOrder(t.Context(), &reviewer.Staff, failed, "cannot be read")
-		noError(t, err)
+		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
 		o, err := s.Service.Overview(t.Context(), owner, access.Live)
-		noError(t, err)
+		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
 		if before.Ended() != 18 || before.Results["authentic"] != 18 || before.Orders != 18 || !about(before.Turnaround, 0.5, 10*time.Minute) {
 			t.Errorf("yesterday %+v", before)
@@ -67,14 +68,14 @@ func TestOverviewResults(t *testing.T) {
 			t.Errorf("in all %+v", o.Total)
 		}
 		test, err := s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
 		o, err = s.Service.Overview(t.Context(), owner, access.Live)
-		noError(t, err)
+		must.NoError(t, err)
 		if o.Total.Ended() != 4 || len(o.Days) != 30 || o.Days[0].Orders != 5 || o.Days[29].Orders != 1 || o.Total.Orders != 6 {
 			t.Errorf("after 29 days %+v of %d days", o.Total, len(o.Days))
 		}
@@ -86,20 +87,20 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
 		s.Clock.Advance(20 * time.Minute)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
 		o, err := s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || !about(o.Total.Turnaround, 0.5, 20*time.Minute) {
 			t.Errorf("%+v", o.Total)
 		}
 		// What is rehearsed again counts again.
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
-		noError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
+		must.NoError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
 		o, err = s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
 		}
@@ -109,7 +110,7 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 // TestOverviewUpgrade counts the orders of before the counting: the migration finds what the program would have counted.
 func TestOverviewUpgrade(t *testing.T) {
 	migration, err := os.ReadFile("../store/migrations/00011_portal_pages.sql")
-	noError(t, err)
+	must.NoError(t, err)
 	_, rest, _ := strings.Cut(string(migration), "INSERT INTO order_results")
 	backfill, _, ok := strings.Cut("INSERT INTO order_results"+rest, ";")
 	if !ok {
@@ -120,9 +121,9 @@ func TestOverviewUpgrade(t *testing.T) {
 		for i := range 5 {
 			s.Clock.Advance(7 * time.Hour)
 			id := s.Order(t, s.Test, order.MockUpdatePhotos)
-			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+			must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
 			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
-			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
+			must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
 		}
 		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
 		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
@@ -141,7 +142,7 @@ func TestWebhookHealth(t *testing.T) {
 		health := func() *service.WebhookHealth {
 			t.Helper()
 			o, err := s.Service.Overview(t.Context(), owner, access.Test)
-			noError(t, err)
+			must.NoError(t, err)
 			return o.Webhooks
 		}
 		if h := health(); h.Endpoints != 0 || h.Pending != 0 || !h.Oldest.IsZero() {
@@ -150,7 +151,7 @@ func TestWebhookHealth(t *testing.T) {
 		good, bad := endpoint(t, s, s.Test, "good", webhook.Events...), endpoint(t, s, s.Test, "bad", webhook.Events...)
 		endpoint(t, s, s.Live, "live", webhook.Events...)
 		const sender = "01980000-0000-7000-8000-000000000001"
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.LeaseQueues(sender, slices.Sorted(slices.Values([]string{good.ID, bad.ID})), s.Clock.Now(), s.Clock.Now().Add(1000*time.Hour))
 			return err
 		}))
@@ -158,7 +159,7 @@ func TestWebhookHealth(t *testing.T) {
 		attempt := func(e *webhook.Endpoint, status int, next time.Duration) {
 			t.Helper()
 			due, err := s.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, s.Clock.Now(), 100)
-			noError(t, err)
+			must.NoError(t, err)
 			var results []store.AttemptResult
 			for _, d := range due {
 				r := store.AttemptResult{Attempt: webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: s.Clock.Now(), HTTPStatus: status}, EndpointID: e.ID, DueAt: d.DueAt}
@@ -168,8 +169,8 @@ func TestWebhookHealth(t *testing.T) {
 				}
 				results = append(results, r)
 			}
-			noError(t, s.Store.RecordAttempts(t.Context(), sender, results))
-			noError(t, s.Store.RecordAttempts(t.Context(), sender, results)) // what is recorded twice counts once
+			must.NoError(t, s.Store.RecordAttempts(t.Context(), sender, results))
+			must.NoError(t, s.Store.RecordAttempts(t.Context(), sender, results)) // what is recorded twice counts once
 		}
 		for range 3 {
 			s.Order(t, s.Test, order.MockAuthentic)
@@ -201,7 +202,7 @@ func TestWebhookHealth(t *testing.T) {
 		}
 		s.Clock.Advance(9 * 24 * time.Hour)
 		_, err := s.Service.KeepStatistics(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])
 		}
@@ -217,12 +218,12 @@ func TestOrderFilter(t *testing.T) {
 			}
 		}
 		queued := s.Order(t, s.Test, order.MockFake)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
 		broken := s.Order(t, s.Test, order.MockFake)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
+		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
 		s.Order(t, s.Live, "")
 		var all []store.OrderRow
-		noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
+		must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
 			all = append(all, *o)
 			return nil
 		}))
@@ -240,7 +241,7 @@ func TestOrderFilter(t *testing.T) {
 				}
 				for before := int64(0); ; {
 					rows, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, f, before, 3)
-					noError(t, err)
+					must.NoError(t, err)
 					if len(rows) == 0 {
 						break
 					}
@@ -249,7 +250,7 @@ func TestOrderFilter(t *testing.T) {
 					}
 					before = rows[len(rows)-1].Seq
 				}
-				noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
+				must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
 					exported = append(exported, o.Seq)
 					return nil
 				}))

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 const claimExpiry = 2 * time.Hour
@@ -18,7 +19,7 @@ const claimExpiry = 2 * time.Hour
 func (w *world) expire(t testing.TB) int {
 	t.Helper()
 	n, err := w.Service.ExpireClaims(t.Context(), w.Clock.Now().Add(-claimExpiry), 100)
-	check(t, err)
+	must.NoError(t, err)
 	return n
 }
 
@@ -87,7 +88,7 @@ func TestClaimExpiry(t *testing.T) {
 			id := w.claimed(t, w.Mika)
 			claimedAt := func() time.Time {
 				o, err := w.Store.Order(t.Context(), id)
-				check(t, err)
+				must.NoError(t, err)
 				return *o.ClaimedAt
 			}
 			first := claimedAt()
@@ -109,7 +110,7 @@ func TestClaimExpiry(t *testing.T) {
 			if n := w.expire(t); n != 0 {
 				t.Fatal("an order that waits for photos has no claim to expire")
 			}
-			check(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id, ""))
 			w.Clock.Advance(claimExpiry - time.Second)
 			if n := w.expire(t); n != 0 {
 				t.Fatal("the time before the submission was counted")
@@ -125,7 +126,7 @@ func TestClaimExpiry(t *testing.T) {
 			second := w.claimed(t, w.Ren)
 			w.Clock.Advance(claimExpiry)
 			n, err := w.Service.ExpireClaims(t.Context(), w.Clock.Now().Add(-claimExpiry), 1)
-			check(t, err)
+			must.NoError(t, err)
 			if n != 1 || w.get(t, w.Admin, "/orders/"+first).text("status") != "queued" || w.get(t, w.Admin, "/orders/"+second).text("status") != "processing" {
 				t.Errorf("%d claims expired, want the longest idle", n)
 			}
@@ -142,7 +143,7 @@ func TestReassign(t *testing.T) {
 		t.Run("Held", func(t *testing.T) {
 			id := w.claimed(t, w.Mika)
 			o, err := reassign(id, w.Ren)
-			check(t, err)
+			must.NoError(t, err)
 			if o.Assignee.ID != w.Ren.Staff.ID || o.Status != "processing" {
 				t.Errorf("in %s with %+v", o.Status, o.Assignee)
 			}
@@ -155,14 +156,14 @@ func TestReassign(t *testing.T) {
 		t.Run("Queued", func(t *testing.T) {
 			id := w.queued(t)
 			o, err := reassign(id, w.Ren)
-			check(t, err)
+			must.NoError(t, err)
 			if o.Assignee.ID != w.Ren.Staff.ID || o.Status != "processing" {
 				t.Errorf("in %s with %+v", o.Status, o.Assignee)
 			}
 		})
 		t.Run("Refused", func(t *testing.T) {
 			gone := w.staff(t, "gone@example.com", "Gone", access.Reviewer)
-			check(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+			must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
 			nobody := &service.NewStaff{Staff: access.Staff{ID: store.NewID()}}
 			id := w.claimed(t, w.Mika)
 			for code, try := range map[string]func() (*service.DeskOrder, error){
@@ -186,7 +187,7 @@ func TestReassign(t *testing.T) {
 func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
-		check(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
+		must.NoError(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
 		if _, err := w.Service.TakeNextOrder(t.Context(), &w.Mika.Staff); fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func TestList(t *testing.T) {
@@ -105,7 +106,7 @@ func TestList(t *testing.T) {
 		})
 		t.Run("Counts", func(t *testing.T) {
 			counts, err := w.Service.OrderCounts(t.Context(), w.Customer.Live.Environment)
-			check(t, err)
+			must.NoError(t, err)
 			want := map[order.Status]int64{order.Queued: 3, order.Processing: 1, order.UpdatePhotos: 1, order.Completed: 2, order.Failed: 1}
 			for s, n := range want {
 				if counts[s] != n {

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func (w *world) photo() string { return w.Customer.URLs[access.Live][3] }
@@ -67,13 +68,13 @@ func TestRequestPhotos(t *testing.T) {
 			}
 
 			w.Clock.Advance(100 * time.Hour)
-			check(t, w.submitEntries(t, id, "In daylight.", provided("serial-number", w.photo()), unable("clasp")))
+			must.NoError(t, w.submitEntries(t, id, "In daylight.", provided("serial-number", w.photo()), unable("clasp")))
 			r = w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "processing" || r.text("assignee", "id") != w.Mika.Staff.ID || r.at("photos_to_resubmit") != nil {
 				t.Errorf("after the submission %v", r.body)
 			}
 			due, err := time.Parse(time.RFC3339, r.text("due_date"))
-			check(t, err)
+			must.NoError(t, err)
 			if left := due.Sub(w.Clock.Now()); left != 40*time.Minute || r.at("delayed") != false {
 				t.Errorf("%s left, want the 40 minutes that were left", left)
 			}
@@ -92,7 +93,7 @@ func TestRequestPhotos(t *testing.T) {
 			}
 
 			w.post(t, w.Mika, "/orders/"+id+"/request_photos", requestSerial).want(t, http.StatusOK, "")
-			check(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id, ""))
 			if r = w.get(t, w.Mika, "/orders/"+id); r.at("photos", 4, "round") != 2.0 {
 				t.Errorf("photos of the second round %v", r.at("photos"))
 			}
@@ -100,8 +101,8 @@ func TestRequestPhotos(t *testing.T) {
 		t.Run("ReviewerGone", func(t *testing.T) {
 			leaving := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			id := w.waiting(t, leaving)
-			check(t, w.Service.DeactivateStaff(t.Context(), leaving.Staff.ID))
-			check(t, w.submit(t, id, ""))
+			must.NoError(t, w.Service.DeactivateStaff(t.Context(), leaving.Staff.ID))
+			must.NoError(t, w.submit(t, id, ""))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {
 				t.Errorf("got %v in the hands of %v, want it queued", r.at("status"), r.at("assignee"))

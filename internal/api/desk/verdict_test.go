@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func TestComplete(t *testing.T) {
@@ -39,7 +40,7 @@ func TestComplete(t *testing.T) {
 				}
 			}
 			detail, err := w.Service.OrderDetail(t.Context(), w.Customer.Live, id, text.English)
-			check(t, err)
+			must.NoError(t, err)
 			if detail.CertificateURL == nil || **detail.CertificateURL != certificate {
 				t.Errorf("the customer sees %+v", detail)
 			}
@@ -99,7 +100,7 @@ func TestComplete(t *testing.T) {
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"],"index_codes":["quilting"]}`).
 				want(t, http.StatusBadRequest, "validation-error")
 			w.post(t, w.Mika, "/orders/"+id+"/request_photos", `{"photos":[{"index_code":"quilting"},{"index_code":"clasp"}]}`).want(t, http.StatusOK, "")
-			check(t, w.submitEntries(t, id, "", provided("quilting", w.photo()), unable("clasp")))
+			must.NoError(t, w.submitEntries(t, id, "", provided("quilting", w.photo()), unable("clasp")))
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"],"index_codes":["clasp"]}`).
 				want(t, http.StatusBadRequest, "validation-error")
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"],"index_codes":["quilting"]}`).want(t, http.StatusOK, "")

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
@@ -39,9 +40,9 @@ func newOffice(t *testing.T, target string) *office {
 	o := &office{Shop: shop.New(t, target), log: new(lockedLog)}
 	o.Service.Mail = func() {}
 	u, err := o.Store.Owner(t.Context(), o.Account.ID)
-	check(t, err)
+	must.NoError(t, err)
 	o.Owner, err = o.Service.MemberOfSession(t.Context(), u.ID)
-	check(t, err)
+	must.NoError(t, err)
 	return o
 }
 
@@ -54,13 +55,13 @@ func (o *office) sender(t *testing.T, s *smtptest.Server, address string) *mail.
 func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string, r prometheus.Registerer) *mail.Sender {
 	t.Helper()
 	server, err := mail.ParseServer(address)
-	check(t, err)
+	must.NoError(t, err)
 	c := mail.Config{
 		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
-		check(t, err)
+		must.NoError(t, err)
 	}
 	return mail.New(c)
 }
@@ -68,7 +69,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 func (o *office) invite(t *testing.T, email string) {
 	t.Helper()
 	address, err := o.Service.Invite(t.Context(), o.Owner, email, access.Developer)
-	check(t, err)
+	must.NoError(t, err)
 	if address != "" {
 		t.Fatal("the link of an invitation by mail is shown")
 	}
@@ -76,7 +77,7 @@ func (o *office) invite(t *testing.T, email string) {
 
 func round(t *testing.T, s *mail.Sender) {
 	t.Helper()
-	check(t, s.Round(t.Context()))
+	must.NoError(t, s.Round(t.Context()))
 }
 
 // queue returns the rows of the queue: attempts, failure and what is sealed.
@@ -96,7 +97,7 @@ func (o *office) wantQueue(t *testing.T, rows int) {
 func (o *office) second(t *testing.T) *service.Service {
 	t.Helper()
 	st, err := store.Open(t.Context(), o.Target)
-	check(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	c := o.Service.Config
 	c.Store = st
@@ -143,11 +144,4 @@ func recipients(s *smtptest.Server) map[string]int {
 		counts[fmt.Sprint(m.To)]++
 	}
 	return counts
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
