@@ -1,5 +1,5 @@
-// Package pagetest gives tests of pages an installation with all its pages and the integration API on one server, people
-// who may use them, and a browser without scripts.
+// Package pagetest gives tests of pages an installation with all its pages and the integration API on one server,
+// people who may use them, and a browser without scripts.
 package pagetest
 
 import (
@@ -134,7 +134,8 @@ func (w *World) addUsers(t testing.TB) {
 func (w *World) AddUser(t testing.TB, accountID, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{
-		ID: store.NewID(), AccountID: accountID, Email: email, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+		ID: store.NewID(), AccountID: accountID, Email: email, Role: role,
+		PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	return u

@@ -24,12 +24,19 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
-// Shop is an installation with one account.
-type Shop struct {
+// Where an installation says that its photos and its pages are.
+const (
+	MediaURL  = "https://media.assay.example/photos"
+	PublicURL = "https://assay.example"
+)
+
+// Installation is a database and a media folder with the use cases over them.
+type Installation struct {
 	Target   string // of the database
 	MediaDir string
 	Store    *store.Store
@@ -37,8 +44,11 @@ type Shop struct {
 	Staging  *media.Staging
 	Clock    *fakeclock.Clock
 	Service  *service.Service
+}
 
-	// What New makes.
+// Shop is an installation with one account.
+type Shop struct {
+	*Installation
 	Account *access.Account
 	Test    *access.Key
 	Live    *access.Key
@@ -46,42 +56,40 @@ type Shop struct {
 	photos atomic.Int64 // made so far: no two are alike
 }
 
-// MediaURL is where a shop says that its photos are.
-const MediaURL = "https://media.example/m"
-
 // start is when every shop opens.
 var start = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
-// Open opens an installation in a database, new or not, and a media folder of its own.
-func Open(t testing.TB, target, mediaDir string) *Shop {
+// Open opens an installation in a database and a media folder, new or not. Changes are made to the usual configuration.
+func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config)) *Installation {
 	t.Helper()
-	s := &Shop{Target: target, MediaDir: mediaDir, Clock: fakeclock.New(start)}
+	i := &Installation{Target: target, MediaDir: mediaDir, Clock: fakeclock.New(start), Store: storetest.Open(t, target)}
 	var err error
-	s.Store, err = store.Open(t.Context(), target)
+	i.Media, err = media.NewDisk(mediaDir)
 	must.NoError(t, err)
-	t.Cleanup(func() { must.NoError(t, s.Store.Close()) })
-	s.Media, err = media.NewDisk(mediaDir)
-	must.NoError(t, err)
-	t.Cleanup(func() { must.NoError(t, s.Media.Close()) })
-	s.Staging, err = media.NewStaging(s.Media.StagingDir())
+	t.Cleanup(func() { must.NoError(t, i.Media.Close()) })
+	i.Staging, err = media.NewStaging(i.Media.StagingDir())
 	must.NoError(t, err)
 	urls, err := photo.NewURLs(MediaURL)
 	must.NoError(t, err)
 	box, err := secret.New(secret.Generate())
 	must.NoError(t, err)
-	s.Service = service.New(service.Config{
-		Store: s.Store, Media: s.Media, Secrets: box, Guard: new(netguard.Guard), Now: s.Clock.Now, MediaURLs: urls,
-		PublicURL: "https://assay.example", Log: slog.New(slog.DiscardHandler),
-	})
-	must.NoError(t, s.Service.RefreshCatalog(t.Context()))
-	return s
+	c := service.Config{
+		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,
+		PublicURL: PublicURL, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	i.Service = service.New(c)
+	must.NoError(t, i.Service.RefreshCatalog(t.Context()))
+	return i
 }
 
-// New opens a fresh installation in an empty database, with the catalog, an account, a key for each environment and
+// New opens a new installation in an empty database, with the catalog, an account, a key for each environment and
 // 1,000 Live credits.
-func New(t testing.TB, target string) *Shop {
+func New(t testing.TB, target string, changes ...func(*service.Config)) *Shop {
 	t.Helper()
-	s := Open(t, target, filepath.Join(t.TempDir(), "media"))
+	s := &Shop{Installation: Open(t, target, filepath.Join(t.TempDir(), "media"), changes...)}
 	_, err := s.Service.ImportCatalog(t.Context(), demo.Catalog)
 	must.NoError(t, err)
 	made, err := s.Service.CreateAccount(t.Context(), "Acme 鑑定", "owner@acme.example", text.English)
@@ -89,7 +97,8 @@ func New(t testing.TB, target string) *Shop {
 	s.Account = &made.Account
 	key := func(env access.Environment) *access.Key {
 		k, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
-			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"", Scopes: access.AllScopes, Actor: audit.Operator,
+			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"",
+			Scopes: access.AllScopes, Actor: audit.Operator,
 		})
 		must.NoError(t, err)
 		return k
@@ -111,7 +120,8 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	defer func() { must.NoError(t, staged.Close()) }()
 	info, err := photo.Inspect(staged, staged.Size())
 	must.NoError(t, err)
-	urls, err := s.Service.StorePhotos(t.Context(), k, []service.Upload{{Staged: staged, Info: info, OriginalName: "写真.png"}})
+	upload := service.Upload{Staged: staged, Info: info, OriginalName: "写真.png"}
+	urls, err := s.Service.StorePhotos(t.Context(), k, []service.Upload{upload})
 	must.NoError(t, err)
 	return urls[0]
 }

@@ -1,18 +1,17 @@
 package mail_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	netmail "net/mail"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -26,7 +25,7 @@ import (
 type office struct {
 	*shop.Shop
 	Owner *service.Member
-	log   *lockedLog
+	log   child.Output
 }
 
 // each runs a test on every engine.
@@ -37,7 +36,7 @@ func each(t *testing.T, f func(t *testing.T, o *office)) {
 
 func newOffice(t *testing.T, target string) *office {
 	t.Helper()
-	o := &office{Shop: shop.New(t, target), log: new(lockedLog)}
+	o := &office{Shop: shop.New(t, target)}
 	o.Service.Mail = func() {}
 	u, err := o.Store.Owner(t.Context(), o.Account.ID)
 	must.NoError(t, err)
@@ -57,7 +56,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 	server, err := mail.ParseServer(address)
 	must.NoError(t, err)
 	c := mail.Config{
-		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
+		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(&o.log, nil)), Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
@@ -102,24 +101,6 @@ func (o *office) second(t *testing.T) *service.Service {
 	c := o.Service.Config
 	c.Store = st
 	return service.New(c)
-}
-
-// lockedLog keeps what was logged.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // wantLog fails unless the log has the words and lacks what must not be in it.
