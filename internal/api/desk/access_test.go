@@ -48,7 +48,7 @@ func newWorldOn(t *testing.T) *world {
 	return newWorld(t, storetest.Open(t, storetest.SQLite(t)))
 }
 
-// TestAuthorization holds every operation against every kind of caller, on an order in processing that Mika holds.
+// TestAuthorization checks every operation against every kind of caller, on an order in processing that Mika holds.
 func TestAuthorization(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gone := w.staff(t, "gone@example.com", "Gone", access.Admin)
@@ -70,7 +70,9 @@ func TestAuthorization(t *testing.T) {
 		must.NoError(t, err)
 		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, service.Origin{})
 		must.NoError(t, err)
-		cookies := []*http.Cookie{{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff}}
+		cookies := []*http.Cookie{
+			{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff},
+		}
 		tokens = append([]struct{ name, token string }{{"portal session", portal}, {"desk session", staff}}, tokens...)
 		// What the last three get; everybody else gets 401.
 		want := map[string][3]string{
@@ -134,9 +136,10 @@ func TestRoute(t *testing.T) {
 	w := newWorldOn(t)
 	id := w.queued(t)
 	for _, request := range []string{
-		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim", "POST /orders/" + id,
-		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons", "POST /orders/" + id + "/reassign",
-		"POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
+		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim",
+		"POST /orders/" + id,
+		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons",
+		"POST /orders/" + id + "/reassign", "POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		t.Run(request, func(t *testing.T) {
@@ -211,7 +214,8 @@ func TestStaff(t *testing.T) {
 			w.get(t, n, "/orders").want(t, http.StatusOK, "")
 			found, err := w.Service.FindStaff(ctx, "new@example.com")
 			must.NoError(t, err)
-			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" || found.Role != access.Reviewer || !found.Active() {
+			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" ||
+				found.Role != access.Reviewer || !found.Active() {
 				t.Errorf("stored %+v", found)
 			}
 			if ok, err := access.VerifyPassword(found.PasswordHash, n.Password); !ok || err != nil {
@@ -253,10 +257,12 @@ func TestStaff(t *testing.T) {
 				t.Error("a session of a deactivated staff user goes on")
 			}
 			r := w.get(t, w.Mika, "/orders/"+held)
-			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
+			if r.text("status") != "queued" || r.at("assignee") != nil ||
+				r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
 				t.Errorf("the held order: %v", r.body)
 			}
-			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" || r.text("assignee", "name") != "Leaving" {
+			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" ||
+				r.text("assignee", "name") != "Leaving" {
 				t.Errorf("the finished order: %v", r.body)
 			}
 			if r := w.get(t, w.Mika, "/orders/"+waiting); r.text("status") != "update-photos" {

@@ -39,11 +39,13 @@ func TestClaimExpiry(t *testing.T) {
 			if r.text("status") != "queued" || r.at("assignee") != nil {
 				t.Errorf("the order is in %v with %v", r.at("status"), r.at("assignee"))
 			}
-			if r.text("timeline", 2, "event") != "released" || r.at("timeline", 2, "actor") != nil || r.text("timeline", 2, "details", "reason") != "claim expired" ||
+			if r.text("timeline", 2, "event") != "released" || r.at("timeline", 2, "actor") != nil ||
+				r.text("timeline", 2, "details", "reason") != "claim expired" ||
 				r.text("timeline", 2, "details", "assignee", "id") != w.Mika.Staff.ID {
 				t.Errorf("timeline %v", r.at("timeline", 2))
 			}
-			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusConflict, "invalid-transition")
+			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).
+				want(t, http.StatusConflict, "invalid-transition")
 			if n := w.expire(t); n != 0 {
 				t.Errorf("%d claims expired a second time", n)
 			}
@@ -62,7 +64,8 @@ func TestClaimExpiry(t *testing.T) {
 				w.Clock.Advance(90 * time.Minute)
 				before := w.get(t, w.Ren, "/orders/"+id)
 				act(t, id)
-				if after := w.get(t, w.Ren, "/orders/"+id); after.text("updated_at") != before.text("updated_at") || len(after.events()) != 2 {
+				if after := w.get(t, w.Ren, "/orders/"+id); after.text("updated_at") != before.text("updated_at") ||
+					len(after.events()) != 2 {
 					t.Errorf("activity has changed the order: %v", after.body)
 				}
 				w.Clock.Advance(90 * time.Minute)
@@ -127,7 +130,8 @@ func TestClaimExpiry(t *testing.T) {
 			w.Clock.Advance(claimExpiry)
 			n, err := w.Service.ExpireClaims(t.Context(), w.Clock.Now().Add(-claimExpiry), 1)
 			must.NoError(t, err)
-			if n != 1 || w.get(t, w.Admin, "/orders/"+first).text("status") != "queued" || w.get(t, w.Admin, "/orders/"+second).text("status") != "processing" {
+			if n != 1 || w.get(t, w.Admin, "/orders/"+first).text("status") != "queued" ||
+				w.get(t, w.Admin, "/orders/"+second).text("status") != "processing" {
 				t.Errorf("%d claims expired, want the longest idle", n)
 			}
 			w.expire(t)
@@ -149,7 +153,8 @@ func TestReassign(t *testing.T) {
 			}
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusConflict, "order-claimed")
 			r := w.post(t, w.Ren, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusOK, "")
-			if got := r.events(); !slices.Equal(got, []string{"created", "claimed", "reassigned", "completed"}) || r.text("timeline", 2, "actor") != "Aoi Mori" {
+			if got := r.events(); !slices.Equal(got, []string{"created", "claimed", "reassigned", "completed"}) ||
+				r.text("timeline", 2, "actor") != "Aoi Mori" {
 				t.Errorf("timeline %v", r.at("timeline"))
 			}
 		})
@@ -183,7 +188,8 @@ func TestReassign(t *testing.T) {
 	})
 }
 
-// TestClaimAfterDeactivation lets a request that began before its staff user was deactivated end as if it had begun after.
+// TestClaimAfterDeactivation lets a request that began before its staff user was deactivated end as if it had begun
+// after.
 func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)

@@ -14,9 +14,12 @@ func (w *World) reviewer(t testing.TB) *access.Staff {
 	t.Helper()
 	w.staffOnce.Do(func() {
 		s := &access.Staff{
-			ID: store.NewID(), Email: "desk@example.com", Name: "Desk", Role: access.Admin, PasswordHash: noPassword, CreatedAt: w.Clock.Now(),
+			ID: store.NewID(), Email: "desk@example.com", Name: "Desk", Role: access.Admin, PasswordHash: noPassword,
+			CreatedAt: w.Clock.Now(),
 		}
-		err := w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken())) })
+		err := w.Store.Update(t.Context(), func(tx *store.Tx) error {
+			return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken()))
+		})
 		if err != nil {
 			t.Fatalf("make a staff user: %v", err)
 		}
@@ -41,7 +44,8 @@ func (w *World) RequestPhotos(t testing.TB, id string) {
 	}
 	_, err := w.Service.RequestPhotos(t.Context(), w.reviewer(t), id, []order.RequestDraft{
 		{
-			IndexCode: "overall", Condition: "unclear", Requirements: []string{"sharp-focus", "no-glare"}, Comment: "Please use daylight.",
+			IndexCode: "overall", Condition: "unclear", Requirements: []string{"sharp-focus", "no-glare"},
+			Comment:           "Please use daylight.",
 			ReferencePhotoURL: "https://cdn.example/examples/overall.jpg", MaxPhotos: 2,
 		},
 		{IndexCode: "serial", MaxPhotos: 1},

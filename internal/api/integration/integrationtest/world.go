@@ -1,5 +1,5 @@
-// Package integrationtest gives tests of the integration API an installation with a fake clock and the API behind a real
-// HTTP server. Every answer that a Client gets is checked against the OpenAPI document.
+// Package integrationtest gives tests of the integration API an installation with a fake clock and the API behind a
+// real HTTP server. Every answer that a Client gets is checked against the OpenAPI document.
 package integrationtest
 
 import (
