@@ -17,8 +17,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the same
-// everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
+// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the
+// same everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
 var answers = map[string]struct {
 	status int
 	form   []string
@@ -63,10 +63,12 @@ var answers = map[string]struct {
 	"POST /desk/admin/deliveries/{delivery}/redeliver": {303, nil},
 	"POST /desk/admin/deliveries/redeliver":            {303, []string{"since", "24h"}},
 
-	"GET /desk/admin/certificates":                       {200, nil},
-	"GET /desk/admin/certificates/{certificate}":         {200, nil},
-	"GET /desk/admin/certificates/{certificate}/revoke":  {303, nil},
-	"POST /desk/admin/certificates/{certificate}/revoke": {303, []string{"reason", "the item was exchanged", "sure", "yes"}},
+	"GET /desk/admin/certificates":                      {200, nil},
+	"GET /desk/admin/certificates/{certificate}":        {200, nil},
+	"GET /desk/admin/certificates/{certificate}/revoke": {303, nil},
+	"POST /desk/admin/certificates/{certificate}/revoke": {
+		303, []string{"reason", "the item was exchanged", "sure", "yes"},
+	},
 
 	"GET /desk/admin/staff":                        {200, nil},
 	"POST /desk/admin/staff":                       {422, nil},
@@ -87,8 +89,8 @@ var answers = map[string]struct {
 	"GET /desk/admin/system": {200, nil},
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, a reviewer, an administrator}, and
-// that a refused form has changed nothing.
+// TestAccess checks every page × {nobody, a user of the portal, an API key, a staff token, a reviewer, an
+// administrator}, and that a refused form has changed nothing.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	_, key, err := w.newKey(t)
@@ -118,7 +120,8 @@ func TestAccess(t *testing.T) {
 		t.Run(pattern, func(t *testing.T) {
 			before := w.state(t)
 			for name, v := range map[string]*pagetest.Visitor{
-				"Nobody": w.Visit(t), "PortalUser": w.AsCustomer(t), "APIKey": w.WithToken(t, key), "StaffToken": w.WithToken(t, admin.Token),
+				"Nobody": w.Visit(t), "PortalUser": w.AsCustomer(t), "APIKey": w.WithToken(t, key),
+				"StaffToken": w.WithToken(t, admin.Token),
 			} {
 				if p := send(t, v); p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/desk/sign-in") {
 					t.Errorf("%s: %d to %q, want to be asked to sign in", name, p.Status, p.Location)
@@ -141,7 +144,8 @@ func TestAccess(t *testing.T) {
 func (w *world) fill(t *testing.T, path string) string {
 	t.Helper()
 	draft := func() string {
-		p := upload(w.AsStaff(t, w.Aoi), "/desk/admin/catalog/import", "c.yaml", strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
+		p := upload(w.AsStaff(t, w.Aoi), "/desk/admin/catalog/import", "c.yaml",
+			strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
 		p.Want(t, http.StatusSeeOther)
 		return p.Location[strings.LastIndex(p.Location, "/")+1:]
 	}
@@ -152,7 +156,9 @@ func (w *world) fill(t *testing.T, path string) string {
 	}
 	for name, value := range map[string]func() string{
 		"{account}": func() string { return w.Account.ID }, "{user}": func() string { return w.Owner.ID }, "{key}": key,
-		"{environment}": func() string { return "live" }, "{draft}": draft, "{code}": func() string { return "60" }, "{action}": func() string { return "x" },
+		"{environment}": func() string { return "live" }, "{draft}": draft, "{code}": func() string {
+			return "60"
+		}, "{action}": func() string { return "x" },
 		"{delivery}": func() string { return w.failed(t) }, "{certificate}": func() string { return w.certificate(t) },
 		"{staff}": func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
 	} {
@@ -163,7 +169,7 @@ func (w *world) fill(t *testing.T, path string) string {
 	return path
 }
 
-// TestReviewersSeeNoLinks holds that only administrators are shown the way here.
+// TestReviewersSeeNoLinks checks that only administrators are shown the way here.
 func TestReviewersSeeNoLinks(t *testing.T) {
 	w := newWorld(t)
 	if strings.Contains(w.AsStaff(t, w.Mika).Get("/desk").Want(t, http.StatusOK).Body, "/desk/admin") {
@@ -174,7 +180,9 @@ func TestReviewersSeeNoLinks(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
-		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.", "admin.since.", "admin.section.",
-		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_", "admin.account.test_",
+		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.",
+		"admin.since.", "admin.section.",
+		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
+		"admin.account.test_",
 		"admin.action.", "admin.target.", "admin.detail.")
 }

@@ -22,7 +22,9 @@ func TestLog(t *testing.T) {
 	o, err := w.Store.Order(t.Context(), id)
 	must.NoError(t, err)
 
-	p := v.Get("/desk/admin/log").Want(t, http.StatusOK, "Credits changed", "amount: 25", "Role changed", "mika@example.com", "Order canceled", o.Number, "127.0.0.1", "Aoi Mori", account)
+	p := v.Get("/desk/admin/log").
+		Want(t, http.StatusOK, "Credits changed", "amount: 25", "Role changed", "mika@example.com", "Order canceled",
+			o.Number, "127.0.0.1", "Aoi Mori", account)
 	if strings.Contains(p.Body, "rel=\"next\"") {
 		t.Error("there is a further page")
 	}
@@ -46,7 +48,8 @@ func TestLog(t *testing.T) {
 				t.Errorf("%s: %q is there: %t, want %t", query, word, got, want[i])
 			}
 		}
-		rows, err := csv.NewReader(strings.NewReader(v.Get("/desk/admin/log.csv?"+query).Want(t, http.StatusOK).Body)).ReadAll()
+		rows, err := csv.NewReader(strings.NewReader(v.Get("/desk/admin/log.csv?"+query).Want(t, http.StatusOK).Body)).
+			ReadAll()
 		must.NoError(t, err)
 		found := strings.Count(fmt.Sprint(rows), "credits.granted") == 1
 		if found != want[0] {
@@ -96,7 +99,8 @@ func TestStaffPages(t *testing.T) {
 	v.Post(mika+"/reactivate").Want(t, http.StatusOK, "Mika Sato can sign in again", "mika@example.com", "shown once")
 	v.Follow(v.Post(mika+"/reactivate")).Want(t, http.StatusOK, "This staff user is active.")
 	self := "/desk/admin/staff/" + w.Aoi.ID
-	if body := v.Get(self).Want(t, http.StatusOK).Body; strings.Contains(body, "Change the role") || strings.Contains(body, "Deactivate now") {
+	if body := v.Get(self).Want(t, http.StatusOK).Body; strings.Contains(body, "Change the role") ||
+		strings.Contains(body, "Deactivate now") {
 		t.Error("one can end one's own access")
 	}
 	v.Follow(v.Post(self+"/role", "role", "reviewer")).Want(t, http.StatusOK, "You cannot change your own role")

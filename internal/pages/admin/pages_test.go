@@ -73,7 +73,8 @@ func TestAccounts(t *testing.T) {
 		v.Get("/desk/admin/accounts?page=99&q=acme%00%ff").Want(t, http.StatusOK)
 	})
 	t.Run("Create", func(t *testing.T) {
-		p := v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "Beta@example.com", "locale", "ja").Want(t, http.StatusOK, "beta@example.com", "Beta &lt;b&gt;")
+		p := v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "Beta@example.com", "locale", "ja").
+			Want(t, http.StatusOK, "beta@example.com", "Beta &lt;b&gt;")
 		if !regexp.MustCompile(`<code>[0-9A-Za-z]{20}</code>`).MatchString(p.Body) {
 			t.Error("the password is not shown")
 		}
@@ -83,7 +84,8 @@ func TestAccounts(t *testing.T) {
 		v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "owner@acme.example", "locale", "en").
 			Want(t, http.StatusUnprocessableEntity, "This is taken already.", `value="owner@acme.example"`)
 		v.Post("/desk/admin/accounts", "name", strings.Repeat("x", 101), "email", "nonsense", "locale", "fr").
-			Want(t, http.StatusUnprocessableEntity, "At most 100 characters", "This is not an email address.", "not one of the choices")
+			Want(t, http.StatusUnprocessableEntity, "At most 100 characters", "This is not an email address.",
+				"not one of the choices")
 	})
 	t.Run("Unknown", func(t *testing.T) {
 		for _, id := range []string{store.NewID(), "x", "%00", "new/keys"} {
@@ -108,15 +110,18 @@ func TestKeys(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
 	keys := "/desk/admin/accounts/" + w.Account.ID + "/keys"
-	p := v.Post(keys, "name", "ERP", "environment", "live", "scopes", "orders:read", "scopes", "audit:read", "limit_create", "120").Want(t, http.StatusOK)
+	p := v.Post(keys, "name", "ERP", "environment", "live", "scopes", "orders:read", "scopes", "audit:read",
+		"limit_create", "120").Want(t, http.StatusOK)
 	secret := regexp.MustCompile(`assay_live_[0-9A-Za-z]{38}`).FindString(p.Body)
 	k, err := w.Service.Authenticate(t.Context(), secret, "")
 	must.NoError(t, err)
-	if !slices.Equal(k.Scopes, []access.Scope{access.OrdersRead, access.AuditRead}) || len(k.Limits) != 1 || k.Limits["create"] != 120 || k.CreatedBy != w.Owner.ID {
+	if !slices.Equal(k.Scopes, []access.Scope{access.OrdersRead, access.AuditRead}) || len(k.Limits) != 1 ||
+		k.Limits["create"] != 120 || k.CreatedBy != w.Owner.ID {
 		t.Errorf("the key is %+v", k)
 	}
 	created := w.events(t, audit.KeyCreated)[0]
-	if created.Actor.Type != audit.BySystem || created.Actor.Name != "Aoi Mori" || created.Actor.Source != audit.FromSystem || created.Actor.ID != "" || created.Target.ID != k.ID {
+	if created.Actor.Type != audit.BySystem || created.Actor.Name != "Aoi Mori" ||
+		created.Actor.Source != audit.FromSystem || created.Actor.ID != "" || created.Target.ID != k.ID {
 		t.Errorf("the audit log has %+v", created)
 	}
 	one := keys + "/" + k.ID
@@ -129,7 +134,8 @@ func TestKeys(t *testing.T) {
 	t.Run("Rename", func(t *testing.T) {
 		v.Follow(v.Post(one+"/name", "name", "ERP 2")).Want(t, http.StatusOK, "ERP 2")
 		e := w.events(t, audit.KeyRenamed)
-		if len(e) != 1 || e[0].Metadata["old_name"] != "ERP" || e[0].Metadata["new_name"] != "ERP 2" || e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {
+		if len(e) != 1 || e[0].Metadata["old_name"] != "ERP" || e[0].Metadata["new_name"] != "ERP 2" ||
+			e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {
 			t.Errorf("the audit log has %+v", e)
 		}
 		v.Follow(v.Post(one+"/name", "name", "ERP 2")).Want(t, http.StatusOK)
@@ -149,23 +155,28 @@ func TestKeys(t *testing.T) {
 		}
 	})
 	t.Run("Networks", func(t *testing.T) {
-		v.Post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").Want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
-		v.Follow(v.Post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).Want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
+		v.Post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").
+			Want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
+		v.Follow(v.Post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).
+			Want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
 		if _, err := w.Service.Authenticate(t.Context(), secret, "192.0.2.1"); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("from elsewhere: %v", err)
 		}
 		_, err := w.Service.Authenticate(t.Context(), secret, "10.9.9.9")
 		must.NoError(t, err)
 		v.Follow(v.Post(one+"/networks", "networks", "")).Want(t, http.StatusOK, "anywhere")
-		restricted := v.Post(keys, "name", "Fixed", "environment", "test", "scopes", "orders:read", "networks", "192.0.2.7").Want(t, http.StatusOK)
-		_, err = w.Service.Authenticate(t.Context(), regexp.MustCompile(`assay_test_[0-9A-Za-z]{38}`).FindString(restricted.Body), "192.0.2.8")
+		restricted := v.Post(keys, "name", "Fixed", "environment", "test", "scopes", "orders:read", "networks", "192.0.2.7").
+			Want(t, http.StatusOK)
+		_, err = w.Service.Authenticate(t.Context(),
+			regexp.MustCompile(`assay_test_[0-9A-Za-z]{38}`).FindString(restricted.Body), "192.0.2.8")
 		if fault.CodeOf(err) != "forbidden" {
 			t.Errorf("from elsewhere: %v", err)
 		}
 	})
 	t.Run("OtherAccount", func(t *testing.T) {
 		for _, action := range []string{"/name", "/limits", "/networks", "/revoke"} {
-			v.Post("/desk/admin/accounts/"+w.Stranger.AccountID+"/keys/"+k.ID+action, "name", "stolen").Want(t, http.StatusNotFound)
+			v.Post("/desk/admin/accounts/"+w.Stranger.AccountID+"/keys/"+k.ID+action, "name", "stolen").
+				Want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("Revoke", func(t *testing.T) {
@@ -179,7 +190,8 @@ func TestKeys(t *testing.T) {
 		v.Post(one+"/name", "name", "late").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.Post(keys, "name", "", "environment", "moon", "limit_read", "0").Want(t, http.StatusUnprocessableEntity, "Please check 4 fields")
+		v.Post(keys, "name", "", "environment", "moon", "limit_read", "0").
+			Want(t, http.StatusUnprocessableEntity, "Please check 4 fields")
 	})
 }
 
@@ -189,7 +201,9 @@ func TestCredits(t *testing.T) {
 	live := "/desk/admin/accounts/" + w.Account.ID + "/credits/live"
 	v.Follow(v.Post(live, "amount", "1,500", "note", "invoice 12")).Want(t, http.StatusOK, "2,500", "invoice 12", "+1,500")
 	v.Follow(v.Post(live, "amount", "-500", "note", "correction")).Want(t, http.StatusOK, "2,000", "−500")
-	for amount, words := range map[string]string{"-2001": "would become negative", "0": "not possible", "x": "not possible", "9999999999999999": "not possible"} {
+	for amount, words := range map[string]string{
+		"-2001": "would become negative", "0": "not possible", "x": "not possible", "9999999999999999": "not possible",
+	} {
 		v.Post(live, "amount", amount, "note", "n").Want(t, http.StatusUnprocessableEntity, words)
 	}
 	v.Post(live, "amount", "5", "note", "").Want(t, http.StatusUnprocessableEntity, "This is needed.")
@@ -209,7 +223,8 @@ func TestCatalog(t *testing.T) {
 	v := w.AsStaff(t, w.Aoi)
 	t.Run("Contents", func(t *testing.T) {
 		for _, section := range []string{
-			"categories", "brands", "models", "photo_indexes", "answer_time_rules", "account_prices", "reasons", "conditions", "requirements", "nonsense",
+			"categories", "brands", "models", "photo_indexes", "answer_time_rules", "account_prices", "reasons", "conditions",
+			"requirements", "nonsense",
 		} {
 			v.Get("/desk/admin/catalog?section="+section).Want(t, http.StatusOK)
 		}
@@ -260,13 +275,16 @@ func TestCatalog(t *testing.T) {
 func TestStaff(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
-	p := v.Post("/desk/admin/staff", "name", "Ken Oda", "email", "ken@example.com", "role", "reviewer").Want(t, http.StatusOK, "ken@example.com")
+	p := v.Post("/desk/admin/staff", "name", "Ken Oda", "email", "ken@example.com", "role", "reviewer").
+		Want(t, http.StatusOK, "ken@example.com")
 	token := regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.Body)
 	ken, err := w.Service.AuthenticateStaff(t.Context(), token)
 	must.NoError(t, err)
 	one := "/desk/admin/staff/" + ken.ID
-	v.Post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").Want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
-	v.Post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").Want(t, http.StatusUnprocessableEntity, "taken")
+	v.Post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").
+		Want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
+	v.Post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").
+		Want(t, http.StatusUnprocessableEntity, "taken")
 	t.Run("Token", func(t *testing.T) {
 		p := v.Post(one+"/token").Want(t, http.StatusOK)
 		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
@@ -290,7 +308,8 @@ func TestStaff(t *testing.T) {
 		v.Follow(v.Post(one+"/token")).Want(t, http.StatusOK, "This staff user is deactivated")
 	})
 	t.Run("NotOneself", func(t *testing.T) {
-		v.Follow(v.Post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).Want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
+		v.Follow(v.Post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).
+			Want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
 	})
 	t.Run("Unknown", func(t *testing.T) { v.Get("/desk/admin/staff/"+store.NewID()).Want(t, http.StatusNotFound) })
 }
@@ -299,8 +318,10 @@ func TestDeliveries(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
 	id := w.failed(t)
-	v.Get("/desk/admin/deliveries?status=failed&account=Acme+%E9%91%91%E5%AE%9A&environment=test&endpoint="+w.Endpoint.ID).Want(t, http.StatusOK, id, "https://erp.example/hook")
-	v.Get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
+	v.Get("/desk/admin/deliveries?status=failed&account=Acme+%E9%91%91%E5%AE%9A&environment=test&endpoint="+w.Endpoint.ID).
+		Want(t, http.StatusOK, id, "https://erp.example/hook")
+	v.Get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").
+		Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
 	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "Pending", "is sent again")
@@ -309,8 +330,10 @@ func TestDeliveries(t *testing.T) {
 		w.failed(t) // and the one that is pending
 		w.failed(t)
 		v.Post("/desk/admin/deliveries/redeliver", "since", "9999h").Want(t, http.StatusUnprocessableEntity)
-		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h", "environment", "live")).Want(t, http.StatusOK, "0 deliveries")
-		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h")).Want(t, http.StatusOK, "3 deliveries are sent again")
+		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h", "environment", "live")).
+			Want(t, http.StatusOK, "0 deliveries")
+		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h")).
+			Want(t, http.StatusOK, "3 deliveries are sent again")
 	})
 	t.Run("Older", func(t *testing.T) {
 		for range 50 {
@@ -342,7 +365,9 @@ func TestCertificates(t *testing.T) {
 func TestSystem(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
-	v.Get("/desk/admin/system").Want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default", "0 photos, 0 B")
+	v.Get("/desk/admin/system").
+		Want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default",
+			"0 photos, 0 B")
 	w.MailStopped = true
 	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 thing needs attention", "Failed")
 	w.MailStopped = false

@@ -11,21 +11,28 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
-// TestPauseAnswerTime holds what integrators see of a pause.
+// TestPauseAnswerTime checks what integrators see of a pause.
 func TestPauseAnswerTime(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		ctx := t.Context()
 		office := service.NewAdministration(w.Service)
-		boss := &access.Staff{ID: store.NewID(), Email: "boss@example.com", Name: "Boss", Role: access.Admin, PasswordHash: "$none$", CreatedAt: w.Clock.Now()}
-		must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertStaff(boss, access.HashSecretKey(access.NewStaffToken())) }))
+		boss := &access.Staff{
+			ID: store.NewID(), Email: "boss@example.com", Name: "Boss", Role: access.Admin, PasswordHash: "$none$",
+			CreatedAt: w.Clock.Now(),
+		}
+		must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
+			return tx.InsertStaff(boss, access.HashSecretKey(access.NewStaffToken()))
+		}))
 		live := w.NewAccount(t).Live(t)
 		times := func() *integrationtest.Response {
 			return live.Get(t, "/catalog/answer_times?category_code=bags&brand_code=chanel").Want(t, 200)
 		}
 		must.NoError(t, office.PauseAnswerTime(ctx, boss, 1440))
 		must.NoError(t, office.PauseAnswerTime(ctx, boss, 1440))
-		times().Is(t, "data.2.code", 1440).Is(t, "data.2.available", false).Is(t, "data.2.next_available_at", nil).Is(t, "data.0.available", true)
-		live.Post(t, "/orders", live.Bag(t, integrationtest.M{"answer_time": 1440})).Refused(t, 400, "answer-time-unavailable").
+		times().Is(t, "data.2.code", 1440).Is(t, "data.2.available", false).Is(t, "data.2.next_available_at", nil).
+			Is(t, "data.0.available", true)
+		live.Post(t, "/orders", live.Bag(t, integrationtest.M{"answer_time": 1440})).
+			Refused(t, 400, "answer-time-unavailable").
 			Is(t, "details", integrationtest.M{"available_answer_times": []int{30, 60}, "next_available_at": nil})
 		if got := w.Order(t, live.CreateID(t)).AnswerTime; got != 60 {
 			t.Errorf("an order without an answer time gets %d, want the slowest that is left: 60", got)

@@ -14,8 +14,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// allowed is what each kind of visitor gets for a page: its status, for an order in Mika's hands. 303 to the page to sign
-// in is "in", 303 to elsewhere is 303.
+// allowed is what each kind of visitor gets for a page: its status, for an order that Mika has claimed. 303 to the page
+// to sign in is "in", 303 to elsewhere is 303.
 type allowed struct {
 	form                         []string // sent with POST
 	none, assigned, other, admin int
@@ -45,23 +45,32 @@ var matrix = map[string]allowed{
 	"GET /desk/find":   everyone(303),
 	"POST /desk/next":  everyone(303),
 
-	"GET /desk/orders/{id}":                  everyone(200),
-	"POST /desk/orders/{id}/claim":           everyone(303),
-	"POST /desk/orders/{id}/release":         {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
-	"POST /desk/orders/{id}/draft":           {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
-	"POST /desk/orders/{id}/verdict":         {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
-	"GET /desk/orders/{id}/verdict":          everyone(303), // there is no draft
-	"POST /desk/orders/{id}/complete":        {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed},
-	"GET /desk/orders/{id}/request":          {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/request":         {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.UpdatePhotos},
-	"GET /desk/orders/{id}/request/preview":  {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/request/preview": {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"GET /desk/orders/{id}/fail":             {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/fail":            {form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed},
-	"GET /desk/orders/{id}/cancel":           {none: toSignIn, assigned: 403, other: 403, admin: 200},
-	"POST /desk/orders/{id}/cancel":          {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},
-	"GET /desk/orders/{id}/reassign":         {none: toSignIn, assigned: 403, other: 403, admin: 200},
-	"POST /desk/orders/{id}/reassign":        {none: toSignIn, assigned: 403, other: 403, admin: 422},
+	"GET /desk/orders/{id}":          everyone(200),
+	"POST /desk/orders/{id}/claim":   everyone(303),
+	"POST /desk/orders/{id}/release": {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
+	"POST /desk/orders/{id}/draft":   {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
+	"POST /desk/orders/{id}/verdict": {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
+	"GET /desk/orders/{id}/verdict":  everyone(303), // there is no draft
+	"POST /desk/orders/{id}/complete": {
+		form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed,
+	},
+	"GET /desk/orders/{id}/request": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request": {
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303,
+		moves: order.UpdatePhotos,
+	},
+	"GET /desk/orders/{id}/request/preview": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request/preview": {
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200,
+	},
+	"GET /desk/orders/{id}/fail": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/fail": {
+		form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed,
+	},
+	"GET /desk/orders/{id}/cancel":    {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/cancel":   {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},
+	"GET /desk/orders/{id}/reassign":  {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/reassign": {none: toSignIn, assigned: 403, other: 403, admin: 422},
 
 	"GET /desk/photos/{name}/facts":  everyone(200),
 	"GET /desk/photos/{name}/{size}": everyone(200),
@@ -79,11 +88,13 @@ var matrix = map[string]allowed{
 	"POST /desk/me/token":             everyone(422),
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another reviewer, an
-// administrator}.
+// TestAccess checks every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another
+// reviewer, an administrator}.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
-	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator})
+	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{
+		AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator,
+	})
 	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
 	must.NoError(t, err)
@@ -143,7 +154,7 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestOtherSites holds that a form of another site does nothing.
+// TestOtherSites checks that a form of another site does nothing.
 func TestOtherSites(t *testing.T) {
 	w := newWorld(t)
 	id := w.claimed(t, w.Mika)
@@ -161,7 +172,7 @@ func TestOtherSites(t *testing.T) {
 	}
 }
 
-// TestScriptsAreToldToSignIn holds that a script gets 401 instead of the page to sign in.
+// TestScriptsAreToldToSignIn checks that a script gets 401 instead of the page to sign in.
 func TestScriptsAreToldToSignIn(t *testing.T) {
 	w := newWorld(t)
 	v := w.Visit(t)

@@ -17,8 +17,8 @@ var noPages = []string{
 	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token",
 }
 
-// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
-// screens, and lets two checkers look for what keeps people from using it.
+// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
+// all screens, and lets two checkers look for what keeps people from using it.
 func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)
@@ -26,9 +26,12 @@ func TestPages(t *testing.T) {
 	held, waiting, done := w.claimed(t, w.Aoi), w.claimed(t, w.Aoi), w.claimed(t, w.Aoi)
 	v := w.AsStaff(t, w.Aoi)
 	v.Post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
-	v.Post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Look at the stitches.")
-	v.Post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail",
-		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note", "Look at the stitches.")
+	v.Post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes",
+		"serial-number", "note", "Look at the stitches.")
+	v.Post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number",
+		"fail",
+		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note",
+		"Look at the stitches.")
 	w.queued(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
 	must.NoError(t, err)
@@ -51,7 +54,9 @@ func TestPages(t *testing.T) {
 	b.CheckPages(map[string]string{"not-found": "/desk/orders/nothing"})
 	b.Follow("form[action='/desk/sign-out'] button")
 	signIn(b, "mika@example.com")
-	b.CheckPages(map[string]string{"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held})
+	b.CheckPages(map[string]string{
+		"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held,
+	})
 
 	t.Run("Code", func(t *testing.T) {
 		b.Follow("form[action='/desk/sign-out'] button")

@@ -64,7 +64,8 @@ func TestQueue(t *testing.T) {
 	})
 }
 
-// TestQueuePages goes through a queue that is longer than a page: every order comes once, also when orders move meanwhile.
+// TestQueuePages goes through a queue that is longer than a page: every order comes once, also when orders move
+// meanwhile.
 func TestQueuePages(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
@@ -109,11 +110,14 @@ func TestOrderPage(t *testing.T) {
 	w := newWorld(t)
 	id, earlier := w.claimed(t, w.Mika), w.queued(t)
 	t.Run("Assignee", func(t *testing.T) {
-		w.AsStaff(t, w.Mika).Get("/desk/orders/"+id).Want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb", `name="check.serial-number"`, earlier,
-			"Taken").Lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
+		w.AsStaff(t, w.Mika).Get("/desk/orders/"+id).
+			Want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb",
+				`name="check.serial-number"`, earlier,
+				"Taken").Lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
 	})
 	t.Run("OtherReviewer", func(t *testing.T) {
-		w.AsStaff(t, w.Ren).Get("/desk/orders/"+id).Want(t, http.StatusOK, "Mika Sato works on this order.").Lacks(t, `id="verdict"`, "/release", "/request")
+		w.AsStaff(t, w.Ren).Get("/desk/orders/"+id).Want(t, http.StatusOK, "Mika Sato works on this order.").
+			Lacks(t, `id="verdict"`, "/release", "/request")
 	})
 	t.Run("Administrator", func(t *testing.T) {
 		w.AsStaff(t, w.Aoi).Get("/desk/orders/"+id).Want(t, http.StatusOK, `id="verdict"`, "/cancel", "/reassign")
@@ -130,18 +134,24 @@ func TestOrderPage(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	w := newWorld(t)
-	fields := []string{"outcome", "fake", "reason.fake", "logo-misaligned", "reason.authentic", "no-such-reason", "check.serial-number", "fail", "check.overall-picture", "pass", "note", "Stitches <b>"}
+	fields := []string{
+		"outcome", "fake", "reason.fake", "logo-misaligned", "reason.authentic", "no-such-reason", "check.serial-number",
+		"fail", "check.overall-picture", "pass", "note", "Stitches <b>",
+	}
 	t.Run("Fake", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
-		p := v.Submit("/desk/orders/"+id+"/verdict", fields...).Want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
-			"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
+		p := v.Submit("/desk/orders/"+id+"/verdict", fields...).
+			Want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
+				"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
 		p.Lacks(t, "A certificate")
 		if got := w.order(t, id); got.Status != order.Processing {
 			t.Fatalf("the order is in %s before it is confirmed", got.Status)
 		}
-		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Stitches &lt;b&gt;", `value="fail" id="c-serial-number-2" checked`) // the draft is kept
-		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Stitches <b>").
+		// the draft is kept
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Stitches &lt;b&gt;", `value="fail" id="c-serial-number-2" checked`)
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes",
+			"serial-number", "note", "Stitches <b>").
 			Want(t, http.StatusOK, "is completed: Fake.")
 		got := w.order(t, id)
 		if got.Outcome != order.Fake || len(got.Facts.Reasons) != 1 || len(got.Facts.OutcomeIndexes) != 1 {
@@ -153,25 +163,35 @@ func TestVerdict(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
 		v.Post("/desk/orders/"+id+"/verdict").Want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
-		v.Post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").Want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
-		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).Want(t, http.StatusUnprocessableEntity, "This is too long.")
-		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").Want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
-		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).Want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").
+			Want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).
+			Want(t, http.StatusUnprocessableEntity, "This is too long.")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").
+			Want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).
+			Want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
 	})
 	t.Run("OwnWords", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
-		own := []string{"reason.fake", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由"}
+		own := []string{
+			"reason.fake", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由",
+		}
 		v.Post("/desk/orders/"+id+"/draft", own...).Want(t, http.StatusNoContent)
 		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;</textarea>", "独自の理由</textarea>")
-		v.Submit("/desk/orders/"+id+"/verdict", append([]string{"outcome", "unable-to-verify"}, own...)...).Want(t, http.StatusOK, "Unable to verify").
+		v.Submit("/desk/orders/"+id+"/verdict", append([]string{"outcome", "unable-to-verify"}, own...)...).
+			Want(t, http.StatusOK, "Unable to verify").
 			Lacks(t, "Line one", "独自の理由") // what was written for another outcome does not count
 		v.Submit("/desk/orders/"+id+"/verdict", append([]string{"outcome", "fake"}, own...)...).Want(t, http.StatusOK,
-			"<li class=\"as-written\">Logo stamping is misaligned</li><li class=\"as-written\">Line one\n&lt;b&gt;two&lt;/b&gt;</li>",
+			"<li class=\"as-written\">Logo stamping is misaligned</li>"+
+				"<li class=\"as-written\">Line one\n&lt;b&gt;two&lt;/b&gt;</li>",
 			`<li class="as-written">独自の理由</li>`, `name="reason_text.ja" value="独自の理由"`, `Line one\n\u003cb\u003etwo`)
-		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en",
+			"Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
 			Want(t, http.StatusOK, "is completed: Fake.")
-		if got := w.order(t, id).Facts.Reasons; len(got) != 2 || got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
+		if got := w.order(t, id).Facts.Reasons; len(got) != 2 ||
+			got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
 			t.Errorf("the customer is told %+v", got)
 		}
 		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;")
@@ -179,8 +199,10 @@ func TestVerdict(t *testing.T) {
 	t.Run("TakeNext", func(t *testing.T) {
 		id, next := w.claimed(t, w.Mika), w.queued(t)
 		v := w.AsStaff(t, w.Mika)
-		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").Want(t, http.StatusOK, "A certificate with a public page is made.")
-		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.Location != "/desk/orders/"+next {
+		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").
+			Want(t, http.StatusOK, "A certificate with a public page is made.")
+		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.Location != "/desk/orders/"+
+			next {
 			t.Errorf("%d to %q, want the next order", p.Status, p.Location)
 		}
 	})
@@ -190,7 +212,8 @@ func TestVerdict(t *testing.T) {
 		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").Want(t, http.StatusOK)
 		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi, id, w.Ren.ID)
 		must.NoError(t, err)
-		v.Submit("/desk/orders/"+id+"/complete", "outcome", "authentic").Want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "authentic").
+			Want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
 		if got := w.order(t, id).Status; got != order.Processing {
 			t.Errorf("the order is in %s", got)
 		}
@@ -199,7 +222,8 @@ func TestVerdict(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, id, "")
 		must.NoError(t, err)
-		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/release").Want(t, http.StatusOK, "The order has moved on", "Canceled")
+		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/release").
+			Want(t, http.StatusOK, "The order has moved on", "Canceled")
 	})
 }
 
@@ -209,11 +233,13 @@ func TestRequestPhotos(t *testing.T) {
 	v := w.AsStaff(t, w.Mika)
 	path := "/desk/orders/" + id + "/request"
 	fields := []string{
-		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "sharp-focus", "requirements.serial-number", "macro",
-		"comment.serial-number", "All digits, please.", "max.serial-number", "2", "comment.overall-picture", "not asked for",
+		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "sharp-focus",
+		"requirements.serial-number", "macro", "comment.serial-number", "All digits, please.", "max.serial-number", "2",
+		"comment.overall-picture", "not asked for",
 	}
 	t.Run("Form", func(t *testing.T) {
-		v.Get(path).Want(t, http.StatusOK, "Serial number", `name="want" value="serial-number"`, `name="want" value="brand-stamp"`)
+		v.Get(path).
+			Want(t, http.StatusOK, "Serial number", `name="want" value="serial-number"`, `name="want" value="brand-stamp"`)
 	})
 	t.Run("NotVisibleIsAskedFor", func(t *testing.T) {
 		v.Post("/desk/orders/"+id+"/draft", "check.brand-stamp", "not-visible").Want(t, http.StatusNoContent)
@@ -221,14 +247,18 @@ func TestRequestPhotos(t *testing.T) {
 	})
 	t.Run("Refused", func(t *testing.T) {
 		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Tick at least one index.")
-		v.Post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0", "condition.serial-number", "nonsense").
+		v.Post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0",
+			"condition.serial-number", "nonsense").
 			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not one of the choices")
 		v.Post(path+"/preview", "want", "nonsense").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Preview", func(t *testing.T) {
-		v.Post(path+"/preview", fields...).Want(t, http.StatusOK, "Unclear", "不鮮明", "All digits, please.", "Serial number", "シリアル", "max_photos&#34;: 2", `name="condition.serial-number" value="unclear"`).
+		v.Post(path+"/preview", fields...).
+			Want(t, http.StatusOK, "Unclear", "不鮮明", "All digits, please.", "Serial number", "シリアル", "max_photos&#34;: 2",
+				`name="condition.serial-number" value="unclear"`).
 			Lacks(t, "<blockquote>not asked for")
-		v.Post(path+"/preview", append([]string{"edit", "1"}, fields...)...).Want(t, http.StatusOK, "All digits, please.", `value="serial-number" id="w-serial-number" checked`)
+		v.Post(path+"/preview", append([]string{"edit", "1"}, fields...)...).
+			Want(t, http.StatusOK, "All digits, please.", `value="serial-number" id="w-serial-number" checked`)
 		if got := w.order(t, id).Status; got != order.Processing {
 			t.Errorf("a preview has moved the order to %s", got)
 		}
@@ -236,7 +266,8 @@ func TestRequestPhotos(t *testing.T) {
 	t.Run("Send", func(t *testing.T) {
 		v.Submit(path, fields...).Want(t, http.StatusOK, "is asked for photos")
 		got := w.order(t, id)
-		if got.Status != order.UpdatePhotos || len(got.Facts.Requested) != 1 || got.Facts.Requested[0].MaxPhotos != 2 || len(got.Facts.Requested[0].Requirements) != 2 {
+		if got.Status != order.UpdatePhotos || len(got.Facts.Requested) != 1 || got.Facts.Requested[0].MaxPhotos != 2 ||
+			len(got.Facts.Requested[0].Requirements) != 2 {
 			t.Errorf("the order is in %s with %+v", got.Status, got.Facts.Requested)
 		}
 		v.Get("/desk?tab=photos").Want(t, http.StatusOK, id)
@@ -248,7 +279,8 @@ func TestRequestPhotos(t *testing.T) {
 			Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &url}}, Note: "Is this <better>?",
 		})
 		must.NoError(t, err)
-		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Round 1", "Is this &lt;better&gt;?", "Photos received", `id="verdict"`)
+		v.Get("/desk/orders/"+id).
+			Want(t, http.StatusOK, "Round 1", "Is this &lt;better&gt;?", "Photos received", `id="verdict"`)
 	})
 }
 
@@ -263,13 +295,16 @@ func TestOtherMoves(t *testing.T) {
 	t.Run("Claim", func(t *testing.T) {
 		id := w.queued(t)
 		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK, "The order is yours.")
-		w.AsStaff(t, w.Ren).Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
+		w.AsStaff(t, w.Ren).Submit("/desk/orders/"+id+"/claim").
+			Want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
 	})
 	t.Run("Reassign", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Aoi)
-		v.Get("/desk/orders/"+id+"/reassign").Want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").Lacks(t, `value="`+w.Mika.ID)
-		v.Submit("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).Want(t, http.StatusOK, "The order is now with Ren Ito.")
+		v.Get("/desk/orders/"+id+"/reassign").Want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").
+			Lacks(t, `value="`+w.Mika.ID)
+		v.Submit("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).
+			Want(t, http.StatusOK, "The order is now with Ren Ito.")
 		if got := w.order(t, id); got.AssigneeID != w.Ren.ID {
 			t.Errorf("the order is with %s", got.AssigneeID)
 		}
@@ -294,7 +329,10 @@ func TestPhotos(t *testing.T) {
 	v := w.AsStaff(t, w.Ren)
 	path := "/desk/photos/" + photos[0].Name
 	p := v.Get(path+"/original").Want(t, http.StatusOK)
-	for name, want := range map[string]string{"Content-Type": "image/png", "Cache-Control": "private, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"} {
+	for name, want := range map[string]string{
+		"Content-Type": "image/png", "Cache-Control": "private, max-age=31536000, immutable",
+		"X-Content-Type-Options": "nosniff",
+	} {
 		if got := p.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
@@ -311,7 +349,8 @@ func TestPhotos(t *testing.T) {
 	v.Get(path+"/facts?part=1").Want(t, http.StatusOK, "写真.png").Lacks(t, "<html")
 }
 
-// TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original stays.
+// TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original
+// stays.
 func TestPhotoSizes(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Ren)

@@ -20,7 +20,8 @@ func TestSignIn(t *testing.T) {
 	w := newWorld(t)
 	t.Run("Right", func(t *testing.T) {
 		v := w.Visit(t)
-		if p := v.Post("/desk/sign-in", "email", "Mika@Example.com", "password", password, "next", "/desk/me"); p.Location != "/desk/me" {
+		if p := v.Post("/desk/sign-in", "email", "Mika@Example.com", "password", password, "next",
+			"/desk/me"); p.Location != "/desk/me" {
 			t.Fatalf("%d to %q", p.Status, p.Location)
 		}
 		v.Get("/desk/me").Want(t, http.StatusOK, "Mika Sato")
@@ -44,7 +45,9 @@ func TestSignIn(t *testing.T) {
 		}
 	})
 	t.Run("ForeignNext", func(t *testing.T) {
-		if p := w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", password, "next", "https://evil.example/"); p.Location != "/desk" {
+		if p := w.Visit(t).
+			Post("/desk/sign-in", "email", "mika@example.com", "password", password, "next",
+				"https://evil.example/"); p.Location != "/desk" {
 			t.Errorf("sent on to %q", p.Location)
 		}
 	})
@@ -53,7 +56,8 @@ func TestSignIn(t *testing.T) {
 		for range 10 {
 			v.Post("/desk/sign-in", "email", "ren@example.com", "password", "guess").Want(t, http.StatusUnprocessableEntity)
 		}
-		v.Post("/desk/sign-in", "email", "ren@example.com", "password", password).Want(t, http.StatusTooManyRequests, "Too many attempts")
+		v.Post("/desk/sign-in", "email", "ren@example.com", "password", password).
+			Want(t, http.StatusTooManyRequests, "Too many attempts")
 		w.Clock.Advance(16 * time.Minute)
 		v.Post("/desk/sign-in", "email", "ren@example.com", "password", password).Want(t, http.StatusSeeOther)
 	})
@@ -69,8 +73,10 @@ func enrol(t *testing.T, w *world, v *pagetest.Visitor) string {
 	_, rest, _ := strings.Cut(p.Body, `name="sealed" value="`)
 	sealed, _, _ := strings.Cut(rest, `"`)
 	sealed = html.UnescapeString(sealed)
-	v.Post("/desk/me/second-factor", "sealed", sealed, "code", "000000").Want(t, http.StatusUnprocessableEntity, "The code is wrong", secret)
-	v.Submit("/desk/me/second-factor", "sealed", sealed, "code", code(t, w, secret)).Want(t, http.StatusOK, "The second factor is on.")
+	v.Post("/desk/me/second-factor", "sealed", sealed, "code", "000000").
+		Want(t, http.StatusUnprocessableEntity, "The code is wrong", secret)
+	v.Submit("/desk/me/second-factor", "sealed", sealed, "code", code(t, w, secret)).
+		Want(t, http.StatusOK, "The second factor is on.")
 	return secret
 }
 
@@ -90,7 +96,8 @@ func TestSecondFactor(t *testing.T) {
 
 	signIn := func(t *testing.T) *pagetest.Visitor {
 		v := w.Visit(t)
-		if p := v.Post("/desk/sign-in", "email", "mika@example.com", "password", password, "next", "/desk/me"); p.Location != "/desk/sign-in/code" {
+		if p := v.Post("/desk/sign-in", "email", "mika@example.com", "password", password, "next",
+			"/desk/me"); p.Location != "/desk/sign-in/code" {
 			t.Fatalf("%d to %q, want to be asked for the code", p.Status, p.Location)
 		}
 		v.Get("/desk").Want(t, http.StatusSeeOther) // not signed in yet
@@ -127,8 +134,10 @@ func TestSecondFactor(t *testing.T) {
 		v.Post("/desk/sign-in/code", "code", code(t, w, secret)).Want(t, http.StatusTooManyRequests)
 	})
 	t.Run("Off", func(t *testing.T) {
-		first.Post("/desk/me/second-factor/end", "off_password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
-		first.Submit("/desk/me/second-factor/end", "off_password", password).Want(t, http.StatusOK, "The second factor is off.")
+		first.Post("/desk/me/second-factor/end", "off_password", "wrong").
+			Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
+		first.Submit("/desk/me/second-factor/end", "off_password", password).
+			Want(t, http.StatusOK, "The second factor is off.")
 		w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", password).Want(t, http.StatusSeeOther)
 	})
 }
@@ -137,9 +146,12 @@ func TestSettings(t *testing.T) {
 	w := newWorld(t)
 	v, other := w.AsStaff(t, w.Mika), w.AsStaff(t, w.Mika)
 	t.Run("PasswordRules", func(t *testing.T) {
-		v.Post("/desk/me/password", "password", password, "new_password", "short", "repeat", "short").Want(t, http.StatusUnprocessableEntity, "12 to 256 characters.")
-		v.Post("/desk/me/password", "password", password, "new_password", "long enough to keep", "repeat", "something else").Want(t, http.StatusUnprocessableEntity, "differ")
-		v.Post("/desk/me/password", "password", "wrong", "new_password", "long enough to keep", "repeat", "long enough to keep").
+		v.Post("/desk/me/password", "password", password, "new_password", "short", "repeat", "short").
+			Want(t, http.StatusUnprocessableEntity, "12 to 256 characters.")
+		v.Post("/desk/me/password", "password", password, "new_password", "long enough to keep", "repeat", "something else").
+			Want(t, http.StatusUnprocessableEntity, "differ")
+		v.Post("/desk/me/password", "password", "wrong", "new_password", "long enough to keep", "repeat",
+			"long enough to keep").
 			Want(t, http.StatusUnprocessableEntity, "The password is wrong.").Lacks(t, "long enough to keep")
 	})
 	t.Run("Sessions", func(t *testing.T) {
@@ -166,9 +178,12 @@ func TestSettings(t *testing.T) {
 		}
 	})
 	t.Run("Password", func(t *testing.T) {
-		v.Submit("/desk/me/password", "password", password, "new_password", "long enough to keep", "repeat", "long enough to keep").
+		v.Submit("/desk/me/password", "password", password, "new_password", "long enough to keep", "repeat",
+			"long enough to keep").
 			Want(t, http.StatusOK, "Your password is changed.")
-		w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", password).Want(t, http.StatusUnprocessableEntity)
-		w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", "long enough to keep").Want(t, http.StatusSeeOther)
+		w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", password).
+			Want(t, http.StatusUnprocessableEntity)
+		w.Visit(t).Post("/desk/sign-in", "email", "mika@example.com", "password", "long enough to keep").
+			Want(t, http.StatusSeeOther)
 	})
 }

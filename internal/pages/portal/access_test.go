@@ -12,8 +12,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// target makes something of the account for the address of a pattern, fresh each time, because some pages end it. What belongs to
-// one user is of the owner.
+// target makes something of the account for the address of a pattern, fresh each time, because some pages end it. What
+// belongs to one user is of the owner.
 func (w *world) target(t *testing.T, pattern string) string {
 	t.Helper()
 	return w.targetOf(t, w.Owner, pattern)
@@ -108,7 +108,8 @@ func TestAccess(t *testing.T) {
 			if roles[pattern] == "" {
 				continue
 			}
-			if p := request(v, pattern, w.target(t, pattern)); p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/portal/sign-in") {
+			if p := request(v, pattern, w.target(t, pattern)); p.Status != http.StatusSeeOther ||
+				!strings.HasPrefix(p.Location, "/portal/sign-in") {
 				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.Status, p.Location)
 			}
 		}
@@ -125,7 +126,9 @@ func TestAccess(t *testing.T) {
 				switch {
 				case !allowed && p.Status != http.StatusForbidden:
 					t.Errorf("%s: %d, want 403", pattern, p.Status)
-				case allowed && (p.Status == http.StatusForbidden || p.Status == http.StatusNotFound || p.Status >= 500 || strings.HasPrefix(p.Location, "/portal/sign-in")):
+				case allowed &&
+					(p.Status == http.StatusForbidden || p.Status == http.StatusNotFound || p.Status >= 500 ||
+						strings.HasPrefix(p.Location, "/portal/sign-in")):
 					t.Errorf("%s: %d to %q, want it to be allowed\n%.600s", pattern, p.Status, p.Location, p.Body)
 				}
 			}
@@ -164,7 +167,8 @@ func TestAccess(t *testing.T) {
 	t.Run("OtherEnvironment", func(t *testing.T) {
 		v := w.AsUser(t, w.Owner)
 		for _, pattern := range patternsOf(w) {
-			if !strings.Contains(pattern, "{id}") || !strings.Contains(pattern, "/portal/live/") && !strings.Contains(pattern, "/portal/test/") {
+			if !strings.Contains(pattern, "{id}") ||
+				!strings.Contains(pattern, "/portal/live/") && !strings.Contains(pattern, "/portal/test/") {
 				continue
 			}
 			swapped := strings.NewReplacer("/live/", "/test/", "/test/", "/live/").Replace(pattern)
@@ -181,13 +185,17 @@ func TestForeignReferences(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Stranger)
 	k := w.key(t, access.Test)
-	v.Post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").Want(t, http.StatusNotFound)
-	v.Post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes", "overall-picture").Want(t, http.StatusNotFound)
+	v.Post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+		"hmac").Want(t, http.StatusNotFound)
+	v.Post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes",
+		"overall-picture").Want(t, http.StatusNotFound)
 	own := w.key(t, access.Live)
-	w.AsUser(t, w.Owner).Post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").Want(t, http.StatusNotFound)
+	w.AsUser(t, w.Owner).
+		Post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+			"hmac").Want(t, http.StatusNotFound)
 }
 
-// TestCrossSite holds that a page of another site cannot make a signed-in browser do anything.
+// TestCrossSite checks that a page of another site cannot make a signed-in browser do anything.
 func TestCrossSite(t *testing.T) {
 	w := newWorld(t)
 	for _, pattern := range patternsOf(w) {
@@ -209,12 +217,13 @@ func TestCrossSite(t *testing.T) {
 	}
 }
 
-// TestHeaders holds that no page can be framed, cached or made to run other scripts.
+// TestHeaders checks that no page can be framed, cached or made to run other scripts.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/portal/sign-in", "/portal/keys", "/portal/test"} {
 		h := w.AsUser(t, w.Owner).Get(path).Header
-		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "script-src 'self'") {
+		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") ||
+			!strings.Contains(csp, "script-src 'self'") {
 			t.Errorf("%s: policy %q", path, csp)
 		}
 		if h.Get("X-Frame-Options") != "DENY" || h.Get("Cache-Control") != "no-store" {

@@ -56,8 +56,8 @@ func (w *world) answering(t *testing.T, answer http.HandlerFunc) (address string
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	sender := deliver.New(deliver.Config{
-		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots, Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second,
-		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots,
+		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Service.Outbox = sender.Wake
 	var running errgroup.Group
@@ -84,8 +84,8 @@ func photoFile(t *testing.T) string {
 	return name
 }
 
-// TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real browser and
-// without the command line.
+// TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real
+// browser and without the command line.
 func TestFirstDay(t *testing.T) {
 	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
@@ -123,7 +123,8 @@ func TestFirstDay(t *testing.T) {
 	b.Await("#f-brand")
 	b.Choose("#f-brand", "prada")
 	b.Await("#f-key")
-	key := uitest.Eval[string](b, "[...document.querySelector('#f-key').options].find(o => o.text.startsWith('Checkout server')).value")
+	key := uitest.Eval[string](b,
+		"[...document.querySelector('#f-key').options].find(o => o.text.startsWith('Checkout server')).value")
 	b.Choose("#f-key", key)
 	b.Click("input[name=outcome][value=update-photos]")
 	b.Follow("form[method=post] button.primary")
@@ -162,14 +163,15 @@ func verify(t *testing.T, secret string, d received) {
 var noPages = []string{
 	"GET /portal/join", "GET /portal/reset", "GET /portal/sign-in/code", // opened below
 	"GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
-	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice", "GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
-	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos",
-	"GET /portal/settings/email", "GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
+	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
+	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
+	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
+	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
 	"GET /portal/sign-in/passkey", "GET /portal/settings/passkeys", "GET /portal/settings/passkeys/new",
 }
 
-// TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
-// screens, and holds it to the rules of accessibility.
+// TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on
+// all screens, and holds it to the rules of accessibility.
 func TestLooks(t *testing.T) {
 	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
@@ -204,8 +206,11 @@ func TestLooks(t *testing.T) {
 		func(path string) (int, string) { p := w.Visit(t).Get(path); return p.Status, p.Body },
 		func(path string) (int, string) { p := v.Get(path); return p.Status, p.Body })
 	open, pages := sorted[0], sorted[1]
-	open["join"], open["link-gone"], open["reset"] = "/portal/join?token="+token, "/portal/join?token=x", reset[strings.Index(reset, "/portal/"):]
-	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?status=update-photos", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
+	open["join"], open["link-gone"] = "/portal/join?token="+token, "/portal/join?token=x"
+	open["reset"] = reset[strings.Index(reset, "/portal/"):]
+	pages["orders-waiting"] = "/portal/test/orders?status=update-photos"
+	pages["orders-none"] = "/portal/test/orders?q=nothing"
+	pages["order-fake"] = "/portal/test/orders/" + fake
 	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
 
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -16,7 +16,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// send sends a test event to an endpoint at a URL and returns the page of the delivery once its first attempt is recorded.
+// send sends a test event to an endpoint at a URL and returns the page of the delivery once its first attempt is
+// recorded.
 func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *service.NewOAuth) (path, body string) {
 	t.Helper()
 	u, problem := webhook.CheckURL("url", address)
@@ -24,7 +25,8 @@ func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *se
 		t.Fatal(problem)
 	}
 	owner := w.member(t, w.Owner)
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID, service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
+	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID,
+		service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
 	must.NoError(t, err)
 	id, err := w.Service.SendTestEvent(t.Context(), owner, access.Test, e.ID, webhook.OrderOutcome)
 	must.NoError(t, err)
@@ -44,7 +46,8 @@ func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *se
 	return path, html.UnescapeString(v.Get(path).Want(t, http.StatusOK).Body)
 }
 
-// TestDeliveryLog holds that the log of a delivery tells the request just as it arrived, and the answer, and no secrets.
+// TestDeliveryLog checks that the log of a delivery tells the request just as it arrived, and the answer, and no
+// secrets.
 func TestDeliveryLog(t *testing.T) {
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
@@ -93,7 +96,8 @@ func TestDeliveryLog(t *testing.T) {
 			says(t, string(out), "X-LG-Signature: "+got.header.Get("X-LG-Signature"), "--data-binary\n"+string(got.body))
 		})
 		t.Run("EndpointDeleted", func(t *testing.T) {
-			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test, path[strings.LastIndex(path, "/")+1:])
+			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test,
+				path[strings.LastIndex(path, "/")+1:])
 			must.NoError(t, err)
 			must.NoError(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
 			v.Get(path).Want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").Lacks(t, "X-LG-Signature")
@@ -112,13 +116,16 @@ func TestDeliveryLog(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
+			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
+		})
 		<-deliveries // the token
 		if got := (<-deliveries).header.Get("Authorization"); got != "Bearer "+token {
 			t.Errorf("the request has %q", got)
 		}
 		says(t, body, "Authorization: Bearer ••••••\n", "HTTP 204")
-		if strings.Contains(body, token) || strings.Contains(body, "hidden-client-secret") || strings.Contains(body, "X-LG-Signature") {
+		if strings.Contains(body, token) || strings.Contains(body, "hidden-client-secret") ||
+			strings.Contains(body, "X-LG-Signature") {
 			t.Errorf("the page tells secrets, or what was not sent\n%s", body)
 		}
 	})
@@ -127,7 +134,9 @@ func TestDeliveryLog(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
+			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
+		})
 		<-deliveries
 		says(t, body, "No request was sent.", "The token URL gave no access token.", "unknown client")
 	})

@@ -25,13 +25,17 @@ func TestKeyNetworks(t *testing.T) {
 		return fault.CodeOf(err)
 	}
 	form := []string{"name", "Shop", "environment", "test", "scopes", "orders:read"}
-	v.Post("/portal/keys", append(form, "networks", "192.0.2.1, 300.1.1.1")...).Want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is no IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
-	v.Post("/portal/keys", append(form, "networks", strings.Join(strings.Split("0123456789abcdefghijk", ""), ".1 ")+".1")...).Want(t, http.StatusUnprocessableEntity, "“0.1”")
+	v.Post("/portal/keys", append(form, "networks", "192.0.2.1, 300.1.1.1")...).
+		Want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is no IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
+	v.Post("/portal/keys",
+		append(form, "networks", strings.Join(strings.Split("0123456789abcdefghijk", ""), ".1 ")+".1")...).
+		Want(t, http.StatusUnprocessableEntity, "“0.1”")
 	var many strings.Builder
 	for i := range access.MaxNetworks + 1 {
 		many.WriteString("2001:db8::" + string(rune('a'+i%6)) + string(rune('0'+i%10)) + "\n")
 	}
-	v.Post("/portal/keys", append(form, "networks", many.String())...).Want(t, http.StatusUnprocessableEntity, "At most 20 networks.")
+	v.Post("/portal/keys", append(form, "networks", many.String())...).
+		Want(t, http.StatusUnprocessableEntity, "At most 20 networks.")
 
 	p := v.Post("/portal/keys", append(form, "networks", "192.0.2.77/24\r\n2001:DB8::/32")...).Want(t, http.StatusOK)
 	secret := secretKeyPattern.FindString(p.Body)
@@ -46,12 +50,15 @@ func TestKeyNetworks(t *testing.T) {
 	v.Get("/portal/keys").Want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", "anywhere")
 	page := "/portal/keys/" + k.ID
 	v.Get(page).Want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", page+"/networks")
-	w.AsUser(t, w.Viewer).Get(page).Want(t, http.StatusOK, "192.0.2.0/24").Lacks(t, page+"/networks", page+"/rename", page+"/revoke")
+	w.AsUser(t, w.Viewer).Get(page).Want(t, http.StatusOK, "192.0.2.0/24").
+		Lacks(t, page+"/networks", page+"/rename", page+"/revoke")
 
 	before := w.events(t)
 	v.Get(page+"/networks").Want(t, http.StatusOK, "192.0.2.0/24\n2001:db8::/32</textarea>", "<code>127.0.0.1</code>")
-	v.Post(page+"/networks", "networks", "shop.example").Want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
-	v.Submit(page+"/networks", "networks", "203.0.113.1").Want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
+	v.Post(page+"/networks", "networks", "shop.example").
+		Want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
+	v.Submit(page+"/networks", "networks", "203.0.113.1").
+		Want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
 	if from(secret, "203.0.113.1") != "" || from(secret, "192.0.2.5") != "forbidden" {
 		t.Error("the networks are the old ones")
 	}
@@ -73,7 +80,8 @@ func TestLimitsInUse(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Viewer)
 	k, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "Busy", Scopes: access.AllScopes, Limits: map[string]int{"read": 4}, Actor: audit.Operator,
+		AccountID: w.Account.ID, Environment: access.Test, Name: "Busy", Scopes: access.AllScopes,
+		Limits: map[string]int{"read": 4}, Actor: audit.Operator,
 	})
 	must.NoError(t, err)
 	call := func() int {

@@ -31,7 +31,8 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 	roots, err := deliver.LoadCAs(server.CAFile)
 	must.NoError(t, err)
 	sender := mail.New(mail.Config{
-		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"}, RootCAs: roots, Log: slog.New(slog.DiscardHandler),
+		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"},
+		RootCAs: roots, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Service.Mail = sender.Wake
 	var running sync.WaitGroup
@@ -62,8 +63,11 @@ func tokenOf(path string) string {
 
 func TestForgot_WithoutMail(t *testing.T) {
 	w := newWorld(t)
-	for _, p := range []*pagetest.Page{w.Visit(t).Get("/portal/forgot"), w.Visit(t).Post("/portal/forgot", "email", w.Owner.Email)} {
-		p.Want(t, http.StatusOK, "An owner of your account can make you a link").Lacks(t, `action="/portal/forgot"`, "on its way")
+	for _, p := range []*pagetest.Page{
+		w.Visit(t).Get("/portal/forgot"), w.Visit(t).Post("/portal/forgot", "email", w.Owner.Email),
+	} {
+		p.Want(t, http.StatusOK, "An owner of your account can make you a link").
+			Lacks(t, `action="/portal/forgot"`, "on its way")
 	}
 }
 
@@ -76,14 +80,16 @@ func TestForgot(t *testing.T) {
 	v.Post("/portal/forgot", "email", "Viewer@acme.example").Want(t, http.StatusOK, "a mail with a link is on its way")
 	path := w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))
 	v.Get(path).Want(t, http.StatusOK, w.Viewer.Email)
-	v.Submit("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).Want(t, http.StatusOK, "Your password is changed.")
+	v.Submit("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
+		Want(t, http.StatusOK, "Your password is changed.")
 	v.Post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).Want(t, http.StatusSeeOther)
 	v.Get("/portal/keys").Want(t, http.StatusOK)
 	server.Await(t, w.Viewer.Email, "Your password was changed")
 
 	t.Run("Reuse", func(t *testing.T) {
 		w.Visit(t).Get(path).Want(t, http.StatusNotFound, "This link no longer works")
-		w.Visit(t).Post("/portal/reset", "token", tokenOf(path), "new_password", password, "repeat", password).Want(t, http.StatusNotFound)
+		w.Visit(t).Post("/portal/reset", "token", tokenOf(path), "new_password", password, "repeat", password).
+			Want(t, http.StatusNotFound)
 	})
 	t.Run("Japanese", func(t *testing.T) {
 		v := w.Visit(t)
@@ -94,13 +100,15 @@ func TestForgot(t *testing.T) {
 		}
 	})
 	t.Run("NoEmail", func(t *testing.T) {
-		w.Visit(t).Post("/portal/forgot", "email", "nonsense").Want(t, http.StatusUnprocessableEntity, `value="nonsense"`, "This is not valid.")
+		w.Visit(t).Post("/portal/forgot", "email", "nonsense").
+			Want(t, http.StatusUnprocessableEntity, `value="nonsense"`, "This is not valid.")
 	})
 	t.Run("Throttled", func(t *testing.T) {
 		for range 5 {
 			w.Visit(t).Post("/portal/forgot", "email", "nobody@acme.example").Want(t, http.StatusOK)
 		}
-		w.Visit(t).Post("/portal/forgot", "email", "nobody@acme.example").Want(t, http.StatusTooManyRequests, "Too many attempts")
+		w.Visit(t).Post("/portal/forgot", "email", "nobody@acme.example").
+			Want(t, http.StatusTooManyRequests, "Too many attempts")
 	})
 }
 
@@ -154,12 +162,14 @@ func TestInvitation_ByMail(t *testing.T) {
 	const chosen = "a password of my own"
 	owner.Get("/portal/team").Want(t, http.StatusOK, "Send invitation").Lacks(t, "Make an invitation link")
 	owner.Submit("/portal/team", "email", "New@acme.example", "role", "developer").
-		Want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").Lacks(t, "/portal/join", "token=")
+		Want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").
+		Lacks(t, "/portal/join", "token=")
 	first := w.pathOf(t, server.Await(t, "new@acme.example", "Invitation to Acme"))
 
 	_, invitations, err := w.Service.Team(t.Context(), w.member(t, w.Owner))
 	must.NoError(t, err)
-	owner.Submit("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").Lacks(t, "token=")
+	owner.Submit("/portal/team/invitations/"+invitations[0].ID+"/again").
+		Want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").Lacks(t, "token=")
 	owner.Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
 	w.AsUser(t, w.Stranger).Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
 	second := w.pathOf(t, server.AwaitCount(t, 2)[1])
@@ -179,8 +189,10 @@ func TestInvitation_ByMail(t *testing.T) {
 		t.Error("the owner is not told")
 	})
 	t.Run("ResetOfAMember", func(t *testing.T) {
-		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "on its way to viewer@acme.example").Lacks(t, "token=")
-		w.Visit(t).Get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).Want(t, http.StatusOK, w.Viewer.Email)
+		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "on its way to viewer@acme.example").
+			Lacks(t, "token=")
+		w.Visit(t).Get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).
+			Want(t, http.StatusOK, w.Viewer.Email)
 	})
 }
 
@@ -190,7 +202,8 @@ func TestInvitation_NewLink(t *testing.T) {
 	token, id := w.invitation(t, "new@acme.example", access.Viewer)
 	owner := w.AsUser(t, w.Owner)
 	owner.Get("/portal/team").Want(t, http.StatusOK, "New link").Lacks(t, "Send again")
-	owner.Post("/portal/team/invitations/"+id+"/again").Want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
+	owner.Post("/portal/team/invitations/"+id+"/again").
+		Want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
 	w.Visit(t).Get("/portal/join?token="+token).Want(t, http.StatusNotFound)
 }
 
@@ -201,13 +214,16 @@ func TestLowBalance(t *testing.T) {
 	owner.Get("/portal/test/credits").Want(t, http.StatusOK).Lacks(t, "Low balance")
 	owner.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left")
 	for _, below := range []string{"", "-1", "1.5", "many", "1000000000001"} {
-		owner.Post("/portal/live/credits/notice", "below", below).Want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
+		owner.Post("/portal/live/credits/notice", "below", below).
+			Want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
 	}
-	owner.Submit("/portal/live/credits/notice", "below", "1001").Want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
+	owner.Submit("/portal/live/credits/notice", "below", "1001").
+		Want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
 	owner.Get("/portal/live").Want(t, http.StatusOK, "1,000 credits are left", "1,001")
 	owner.Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "credits are left")
 	viewer := w.AsUser(t, w.Viewer)
-	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "Owners are told below 1,001 credits.").Lacks(t, `name="below"`)
+	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "Owners are told below 1,001 credits.").
+		Lacks(t, `name="below"`)
 	viewer.Post("/portal/live/credits/notice", "below", "5").Want(t, http.StatusForbidden)
 	w.AsUser(t, w.Stranger).Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left") // it never had any
 	owner.Submit("/portal/live/credits/notice", "below", "0")
@@ -271,7 +287,10 @@ func TestMail_Looks(t *testing.T) {
 	for _, look := range []struct {
 		name, lang, theme string
 		width             int
-	}{{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth}, {"phone", "en", "light", uitest.PhoneWidth}} {
+	}{
+		{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth},
+		{"phone", "en", "light", uitest.PhoneWidth},
+	} {
 		b.Theme(look.theme)
 		b.Resize(look.width)
 		show := func(name string) {
@@ -285,7 +304,9 @@ func TestMail_Looks(t *testing.T) {
 		b.Await(".alert.tone-good")
 		show("forgot-sent")
 		signIn(t, w, b, w.Owner)
-		for name, path := range map[string]string{"overview": "/portal/live", "credits": "/portal/live/credits", "team": "/portal/team"} {
+		for name, path := range map[string]string{
+			"overview": "/portal/live", "credits": "/portal/live/credits", "team": "/portal/team",
+		} {
 			b.Open(path + "?lang=" + look.lang)
 			show(name)
 		}

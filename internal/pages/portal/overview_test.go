@@ -28,9 +28,10 @@ func TestOrderFilters(t *testing.T) {
 		return strings.Count(v.Get(path).Want(t, http.StatusOK).Body, `<th scope="row"`)
 	}
 	for path, want := range map[string]int{
-		"?status=completed": 25, "?outcome=fake": 25, "?outcome=authentic": 2, "?status=completed&outcome=authentic": 2, "?status=queued": 0, "?status=update-photos": 1,
-		"?status=queued&outcome=fake": 0, "?outcome=canceled": 0, "?status=error": 0, "?status=nonsense&outcome=nonsense": 25, "?status=&outcome=": 25,
-		"?outcome=fake&before=1": 0, "?outcome=fake&before=-5": 25, "?outcome=fake&before=x": 25, "?outcome=fake&before=99999999999999999999": 25,
+		"?status=completed": 25, "?outcome=fake": 25, "?outcome=authentic": 2, "?status=completed&outcome=authentic": 2,
+		"?status=queued": 0, "?status=update-photos": 1, "?status=queued&outcome=fake": 0, "?outcome=canceled": 0,
+		"?status=error": 0, "?status=nonsense&outcome=nonsense": 25, "?status=&outcome=": 25, "?outcome=fake&before=1": 0,
+		"?outcome=fake&before=-5": 25, "?outcome=fake&before=x": 25, "?outcome=fake&before=99999999999999999999": 25,
 	} {
 		if n := count("/portal/test/orders" + path); n != want {
 			t.Errorf("%s: %d orders, want %d", path, n, want)
@@ -39,8 +40,10 @@ func TestOrderFilters(t *testing.T) {
 			t.Errorf("%s: %d orders in Live", path, n)
 		}
 	}
-	v.Get("/portal/test/orders").Want(t, http.StatusOK, "1 order waits for photos.", `href="/portal/test/orders?status=update-photos"`)
-	v.Get("/portal/test/orders?status=update-photos").Want(t, http.StatusOK, waiting, `<option value="update-photos" selected>`)
+	v.Get("/portal/test/orders").
+		Want(t, http.StatusOK, "1 order waits for photos.", `href="/portal/test/orders?status=update-photos"`)
+	v.Get("/portal/test/orders?status=update-photos").
+		Want(t, http.StatusOK, waiting, `<option value="update-photos" selected>`)
 	page := v.Get("/portal/test/orders?outcome=fake").Want(t, http.StatusOK, `href="/portal/test/orders.csv?outcome=fake"`)
 	older := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(page.Body)
 	if older == nil {
@@ -65,18 +68,23 @@ func TestOverviewPage(t *testing.T) {
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	v := w.AsUser(t, w.Viewer)
-	v.Get("/portal/test").Want(t, http.StatusOK, "Getting started", "No endpoints yet", "none has ended yet").Lacks(t, "<figure")
+	v.Get("/portal/test").Want(t, http.StatusOK, "Getting started", "No endpoints yet", "none has ended yet").
+		Lacks(t, "<figure")
 	w.answering(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) })
 	w.Order(t, w.Test, order.MockAuthentic)
 	w.Order(t, w.Test, order.MockFake)
 	w.Order(t, w.Test, order.MockUpdatePhotos)
-	v.Get("/portal/test").Want(t, http.StatusOK, "Orders per day", "Outcomes per day", "Turnaround per day, in seconds", "95th percentile", "3 in all", "Webhook health",
-		"Limits in use", `href="/portal/test/orders?status=update-photos"`).Lacks(t, "Failing now", "Getting started")
-	v.Get("/portal/test?lang=ja").Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル", "Webhook の状態", "利用上限の使用状況")
+	v.Get("/portal/test").
+		Want(t, http.StatusOK, "Orders per day", "Outcomes per day", "Turnaround per day, in seconds", "95th percentile",
+			"3 in all", "Webhook health",
+			"Limits in use", `href="/portal/test/orders?status=update-photos"`).Lacks(t, "Failing now", "Getting started")
+	v.Get("/portal/test?lang=ja").
+		Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル", "Webhook の状態", "利用上限の使用状況")
 	v.Get("/portal/test?lang=en")
 	t.Run("FailingEndpoint", func(t *testing.T) {
 		_, _ = send(t, w, v, "https://127.0.0.1:9/dead", nil)
-		v.Get("/portal/test").Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:9/dead", "0 acknowledged, 1 failed", "0 %", "oldest:")
+		v.Get("/portal/test").
+			Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:9/dead", "0 acknowledged, 1 failed", "0 %", "oldest:")
 		v.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
 		w.AsUser(t, w.Stranger).Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
 	})

@@ -24,8 +24,10 @@ func TestKeys(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
 	v.Post("/portal/keys", "name", "", "environment", "test").Want(t, http.StatusUnprocessableEntity, "This is needed.")
-	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").Want(t, http.StatusUnprocessableEntity, "in the future")
-	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes", "audit:read", "expires", "2026-03-05").
+	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").
+		Want(t, http.StatusUnprocessableEntity, "in the future")
+	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes",
+		"audit:read", "expires", "2026-03-05").
 		Want(t, http.StatusOK, "Checkout &lt;b&gt;")
 	secret := regexp.MustCompile(`assay_test_\w{38}`).FindString(p.Body)
 	k, err := w.Service.Authenticate(t.Context(), secret, "")
@@ -37,19 +39,23 @@ func TestKeys(t *testing.T) {
 		t.Errorf("key %+v", k)
 	}
 	e := w.lastEvent(t)
-	if e.Code != audit.KeyCreated || e.Actor.ID != w.Developer.ID || e.Actor.Source != audit.FromPortal || e.Target.ID != k.ID || e.Metadata["name"] != "Checkout <b>" {
+	if e.Code != audit.KeyCreated || e.Actor.ID != w.Developer.ID || e.Actor.Source != audit.FromPortal ||
+		e.Target.ID != k.ID || e.Metadata["name"] != "Checkout <b>" {
 		t.Errorf("event %+v", e)
 	}
 	v.Get("/portal/keys").Want(t, http.StatusOK, "Checkout &lt;b&gt;").Lacks(t, secret)
 
 	v.Submit("/portal/keys/"+k.ID+"/rename", "name", "Till").Want(t, http.StatusOK, "The key is called Till now.")
-	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" || e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
+	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" ||
+		e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
 		t.Errorf("event %+v", e)
 	}
-	v.Post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).Want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
+	v.Post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).
+		Want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
 
 	v.Submit("/portal/keys/"+k.ID+"/revoke").Want(t, http.StatusOK, "Till is revoked.", "1 key that has ended")
-	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email || e.Metadata["name"] != "Till" {
+	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email ||
+		e.Metadata["name"] != "Till" {
 		t.Errorf("event %+v", e)
 	}
 	if _, err := w.Service.Authenticate(t.Context(), secret, ""); err == nil {
@@ -68,7 +74,8 @@ func TestOrderPages(t *testing.T) {
 	o, err := w.Store.Order(t.Context(), waiting)
 	must.NoError(t, err)
 	t.Run("Paging", func(t *testing.T) {
-		if n := strings.Count(v.Get("/portal/test/orders").Want(t, http.StatusOK, "1–25 of 28").Body, `<th scope="row"`); n != 25 {
+		if n := strings.Count(v.Get("/portal/test/orders").Want(t, http.StatusOK, "1–25 of 28").Body,
+			`<th scope="row"`); n != 25 {
 			t.Errorf("%d rows", n)
 		}
 		if n := strings.Count(v.Get("/portal/test/orders?page=2").Want(t, http.StatusOK).Body, `<th scope="row"`); n != 3 {
@@ -80,7 +87,8 @@ func TestOrderPages(t *testing.T) {
 	})
 	t.Run("Search", func(t *testing.T) {
 		for _, q := range []string{waiting, o.Number, strings.ToLower(o.Number), " " + waiting + " "} {
-			if p := v.Get("/portal/test/orders?q=" + strings.ReplaceAll(q, " ", "+")); p.Location != "/portal/test/orders/"+waiting {
+			if p := v.Get("/portal/test/orders?q=" + strings.ReplaceAll(q, " ", "+")); p.Location != "/portal/test/orders/"+
+				waiting {
 				t.Errorf("%q leads to %q", q, p.Location)
 			}
 			v.Get("/portal/live/orders?q="+strings.ReplaceAll(q, " ", "+")).Want(t, http.StatusOK, "Nothing found")
@@ -91,7 +99,8 @@ func TestOrderPages(t *testing.T) {
 		id := w.Order(t, w.Live, "")
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika, id)
 		must.NoError(t, err)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.UnableToVerify}, "an inner note")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.UnableToVerify},
+			"an inner note")
 		must.NoError(t, err)
 		v.Get("/portal/live/orders/"+id).Want(t, http.StatusOK, "reviewer").Lacks(t, "Mika", "Sato", "an inner note")
 	})
@@ -100,7 +109,8 @@ func TestOrderPages(t *testing.T) {
 		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
 		must.NoError(t, err)
 		v.Get("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "given back")
-		v.Submit("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
+		v.Submit("/portal/live/orders/"+id+"/cancel").
+			Want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
 		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
 		must.NoError(t, err)
 		canceled, err := w.Store.Order(t.Context(), id)
@@ -144,7 +154,7 @@ func TestCredits(t *testing.T) {
 	}
 }
 
-// TestFormulas holds that no cell of a table is taken for a formula by a spreadsheet.
+// TestFormulas checks that no cell of a table is taken for a formula by a spreadsheet.
 func TestFormulas(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"=1+1", "+1", "-1", "@x", "plain"} {
@@ -163,11 +173,13 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestOrderReasons holds that the portal tells the reasons that the interface tells, and no others.
+// TestOrderReasons checks that the portal tells the reasons that the API tells, and no others.
 func TestOrderReasons(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Viewer)
-	for mock, want := range map[order.MockOutcome]bool{order.MockAuthentic: true, order.MockFake: true, order.MockUnableToVerify: false} {
+	for mock, want := range map[order.MockOutcome]bool{
+		order.MockAuthentic: true, order.MockFake: true, order.MockUnableToVerify: false,
+	} {
 		id := w.Order(t, w.Test, mock)
 		o, err := w.Store.Order(t.Context(), id)
 		must.NoError(t, err)
@@ -199,7 +211,9 @@ func answer(v *pagetest.Visitor, path string, fields map[string]string, files ma
 	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
 }
 
-var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
+var pixel = []byte("\x89PNG\r\n\x1a\n" +
+	"\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
 
 func TestAnswerPhotoRequest(t *testing.T) {
 	w := newWorld(t)
@@ -209,22 +223,30 @@ func TestAnswerPhotoRequest(t *testing.T) {
 	must.NoError(t, err)
 	first, second := o.Facts.Requested[0].IndexCode, o.Facts.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
-	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
+	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).
+		Want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
 	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
 		Want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
-	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: append(pixel, make([]byte, 1<<20)...)}).
+	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{
+		"photo." + first: append(pixel, make([]byte, 1<<20)...),
+	}).
 		Want(t, http.StatusUnprocessableEntity, "the file is too large")
-	answer(v, path, nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel, "photo.sole": pixel}).Want(t, http.StatusUnprocessableEntity)
+	answer(v, path, nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel, "photo.sole": pixel}).
+		Want(t, http.StatusUnprocessableEntity)
 	if n := countPhotos(t, w, id); n != 1 {
 		t.Fatalf("%d photos after refused answers", n)
 	}
-	answer(v, path, map[string]string{"unable." + second: "1", "note": "no tag"}, map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusSeeOther)
-	v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK, "Unable to verify", "no tag", "not provided", "developer@acme.example")
+	answer(v, path, map[string]string{"unable." + second: "1", "note": "no tag"},
+		map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusSeeOther)
+	v.Get("/portal/test/orders/"+id).
+		Want(t, http.StatusOK, "Unable to verify", "no tag", "not provided", "developer@acme.example")
 	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusConflict)
 	t.Run("ByScript", func(t *testing.T) {
 		id := w.Order(t, w.Test, order.MockUpdatePhotos)
 		v.Headers["X-Upload"] = "script"
-		p := answer(v, "/portal/test/orders/"+id+"/photos", nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel}).Want(t, http.StatusNoContent)
+		p := answer(v, "/portal/test/orders/"+id+"/photos", nil, map[string][]byte{
+			"photo." + first: pixel, "photo." + second: pixel,
+		}).Want(t, http.StatusNoContent)
 		delete(v.Headers, "X-Upload")
 		v.Get(p.Location).Want(t, http.StatusOK, "The photos were accepted.")
 	})
@@ -246,7 +268,8 @@ func TestSandbox(t *testing.T) {
 	v.Get("/portal/test/sandbox?category=bags&brand=prada").Want(t, http.StatusOK, "Overall picture", "mock_outcome")
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic").
 		Want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
-	p := v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic", "indexes", "overall-picture", "external_id", "SKU 7").
+	p := v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic",
+		"indexes", "overall-picture", "external_id", "SKU 7").
 		Want(t, http.StatusSeeOther)
 	id := p.Location[strings.LastIndex(p.Location, "/")+1:]
 	v.Get(p.Location).Want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
@@ -254,7 +277,8 @@ func TestSandbox(t *testing.T) {
 	for _, stage := range order.Stages {
 		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage)).Want(t, http.StatusOK, "The order is now:")
 	}
-	for _, stage := range []order.Stage{order.StageCanceled, order.StageAuthentic, order.StageError, order.StageFake} { // refunded once
+	// refunded once
+	for _, stage := range []order.Stage{order.StageCanceled, order.StageAuthentic, order.StageError, order.StageFake} {
 		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
@@ -262,15 +286,18 @@ func TestSandbox(t *testing.T) {
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))
 	}
-	v.Submit("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").Want(t, http.StatusOK, "Triangle logo plate")
-	v.Post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").Want(t, http.StatusUnprocessableEntity)
+	v.Submit("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").
+		Want(t, http.StatusOK, "Triangle logo plate")
+	v.Post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").
+		Want(t, http.StatusUnprocessableEntity)
 	v.Post("/portal/test/orders/"+id+"/stage", "stage", "sold").Want(t, http.StatusUnprocessableEntity)
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "1").Want(t, http.StatusOK, "Late")
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer counts")
 
 	v.Post("/portal/test/balance", "credits", "-1").Want(t, http.StatusUnprocessableEntity, "A whole number")
 	v.Submit("/portal/test/balance", "credits", "0").Want(t, http.StatusOK, "The Test balance is 0 now.")
-	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes", "overall-picture").
+	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
+		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
 	report, err := w.Service.Check(t.Context())
 	must.NoError(t, err)
@@ -278,7 +305,8 @@ func TestSandbox(t *testing.T) {
 		t.Errorf("the books do not prove: %+v", report)
 	}
 	t.Run("ForeignKeyOfTheOtherEnvironment", func(t *testing.T) {
-		v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes", "overall-picture").Want(t, http.StatusNotFound)
+		v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes",
+			"overall-picture").Want(t, http.StatusNotFound)
 	})
 }
 
@@ -288,20 +316,26 @@ func TestWebhookPages(t *testing.T) {
 	form := func(more ...string) []string {
 		return append([]string{"key", w.Test.ID, "auth", "hmac", "events", "order-outcome"}, more...)
 	}
-	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).Want(t, http.StatusUnprocessableEntity, "https://")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").Want(t, http.StatusUnprocessableEntity, "This is needed.")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url", "https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
+	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
+		Want(t, http.StatusUnprocessableEntity, "https://")
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").
+		Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
+		"https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
 		Want(t, http.StatusUnprocessableEntity)
-	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).Want(t, http.StatusOK, "The endpoint is registered")
+	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).
+		Want(t, http.StatusOK, "The endpoint is registered")
 	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)
 	if secret == "" {
 		t.Error("the secret is not shown")
 	}
-	if e := w.lastEvent(t); e.Code != audit.WebhookCreated || e.Actor.ID != w.Developer.ID || e.UserID != w.Developer.ID || e.Actor.Source != audit.FromPortal ||
+	if e := w.lastEvent(t); e.Code != audit.WebhookCreated || e.Actor.ID != w.Developer.ID || e.UserID != w.Developer.ID ||
+		e.Actor.Source != audit.FromPortal ||
 		e.Metadata["auth_type"] != "hmac" || strings.Contains(fmt.Sprint(e.Metadata), "127.0.0.1") {
 		t.Errorf("event %+v", e)
 	}
-	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).Want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
+	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).
+		Want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
 	v.Get("/portal/test/webhooks").Want(t, http.StatusOK, "Local").Lacks(t, secret)
 	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)
 	must.NoError(t, err)

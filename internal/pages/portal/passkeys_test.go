@@ -23,8 +23,8 @@ func (w *world) passkey(t *testing.T, u *access.User) *access.Passkey {
 	t.Helper()
 	id := store.NewID()
 	k := &access.Passkey{
-		ID: id, UserID: u.ID, Name: "Vault 7 laptop", CredentialID: []byte("credential " + id), PublicKey: []byte("key"), BackupEligible: true, BackedUp: true,
-		AAGUID: "00000000-0000-0000-0000-000000000000", CreatedAt: w.Clock.Now(),
+		ID: id, UserID: u.ID, Name: "Vault 7 laptop", CredentialID: []byte("credential " + id), PublicKey: []byte("key"),
+		BackupEligible: true, BackedUp: true, AAGUID: "00000000-0000-0000-0000-000000000000", CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		if err := tx.DeletePasskeys(u.ID); err != nil { // there is a limit
@@ -77,11 +77,16 @@ func usePasskey(v *pagetest.Visitor, d *device.Device, pairs ...string) *pagetes
 func TestPasskeySettings(t *testing.T) {
 	w := newWorld(t)
 	v, elsewhere := w.AsUser(t, w.Developer), w.AsUser(t, w.Developer)
-	v.Get("/portal/settings").Want(t, http.StatusOK, "Passkeys", "You have none yet.", "Adding a passkey needs JavaScript.", `data-passkey="here" hidden`)
+	v.Get("/portal/settings").
+		Want(t, http.StatusOK, "Passkeys", "You have none yet.", "Adding a passkey needs JavaScript.",
+			`data-passkey="here" hidden`)
 	t.Run("Refused", func(t *testing.T) {
-		v.Post("/portal/settings/passkeys/new", "name", "Phone", "passkey_password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.", `value="Phone"`)
-		v.Post("/portal/settings/passkeys/new", "name", " ", "passkey_password", password).Want(t, http.StatusUnprocessableEntity, "field-error")
-		v.Post("/portal/settings/passkeys", "ceremony", "x", "answer", "{}").Want(t, http.StatusUnprocessableEntity, "That took too long")
+		v.Post("/portal/settings/passkeys/new", "name", "Phone", "passkey_password", "wrong").
+			Want(t, http.StatusUnprocessableEntity, "The password is wrong.", `value="Phone"`)
+		v.Post("/portal/settings/passkeys/new", "name", " ", "passkey_password", password).
+			Want(t, http.StatusUnprocessableEntity, "field-error")
+		v.Post("/portal/settings/passkeys", "ceremony", "x", "answer", "{}").
+			Want(t, http.StatusUnprocessableEntity, "That took too long")
 	})
 	d := w.device()
 	p := addPasskey(v, d, "Phone <&>").Want(t, http.StatusSeeOther)
@@ -98,7 +103,8 @@ func TestPasskeySettings(t *testing.T) {
 	})
 	t.Run("Rename", func(t *testing.T) {
 		v.Post(address+"/rename", "name", "").Want(t, http.StatusUnprocessableEntity, "field-error")
-		v.Submit(address+"/rename", "name", "Tablet").Want(t, http.StatusOK, "The passkey is now called “Tablet”.").Lacks(t, "Phone")
+		v.Submit(address+"/rename", "name", "Tablet").Want(t, http.StatusOK, "The passkey is now called “Tablet”.").
+			Lacks(t, "Phone")
 	})
 	t.Run("OfOthers", func(t *testing.T) {
 		for _, other := range []*access.User{w.Owner, w.Stranger} {
@@ -146,26 +152,32 @@ func TestPasskeySignIn(t *testing.T) {
 		c := newChallenge(v)
 		answer := d.Get(t, c.Options)
 		v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).Want(t, http.StatusSeeOther)
-		v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).Want(t, http.StatusUnprocessableEntity, "That took too long, or was done before.")
+		v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).
+			Want(t, http.StatusUnprocessableEntity, "That took too long, or was done before.")
 		w.wantEvent(t, audit.LoginFailed, w.Developer, map[string]any{"reason": "passkey-too-late"})
 	})
 	t.Run("OtherBrowser", func(t *testing.T) {
 		c := newChallenge(w.Visit(t))
-		for _, v := range []*pagetest.Visitor{w.Visit(t), func() *pagetest.Visitor { v := w.Visit(t); newChallenge(v); return v }()} {
-			v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).Want(t, http.StatusUnprocessableEntity, "That took too long")
+		for _, v := range []*pagetest.Visitor{
+			w.Visit(t), func() *pagetest.Visitor { v := w.Visit(t); newChallenge(v); return v }(),
+		} {
+			v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).
+				Want(t, http.StatusUnprocessableEntity, "That took too long")
 		}
 	})
 	t.Run("SeveralPagesOfOneBrowser", func(t *testing.T) {
 		v := w.Visit(t)
 		first := newChallenge(v)
 		newChallenge(v)
-		v.Post("/portal/sign-in/passkey", "ceremony", first.Ceremony, "answer", d.Get(t, first.Options)).Want(t, http.StatusSeeOther)
+		v.Post("/portal/sign-in/passkey", "ceremony", first.Ceremony, "answer", d.Get(t, first.Options)).
+			Want(t, http.StatusSeeOther)
 	})
 	t.Run("Expired", func(t *testing.T) {
 		v := w.Visit(t)
 		c := newChallenge(v)
 		w.Clock.Advance(service.PasskeyCeremonyLife)
-		v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).Want(t, http.StatusUnprocessableEntity, "That took too long")
+		v.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).
+			Want(t, http.StatusUnprocessableEntity, "That took too long")
 	})
 	t.Run("Copied", func(t *testing.T) {
 		thief := d.Copy()
@@ -185,24 +197,30 @@ func TestPasskeySignIn(t *testing.T) {
 		usePasskey(w.Visit(t), d).Want(t, http.StatusSeeOther)
 	})
 	t.Run("ResetByAnOwner", func(t *testing.T) {
-		w.AsUser(t, w.Owner).Submit("/portal/team/users/"+w.Developer.ID+"/second-factor").Want(t, http.StatusOK, "has no second factor and no passkeys now")
+		w.AsUser(t, w.Owner).Submit("/portal/team/users/"+w.Developer.ID+"/second-factor").
+			Want(t, http.StatusOK, "has no second factor and no passkeys now")
 		usePasskey(w.Visit(t), d).Want(t, http.StatusUnprocessableEntity)
-		w.AsUser(t, w.Owner).Submit("/portal/team/users/"+w.Owner.ID+"/second-factor").Want(t, http.StatusOK, "changed in your settings")
+		w.AsUser(t, w.Owner).Submit("/portal/team/users/"+w.Owner.ID+"/second-factor").
+			Want(t, http.StatusOK, "changed in your settings")
 	})
 }
 
-// TestPasskeysUnusable holds what the pages are like at an address where there are no passkeys.
+// TestPasskeysUnusable checks what the pages are like at an address where there are no passkeys.
 func TestPasskeysUnusable(t *testing.T) {
 	w := newWorld(t)
 	k := w.passkey(t, w.Owner)
 	w.Service.PublicURL = w.Server.URL // an IP address
 	v := w.AsUser(t, w.Owner)
-	v.Get("/portal/settings").Want(t, http.StatusOK, "Passkeys need the portal at an https address with a domain name.", w.Server.URL, k.Name).Lacks(t, "/portal/settings/passkeys/new")
-	v.Post("/portal/settings/passkeys/new", "name", "Phone", "passkey_password", password).Want(t, http.StatusUnprocessableEntity, "Passkeys need the portal at an https address")
+	v.Get("/portal/settings").
+		Want(t, http.StatusOK, "Passkeys need the portal at an https address with a domain name.", w.Server.URL, k.Name).
+		Lacks(t, "/portal/settings/passkeys/new")
+	v.Post("/portal/settings/passkeys/new", "name", "Phone", "passkey_password", password).
+		Want(t, http.StatusUnprocessableEntity, "Passkeys need the portal at an https address")
 	v.Submit("/portal/settings/passkeys/"+k.ID+"/remove", "password", password).Want(t, http.StatusOK, "is removed")
 	w.Visit(t).Get("/portal/sign-in").Want(t, http.StatusOK).Lacks(t, "passkey")
 	w.Visit(t).Post("/portal/sign-in/passkey/challenge").Want(t, http.StatusConflict)
-	w.Visit(t).Post("/portal/sign-in/passkey", "answer", "{}").Want(t, http.StatusUnprocessableEntity, "Passkeys need the portal")
+	w.Visit(t).Post("/portal/sign-in/passkey", "answer", "{}").
+		Want(t, http.StatusUnprocessableEntity, "Passkeys need the portal")
 	w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", password).Want(t, http.StatusSeeOther)
 }
 
@@ -224,7 +242,8 @@ func TestHostilePasskeys(t *testing.T) {
 		w.Clock.Advance(16 * time.Minute)
 		visitor := w.Visit(t)
 		c := newChallenge(visitor)
-		visitor.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).Want(t, http.StatusUnprocessableEntity)
+		visitor.Post("/portal/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).
+			Want(t, http.StatusUnprocessableEntity)
 		p := v.Post("/portal/settings/passkeys/new", "name", "Phone", "passkey_password", password).Want(t, http.StatusOK)
 		ceremony := html.UnescapeString(ceremonyPattern.FindStringSubmatch(p.Body)[1])
 		v.Post("/portal/settings/passkeys", "ceremony", ceremony, "answer", answer).Want(t, http.StatusUnprocessableEntity)

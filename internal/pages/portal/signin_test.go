@@ -33,14 +33,16 @@ func (w *world) events(t *testing.T) int64 {
 	return n
 }
 
-// wantEvent holds the newest event to what the interface says of events of the portal.
+// wantEvent holds the newest event to what the API says of events of the portal.
 func (w *world) wantEvent(t *testing.T, code audit.Code, who *access.User, metadata map[string]any) {
 	t.Helper()
 	e := w.lastEvent(t)
-	if e.Code != code || e.UserID != who.ID || e.Actor.Type != audit.ByUser || e.Actor.ID != who.ID || e.Actor.Name != who.Email || e.Actor.Source != audit.FromPortal {
+	if e.Code != code || e.UserID != who.ID || e.Actor.Type != audit.ByUser || e.Actor.ID != who.ID ||
+		e.Actor.Name != who.Email || e.Actor.Source != audit.FromPortal {
 		t.Errorf("event %+v, want %s of %s", e, code, who.Email)
 	}
-	if e.Actor.IP != "127.0.0.1" || e.Actor.UserAgent != "Browser of a test" || e.Target.Type != audit.OnUser || e.Target.ID != who.ID {
+	if e.Actor.IP != "127.0.0.1" || e.Actor.UserAgent != "Browser of a test" || e.Target.Type != audit.OnUser ||
+		e.Target.ID != who.ID {
 		t.Errorf("event %+v lacks where it came from, or what it is about", e)
 	}
 	if len(e.Metadata) != len(metadata) {
@@ -57,7 +59,8 @@ func TestSignIn(t *testing.T) {
 	w := newWorld(t)
 	t.Run("Succeeds", func(t *testing.T) {
 		v := w.Visit(t)
-		p := v.Post("/portal/sign-in", "email", "Owner@Acme.example", "password", password, "next", "/portal/keys").Want(t, http.StatusSeeOther)
+		p := v.Post("/portal/sign-in", "email", "Owner@Acme.example", "password", password, "next", "/portal/keys").
+			Want(t, http.StatusSeeOther)
 		if p.Location != "/portal/keys" {
 			t.Errorf("leads to %q", p.Location)
 		}
@@ -69,7 +72,8 @@ func TestSignIn(t *testing.T) {
 		}
 	})
 	t.Run("Fails", func(t *testing.T) {
-		w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", "wrong").Want(t, http.StatusUnprocessableEntity, "The email or the password is wrong.")
+		w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", "wrong").
+			Want(t, http.StatusUnprocessableEntity, "The email or the password is wrong.")
 		w.wantEvent(t, audit.LoginFailed, w.Owner, map[string]any{"reason": "wrong-password"})
 	})
 	t.Run("UnknownEmailLooksTheSame", func(t *testing.T) {
@@ -92,20 +96,23 @@ func TestSignIn(t *testing.T) {
 		if p := v.Get("/portal/keys"); p.Status != http.StatusSeeOther {
 			t.Errorf("the session goes on: %d", p.Status)
 		}
-		w.Visit(t).Post("/portal/sign-in", "email", u.Email, "password", password).Want(t, http.StatusUnprocessableEntity, "wrong")
+		w.Visit(t).Post("/portal/sign-in", "email", u.Email, "password", password).
+			Want(t, http.StatusUnprocessableEntity, "wrong")
 	})
 	t.Run("Throttled", func(t *testing.T) {
 		v := w.Visit(t)
 		for range 10 {
-			v.Post("/portal/sign-in", "email", "viewer@acme.example", "password", "wrong").Want(t, http.StatusUnprocessableEntity)
+			v.Post("/portal/sign-in", "email", "viewer@acme.example", "password", "wrong").
+				Want(t, http.StatusUnprocessableEntity)
 		}
-		v.Post("/portal/sign-in", "email", "viewer@acme.example", "password", password).Want(t, http.StatusTooManyRequests, "Too many attempts")
+		v.Post("/portal/sign-in", "email", "viewer@acme.example", "password", password).
+			Want(t, http.StatusTooManyRequests, "Too many attempts")
 		w.Clock.Advance(16 * time.Minute)
 		v.Post("/portal/sign-in", "email", "viewer@acme.example", "password", password).Want(t, http.StatusSeeOther)
 	})
 }
 
-// TestSessionFixation holds that a session which was there before the sign-in is not the one after it.
+// TestSessionFixation checks that a session which was there before the sign-in is not the one after it.
 func TestSessionFixation(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Stranger)
@@ -123,10 +130,14 @@ func TestSessionFixation(t *testing.T) {
 
 func TestOpenRedirect(t *testing.T) {
 	w := newWorld(t)
-	for _, next := range []string{"https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/%0d%0aevil"} {
+	for _, next := range []string{
+		"https://evil.example", "//evil.example", "/\\evil.example", "javascript:alert(1)", "/%0d%0aevil",
+	} {
 		v := w.Visit(t)
-		p := v.Post("/portal/sign-in", "email", w.Owner.Email, "password", password, "next", next).Want(t, http.StatusSeeOther)
-		if u, err := url.Parse(p.Location); err != nil || u.Host != "" || u.Scheme != "" || strings.HasPrefix(p.Location, "//") || strings.Contains(p.Location, "\\") {
+		p := v.Post("/portal/sign-in", "email", w.Owner.Email, "password", password, "next", next).
+			Want(t, http.StatusSeeOther)
+		if u, err := url.Parse(p.Location); err != nil || u.Host != "" || u.Scheme != "" ||
+			strings.HasPrefix(p.Location, "//") || strings.Contains(p.Location, "\\") {
 			t.Errorf("next=%q leads to %q", next, p.Location)
 		}
 		if p := v.Get("/portal/sign-in?next=" + url.QueryEscape(next)); strings.Contains(p.Location, "evil.example") {
@@ -148,10 +159,12 @@ func enrol(t *testing.T, w *world, u *access.User) (secret string, recovery []st
 	p := v.Get("/portal/settings/second-factor").Want(t, http.StatusOK)
 	secret = secretPattern.FindStringSubmatch(p.Body)[1]
 	sealed := html.UnescapeString(sealedPattern.FindStringSubmatch(p.Body)[1])
-	v.Post("/portal/settings/second-factor", "sealed", sealed, "code", "000000").Want(t, http.StatusUnprocessableEntity, "The code is wrong")
+	v.Post("/portal/settings/second-factor", "sealed", sealed, "code", "000000").
+		Want(t, http.StatusUnprocessableEntity, "The code is wrong")
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
 	must.NoError(t, err)
-	p = v.Post("/portal/settings/second-factor", "sealed", sealed, "code", code).Want(t, http.StatusOK, "Your recovery codes")
+	p = v.Post("/portal/settings/second-factor", "sealed", sealed, "code", code).
+		Want(t, http.StatusOK, "Your recovery codes")
 	for _, m := range recoveryPattern.FindAllStringSubmatch(p.Body, -1) {
 		recovery = append(recovery, m[1])
 	}
@@ -191,7 +204,8 @@ func TestSecondFactor(t *testing.T) {
 		v.Post("/portal/sign-in/code", "code", code).Want(t, http.StatusSeeOther)
 		w.wantEvent(t, audit.LoginSucceeded, w.Developer, nil)
 		v.Get("/portal/keys").Want(t, http.StatusOK)
-		signIn().Post("/portal/sign-in/code", "code", code).Want(t, http.StatusUnprocessableEntity, "The code is wrong or was used before.")
+		signIn().Post("/portal/sign-in/code", "code", code).
+			Want(t, http.StatusUnprocessableEntity, "The code is wrong or was used before.")
 	})
 	t.Run("RecoveryCodeOnce", func(t *testing.T) {
 		signIn().Post("/portal/sign-in/code", "code", strings.ToUpper(recovery[0])).Want(t, http.StatusSeeOther)
@@ -214,7 +228,8 @@ func TestSecondFactor(t *testing.T) {
 	})
 	t.Run("Off", func(t *testing.T) {
 		v := w.AsUser(t, w.Developer)
-		v.Post("/portal/settings/second-factor/end", "off_password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
+		v.Post("/portal/settings/second-factor/end", "off_password", "wrong").
+			Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
 		v.Post("/portal/settings/second-factor/end", "off_password", password).Want(t, http.StatusSeeOther)
 		v = w.Visit(t)
 		if p := v.Post("/portal/sign-in", "email", w.Developer.Email, "password", password); p.Location != "/portal" {
@@ -228,15 +243,20 @@ func TestChangePassword(t *testing.T) {
 	v, elsewhere := w.AsUser(t, w.Owner), w.AsUser(t, w.Owner)
 	elsewhere.Get("/portal/keys").Want(t, http.StatusOK)
 	const next = "another long password"
-	v.Post("/portal/settings/password", "password", "wrong", "new_password", next, "repeat", next).Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
-	v.Post("/portal/settings/password", "password", password, "new_password", "short", "repeat", "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
-	v.Post("/portal/settings/password", "password", password, "new_password", next, "repeat", "different one").Want(t, http.StatusUnprocessableEntity, "differ")
-	v.Submit("/portal/settings/password", "password", password, "new_password", next, "repeat", next).Want(t, http.StatusOK, "Your password is changed.")
+	v.Post("/portal/settings/password", "password", "wrong", "new_password", next, "repeat", next).
+		Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
+	v.Post("/portal/settings/password", "password", password, "new_password", "short", "repeat", "short").
+		Want(t, http.StatusUnprocessableEntity, "12 to 256")
+	v.Post("/portal/settings/password", "password", password, "new_password", next, "repeat", "different one").
+		Want(t, http.StatusUnprocessableEntity, "differ")
+	v.Submit("/portal/settings/password", "password", password, "new_password", next, "repeat", next).
+		Want(t, http.StatusOK, "Your password is changed.")
 	w.wantEvent(t, audit.PasswordChanged, w.Owner, nil)
 	if p := elsewhere.Get("/portal/keys"); p.Status != http.StatusSeeOther {
 		t.Errorf("another browser goes on: %d", p.Status)
 	}
-	w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", password).Want(t, http.StatusUnprocessableEntity)
+	w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", password).
+		Want(t, http.StatusUnprocessableEntity)
 	w.Visit(t).Post("/portal/sign-in", "email", w.Owner.Email, "password", next).Want(t, http.StatusSeeOther)
 }
 
@@ -244,21 +264,25 @@ func TestChangeEmail(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Owner)
 	for _, email := range []string{w.Stranger.Email, "not an email"} {
-		v.Post("/portal/settings/email", "email", email, "email_password", password).Want(t, http.StatusUnprocessableEntity, "This email address cannot be used.")
+		v.Post("/portal/settings/email", "email", email, "email_password", password).
+			Want(t, http.StatusUnprocessableEntity, "This email address cannot be used.")
 	}
-	v.Submit("/portal/settings/email", "email", "Boss@acme.example", "email_password", password).Want(t, http.StatusOK, "Your email is changed.", "boss@acme.example")
+	v.Submit("/portal/settings/email", "email", "Boss@acme.example", "email_password", password).
+		Want(t, http.StatusOK, "Your email is changed.", "boss@acme.example")
 	w.wantEvent(t, audit.EmailChanged, w.Owner, nil)
 	w.Visit(t).Post("/portal/sign-in", "email", "boss@acme.example", "password", password).Want(t, http.StatusSeeOther)
 }
 
 func TestInvitation(t *testing.T) {
 	w := newWorld(t)
-	p := w.AsUser(t, w.Owner).Post("/portal/team", "email", "New@acme.example", "role", "developer").Want(t, http.StatusOK, "Hand this link over")
+	p := w.AsUser(t, w.Owner).Post("/portal/team", "email", "New@acme.example", "role", "developer").
+		Want(t, http.StatusOK, "Hand this link over")
 	token := regexp.MustCompile(`/portal/join\?token=([\w-]+)`).FindStringSubmatch(p.Body)[1]
 	const chosen = "a password of my own"
 	v := w.Visit(t)
 	v.Get("/portal/join?token="+token).Want(t, http.StatusOK, "new@acme.example", "Acme")
-	v.Post("/portal/join", "token", token, "new_password", "short", "repeat", "short").Want(t, http.StatusUnprocessableEntity, "12 to 256")
+	v.Post("/portal/join", "token", token, "new_password", "short", "repeat", "short").
+		Want(t, http.StatusUnprocessableEntity, "12 to 256")
 	v.Submit("/portal/join", "token", token, "new_password", chosen, "repeat", chosen)
 	v.Get("/portal/keys/new").Want(t, http.StatusOK)
 	v.Get("/portal/team").Want(t, http.StatusOK, "new@acme.example").Lacks(t, "Make an invitation link")
@@ -288,7 +312,8 @@ func TestInvitation(t *testing.T) {
 	})
 	t.Run("EmailOfAnotherAccount", func(t *testing.T) {
 		token, _ := w.invitation(t, w.Stranger.Email, access.Viewer)
-		w.Visit(t).Post("/portal/join", "token", token, "new_password", chosen, "repeat", chosen).Want(t, http.StatusUnprocessableEntity, "exists already")
+		w.Visit(t).Post("/portal/join", "token", token, "new_password", chosen, "repeat", chosen).
+			Want(t, http.StatusUnprocessableEntity, "exists already")
 	})
 	t.Run("Back", func(t *testing.T) {
 		u := w.AddUser(t, w.Account.ID, "again@acme.example", access.Owner)
@@ -310,14 +335,17 @@ func TestPasswordReset(t *testing.T) {
 	const chosen = "a password of my own"
 	token := make()
 	w.Visit(t).Get("/portal/reset?token="+token).Want(t, http.StatusOK, w.Viewer.Email)
-	w.Visit(t).Submit("/portal/reset", "token", token, "new_password", chosen, "repeat", chosen).Want(t, http.StatusOK, "Your password is changed.")
+	w.Visit(t).Submit("/portal/reset", "token", token, "new_password", chosen, "repeat", chosen).
+		Want(t, http.StatusOK, "Your password is changed.")
 	w.wantEvent(t, audit.PasswordChanged, w.Viewer, nil)
 	if p := signedIn.Get("/portal/keys"); p.Status != http.StatusSeeOther {
 		t.Errorf("sessions go on: %d", p.Status)
 	}
 	w.Visit(t).Post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).Want(t, http.StatusSeeOther)
 	t.Run("Reuse", func(t *testing.T) {
-		w.Visit(t).Post("/portal/reset", "token", token, "new_password", "yet another password", "repeat", "yet another password").Want(t, http.StatusNotFound)
+		w.Visit(t).
+			Post("/portal/reset", "token", token, "new_password", "yet another password", "repeat", "yet another password").
+			Want(t, http.StatusNotFound)
 		w.Visit(t).Post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).Want(t, http.StatusSeeOther)
 	})
 	t.Run("ReplacedByAnotherLink", func(t *testing.T) {
@@ -327,7 +355,9 @@ func TestPasswordReset(t *testing.T) {
 	})
 	t.Run("EndedByAChangeOfPassword", func(t *testing.T) {
 		token := make()
-		w.AsUser(t, w.Viewer).Post("/portal/settings/password", "password", chosen, "new_password", password, "repeat", password).Want(t, http.StatusSeeOther)
+		w.AsUser(t, w.Viewer).
+			Post("/portal/settings/password", "password", chosen, "new_password", password, "repeat", password).
+			Want(t, http.StatusSeeOther)
 		w.Visit(t).Get("/portal/reset?token="+token).Want(t, http.StatusNotFound)
 	})
 	t.Run("Expired", func(t *testing.T) {
@@ -344,13 +374,16 @@ func TestPasswordReset(t *testing.T) {
 func TestTeam(t *testing.T) {
 	w := newWorld(t)
 	owner := w.AsUser(t, w.Owner)
-	owner.Submit("/portal/team/users/"+w.Owner.ID+"/role", "role", "viewer").Want(t, http.StatusOK, "An account needs at least one owner.")
+	owner.Submit("/portal/team/users/"+w.Owner.ID+"/role", "role", "viewer").
+		Want(t, http.StatusOK, "An account needs at least one owner.")
 	owner.Submit("/portal/team/users/"+w.Owner.ID+"/remove").Want(t, http.StatusOK, "An account needs at least one owner.")
 	viewer := w.AsUser(t, w.Viewer)
 	viewer.Get("/portal/keys/new").Want(t, http.StatusForbidden)
-	owner.Submit("/portal/team/users/"+w.Viewer.ID+"/role", "role", "developer").Want(t, http.StatusOK, "viewer@acme.example is now: Developer.")
+	owner.Submit("/portal/team/users/"+w.Viewer.ID+"/role", "role", "developer").
+		Want(t, http.StatusOK, "viewer@acme.example is now: Developer.")
 	viewer.Get("/portal/keys/new").Want(t, http.StatusOK)
-	owner.Post("/portal/team", "email", w.Developer.Email, "role", "viewer").Want(t, http.StatusUnprocessableEntity, "This email is in the team already.")
+	owner.Post("/portal/team", "email", w.Developer.Email, "role", "viewer").
+		Want(t, http.StatusUnprocessableEntity, "This email is in the team already.")
 	owner.Post("/portal/team", "email", "x@acme.example", "role", "god").Want(t, http.StatusUnprocessableEntity)
 	_, _ = enrol(t, w, w.Developer)
 	owner.Post("/portal/team/users/"+w.Developer.ID+"/second-factor").Want(t, http.StatusSeeOther)

@@ -46,7 +46,8 @@ func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint
 		t.Fatal(problem)
 	}
 	n := service.NewEndpoint{URL: u, Events: webhook.Events}
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), w.member(t, w.Owner), env, w.key(t, env).ID, n, service.Origin{})
+	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), w.member(t, w.Owner), env, w.key(t, env).ID, n,
+		service.Origin{})
 	must.NoError(t, err)
 	return e
 }
