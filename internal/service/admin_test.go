@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -105,9 +106,13 @@ func TestAdministration(t *testing.T) {
 			}
 			second, total, err := o.use.Accounts(ctx, o.boss, "", 2, 1)
 			must.NoError(t, err)
-			if total != 2 || len(second) != 1 || second[0].Name != "Acme 鑑定" || second[0].LiveCredits != 1000 || second[0].TestCredits != 100_000 || second[0].ActiveKeys != 2 {
-				t.Errorf("second page %+v of %d", second, total)
+			if total != 2 || len(second) != 1 {
+				t.Fatalf("second page %+v of %d", second, total)
 			}
+			expect.Equal(t, "name", second[0].Name, "Acme 鑑定")
+			expect.Equal(t, "Live credits", second[0].LiveCredits, 1000)
+			expect.Equal(t, "Test credits", second[0].TestCredits, 100_000)
+			expect.Equal(t, "active keys", second[0].ActiveKeys, 2)
 			_, err = o.use.CreateAccount(ctx, o.boss, "Acme 鑑定", "beta@example.com", "en")
 			if got := problemsOf(err); !slices.Equal(got, []string{"name taken", "email taken"}) {
 				t.Errorf("problems %v", got)
@@ -130,9 +135,12 @@ func TestAdministration(t *testing.T) {
 			must.NoError(t, err)
 			owner, err := o.Store.Owner(ctx, o.Account.ID)
 			must.NoError(t, err)
-			if len(events) != 1 || events[0].Actor != (audit.Actor{Type: audit.BySystem, Name: "Boss", Source: audit.FromSystem}) || events[0].UserID != owner.ID {
-				t.Errorf("events %+v", events)
+			if len(events) != 1 {
+				t.Fatalf("events %+v", events)
 			}
+			boss := audit.Actor{Type: audit.BySystem, Name: "Boss", Source: audit.FromSystem}
+			expect.Equal(t, "actor", events[0].Actor, boss)
+			expect.Equal(t, "user", events[0].UserID, owner.ID)
 		})
 		t.Run("Health", func(t *testing.T) {
 			h, err := o.use.Health(ctx, o.boss)

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/pquerna/otp/totp"
@@ -111,9 +112,10 @@ func TestPasskey(t *testing.T) {
 		asked := c.begin(t, "  Phone  ")
 		var options device.CreationOptions
 		must.NoError(t, json.Unmarshal(asked.Options, &options))
-		if options.RP.ID != "assay.example" || options.Selection.ResidentKey != "required" || options.Selection.UserVerification != "required" || options.Attestation != "none" {
-			t.Errorf("the browser is asked %s", asked.Options)
-		}
+		expect.Equal(t, "relying party", options.RP.ID, "assay.example")
+		expect.Equal(t, "resident key", options.Selection.ResidentKey, "required")
+		expect.Equal(t, "user verification", options.Selection.UserVerification, "required")
+		expect.Equal(t, "attestation", options.Attestation, "none")
 		if handle := string(options.User.ID); handle == "" || strings.Contains(handle, "@") {
 			t.Errorf("the device is told %q of the user", handle)
 		}
@@ -125,9 +127,13 @@ func TestPasskey(t *testing.T) {
 		}
 		kept, err := c.Passkeys(t.Context(), c.owner)
 		must.NoError(t, err)
-		if len(kept) != 1 || kept[0].ID != k.ID || string(kept[0].PublicKey) != string(k.PublicKey) || kept[0].SignCount != 1 || !kept[0].CreatedAt.Equal(c.Clock.Now()) {
-			t.Errorf("kept %+v, want %+v", kept, k)
+		if len(kept) != 1 {
+			t.Fatalf("kept %+v, want %+v", kept, k)
 		}
+		expect.Equal(t, "id", kept[0].ID, k.ID)
+		expect.Equal(t, "public key", string(kept[0].PublicKey), string(k.PublicKey))
+		expect.Equal(t, "sign count", kept[0].SignCount, 1)
+		expect.Equal(t, "time", kept[0].CreatedAt.UTC(), c.Clock.Now().UTC())
 
 		c.Clock.Advance(time.Hour)
 		c.device.Synced = true

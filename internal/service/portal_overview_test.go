@@ -13,15 +13,18 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // about reports whether a quantile of a histogram is a duration, as far as its buckets allow.
-func about(h service.Histogram, q float64, want time.Duration) bool {
-	got, ok := h.Quantile(q)
-	return ok && (got-want).Abs() <= want/16
+func wantAbout(t *testing.T, what string, h service.Histogram, q float64, want time.Duration) {
+	t.Helper()
+	if got, ok := h.Quantile(q); !ok || (got-want).Abs() > want/16 {
+		t.Errorf("%s: %v, %v, want about %v", what, got, ok, want)
+	}
 }
 
 // TestOverviewResults counts how orders end on the day on which they do, and how long they took.
@@ -55,18 +58,21 @@ func TestOverviewResults(t *testing.T) {
 		o, err := s.Service.Overview(t.Context(), owner, access.Live)
 		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
-		if before.Ended() != 18 || before.Results["authentic"] != 18 || before.Orders != 18 || !about(before.Turnaround, 0.5, 10*time.Minute) {
-			t.Errorf("yesterday %+v", before)
+		expect.Equal(t, "ended yesterday", before.Ended(), 18)
+		expect.Equal(t, "authentic yesterday", before.Results["authentic"], 18)
+		expect.Equal(t, "created yesterday", before.Orders, 18)
+		expect.Equal(t, "ended today", today.Ended(), 4)
+		for _, result := range []string{"authentic", "unable-to-verify", "canceled", "error"} {
+			expect.Equal(t, result+" today", today.Results[result], 1)
 		}
-		if today.Ended() != 4 || today.Results["authentic"] != 1 || today.Results["unable-to-verify"] != 1 || today.Results["canceled"] != 1 || today.Results["error"] != 1 || today.Orders != 5 {
-			t.Errorf("today %+v", today)
-		}
-		if !about(today.Turnaround, 0.5, time.Hour) || !about(today.Turnaround, 0.95, 3*time.Hour) {
-			t.Errorf("today took %v", today.Turnaround)
-		}
-		if o.Total.Ended() != 22 || o.Total.Orders != 23 || !about(o.Total.Turnaround, 0.5, 10*time.Minute) || !about(o.Total.Turnaround, 0.95, time.Hour) {
-			t.Errorf("in all %+v", o.Total)
-		}
+		expect.Equal(t, "created today", today.Orders, 5)
+		expect.Equal(t, "ended in total", o.Total.Ended(), 22)
+		expect.Equal(t, "created in total", o.Total.Orders, 23)
+		wantAbout(t, "median yesterday", before.Turnaround, 0.5, 10*time.Minute)
+		wantAbout(t, "median today", today.Turnaround, 0.5, time.Hour)
+		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
+		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
+		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
 		test, err := s.Service.Overview(t.Context(), owner, access.Test)
 		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
@@ -76,9 +82,13 @@ func TestOverviewResults(t *testing.T) {
 		s.Order(t, s.Live, "")
 		o, err = s.Service.Overview(t.Context(), owner, access.Live)
 		must.NoError(t, err)
-		if o.Total.Ended() != 4 || len(o.Days) != 30 || o.Days[0].Orders != 5 || o.Days[29].Orders != 1 || o.Total.Orders != 6 {
-			t.Errorf("after 29 days %+v of %d days", o.Total, len(o.Days))
+		if len(o.Days) != 30 {
+			t.Fatalf("%d days, want 30", len(o.Days))
 		}
+		expect.Equal(t, "created on the first day", o.Days[0].Orders, 5)
+		expect.Equal(t, "created on the last day", o.Days[29].Orders, 1)
+		expect.Equal(t, "ended in 30 days", o.Total.Ended(), 4)
+		expect.Equal(t, "created in 30 days", o.Total.Orders, 6)
 	})
 }
 
@@ -92,9 +102,8 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
 		o, err := s.Service.Overview(t.Context(), owner, access.Test)
 		must.NoError(t, err)
-		if o.Total.Results["fake"] != 1 || !about(o.Total.Turnaround, 0.5, 20*time.Minute) {
-			t.Errorf("%+v", o.Total)
-		}
+		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
+		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
 		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
 		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
@@ -182,8 +191,12 @@ func TestWebhookHealth(t *testing.T) {
 		attempt(good, 200, 0)
 		attempt(bad, 500, time.Minute)
 		h := health()
-		if h.Day != (store.AttemptCount{Acknowledged: 3, Failed: 3}) || h.Week != h.Day || h.Pending != 3 || len(h.Failing) != 1 || h.Failing[0].ID != bad.ID || h.Failed != 0 {
-			t.Errorf("after the first attempts %+v", h)
+		expect.Equal(t, "attempts of the day", h.Day, store.AttemptCount{Acknowledged: 3, Failed: 3})
+		expect.Equal(t, "attempts of the week", h.Week, h.Day)
+		expect.Equal(t, "pending", h.Pending, 3)
+		expect.Equal(t, "failed", h.Failed, 0)
+		if len(h.Failing) != 1 || h.Failing[0].ID != bad.ID {
+			t.Errorf("failing %+v, want %s", h.Failing, bad.ID)
 		}
 		s.Clock.Advance(time.Minute)
 		attempt(bad, 503, 0)

@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/pquerna/otp/totp"
 )
@@ -58,9 +59,13 @@ func TestStaffLog(t *testing.T) {
 				t.Fatalf("%s: %d entries, want one more than %d", code, len(all), before)
 			}
 			a := all[before]
-			if a.Code != code || a.StaffID != who.ID || a.StaffName != who.Name || a.Target.ID != target || a.IP != ip || a.UserAgent != "Browser" || !a.At.Equal(o.Clock.Now()) {
-				t.Errorf("%s: %+v", code, a)
-			}
+			expect.Equal(t, "code", a.Code, code)
+			expect.Equal(t, "id of the staff user", a.StaffID, who.ID)
+			expect.Equal(t, "name of the staff user", a.StaffName, who.Name)
+			expect.Equal(t, "target of "+string(code), a.Target.ID, target)
+			expect.Equal(t, "address", a.IP, ip)
+			expect.Equal(t, "browser", a.UserAgent, "Browser")
+			expect.Equal(t, "time", a.At.UTC(), o.Clock.Now().UTC())
 			return a
 		}
 
@@ -168,8 +173,9 @@ func TestStaffLog(t *testing.T) {
 			_, err := o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 50, "invoice 7")
 			return err
 		})
-		if grant.Details["amount"] != 50.0 || grant.Details["balance"] != 1050.0 || grant.Details["note"] != "invoice 7" || grant.AccountID != o.Account.ID {
-			t.Errorf("details %v of %q", grant.Details, grant.AccountID)
+		expect.Equal(t, "account", grant.AccountID, o.Account.ID)
+		for name, want := range map[string]any{"amount": 50.0, "balance": 1050.0, "note": "invoice 7"} {
+			expect.Equal(t, name, grant.Details[name], want)
 		}
 		k, keySecret, err := o.use.CreateKey(ctx, o.boss, service.NewKey{AccountID: o.Account.ID, Environment: access.Live, Name: "erp", Scopes: access.AllScopes})
 		must.NoError(t, err)
