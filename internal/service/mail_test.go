@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -30,11 +31,11 @@ func posted(t *testing.T, s *shop.Shop) []*service.OutgoingMail {
 	var all []*service.OutgoingMail
 	for {
 		m, err := s.Service.NextMail(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if m == nil {
 			return all
 		}
-		noError(t, s.Service.MailSent(t.Context(), m))
+		must.NoError(t, s.Service.MailSent(t.Context(), m))
 		all = append(all, m)
 	}
 }
@@ -58,7 +59,7 @@ func wantPosted(t *testing.T, s *shop.Shop, want ...string) []*service.OutgoingM
 func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x", CreatedAt: s.Clock.Now()}
-	noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	return u
 }
 
@@ -68,18 +69,18 @@ func TestLowBalance(t *testing.T) {
 		addOwner(t, s, "second@acme.example", access.Owner)
 		addOwner(t, s, "developer@acme.example", access.Developer)
 		gone := addOwner(t, s, "gone@acme.example", access.Owner)
-		noError(t, s.Service.RemoveUser(t.Context(), owner.Actor("", portalOrigin), gone.ID))
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetAccountLocale(s.Account.ID, text.Japanese) }))
+		must.NoError(t, s.Service.RemoveUser(t.Context(), owner.Actor("", portalOrigin), gone.ID))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetAccountLocale(s.Account.ID, text.Japanese) }))
 		before, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
-		noError(t, err)
+		must.NoError(t, err)
 		s.Order(t, s.Live, "")
 		price := func() int64 {
 			after, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
+			must.NoError(t, err)
 			return before - after
 		}()
 		balance := before - price
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -95,23 +96,23 @@ func TestLowBalance(t *testing.T) {
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
 			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 2*price-1, "a little")
-			noError(t, err)
+			must.NoError(t, err)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
 			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, book.LowCredits-book.Credits, "enough")
-			noError(t, err)
+			must.NoError(t, err)
 			wantPosted(t, s)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
 			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1_000_000, "much")
-			noError(t, err)
+			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				if _, err := tx.ChargeForOrder(s.Account.ID, access.Live, first, 500_000_000, s.Clock.Now()); err != nil {
 					return err // there is not that much
@@ -124,7 +125,7 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
@@ -141,8 +142,8 @@ func TestLowBalance(t *testing.T) {
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
 			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
+			must.NoError(t, err)
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
 			s.Service.Mail = nil
 			s.Order(t, s.Live, "")
 			s.Service.Mail = func() {}
@@ -156,9 +157,9 @@ func TestLowBalance_Default(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		for _, env := range access.Environments {
 			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), s.Account, env, 100-balance, "to the default")
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
 		wantPosted(t, s)
@@ -170,7 +171,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })
@@ -185,22 +186,22 @@ func TestMadeReset(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		t.Run("ByOperator", func(t *testing.T) {
 			user, err := s.Service.UserByEmail(t.Context(), access.Operator, strings.ToUpper(owner.Email))
-			noError(t, err)
+			must.NoError(t, err)
 			_, address, err := s.Service.ResetUserPassword(t.Context(), access.Operator, user.AccountID, user.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			m := wantPosted(t, s, "reset-made "+owner.Email)[0]
 			if user.ID != owner.ID || !strings.Contains(m.Text, address) || !strings.Contains(m.Text, "The operator of the service") {
 				t.Errorf("%s is not in\n%s", address, m.Text)
 			}
 			_, token, _ := strings.Cut(address, "token=")
 			_, err = s.Service.SignIn(access.Portal).ResetPassword(t.Context(), token, "a password of my own", portalOrigin)
-			noError(t, err)
+			must.NoError(t, err)
 			wantPosted(t, s, "password-changed "+owner.Email)
 		})
 		t.Run("ByOwner", func(t *testing.T) {
 			hana := addOwner(t, s, "hana@acme.example", access.Viewer)
 			_, address, err := s.Service.ResetUserPassword(t.Context(), owner.Actor("", portalOrigin), s.Account.ID, hana.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			m := wantPosted(t, s, "reset-made hana@acme.example")[0]
 			if address != "" || !strings.Contains(m.Text, owner.Email+" has made a link") {
 				t.Errorf("%q\n%s", address, m.Text)
@@ -208,7 +209,7 @@ func TestMadeReset(t *testing.T) {
 		})
 		t.Run("OfAnotherAccount", func(t *testing.T) {
 			other, err := s.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
-			noError(t, err)
+			must.NoError(t, err)
 			for name, accountID := range map[string]string{"theirs": other.Account.ID, "mine": s.Account.ID} {
 				_, _, err := s.Service.ResetUserPassword(t.Context(), owner.Actor("", portalOrigin), accountID, other.Owner.ID)
 				if err == nil {
@@ -224,12 +225,12 @@ func TestMadeReset(t *testing.T) {
 func TestMailOfAnotherKey(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		_, err := s.Service.Invite(t.Context(), owner.Actor("", portalOrigin), "first@acme.example", access.Viewer)
-		noError(t, err)
+		must.NoError(t, err)
 		rawsql.Exec(t, s.Target, "UPDATE mails SET sealed = 'v1:AAAA'")
-		noError(t, s.Service.SignIn(access.Portal).RequestReset(t.Context(), "x@acme.example", portalOrigin))
+		must.NoError(t, s.Service.SignIn(access.Portal).RequestReset(t.Context(), "x@acme.example", portalOrigin))
 		rawsql.Exec(t, s.Target, "UPDATE mails SET sealed = 'v1:AAAA' WHERE kind = 'reset-request'")
 		_, err = s.Service.Invite(t.Context(), owner.Actor("", portalOrigin), "second@acme.example", access.Viewer)
-		noError(t, err)
+		must.NoError(t, err)
 		wantPosted(t, s, "invitation second@acme.example")
 		if rows := rawsql.Rows(t, s.Target, "SELECT failure FROM mails"); len(rows) != 2 || rows[0][0] != "unreadable" || rows[1][0] != "unreadable" {
 			t.Errorf("the queue is %q", rows)

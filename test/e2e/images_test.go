@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a
-// browser does: six images at a time. Neither the server nor the process that decodes for it may take much memory.
+// TestImageMemory opens the page of an order with 75 photos of 10 MB, including the largest of every format, like a
+// browser: six images at a time. Neither the server nor its helper process may use much memory.
 func TestImageMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -106,7 +106,7 @@ func TestImageMemory(t *testing.T) {
 	}
 }
 
-// importWithLimit imports the catalog of these tests with more room for photos.
+// importWithLimit imports the test catalog with a higher photo limit.
 func (s *site) importWithLimit(t *testing.T, limit int) {
 	t.Helper()
 	text, err := os.ReadFile(catalogFile)
@@ -121,7 +121,7 @@ func (s *site) importWithLimit(t *testing.T, limit int) {
 	s.CLI(t, new(any), "catalog", "import", file)
 }
 
-// reviewer returns a browser that a new reviewer has signed in with at the desk.
+// reviewer returns a browser signed in as a new reviewer.
 func (s *site) reviewer(t *testing.T) *http.Client {
 	t.Helper()
 	var staff struct{ Password string }
@@ -172,8 +172,7 @@ func get(t *testing.T, browser *http.Client, address string) ([]byte, error) {
 	return b, err
 }
 
-// watchMemory looks many times a second how much memory a process and those that it has started have together,
-// until stop. most is the most that it has seen.
+// watchMemory samples the memory of a process and its children until stop. most returns the maximum.
 func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	t.Helper()
 	var seen atomic.Int64
@@ -192,7 +191,7 @@ func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	return func() { close(end); <-done }, seen.Load
 }
 
-// residentTree is the memory of a process and of its children, as far as they are still there.
+// residentTree returns the memory of a process and its children.
 func residentTree(pid int) int64 {
 	total, _ := resident(pid, "VmRSS")
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -207,8 +206,8 @@ func residentTree(pid int) int64 {
 	return total
 }
 
-// largePhotos returns photos of the size, each with bytes of its own: every tenth is as large as may be, of all
-// kinds that take most memory; the others are what people upload.
+// largePhotos returns distinct photos of the size: every tenth has the largest dimensions in one of the formats
+// that need most memory; the others are typical uploads.
 func largePhotos(t *testing.T, size, count int) func(i int) []byte {
 	t.Helper()
 	const width, height = 8000, 6250

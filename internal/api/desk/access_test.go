@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // bodies are the bodies of operations that a processing order takes, by the last segment of the path.
@@ -48,11 +49,11 @@ func newWorldOn(t *testing.T) *world {
 	return newWorld(t, storetest.Open(t, storetest.SQLite(t)))
 }
 
-// TestAuthorization holds every operation against every kind of caller, on an order in processing that Mika holds.
+// TestAuthorization checks every operation against every kind of caller, on an order in processing that Mika holds.
 func TestAuthorization(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gone := w.staff(t, "gone@example.com", "Gone", access.Admin)
-		check(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
+		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
 		unknown := access.NewStaffToken()
 		tokens := []struct{ name, token string }{
 			{"none", ""},
@@ -65,12 +66,14 @@ func TestAuthorization(t *testing.T) {
 			{"administrator", w.Admin.Token},
 		}
 		owner, err := w.Store.Owner(t.Context(), w.Customer.Account.ID)
-		check(t, err)
+		must.NoError(t, err)
 		_, portal, err := w.Service.StartSession(t.Context(), access.Portal, owner.ID, service.Origin{})
-		check(t, err)
+		must.NoError(t, err)
 		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, service.Origin{})
-		check(t, err)
-		cookies := []*http.Cookie{{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff}}
+		must.NoError(t, err)
+		cookies := []*http.Cookie{
+			{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff},
+		}
 		tokens = append([]struct{ name, token string }{{"portal session", portal}, {"desk session", staff}}, tokens...)
 		// What the last three get; everybody else gets 401.
 		want := map[string][3]string{
@@ -134,9 +137,10 @@ func TestRoute(t *testing.T) {
 	w := newWorldOn(t)
 	id := w.queued(t)
 	for _, request := range []string{
-		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim", "POST /orders/" + id,
-		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons", "POST /orders/" + id + "/reassign",
-		"POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
+		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim",
+		"POST /orders/" + id,
+		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons",
+		"POST /orders/" + id + "/reassign", "POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		t.Run(request, func(t *testing.T) {
@@ -207,11 +211,12 @@ func TestStaff(t *testing.T) {
 		ctx := t.Context()
 		t.Run("Create", func(t *testing.T) {
 			n, err := w.Service.CreateStaff(ctx, access.Operator, "New@Example.com", "Nao", access.Reviewer)
-			check(t, err)
+			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusOK, "")
 			found, err := w.Service.FindStaff(ctx, "new@example.com")
-			check(t, err)
-			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" || found.Role != access.Reviewer || !found.Active() {
+			must.NoError(t, err)
+			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" ||
+				found.Role != access.Reviewer || !found.Active() {
 				t.Errorf("stored %+v", found)
 			}
 			if ok, err := access.VerifyPassword(found.PasswordHash, n.Password); !ok || err != nil {
@@ -236,7 +241,7 @@ func TestStaff(t *testing.T) {
 		t.Run("Rotate", func(t *testing.T) {
 			n := w.staff(t, "rotate@example.com", "R", access.Reviewer)
 			_, token, err := w.Service.RotateStaffToken(ctx, access.Operator, n.Staff.ID)
-			check(t, err)
+			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			w.do(t, http.MethodGet, "/orders", token, "").want(t, http.StatusOK, "")
 		})
@@ -245,8 +250,8 @@ func TestStaff(t *testing.T) {
 			held, done, waiting := w.claimed(t, n), w.claimed(t, n), w.waiting(t, n)
 			w.post(t, n, "/orders/"+done+"/complete", `{"outcome":"unable-to-verify"}`).want(t, http.StatusOK, "")
 			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
-			check(t, err)
-			check(t, second(w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID)))
+			must.NoError(t, err)
+			must.NoError(t, second(w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID)))
 			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("deactivated again: %v", err)
 			}
@@ -255,10 +260,12 @@ func TestStaff(t *testing.T) {
 				t.Error("a session of a deactivated staff user goes on")
 			}
 			r := w.get(t, w.Mika, "/orders/"+held)
-			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
+			if r.text("status") != "queued" || r.at("assignee") != nil ||
+				r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
 				t.Errorf("the held order: %v", r.body)
 			}
-			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" || r.text("assignee", "name") != "Leaving" {
+			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" ||
+				r.text("assignee", "name") != "Leaving" {
 				t.Errorf("the finished order: %v", r.body)
 			}
 			if r := w.get(t, w.Mika, "/orders/"+waiting); r.text("status") != "update-photos" {
@@ -278,7 +285,7 @@ func TestStaff(t *testing.T) {
 		})
 		t.Run("List", func(t *testing.T) {
 			all, err := w.Service.StaffUsers(ctx)
-			check(t, err)
+			must.NoError(t, err)
 			if len(all) != 6 {
 				t.Errorf("%d staff users, want 6", len(all))
 			}

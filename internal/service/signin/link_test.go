@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -26,7 +27,7 @@ func (w *world) invite(t *testing.T, email string) string {
 	} else {
 		link, err = w.Service.Invite(t.Context(), w.who.Actor(origin), email, access.Developer)
 	}
-	noError(t, err)
+	must.NoError(t, err)
 	path, token, _ := strings.Cut(link, "?token=")
 	if path != address+"/"+string(w.audience)+"/join" {
 		t.Errorf("the link is %s", link)
@@ -39,7 +40,7 @@ func TestInvitation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		token := w.invite(t, "new@acme.example")
 		l, err := w.Link(t.Context(), access.Invitation, token)
-		noError(t, err)
+		must.NoError(t, err)
 		if l.Email != "new@acme.example" || (l.Account == w.Account.Name) != (w.audience == access.Portal) {
 			t.Errorf("link %+v", l)
 		}
@@ -55,10 +56,10 @@ func TestInvitation(t *testing.T) {
 			t.Errorf("accepted %d times", n)
 		}
 		id, _, err := w.Password(t.Context(), "new@acme.example", next, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		if w.audience == access.Desk {
 			m, err := w.Service.StaffMember(t.Context(), w.who.Actor(origin), id)
-			noError(t, err)
+			must.NoError(t, err)
 			if m.Name != "Nao" || m.Role != access.Reviewer || m.HasToken || !m.Active() {
 				t.Errorf("staff user %+v", m)
 			}
@@ -91,7 +92,7 @@ func TestRequestReset(t *testing.T) {
 		w.Service.Mail = func() {}
 		request := func(email string) {
 			t.Helper()
-			noError(t, w.RequestReset(t.Context(), email, access.Origin{IP: "192.0.2.1", Locale: text.Japanese}))
+			must.NoError(t, w.RequestReset(t.Context(), email, access.Origin{IP: "192.0.2.1", Locale: text.Japanese}))
 		}
 		request("Hana@Acme.example")
 		request("nobody@acme.example")
@@ -114,7 +115,7 @@ func TestRequestReset(t *testing.T) {
 			}
 		}
 		_, err := w.ResetPassword(t.Context(), tokenIn(second.Text), next, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		if _, err := w.Link(t.Context(), access.PasswordReset, tokenIn(m.Text)); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("the other link after the reset: %v", err)
 		}
@@ -139,7 +140,7 @@ func TestRequestReset(t *testing.T) {
 					t.Errorf("%s: %v", email, err)
 				}
 				for i := range 5 { // from elsewhere
-					noError(t, w.RequestReset(t.Context(), email, access.Origin{IP: fmt.Sprintf("198.51.100.%d", i)}))
+					must.NoError(t, w.RequestReset(t.Context(), email, access.Origin{IP: fmt.Sprintf("198.51.100.%d", i)}))
 				}
 				err := w.RequestReset(t.Context(), email, access.Origin{IP: "203.0.113.9"})
 				if !errors.Is(err, signin.TooManyLogins) {
@@ -147,12 +148,12 @@ func TestRequestReset(t *testing.T) {
 				}
 			}
 			w.Clock.Advance(throttleWindow)
-			noError(t, w.RequestReset(t.Context(), "ken@acme.example", origin))
+			must.NoError(t, w.RequestReset(t.Context(), "ken@acme.example", origin))
 		})
 		t.Run("TooOld", func(t *testing.T) {
 			for m, err := w.Service.NextMail(t.Context()); m != nil; m, err = w.Service.NextMail(t.Context()) {
-				noError(t, err)
-				noError(t, w.Service.MailSent(t.Context(), m))
+				must.NoError(t, err)
+				must.NoError(t, w.Service.MailSent(t.Context(), m))
 			}
 			request(w.who.Email)
 			w.Clock.Advance(letter.Life)
@@ -170,10 +171,10 @@ func TestResetPassword(t *testing.T) {
 		k := w.add(t, lost)
 		w.posted(t, "passkey-added "+w.who.Email, "passkey-added "+w.who.Email)
 		elsewhere := w.token(t, w.who)
-		noError(t, w.RequestReset(t.Context(), w.who.Email, origin))
+		must.NoError(t, w.RequestReset(t.Context(), w.who.Email, origin))
 		token := tokenIn(w.posted(t, "reset-requested "+w.who.Email)[0].Text)
 		who, err := w.ResetPassword(t.Context(), token, next, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		w.last(t, "password", "")
 		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || who.ID != w.who.ID {
 			t.Errorf("%s: a session goes on: %v", who.ID, err)
@@ -183,15 +184,15 @@ func TestResetPassword(t *testing.T) {
 		}
 		for _, d := range []*device.Device{kept, lost} {
 			_, err := w.signIn(t, d)
-			noError(t, err)
+			must.NoError(t, err)
 		}
-		noError(t, w.RemovePasskeysAfterReset(t.Context(), who.ID, k.ID, origin))
+		must.NoError(t, w.RemovePasskeysAfterReset(t.Context(), who.ID, k.ID, origin))
 		if _, err := w.signIn(t, lost); !errors.Is(err, signin.WrongPasskey) {
 			t.Errorf("the removed passkey: %v", err)
 		}
 		_, err = w.signIn(t, kept)
-		noError(t, err)
-		noError(t, w.RemovePasskeysAfterReset(t.Context(), who.ID, "", origin))
+		must.NoError(t, err)
+		must.NoError(t, w.RemovePasskeysAfterReset(t.Context(), who.ID, "", origin))
 		if left, err := w.Passkeys(t.Context(), who.ID); err != nil || len(left) != 0 {
 			t.Errorf("%d passkeys are left, %v", len(left), err)
 		}
@@ -203,13 +204,13 @@ func TestResetOfTheGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Service.Mail = func() {}
 		gone := w.person(t, "gone@acme.example", access.Reviewer, access.Viewer)
-		noError(t, w.RequestReset(t.Context(), gone.Email, origin))
+		must.NoError(t, w.RequestReset(t.Context(), gone.Email, origin))
 		token := tokenIn(w.posted(t, "reset-requested "+gone.Email)[0].Text)
 		w.remove(t, gone)
 		if _, err := w.ResetPassword(t.Context(), token, next, origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("a link from before: %v", err)
 		}
-		noError(t, w.RequestReset(t.Context(), gone.Email, origin))
+		must.NoError(t, w.RequestReset(t.Context(), gone.Email, origin))
 		w.posted(t)
 	})
 }

@@ -13,12 +13,13 @@ import (
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func (w *world) begin(t *testing.T, name string) *signin.PasskeyCeremony {
 	t.Helper()
 	asked, err := w.BeginNewPasskey(t.Context(), w.who, name, password, w.session.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return asked
 }
 
@@ -26,14 +27,14 @@ func (w *world) add(t *testing.T, d *device.Device) *access.Passkey {
 	t.Helper()
 	asked := w.begin(t, "Phone")
 	k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, d.Create(t, asked.Options), w.session.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return k
 }
 
 func (w *world) challenge(t *testing.T) *signin.PasskeyCeremony {
 	t.Helper()
 	asked, err := w.BeginPasskey(thisBrowser)
-	noError(t, err)
+	must.NoError(t, err)
 	return asked
 }
 
@@ -60,7 +61,7 @@ func TestPasskey(t *testing.T) {
 
 		asked := w.begin(t, "  Phone  ")
 		var options device.CreationOptions
-		noError(t, json.Unmarshal(asked.Options, &options))
+		must.NoError(t, json.Unmarshal(asked.Options, &options))
 		if options.RP.ID != "assay.example" || options.Selection.ResidentKey != "required" || options.Selection.UserVerification != "required" || options.Attestation != "none" {
 			t.Errorf("the browser is asked %s", asked.Options)
 		}
@@ -69,12 +70,12 @@ func TestPasskey(t *testing.T) {
 		}
 		w.device.Synced = true
 		k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, w.device.Create(t, asked.Options), w.session.ID, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" || k.LastUsedAt != nil {
 			t.Errorf("passkey %+v", k)
 		}
 		kept, err := w.Passkeys(t.Context(), w.who.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(kept) != 1 || kept[0].ID != k.ID || string(kept[0].PublicKey) != string(k.PublicKey) || kept[0].SignCount != 1 || !kept[0].CreatedAt.Equal(w.Clock.Now()) {
 			t.Errorf("kept %+v, want %+v", kept, k)
 		}
@@ -83,12 +84,12 @@ func TestPasskey(t *testing.T) {
 		w.device.Synced = true
 		for n := range 3 {
 			id, err := w.signIn(t, w.device)
-			noError(t, err)
+			must.NoError(t, err)
 			if id != w.who.ID {
 				t.Errorf("user %s", id)
 			}
 			used, err := w.PasskeyOf(t.Context(), w.who.ID, k.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if used.SignCount != uint32(n)+2 || used.LastUsedAt == nil || !used.LastUsedAt.Equal(w.Clock.Now()) {
 				t.Errorf("after use %d: %+v", n+1, used)
 			}
@@ -100,7 +101,7 @@ func TestPasskey(t *testing.T) {
 			w.add(t, d)
 			for range 2 {
 				_, err := w.signIn(t, d)
-				noError(t, err)
+				must.NoError(t, err)
 			}
 		})
 		t.Run("OnceForEachDevice", func(t *testing.T) {
@@ -144,7 +145,7 @@ func TestPasskeyRefused(t *testing.T) {
 			thief := w.device.Copy()
 			for range 2 {
 				_, err := w.signIn(t, w.device)
-				noError(t, err)
+				must.NoError(t, err)
 			}
 			_, err := w.signIn(t, thief) // the counter is behind
 			w.refused(t, err, signin.WrongPasskey, "passkey-sign-count")
@@ -154,16 +155,16 @@ func TestPasskeyRefused(t *testing.T) {
 			_, err = w.signIn(t, thief)
 			w.refused(t, err, signin.WrongPasskey, "passkey-sign-count")
 			_, err = w.signIn(t, w.device)
-			noError(t, err)
+			must.NoError(t, err)
 		})
 		t.Run("AnswerOfAnotherUser", func(t *testing.T) {
 			asked := w.challenge(t)
 			answer := w.device.Get(t, asked.Options)
 			var fields map[string]any
-			noError(t, json.Unmarshal([]byte(answer), &fields))
+			must.NoError(t, json.Unmarshal([]byte(answer), &fields))
 			fields["response"].(map[string]any)["userHandle"] = "c29tZWJvZHkgZWxzZQ"
 			changed, err := json.Marshal(fields)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = w.Passkey(t.Context(), thisBrowser, asked.Sealed, string(changed), origin)
 			w.refused(t, err, signin.WrongPasskey, "wrong-passkey")
 		})
@@ -194,7 +195,7 @@ func TestPasskeyRefused(t *testing.T) {
 			}
 		})
 		t.Run("Removed", func(t *testing.T) {
-			noError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
 			if _, err := w.signIn(t, w.device); !errors.Is(err, signin.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
@@ -209,9 +210,9 @@ func (w *world) colleague(t *testing.T) (*access.Person, *device.Device) {
 	session := w.start(t, who)
 	d := &device.Device{Origin: address, Counts: true}
 	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", password, session.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	_, err = w.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), session.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return who, d
 }
 
@@ -227,14 +228,14 @@ func TestPasskeyChallenge(t *testing.T) {
 			asked := w.challenge(t)
 			answer := w.device.Get(t, asked.Options)
 			_, err := w.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = w.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin)
 			w.refused(t, err, signin.PasskeyTooLate, "passkey-too-late")
 			w.refused(t, pass(asked, thisBrowser), signin.PasskeyTooLate, "passkey-too-late") // nor with a fresh signature
 		})
 		t.Run("ReplayToAnotherNode", func(t *testing.T) {
 			asked := w.challenge(t)
-			noError(t, pass(asked, thisBrowser))
+			must.NoError(t, pass(asked, thisBrowser))
 			other := signin.New(w.Config, w.SessionStore, w.audience)
 			_, err := other.Passkey(t.Context(), thisBrowser, asked.Sealed, w.device.Get(t, asked.Options), origin)
 			w.refused(t, err, signin.PasskeyTooLate, "passkey-too-late")
@@ -250,7 +251,7 @@ func TestPasskeyChallenge(t *testing.T) {
 		t.Run("Expired", func(t *testing.T) {
 			asked := w.challenge(t)
 			w.Clock.Advance(signin.PasskeyCeremonyLife - time.Microsecond)
-			noError(t, pass(asked, thisBrowser))
+			must.NoError(t, pass(asked, thisBrowser))
 			asked = w.challenge(t)
 			w.Clock.Advance(signin.PasskeyCeremonyLife)
 			w.refused(t, pass(asked, thisBrowser), signin.PasskeyTooLate, "passkey-too-late")
@@ -288,7 +289,7 @@ func TestPasskeyChallenge(t *testing.T) {
 				t.Errorf("by another user: %v", err)
 			}
 			_, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin)
-			noError(t, err)
+			must.NoError(t, err)
 			if _, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("again: %v", err)
 			}
@@ -307,12 +308,12 @@ func TestPasskeyChallenge(t *testing.T) {
 		t.Run("Forgotten", func(t *testing.T) {
 			forget := func() int {
 				n, err := w.Service.DeleteOldChallenges(t.Context(), 1000)
-				noError(t, err)
+				must.NoError(t, err)
 				return n
 			}
 			w.Clock.Advance(2 * time.Hour)
 			forget()
-			noError(t, pass(w.challenge(t), thisBrowser))
+			must.NoError(t, pass(w.challenge(t), thisBrowser))
 			if n := forget(); n != 0 {
 				t.Errorf("%d challenges are forgotten while they could be answered", n)
 			}
@@ -340,7 +341,7 @@ func TestPasskeyThrottled(t *testing.T) {
 		w.Clock.Advance(16 * time.Minute)
 		for range 12 { // what succeeds is not counted
 			_, err := w.signIn(t, w.device)
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		for n := range 11 {
 			_, err := w.Passkey(t.Context(), thisBrowser, "", "{", origin)
@@ -367,7 +368,7 @@ func TestPasskeyChange(t *testing.T) {
 				t.Errorf("remove: %v", err)
 			}
 			_, err := w.signIn(t, w.device)
-			noError(t, err)
+			must.NoError(t, err)
 		})
 		t.Run("IsTold", func(t *testing.T) {
 			w.Service.Mail = func() {}
@@ -375,7 +376,7 @@ func TestPasskeyChange(t *testing.T) {
 			if m := w.posted(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") || !strings.Contains(m.Text, w.settings()) {
 				t.Errorf("%s", m.Text)
 			}
-			noError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
 			w.posted(t)
 		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
@@ -385,16 +386,16 @@ func TestPasskeyChange(t *testing.T) {
 				t.Error("another session goes on after a passkey was added")
 			}
 			token = w.token(t, w.who)
-			noError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, "Tablet"))
+			must.NoError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, "Tablet"))
 			if ended(t, token) {
 				t.Error("another session has ended for a name")
 			}
-			noError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
 			if !ended(t, token) {
 				t.Error("another session goes on after a passkey was removed")
 			}
 			sessions, err := w.Service.Sessions(t.Context(), w.audience, w.who.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if len(sessions) != 1 || sessions[0].ID != w.session.ID {
 				t.Errorf("sessions %+v", sessions)
 			}
@@ -409,9 +410,9 @@ func TestPasskeyChange(t *testing.T) {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
 			}
-			noError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, " 会社のノート "))
+			must.NoError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, " 会社のノート "))
 			got, err := w.PasskeyOf(t.Context(), w.who.ID, k.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if got.Name != "会社のノート" {
 				t.Errorf("name %q", got.Name)
 			}
@@ -436,7 +437,7 @@ func TestPasskeyChange(t *testing.T) {
 			answer := d.Create(t, asked.Options)
 			for range access.MaxPasskeys {
 				passkeys, err := w.Passkeys(t.Context(), w.who.ID)
-				noError(t, err)
+				must.NoError(t, err)
 				if len(passkeys) == access.MaxPasskeys {
 					break
 				}
@@ -467,7 +468,7 @@ func TestPasskeyReset(t *testing.T) {
 				t.Errorf("an owner gets rid of their own without a password: %v", err)
 			}
 			admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.example", "Admin", access.Admin)
-			noError(t, err)
+			must.NoError(t, err)
 			for name, by := range map[string]access.Actor{"ByAnOwner": w.who.Actor(origin), "ByAnAdministrator": admin.Staff.Actor(origin)} {
 				resets[name] = func(id string) error {
 					_, err := w.Service.ResetUserFactors(t.Context(), by, w.Account.ID, id)
@@ -479,12 +480,12 @@ func TestPasskeyReset(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				who, d := w.colleague(t)
 				session, token, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
-				noError(t, err)
+				must.NoError(t, err)
 				_, err = w.signIn(t, d)
-				noError(t, err)
+				must.NoError(t, err)
 				begun, err := w.BeginNewPasskey(t.Context(), who, "Another", password, session.ID, origin)
-				noError(t, err)
-				noError(t, reset(who.ID))
+				must.NoError(t, err)
+				must.NoError(t, reset(who.ID))
 				another := &device.Device{Origin: address, Counts: true}
 				if _, err := w.AddPasskey(t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
 					t.Errorf("a passkey that was begun before: %v", err)

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // signIns is a service whose clock the test moves.
@@ -24,7 +25,7 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 		s := &signIns{clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
 		s.Service = service.New(service.Config{Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler)})
 		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
-		noError(t, st.Update(t.Context(), func(tx *store.Tx) error {
+		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
 			if err := tx.InsertAccount(account); err != nil {
 				return err
 			}

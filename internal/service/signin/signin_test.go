@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -29,14 +30,14 @@ func TestPassword(t *testing.T) {
 		}
 		w.last(t, "failed", "wrong-password")
 		id, owes, err := w.Password(t.Context(), strings.ToUpper(w.who.Email), password, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		if id != w.who.ID || owes {
 			t.Errorf("user %s, owes a code: %v", id, owes)
 		}
 		session, token, err := w.Service.StartSession(t.Context(), w.audience, id, origin)
-		noError(t, err)
+		must.NoError(t, err)
 		got, err := w.Service.Session(t.Context(), w.audience, token)
-		noError(t, err)
+		must.NoError(t, err)
 		if *got != *session || session.UserID != w.who.ID || session.IP != origin.IP {
 			t.Errorf("session %+v", session)
 		}
@@ -74,7 +75,7 @@ func TestAudiences(t *testing.T) {
 		}
 		w.add(t, w.device)
 		asked, err := there.BeginPasskey(thisBrowser)
-		noError(t, err)
+		must.NoError(t, err)
 		answer := w.device.Get(t, asked.Options)
 		if _, err := there.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin); !errors.Is(err, signin.WrongPasskey) {
 			t.Errorf("passkey: %v", err)
@@ -88,7 +89,7 @@ func TestAudiences(t *testing.T) {
 			t.Errorf("session: %v", err)
 		}
 		w.Service.Mail = func() {}
-		noError(t, w.RequestReset(t.Context(), w.who.Email, origin))
+		must.NoError(t, w.RequestReset(t.Context(), w.who.Email, origin))
 		token := tokenIn(w.posted(t, "reset-requested "+w.who.Email)[0].Text)
 		if _, err := there.Link(t.Context(), access.PasswordReset, token); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("link: %v", err)
@@ -138,7 +139,7 @@ func TestSecondFactor(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Service.Mail = func() {}
 		e, err := w.BeginSecondFactor(w.who)
-		noError(t, err)
+		must.NoError(t, err)
 		confirm := func(password, code string) error {
 			_, err := w.ConfirmSecondFactor(t.Context(), w.who, e, password, code, w.session.ID, origin)
 			return err
@@ -146,7 +147,7 @@ func TestSecondFactor(t *testing.T) {
 		has := func() bool {
 			t.Helper()
 			has, err := w.HasSecondFactor(t.Context(), w.who.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			return has
 		}
 		if err := confirm("wrong", w.code(t, e.Secret)); !errors.Is(err, signin.WrongPassword) || has() {
@@ -157,7 +158,7 @@ func TestSecondFactor(t *testing.T) {
 		}
 		w.posted(t)
 		elsewhere := w.token(t, w.who)
-		noError(t, confirm(password, w.code(t, e.Secret)))
+		must.NoError(t, confirm(password, w.code(t, e.Secret)))
 		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || !has() {
 			t.Errorf("another session goes on: %v", err)
 		}
@@ -169,7 +170,7 @@ func TestSecondFactor(t *testing.T) {
 		if err := w.EndSecondFactor(t.Context(), w.who, "wrong", w.session.ID, origin); !errors.Is(err, signin.WrongPassword) || !has() {
 			t.Errorf("off without the password: %v", err)
 		}
-		noError(t, w.EndSecondFactor(t.Context(), w.who, password, w.session.ID, inJapanese))
+		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, password, w.session.ID, inJapanese))
 		if m := w.posted(t, "second-factor-off "+w.who.Email)[0]; m.Locale != text.Japanese || has() {
 			t.Errorf("%+v", m)
 		}
@@ -198,14 +199,14 @@ func TestRecoveryCodes(t *testing.T) {
 			t.Errorf("without the password: %v", err)
 		}
 		renewed, err := renew(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if len(renewed) != 10 || slices.Contains(renewed, old[0]) {
 			t.Errorf("renewed %q", renewed)
 		}
 		if err := w.Code(t.Context(), w.who.ID, old[0], origin); !errors.Is(err, signin.WrongCode) {
 			t.Errorf("an old code: %v", err)
 		}
-		noError(t, w.Code(t.Context(), w.who.ID, renewed[0], origin))
+		must.NoError(t, w.Code(t.Context(), w.who.ID, renewed[0], origin))
 
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -232,7 +233,7 @@ func TestNotices(t *testing.T) {
 		}
 		w.posted(t)
 		elsewhere := w.token(t, w.who)
-		noError(t, change(password, inJapanese))
+		must.NoError(t, change(password, inJapanese))
 		w.last(t, "password", "")
 		m := w.posted(t, "password-changed "+w.who.Email)[0]
 		if m.Locale != text.Japanese || m.Subject != "パスワードが変更されました" || strings.Contains(m.Text, next) ||
@@ -247,7 +248,7 @@ func TestNotices(t *testing.T) {
 			return
 		}
 		old := w.who.Email
-		noError(t, w.ChangeEmail(t.Context(), w.who, next, "Boss@acme.example", w.session.ID, origin))
+		must.NoError(t, w.ChangeEmail(t.Context(), w.who, next, "Boss@acme.example", w.session.ID, origin))
 		for _, m := range w.posted(t, "email-changed-old "+old, "email-changed-new boss@acme.example") {
 			if m.Locale != text.English || !strings.Contains(m.Text, old) || !strings.Contains(m.Text, "boss@acme.example") {
 				t.Errorf("%+v", m)

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/pquerna/otp/totp"
@@ -36,6 +37,7 @@ var passwordHash = sync.OnceValue(func() string { return access.HashPassword(pas
 type world struct {
 	*shop.Shop
 	*signin.SignIn
+	Store    *store.Store
 	audience access.Audience
 	who      *access.Person
 	session  *access.Session
@@ -50,7 +52,7 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 			storetest.EachTarget(t, func(t *testing.T, target string) {
 				s := shop.New(t, target)
 				w := &world{
-					Shop: s, SignIn: s.Service.SignIn(audience), audience: audience,
+					Shop: s, SignIn: s.Service.SignIn(audience), Store: s.Store, audience: audience,
 					device: &device.Device{Origin: address, Counts: true},
 				}
 				w.who = w.person(t, "hana@acme.example", "admin", "owner")
@@ -61,18 +63,11 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 	}
 }
 
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // person adds somebody of the audience with a role there.
 func (w *world) person(t *testing.T, email string, staff access.StaffRole, user access.Role) *access.Person {
 	t.Helper()
 	var who *access.Person
-	noError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		if w.audience == access.Desk {
 			s := &access.Staff{
 				ID: store.NewID(), Email: email, Name: "Hana", Role: staff, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
@@ -95,7 +90,7 @@ func (w *world) again(t *testing.T) {
 	t.Helper()
 	var err error
 	w.who, err = w.Store.Person(t.Context(), w.audience, w.who.ID)
-	noError(t, err)
+	must.NoError(t, err)
 }
 
 // remove takes somebody out of the account or deactivates them.
@@ -103,16 +98,16 @@ func (w *world) remove(t *testing.T, who *access.Person) {
 	t.Helper()
 	if w.audience == access.Desk {
 		_, err := w.Service.DeactivateStaff(t.Context(), access.Operator, who.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		return
 	}
-	noError(t, w.Service.RemoveUser(t.Context(), w.who.Actor(origin), who.ID))
+	must.NoError(t, w.Service.RemoveUser(t.Context(), w.who.Actor(origin), who.ID))
 }
 
 func (w *world) start(t *testing.T, who *access.Person) *access.Session {
 	t.Helper()
 	session, _, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return session
 }
 
@@ -120,14 +115,14 @@ func (w *world) start(t *testing.T, who *access.Person) *access.Session {
 func (w *world) token(t *testing.T, who *access.Person) string {
 	t.Helper()
 	_, token, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return token
 }
 
 func (w *world) code(t *testing.T, secret string) string {
 	t.Helper()
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
-	noError(t, err)
+	must.NoError(t, err)
 	return code
 }
 
@@ -135,9 +130,9 @@ func (w *world) code(t *testing.T, secret string) string {
 func (w *world) enrol(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
 	e, err := w.BeginSecondFactor(w.who)
-	noError(t, err)
+	must.NoError(t, err)
 	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, password, w.code(t, e.Secret), w.session.ID, origin)
-	noError(t, err)
+	must.NoError(t, err)
 	return e.Secret, recovery
 }
 
@@ -153,13 +148,13 @@ func (w *world) records(t *testing.T) []record {
 	var all []record
 	if w.audience == access.Desk {
 		actions, err := w.Store.StaffActions(t.Context(), store.StaffActionFilter{}, store.ActionPlace{}, 100)
-		noError(t, err)
+		must.NoError(t, err)
 		for _, a := range actions {
 			all = append(all, record{string(a.Code), a.StaffID, a.IP, a.UserAgent, a.Details})
 		}
 	} else {
 		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 100)
-		noError(t, err)
+		must.NoError(t, err)
 		for _, e := range events {
 			if e.Actor.Type == audit.ByUser && e.Actor.Source != audit.FromPortal {
 				t.Errorf("event %+v is not of the portal", e)
@@ -197,7 +192,7 @@ func (w *world) unknown(t *testing.T) int {
 	t.Helper()
 	for _, row := range rawsql.Rows(t, w.Target, "SELECT attempts FROM unknown_sign_ins") {
 		n, err := strconv.Atoi(row[0])
-		noError(t, err)
+		must.NoError(t, err)
 		return n
 	}
 	return 0
@@ -210,11 +205,11 @@ func (w *world) posted(t *testing.T, want ...string) []*service.OutgoingMail {
 	var got []string
 	for {
 		m, err := w.Service.NextMail(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if m == nil {
 			break
 		}
-		noError(t, w.Service.MailSent(t.Context(), m))
+		must.NoError(t, w.Service.MailSent(t.Context(), m))
 		all, got = append(all, m), append(got, string(m.Kind)+" "+m.To)
 	}
 	slices.Sort(got)
