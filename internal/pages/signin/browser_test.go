@@ -32,7 +32,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	b.Follow(".signin .primary")
 	b.Fill("#f-code", w.code(t, secret))
 	b.Follow(".signin .primary")
-	b.Await(".sidebar")
+	b.Await(w.home)
 
 	// Add a passkey.
 	b.Open(w.settings)
@@ -78,7 +78,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 
 	// The browser offers it beside the email: this device takes every offer.
 	b.Click("form[action='" + w.base + "/sign-out'] button")
-	b.Await(".sidebar")
+	b.Await(w.home)
 	all := w.records(t)
 	if r := all[len(all)-1]; r.code != codes[w.audience]["in"] || r.userID != w.who.ID || r.agent != userAgent {
 		t.Errorf("recorded %+v", r)
@@ -94,7 +94,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	b.Screenshot("signin")
 	b.CheckAccessibility()
 	b.Follow("form[data-passkey-get] button")
-	b.Await(".sidebar")
+	b.Await(w.home)
 
 	// A device that does not recognise its user is of no use.
 	signOut()
@@ -105,7 +105,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	b.CheckAccessibility()
 	authenticator.Verifies(true)
 	b.Follow("form[data-passkey-get] button")
-	b.Await(".sidebar")
+	b.Await(w.home)
 
 	// Remove it.
 	b.Open(w.settings)
@@ -160,7 +160,7 @@ func TestPages(t *testing.T) {
 		b.Fill("#f-email", w.who.Email)
 		b.Fill("#f-password", chosen)
 		b.Follow(".signin .primary")
-		b.Await(".sidebar")
+		b.Await(w.home)
 		b.CheckPages(map[string]string{"settings": w.settings})
 	})
 }
