@@ -304,8 +304,15 @@ func TestDeliveries(t *testing.T) {
 	v.get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
 	v.get("/desk/admin/deliveries/"+id).want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.get("/desk/admin/deliveries/"+store.NewID()).want(t, http.StatusNotFound)
-	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, "Pending", "is sent again")
+	v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-bad">Failed<`)
+	w.Order(t, w.Test, order.MockAuthentic)
+	p := v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-info">Pending<`)
+	if strings.Contains(p.body, "Retrying") {
+		t.Error("a delivery without an attempt is shown as retrying")
+	}
+	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, ">Retrying<", "is sent again")
 	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, "still pending")
+	w.as(t, w.Aoi).get("/desk/admin/deliveries?lang=ja").want(t, http.StatusOK, `tone-info">再試行中<`, `tone-info">送信待ち<`)
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
 		w.failed(t)

@@ -307,7 +307,7 @@ func TestWebhookPages(t *testing.T) {
 	check(t, err)
 	id := endpoints[0].ID
 	p = v.post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").want(t, http.StatusSeeOther)
-	v.get(p.location).want(t, http.StatusOK, "assay-test-event", "On its way")
+	v.get(p.location).want(t, http.StatusOK, "assay-test-event", ">Pending<").lacks(t, "Retrying")
 	v.post("/portal/test/webhooks/"+id+"/test", "event", "update-photos").want(t, http.StatusBadRequest)
 	delivery, err := w.Store.Delivery(t.Context(), p.location[strings.LastIndex(p.location, "/")+1:])
 	check(t, err)
