@@ -304,15 +304,8 @@ func TestDeliveries(t *testing.T) {
 	v.get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
 	v.get("/desk/admin/deliveries/"+id).want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.get("/desk/admin/deliveries/"+store.NewID()).want(t, http.StatusNotFound)
-	v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-bad">Failed<`)
-	w.Order(t, w.Test, order.MockAuthentic)
-	p := v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-info">Pending<`)
-	if strings.Contains(p.body, "Retrying") {
-		t.Error("a delivery without an attempt is shown as retrying")
-	}
 	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, ">Retrying<", "is sent again")
 	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, "still pending")
-	w.as(t, w.Aoi).get("/desk/admin/deliveries?lang=ja").want(t, http.StatusOK, `tone-info">再試行中<`, `tone-info">送信待ち<`)
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
 		w.failed(t)
@@ -328,6 +321,23 @@ func TestDeliveries(t *testing.T) {
 		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.body)
 		v.get(strings.ReplaceAll(next, "&amp;", "&")).want(t, http.StatusOK, id)
 	})
+}
+
+// TestDeliveryStatus checks that a pending delivery is shown as retrying after a failed attempt, and not before.
+func TestDeliveryStatus(t *testing.T) {
+	w := newWorld(t)
+	v := w.as(t, w.Aoi)
+	w.Order(t, w.Test, order.MockAuthentic)
+	p := v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-info">Pending<`)
+	if strings.Contains(p.body, "Retrying") {
+		t.Error("a delivery without an attempt is shown as retrying")
+	}
+	id := w.failed(t)
+	v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-bad">Failed<`)
+	v.post("/desk/admin/deliveries/"+id+"/redeliver").want(t, http.StatusSeeOther)
+	w.Order(t, w.Test, order.MockAuthentic)
+	v.get("/desk/admin/deliveries").want(t, http.StatusOK, `tone-info">Pending<`, `tone-info">Retrying<`)
+	v.get("/desk/admin/deliveries?lang=ja").want(t, http.StatusOK, `tone-info">送信待ち<`, `tone-info">再試行中<`)
 }
 
 func TestCertificates(t *testing.T) {
