@@ -14,7 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// functions are what templates can call, bound to one language. The README of package web lists them for authors.
+// functions are what templates can call, bound to one language. ../README.md lists them.
 type functions struct {
 	site       *Site
 	locale     text.Locale
