@@ -1,5 +1,5 @@
-// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures, as a browser
-// hands them on, and lies wherever a test wants it to.
+// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures,
+// as a browser hands them on, and lies wherever a test wants it to.
 package device
 
 import (
@@ -102,13 +102,19 @@ type answer struct {
 
 func answerOf(t testing.TB, id []byte, response any) string {
 	t.Helper()
-	b, err := json.Marshal(answer{ID: base64.RawURLEncoding.EncodeToString(id), RawID: id, Type: "public-key", Extensions: map[string]any{}, Response: response})
+	b, err := json.Marshal(answer{
+		ID:         base64.RawURLEncoding.EncodeToString(id),
+		RawID:      id,
+		Type:       "public-key",
+		Extensions: map[string]any{},
+		Response:   response,
+	})
 	must(t, err)
 	return string(b)
 }
 
-// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes none: the answer
-// is empty.
+// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes
+// none: the answer is empty.
 func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked CreationOptions
@@ -142,7 +148,9 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	must(t, err)
 	d.passkeys = append(d.passkeys, k)
 	return answerOf(t, k.id, map[string]any{
-		"clientDataJSON": bytesText(client), "attestationObject": bytesText(object), "transports": []string{"internal", "hybrid", "by pigeon"},
+		"clientDataJSON":    bytesText(client),
+		"attestationObject": bytesText(object),
+		"transports":        []string{"internal", "hybrid", "by pigeon"},
 	})
 }
 
@@ -162,8 +170,10 @@ func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 		data := d.authenticatorData(asked.RPID, 0, k.count)
 		client := d.clientData(t, "webauthn.get", asked.Challenge)
 		return answerOf(t, k.id, map[string]any{
-			"clientDataJSON": bytesText(client), "authenticatorData": bytesText(data), "signature": bytesText(d.sign(t, k.key, data, client)),
-			"userHandle": bytesText(k.handle),
+			"clientDataJSON":    bytesText(client),
+			"authenticatorData": bytesText(data),
+			"signature":         bytesText(d.sign(t, k.key, data, client)),
+			"userHandle":        bytesText(k.handle),
 		})
 	}
 	t.Fatalf("the device has no passkey of %s", asked.RPID)
@@ -191,7 +201,12 @@ func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte
 // clientData is what the browser says.
 func (d *Device) clientData(t testing.TB, kind string, challenge []byte) []byte {
 	t.Helper()
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": bytesText(challenge), "origin": d.Origin, "crossOrigin": false})
+	b, err := json.Marshal(map[string]any{
+		"type":        kind,
+		"challenge":   bytesText(challenge),
+		"origin":      d.Origin,
+		"crossOrigin": false,
+	})
 	must(t, err)
 	return b
 }

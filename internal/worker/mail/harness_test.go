@@ -21,7 +21,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// office is a service that sends mail, and the owner of its account. Nothing is sent before a round.
+// office is a service that sends mail, with the owner of an account. Nothing is sent before a round.
 type office struct {
 	*shop.Shop
 	Owner *service.Member
@@ -45,18 +45,24 @@ func newOffice(t *testing.T, target string) *office {
 	return o
 }
 
-// sender is a sender to a server, as its URL says or as the given one does.
+// sender returns a sender for the server, by its URL or the given address.
 func (o *office) sender(t *testing.T, s *smtptest.Server, address string) *mail.Sender {
 	t.Helper()
 	return o.senderOf(t, o.Service, s, address, nil)
 }
 
-func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string, r prometheus.Registerer) *mail.Sender {
+func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string,
+	r prometheus.Registerer,
+) *mail.Sender {
 	t.Helper()
 	server, err := mail.ParseServer(address)
 	check(t, err)
 	c := mail.Config{
-		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
+		Service: sv,
+		Server:  server,
+		From:    &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
+		Log:     slog.New(slog.NewTextHandler(o.log, nil)),
+		Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
@@ -79,7 +85,7 @@ func round(t *testing.T, s *mail.Sender) {
 	check(t, s.Round(t.Context()))
 }
 
-// queue returns the rows of the queue: attempts, failure and what is sealed.
+// queue returns the rows of the queue: attempts, failure and sealed content.
 func (o *office) queue(t *testing.T) [][]string {
 	t.Helper()
 	return rawsql.Rows(t, o.Target, "SELECT attempts, failure, sealed FROM mails ORDER BY id")
@@ -92,7 +98,7 @@ func (o *office) wantQueue(t *testing.T, rows int) {
 	}
 }
 
-// second opens the same database as another node does.
+// second opens the same database as another node.
 func (o *office) second(t *testing.T) *service.Service {
 	t.Helper()
 	st, err := store.Open(t.Context(), o.Target)
@@ -103,7 +109,7 @@ func (o *office) second(t *testing.T) *service.Service {
 	return service.New(c)
 }
 
-// lockedLog keeps what was logged.
+// lockedLog collects log output.
 type lockedLog struct {
 	mu sync.Mutex
 	b  bytes.Buffer
