@@ -1,18 +1,18 @@
 package mail_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	netmail "net/mail"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
@@ -25,7 +25,7 @@ import (
 type office struct {
 	*shop.Shop
 	Owner *service.Member
-	log   *lockedLog
+	log   child.Output
 }
 
 // each runs a test on every engine.
@@ -36,12 +36,12 @@ func each(t *testing.T, f func(t *testing.T, o *office)) {
 
 func newOffice(t *testing.T, target string) *office {
 	t.Helper()
-	o := &office{Shop: shop.New(t, target), log: new(lockedLog)}
+	o := &office{Shop: shop.New(t, target)}
 	o.Service.Mail = func() {}
 	u, err := o.Store.Owner(t.Context(), o.Account.ID)
-	check(t, err)
+	must.NoError(t, err)
 	o.Owner, err = o.Service.MemberOfSession(t.Context(), u.ID)
-	check(t, err)
+	must.NoError(t, err)
 	return o
 }
 
@@ -56,17 +56,17 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 ) *mail.Sender {
 	t.Helper()
 	server, err := mail.ParseServer(address)
-	check(t, err)
+	must.NoError(t, err)
 	c := mail.Config{
 		Service: sv,
 		Server:  server,
 		From:    &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
-		Log:     slog.New(slog.NewTextHandler(o.log, nil)),
+		Log:     slog.New(slog.NewTextHandler(&o.log, nil)),
 		Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
-		check(t, err)
+		must.NoError(t, err)
 	}
 	return mail.New(c)
 }
@@ -74,7 +74,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 func (o *office) invite(t *testing.T, email string) {
 	t.Helper()
 	address, err := o.Service.Invite(t.Context(), o.Owner, email, access.Developer)
-	check(t, err)
+	must.NoError(t, err)
 	if address != "" {
 		t.Fatal("the link of an invitation by mail is shown")
 	}
@@ -82,7 +82,7 @@ func (o *office) invite(t *testing.T, email string) {
 
 func round(t *testing.T, s *mail.Sender) {
 	t.Helper()
-	check(t, s.Round(t.Context()))
+	must.NoError(t, s.Round(t.Context()))
 }
 
 // queue returns the rows of the queue: attempts, failure and sealed content.
@@ -102,29 +102,11 @@ func (o *office) wantQueue(t *testing.T, rows int) {
 func (o *office) second(t *testing.T) *service.Service {
 	t.Helper()
 	st, err := store.Open(t.Context(), o.Target)
-	check(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	c := o.Service.Config
 	c.Store = st
 	return service.New(c)
-}
-
-// lockedLog collects log output.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // wantLog fails unless the log has the words and lacks what must not be in it.
@@ -149,11 +131,4 @@ func recipients(s *smtptest.Server) map[string]int {
 		counts[fmt.Sprint(m.To)]++
 	}
 	return counts
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

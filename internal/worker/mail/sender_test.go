@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -211,7 +212,7 @@ func TestPermanentFailure(t *testing.T) {
 		}
 		o.wantLog(t, "a mail cannot be delivered")
 		_, invitations, err := o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		for _, i := range invitations {
 			if i.MailFailed != strings.HasPrefix(i.Email, "nobody") || i.MailWaits {
 				t.Errorf("invitation %s: failed %v, waits %v", i.Email, i.MailFailed, i.MailWaits)
@@ -225,7 +226,7 @@ func TestPermanentFailure(t *testing.T) {
 			"assay_mail_queued":        1,
 		}
 		families, err := registry.Gather()
-		check(t, err)
+		must.NoError(t, err)
 		for _, f := range families {
 			m := f.GetMetric()[0]
 			if got := m.GetCounter().GetValue() + m.GetGauge().GetValue(); got != want[f.GetName()] {
@@ -313,7 +314,7 @@ func TestNothingHappened(t *testing.T) {
 			t.Error("a member was invited")
 		}
 		taken, err := o.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
-		check(t, err)
+		must.NoError(t, err)
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := service.NewPortalSignIn(o.Service)
@@ -325,17 +326,17 @@ func TestNothingHappened(t *testing.T) {
 		server := smtptest.Start(t, smtptest.Options{})
 		o.invite(t, "undone@acme.example")
 		_, invitations, err := o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		if !invitations[0].MailWaits {
 			t.Error("the team is not told that the mail is on its way")
 		}
-		check(t, o.Service.Uninvite(t.Context(), o.Owner, invitations[0].ID))
+		must.NoError(t, o.Service.Uninvite(t.Context(), o.Owner, invitations[0].ID))
 		o.wantQueue(t, 0)
 		o.invite(t, "again@acme.example")
 		_, invitations, err = o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		_, _, err = o.Service.InviteAgain(t.Context(), o.Owner, invitations[0].ID)
-		check(t, err)
+		must.NoError(t, err)
 		round(t, o.sender(t, server, server.URL()))
 		if got := recipients(server); got["[again@acme.example]"] != 1 || len(got) != 1 {
 			t.Errorf("taken: %v", got)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
 
@@ -84,7 +85,7 @@ func TestParseServer_Refused(t *testing.T) {
 		}
 	}
 	s, err := mail.ParseServer("smtp://u:s3cret@mail.example")
-	check(t, err)
+	must.NoError(t, err)
 	for _, form := range []string{"%v", "%+v", "%#v", "%s"} {
 		if strings.Contains(fmt.Sprintf(form, s), "s3cret") {
 			t.Errorf("%s tells the password", form)
