@@ -46,6 +46,9 @@ type Cache struct {
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
+	closing context.Context        // done when Close is called
+	close   context.CancelFunc
+	work    sync.WaitGroup
 }
 
 // Deriver makes the images of a set of sizes, as Derive does.
@@ -60,11 +63,22 @@ type derivation struct {
 // NewCache returns a cache over a media store. Photos that may take more memory than this process should have are given to
 // heavy, one at a time; when that is nil they are decoded here all the same, each alone.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
-	return &Cache{
+	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
-		memory: semaphore.NewWeighted(budget), cores: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))), apart: semaphore.NewWeighted(1),
+		memory: semaphore.NewWeighted(budget), apart: semaphore.NewWeighted(1),
+		cores:   semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		running: make(map[string]*derivation),
 	}
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c
+}
+
+// Close starts no more work and waits for what is being decoded. Images that are there can still be opened.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.close()
+	c.mu.Unlock()
+	c.work.Wait()
 }
 
 // Open returns the derived image of a photo, which it makes when nobody has asked for it before or when what is kept is
@@ -132,15 +146,19 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 	c.mu.Lock()
 	d, ok := c.running[key]
 	if !ok {
+		if c.closing.Err() != nil {
+			c.mu.Unlock()
+			return fault.UnavailableError(errClosed)
+		}
 		d = &derivation{done: make(chan struct{})}
 		c.running[key] = d
-		go func() { // the work goes on when the one who asked first has gone: others may wait, and it is kept
-			d.err = c.make(context.WithoutCancel(ctx), name, sizes)
+		c.work.Go(func() { // goes on when the first caller has gone: others may wait, and the result is kept
+			d.err = c.make(c.closing, name, sizes)
 			c.mu.Lock()
 			delete(c.running, key)
 			c.mu.Unlock()
 			close(d.done)
-		}()
+		})
 	}
 	c.mu.Unlock()
 	select {
@@ -151,7 +169,8 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 	}
 }
 
-func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
+func (c *Cache) make(ctx context.Context, name string, sizes []Size) (err error) {
+	defer undecodableOnPanic(&err)
 	if c.has(ctx, name, sizes) { // somebody was faster, here or on another node
 		return nil
 	}
@@ -165,6 +184,7 @@ func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
 	if err != nil && !errors.Is(err, ErrUndecodable) {
 		return fault.UnavailableError(err)
 	}
+	ctx = context.WithoutCancel(ctx)              // what is made is kept, also when the server stops
 	for _, size := range slices.Backward(sizes) { // the one that is looked for is kept last
 		content := derived[size]
 		if len(content) == 0 {
@@ -193,7 +213,10 @@ func (c *Cache) has(ctx context.Context, name string, sizes []Size) bool {
 }
 
 // decode runs the decoder when there is memory for it, here or apart from this process.
-func (c *Cache) decode(ctx context.Context, file media.File, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+func (c *Cache) decode(
+	ctx context.Context, file media.File, f photo.Format, sizes []Size,
+) (_ map[Size][]byte, err error) {
+	defer undecodableOnPanic(&err)
 	need, err := memoryFor(readerAt{file}, file.Size(), f, sizes)
 	if err != nil {
 		return nil, err

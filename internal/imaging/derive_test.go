@@ -151,9 +151,9 @@ func TestDeriveHEIF(t *testing.T) {
 			t.Errorf("%s: thumbnail of %v", f, images[imaging.Thumb].Bounds())
 		}
 	}
-	facts, err := imaging.ReadFacts(bytes.NewReader(heic), photo.HEIC)
+	facts, err := imaging.ReadExif(bytes.NewReader(heic), photo.HEIC)
 	if err != nil || facts.Empty() {
-		t.Errorf("ReadFacts = %+v, %v", facts, err)
+		t.Errorf("ReadExif = %+v, %v", facts, err)
 	}
 }
 
@@ -218,9 +218,9 @@ func TestMetadata(t *testing.T) {
 			t.Errorf("%s has lost its colour profile", size)
 		}
 	}
-	facts, err := imaging.ReadFacts(bytes.NewReader(file), photo.JPEG)
+	facts, err := imaging.ReadExif(bytes.NewReader(file), photo.JPEG)
 	if err != nil || facts.Camera != "Canon EOS R5" || facts.SavedAt != "2025:03:01 09:30:00" || !facts.Edited() || facts.Located {
-		t.Errorf("ReadFacts = %+v, %v", facts, err)
+		t.Errorf("ReadExif = %+v, %v", facts, err)
 	}
 	copy(profile[16:], "CMYK")
 	file = withSegment(jpegOf(t, scene(40, 20)), 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
@@ -266,14 +266,14 @@ func TestUndecodable(t *testing.T) {
 	}
 }
 
-func FuzzReadFacts(f *testing.F) {
+func FuzzReadExif(f *testing.F) {
 	f.Add(exif(map[uint16]any{0x0112: 6, 0x010f: "X"}, 0x0112, 0x010f))
 	f.Fuzz(func(t *testing.T, tiff []byte) {
 		if len(tiff) > 60000 {
 			return
 		}
 		file := withSegment([]byte{0xff, 0xd8, 0xff, 0xd9}, 0xe1, append([]byte("Exif\x00\x00"), tiff...))
-		if _, err := imaging.ReadFacts(bytes.NewReader(file), photo.JPEG); err != nil {
+		if _, err := imaging.ReadExif(bytes.NewReader(file), photo.JPEG); err != nil {
 			t.Error(err)
 		}
 	})

@@ -11,9 +11,9 @@ import (
 
 // What decoders take, measured.
 const (
-	perScreenPixel   = 20 // the canvas, the picture, the same upright, and the files made of it
-	perFullPixel     = 3  // the plate and the file made of it
-	perCoarsePixel   = 2  // of a WebP
+	perScreenPixel   = 20 // the scaler, its image, the same upright, and the JPEGs
+	perFullPixel     = 3  // the yuvSink and the JPEG
+	perLossyPixel    = 2  // of a WebP
 	perLosslessPixel = 5  // of a WebP that is coded without loss
 	unknown          = math.MaxInt64
 )
@@ -43,10 +43,11 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 			need += jpegCoefficients(extent)
 		}
 	case photo.PNG:
+		need += pngImage(file, pixels)
 	case photo.WebP:
 		switch webpKind(file) {
 		case webpLossy:
-			need += pixels * perCoarsePixel
+			need += pixels * perLossyPixel
 		case webpLossless:
 			need += pixels * perLosslessPixel
 		default:
@@ -56,6 +57,27 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 		return unknown, nil
 	}
 	return need, nil
+}
+
+// pngImage is what a decoded PNG takes, as its header tells. Only those with a palette have one byte for each pixel:
+// gray ones with a transparent color become RGBA.
+func pngImage(file io.ReaderAt, pixels int64) int64 {
+	head := make([]byte, 29) // as far as the end of the header
+	if n, _ := file.ReadAt(head, 0); n < len(head) {
+		return budget
+	}
+	depth, color, interlaced := head[24], head[25], head[28] != 0
+	size := 4 * pixels
+	if color == 3 {
+		size = pixels
+	}
+	if depth == 16 {
+		size *= 2
+	}
+	if interlaced { // each pass is an image of its own first
+		size *= 2
+	}
+	return size
 }
 
 // jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a mark for each coefficient

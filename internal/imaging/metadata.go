@@ -35,7 +35,7 @@ func readMetadata(r io.ReadSeeker, f photo.Format) (metadata, error) {
 	case photo.WebP:
 		err = m.readWebP(r)
 	case photo.HEIC, photo.HEIF, photo.AVIF:
-		err = m.readBoxes(r)
+		err = m.readHEIF(r)
 	}
 	if !forRGB(m.icc) {
 		m.icc = nil
@@ -176,64 +176,12 @@ func (m *metadata) readWebP(r io.ReadSeeker) error {
 	return errBroken
 }
 
-// readBoxes finds the colour profile of a HEIF file: meta, iprp, ipco, colr. The first one is that of the image itself;
-// thumbnails and masks come after.
-func (m *metadata) readBoxes(r io.ReadSeeker) error {
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return err
+func (m *metadata) readHEIF(r io.ReadSeeker) error {
+	size, err := r.Seek(0, io.SeekEnd)
+	if err == nil {
+		m.icc, err = photo.ColorProfile(readerAt{r}, size, maxProfile)
 	}
-	for range maxParts {
-		var head [16]byte
-		if _, err := io.ReadFull(r, head[:8]); err != nil {
-			return err
-		}
-		size, headed := int64(binary.BigEndian.Uint32(head[:4])), int64(8)
-		if size == 1 {
-			if _, err := io.ReadFull(r, head[8:]); err != nil {
-				return err
-			}
-			size, headed = int64(binary.BigEndian.Uint64(head[8:])), 16 //nolint:gosec // checked below
-		}
-		if size < headed {
-			return errBroken
-		}
-		if string(head[4:8]) != "meta" {
-			if _, err := r.Seek(size-headed, io.SeekCurrent); err != nil {
-				return err
-			}
-			continue
-		}
-		if size > maxSegment {
-			return errBroken
-		}
-		meta := make([]byte, size-headed)
-		if _, err := io.ReadFull(r, meta); err != nil {
-			return err
-		}
-		if len(meta) > 4 {
-			colour := findBox(findBox(findBox(meta[4:], "iprp"), "ipco"), "colr")
-			if len(colour) > 4 && (string(colour[:4]) == "prof" || string(colour[:4]) == "rICC") {
-				m.icc = colour[4:]
-			}
-		}
-		return nil
-	}
-	return errBroken
-}
-
-// findBox returns the content of the first box of a kind.
-func findBox(data []byte, kind string) []byte {
-	for len(data) >= 8 {
-		size := int(binary.BigEndian.Uint32(data))
-		if size < 8 || size > len(data) {
-			return nil
-		}
-		if string(data[4:8]) == kind {
-			return data[8:size]
-		}
-		data = data[size:]
-	}
-	return nil
+	return err
 }
 
 // forRGB reports whether a profile describes RGB colours: derived images have no others.
@@ -260,8 +208,7 @@ func withProfile(image, profile []byte) []byte {
 func (m *metadata) orientation(f photo.Format) int {
 	switch f {
 	case photo.JPEG, photo.PNG, photo.WebP:
-		var facts Facts
-		return readTIFF(m.exif, &facts)
+		return readTIFF(m.exif, new(Exif))
 	case photo.HEIC, photo.HEIF, photo.AVIF:
 	}
 	return 1

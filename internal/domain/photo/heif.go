@@ -7,10 +7,18 @@ var (
 	boxFtyp = fourCC{'f', 't', 'y', 'p'}
 	boxMeta = fourCC{'m', 'e', 't', 'a'}
 	boxPitm = fourCC{'p', 'i', 't', 'm'}
+	boxIinf = fourCC{'i', 'i', 'n', 'f'}
+	boxInfe = fourCC{'i', 'n', 'f', 'e'}
+	boxIref = fourCC{'i', 'r', 'e', 'f'}
+	boxDimg = fourCC{'d', 'i', 'm', 'g'}
 	boxIprp = fourCC{'i', 'p', 'r', 'p'}
 	boxIpco = fourCC{'i', 'p', 'c', 'o'}
 	boxIpma = fourCC{'i', 'p', 'm', 'a'}
 	boxIspe = fourCC{'i', 's', 'p', 'e'}
+	boxColr = fourCC{'c', 'o', 'l', 'r'}
+	boxIrot = fourCC{'i', 'r', 'o', 't'}
+	boxImir = fourCC{'i', 'm', 'i', 'r'}
+	boxClap = fourCC{'c', 'l', 'a', 'p'}
 )
 
 // formatOfBrand returns the image format that a brand stands for. HEIF is the general one: mif1 and msf1 name the
@@ -54,62 +62,65 @@ func formatOfBrands(h *header) (Format, bool) {
 	return HEIF, general
 }
 
-// measureHEIF finds the item properties, wherever in the file they stand, and returns the extent of the primary item:
-// that of the whole picture, also where it is a grid of tiles. A file that does not say which one that is counts as
-// large as its largest item.
-func measureHEIF(h *header) extent {
-	for meta := range h.boxes(0, h.size) {
-		if meta.kind != boxMeta {
+// itemBoxes are the parts of a meta box that describe its items: the first box of each kind, in whatever order they
+// are stored.
+type itemBoxes struct {
+	pitm, iinf, iref box
+	iprp, ipco       box
+}
+
+func readItemBoxes(h *header, meta box) (m itemBoxes) {
+	h.firstBoxes(meta.start+4, meta.end, map[fourCC]*box{ // after version and flags
+		boxPitm: &m.pitm, boxIinf: &m.iinf, boxIref: &m.iref, boxIprp: &m.iprp,
+	})
+	h.firstBoxes(m.iprp.start, m.iprp.end, map[fourCC]*box{boxIpco: &m.ipco})
+	return m
+}
+
+// firstBoxes sets the first box of each kind between two offsets.
+func (h *header) firstBoxes(from, to int64, wanted map[fourCC]*box) {
+	for b := range h.boxes(from, to) {
+		if found := wanted[b.kind]; found != nil {
+			*found = b
+			delete(wanted, b.kind)
+		}
+	}
+}
+
+// readHEIF finds the meta box that tells the size of the primary item, which is that of the whole picture, also where
+// it is a grid of tiles. A file that does not say which item is the primary one counts as large as its largest item.
+func readHEIF(h *header) (itemBoxes, extent) {
+	for b := range h.boxes(0, h.size) {
+		if b.kind != boxMeta {
 			continue
 		}
-		if e := measureMeta(h, meta); e.pixels() != 0 {
-			return e
+		m := readItemBoxes(h, b)
+		var ofPrimary propertySet
+		if primary, ok := readPrimaryItem(h, m.pitm); ok {
+			ofPrimary = m.propertiesOf(h, primary)
+		}
+		if e := measureProperties(h, m.ipco, &ofPrimary); e.pixels() != 0 {
+			return m, e
 		}
 	}
-	return extent{}
+	return itemBoxes{}, extent{}
 }
 
-// measureMeta takes the first primary item and the first item properties of a meta box, in whatever order they stand.
-func measureMeta(h *header, meta box) extent {
-	var pitm, iprp box
-	for b := range h.boxes(meta.start+4, meta.end) { // after version and flags
-		switch {
-		case b.kind == boxPitm && pitm == (box{}):
-			pitm = b
-		case b.kind == boxIprp && iprp == (box{}):
-			iprp = b
-		}
+// itemID reads the ID of an item, which takes 16 bits or, in later versions of a box, 32.
+func (h *header) itemID(off int64, wide bool) (id uint32, size int64, ok bool) {
+	if wide {
+		id, ok = h.uint32(off)
+		return id, 4, ok
 	}
-	var ofPrimary propertySet
-	if primary, ok := readPrimaryItem(h, pitm); ok {
-		for b := range h.boxes(iprp.start, iprp.end) {
-			if b.kind == boxIpma {
-				ofPrimary.addAssociations(h, b, primary)
-			}
-		}
-	}
-	for b := range h.boxes(iprp.start, iprp.end) {
-		if b.kind == boxIpco {
-			return measureProperties(h, b, &ofPrimary)
-		}
-	}
-	return extent{}
+	short, ok := h.uint16(off)
+	return uint32(short), 2, ok
 }
 
-// readPrimaryItem reads the id of the primary item: 16 bits in version 0, else 32.
+// readPrimaryItem reads the ID of the primary item.
 func readPrimaryItem(h *header, pitm box) (uint32, bool) {
-	version, ok := h.uint8(pitm.start)
-	if !ok || pitm.end-pitm.start < 6 {
-		return 0, false
-	}
-	if version == 0 {
-		id, ok := h.uint16(pitm.start + 4)
-		return uint32(id), ok
-	}
-	if pitm.end-pitm.start < 8 {
-		return 0, false
-	}
-	return h.uint32(pitm.start + 4)
+	version, _ := h.uint8(pitm.start)
+	id, size, ok := h.itemID(pitm.start+4, version > 0)
+	return id, ok && pitm.start+4+size <= pitm.end
 }
 
 // measureProperties returns the largest spatial extent among the properties of the primary item, or among all where it
@@ -143,28 +154,30 @@ type propertySet [1 << 15 / 64]uint64
 func (s *propertySet) add(index int)      { s[index>>6] |= 1 << (index & 63) }
 func (s *propertySet) has(index int) bool { return index < 1<<15 && s[index>>6]&(1<<(index&63)) != 0 }
 
+// propertiesOf returns the properties that the ipma boxes give to an item.
+func (m *itemBoxes) propertiesOf(h *header, item uint32) (s propertySet) {
+	for b := range h.boxes(m.iprp.start, m.iprp.end) {
+		if b.kind == boxIpma {
+			s.addAssociations(h, b, item)
+		}
+	}
+	return s
+}
+
 // addAssociations adds the properties that an ipma box gives to an item. The box is: version and flags, the number of
 // entries, then for each an item id (16 bits in version 0, else 32), the number of its properties and their indexes (7
 // bits, or 15 with flag 1) below one bit that says whether the property is essential.
 func (s *propertySet) addAssociations(h *header, ipma box, item uint32) {
-	full, ok := h.uint32(ipma.start)
-	count, counted := h.uint32(ipma.start + 4)
-	if !ok || !counted {
+	full, _ := h.uint32(ipma.start)
+	count, ok := h.uint32(ipma.start + 4)
+	if !ok {
 		return
 	}
 	wideID, wideIndex := full>>24 != 0, full&1 != 0
 	off := ipma.start + 8
 	for range count {
-		var id uint32
-		if wideID {
-			id, ok = h.uint32(off)
-			off += 4
-		} else {
-			var short uint16
-			short, ok = h.uint16(off)
-			id = uint32(short)
-			off += 2
-		}
+		id, idSize, ok := h.itemID(off, wideID)
+		off += idSize
 		properties, counted := h.uint8(off)
 		off++
 		if !ok || !counted || off > ipma.end {
