@@ -38,8 +38,7 @@ func decodeGrid(r io.ReadSeeker, begin func(image.Point) (pixelSink, error)) (bo
 	}
 	columns := (g.Width + g.TileWidth - 1) / g.TileWidth
 	for i := range g.Tiles {
-		g.SelectTile(file, i)
-		tile, err := heic.Decode(bytes.NewReader(file))
+		tile, err := heic.Decode(bytes.NewReader(g.TileFile(file, i)))
 		if err != nil {
 			return true, err
 		}

@@ -11,23 +11,39 @@ type Grid struct {
 	Width, Height         int // as stored, before Turns
 	TileWidth, TileHeight int
 	Turns                 int // quarter turns to the left that make the photo upright
-	Tiles                 []uint32
+	Tiles                 []Tile
 
+	end     int64 // of the meta box
 	primary int64 // offset of the ID of the primary item
 	wide    bool  // it has 32 bits
 }
 
-// SelectTile makes a tile the primary item of a file, so that a decoder decodes that tile and nothing else.
-func (g *Grid) SelectTile(file []byte, i int) {
+// Tile is a part of a Grid.
+type Tile struct {
+	id           uint32
+	data, length int64
+	offset, base int64 // data is the sum of base and the field at offset
+}
+
+// TileFile returns a HEIC file that shows one tile of a file: its boxes with the tile as their primary item, and the
+// data of that tile alone.
+func (g *Grid) TileFile(file []byte, i int) []byte {
+	t := g.Tiles[i]
+	out := make([]byte, 0, g.end+8+t.length)
+	out = append(out, file[:g.end]...)
 	if g.wide {
-		binary.BigEndian.PutUint32(file[g.primary:], g.Tiles[i])
+		binary.BigEndian.PutUint32(out[g.primary:], t.id)
 	} else {
-		binary.BigEndian.PutUint16(file[g.primary:], uint16(g.Tiles[i])) //nolint:gosec // checked by ReadGrid
+		binary.BigEndian.PutUint16(out[g.primary:], uint16(t.id)) //nolint:gosec // checked by ReadGrid
 	}
+	binary.BigEndian.PutUint32(out[t.offset:], uint32(g.end+8-t.base)) //nolint:gosec // checked by ReadGrid
+	out = binary.BigEndian.AppendUint32(out, uint32(8+t.length))       //nolint:gosec // has 32 bits in the file
+	out = append(out, "mdat"...)
+	return append(out, file[t.data:t.data+t.length]...)
 }
 
 // ReadGrid returns the grid that a HEIF file describes. It reports false when the photo is not a grid, or not one whose
-// tiles look alone as they do in the photo.
+// tiles can be decoded alone and look as they do in the photo.
 func ReadGrid(r io.ReaderAt, size int64) (*Grid, bool) {
 	h := &header{r: r, size: size}
 	m, whole := readHEIF(h)
@@ -38,27 +54,19 @@ func ReadGrid(r io.ReaderAt, size int64) (*Grid, bool) {
 	version, _ := h.uint8(m.pitm.start)
 	g := &Grid{
 		Width: int(whole.width), Height: int(whole.height), Tiles: m.tilesOf(h, primary),
-		primary: m.pitm.start + 4, wide: version > 0,
+		end: m.end, primary: m.pitm.start + 4, wide: version > 0,
 	}
-	if len(g.Tiles) == 0 {
+	if len(g.Tiles) == 0 || !m.locate(h, g.Tiles) {
 		return nil, false
 	}
-	photo, tile := m.transformOf(h, primary), m.transformOf(h, g.Tiles[0])
+	photo, tile := m.transformOf(h, primary), m.transformOf(h, g.Tiles[0].id)
 	g.Turns, g.TileWidth, g.TileHeight = photo.turns, int(tile.size.width), int(tile.size.height)
 	if photo.size != whole || photo.other || photo.coding != "" && photo.coding != tile.coding ||
 		tile.size.pixels() == 0 || tile.other || tile.turns != 0 {
 		return nil, false
 	}
 	columns, rows := (g.Width+g.TileWidth-1)/g.TileWidth, (g.Height+g.TileHeight-1)/g.TileHeight
-	if len(g.Tiles) != columns*rows {
-		return nil, false
-	}
-	for _, id := range g.Tiles {
-		if id >= 1<<16 && !g.wide {
-			return nil, false
-		}
-	}
-	return g, h.failure == nil
+	return g, len(g.Tiles) == columns*rows && h.failure == nil
 }
 
 // kindOf returns the type of an item, and nothing when the file does not say it.
@@ -81,7 +89,7 @@ func (m *itemBoxes) kindOf(h *header, item uint32) string {
 }
 
 // tilesOf returns the items that an item is derived from.
-func (m *itemBoxes) tilesOf(h *header, item uint32) []uint32 {
+func (m *itemBoxes) tilesOf(h *header, item uint32) []Tile {
 	version, _ := h.uint8(m.iref.start)
 	for b := range h.boxes(m.iref.start+4, m.iref.end) {
 		from, size, _ := h.itemID(b.start, version > 0)
@@ -89,15 +97,72 @@ func (m *itemBoxes) tilesOf(h *header, item uint32) []uint32 {
 		if !ok || b.kind != boxDimg || from != item {
 			continue
 		}
-		tiles := make([]uint32, count)
+		tiles := make([]Tile, count)
 		for i := range tiles {
-			if tiles[i], _, ok = h.itemID(b.start+size+2+int64(i)*size, version > 0); !ok {
+			if tiles[i].id, _, ok = h.itemID(b.start+size+2+int64(i)*size, version > 0); !ok {
 				return nil
 			}
 		}
 		return tiles
 	}
 	return nil
+}
+
+// locate finds the data of tiles. It reports false where that is stored as no camera does: in several pieces, or at
+// offsets that do not have 32 bits.
+func (m *itemBoxes) locate(h *header, tiles []Tile) bool {
+	version, _ := h.uint8(m.iloc.start)
+	sizes, _ := h.uint16(m.iloc.start + 4) // of an offset, a length, a base offset and an index, four bits each
+	if sizes != 0x4400 && sizes != 0x4440 {
+		return false
+	}
+	off := m.iloc.start + 6
+	count, size, _ := h.itemID(off, version == 2) // has as many bits as an ID
+	if count > 1<<16 {
+		return false
+	}
+	off += size
+	found := make(map[uint32]Tile)
+	for range count {
+		var t Tile
+		t.id, _, _ = h.itemID(off, version == 2)
+		off += size
+		var method, extents uint16
+		if version > 0 {
+			method, _ = h.uint16(off)
+			off += 2
+		}
+		off += 2 // data reference: another file, which is not used
+		if sizes == 0x4440 {
+			t.base = h.int64(off)
+			off += 4
+		}
+		extents, _ = h.uint16(off)
+		t.offset = off + 2
+		t.data, t.length = t.base+h.int64(t.offset), h.int64(t.offset+4)
+		off = t.offset + 8*int64(extents)
+		if off > m.iloc.end {
+			return false
+		}
+		if method&15 == 0 && extents == 1 && t.data+t.length <= h.size && t.base <= m.end {
+			found[t.id] = t
+		}
+	}
+	version, _ = h.uint8(m.pitm.start)
+	for i := range tiles {
+		t, ok := found[tiles[i].id]
+		if !ok || t.id >= 1<<16 && version == 0 { // the primary item could not be replaced by it
+			return false
+		}
+		tiles[i] = t
+	}
+	return true
+}
+
+// int64 reads 32 bits, 0 where there are none.
+func (h *header) int64(off int64) int64 {
+	v, _ := h.uint32(off)
+	return int64(v)
 }
 
 // transform is how an item's pixels become what is shown.

@@ -9,6 +9,7 @@ var (
 	boxPitm = fourCC{'p', 'i', 't', 'm'}
 	boxIinf = fourCC{'i', 'i', 'n', 'f'}
 	boxInfe = fourCC{'i', 'n', 'f', 'e'}
+	boxIloc = fourCC{'i', 'l', 'o', 'c'}
 	boxIref = fourCC{'i', 'r', 'e', 'f'}
 	boxDimg = fourCC{'d', 'i', 'm', 'g'}
 	boxIprp = fourCC{'i', 'p', 'r', 'p'}
@@ -65,13 +66,15 @@ func formatOfBrands(h *header) (Format, bool) {
 // itemBoxes are the parts of a meta box that describe its items: the first box of each kind, in whatever order they
 // are stored.
 type itemBoxes struct {
-	pitm, iinf, iref box
-	iprp, ipco       box
+	pitm, iinf, iloc, iref, iprp box
+	ipco                         box   // in iprp
+	end                          int64 // of the meta box
 }
 
-func readItemBoxes(h *header, meta box) (m itemBoxes) {
+func readItemBoxes(h *header, meta box) itemBoxes {
+	m := itemBoxes{end: meta.end}
 	h.firstBoxes(meta.start+4, meta.end, map[fourCC]*box{ // after version and flags
-		boxPitm: &m.pitm, boxIinf: &m.iinf, boxIref: &m.iref, boxIprp: &m.iprp,
+		boxPitm: &m.pitm, boxIinf: &m.iinf, boxIloc: &m.iloc, boxIref: &m.iref, boxIprp: &m.iprp,
 	})
 	h.firstBoxes(m.iprp.start, m.iprp.end, map[fourCC]*box{boxIpco: &m.ipco})
 	return m

@@ -172,7 +172,7 @@ func FuzzInspect(f *testing.F) {
 	for _, seed := range [][]byte{
 		encodePNG(f, 3, 2), encodeJPEG(f, 3, 2), afterSOI(encodeJPEG(f, 3, 2), exif(6)),
 		webpOf("VP8 ", vp8(3, 2)), webpOf("VP8L", vp8l(3, 2)), webpOf("VP8X", vp8x(3, 2)),
-		heicOf(3, 2), join(ftyp("mif1", "avif"), openBox("mdat")),
+		heicOf(3, 2), gridOf(gridParts{}), join(ftyp("mif1", "avif"), openBox("mdat")),
 		join(ftyp("mif1"), wideBox("meta", u32(0), pitm(1), iprp(ipco(ispe(3, 2)), fullBox("ipma", 1, 1, u32(1), u32(1), []byte{1}, u16(1))))),
 	} {
 		f.Add(seed)
@@ -180,6 +180,13 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r := &countingReader{r: bytes.NewReader(file)}
 		got, err := Inspect(r, int64(len(file)))
+		if g, ok := ReadGrid(bytes.NewReader(file), int64(len(file))); ok {
+			g.TileFile(file, 0)
+			g.TileFile(file, len(g.Tiles)-1)
+		}
+		if _, err := ColorProfile(bytes.NewReader(file), int64(len(file)), 1<<16); err != nil {
+			t.Errorf("ColorProfile = %v", err)
+		}
 		if r.calls > maxReads || r.bytes > maxReads*windowBytes {
 			t.Errorf("%d reads of %d bytes in all", r.calls, r.bytes)
 		}
