@@ -40,25 +40,12 @@ func (s Size) together() []Size {
 
 // Edge returns the longest edge of images of the size, in pixels. Photos that are smaller stay as large as they are.
 func (s Size) Edge() int {
-	switch s {
-	case Thumb:
-		return 320
-	case Screen:
-		return 1600
-	case Full:
-	}
-	return photo.MaxSide
+	return map[Size]int{Thumb: 320, Screen: 1600, Full: photo.MaxSide}[s]
 }
 
+// quality is that of the JPEG.
 func (s Size) quality() int {
-	switch s {
-	case Thumb:
-		return 78
-	case Screen:
-		return 86
-	case Full:
-	}
-	return 92
+	return map[Size]int{Thumb: 78, Screen: 86, Full: 92}[s]
 }
 
 // HasFull reports whether photos of a format have an image in full size: those of formats that browsers may not show.

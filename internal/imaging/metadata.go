@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 )
@@ -22,37 +23,86 @@ const (
 	maxProfile = 60_000  // fits into one segment of a JPEG; common ones have a few kilobytes
 )
 
-// readMetadata walks over the parts of a file before its pixels. What is broken there is left out: whether the image can
-// be shown is for the decoder to say. The error is the reader's.
-func readMetadata(r io.ReadSeeker, f photo.Format) (metadata, error) {
-	var m metadata
-	var err error
+// readMetadata reads the parts of a file before its pixels. What is broken there is left out: whether the image can be
+// shown is for the decoder to say. The error is the reader's.
+func readMetadata(r io.ReadSeeker, f photo.Format) (m metadata, err error) {
 	switch f {
 	case photo.JPEG:
-		err = m.readJPEG(r)
-	case photo.PNG:
-		err = m.readPNG(r)
-	case photo.WebP:
-		err = m.readWebP(r)
+		err = m.readJPEG(readerAt{r})
+	case photo.PNG, photo.WebP:
+		err = m.readChunks(readerAt{r}, f)
 	case photo.HEIC, photo.HEIF, photo.AVIF:
-		err = m.readHEIF(r)
+		var size int64
+		if size, err = r.Seek(0, io.SeekEnd); err == nil {
+			m.icc, err = photo.ColorProfile(readerAt{r}, size, maxProfile)
+		}
 	}
 	if !forRGB(m.icc) {
 		m.icc = nil
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errBroken) {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return m, err
 }
 
-// errBroken ends the walk over a file that does not follow its format.
-var errBroken = errors.New("imaging: broken metadata")
+// part is a segment of a JPEG or a chunk of a PNG or WebP.
+type part struct {
+	kind     string // a marker of one byte, or four characters
+	at, size int64  // of its content
+}
 
-func (m *metadata) readJPEG(r io.ReadSeeker) error {
-	if _, err := r.Seek(2, io.SeekStart); err != nil {
-		return err
+// partsOf yields the parts of a file one after the other, and at the end the reader's error: io.EOF where the file ends,
+// nothing where it stops following its format or has no end.
+func partsOf(r io.ReaderAt, f photo.Format) iter.Seq2[part, error] {
+	begin := map[photo.Format]int64{photo.JPEG: 2, photo.PNG: 8, photo.WebP: 12}
+	return func(yield func(part, error) bool) {
+		at := begin[f]
+		head := make([]byte, 8)
+		if f == photo.JPEG {
+			head = head[:4]
+		}
+		for range maxParts {
+			if _, err := r.ReadAt(head, at); err != nil {
+				yield(part{}, err)
+				return
+			}
+			p := part{at: at + int64(len(head))}
+			var end int64
+			switch f {
+			case photo.JPEG: // the length includes its own two bytes
+				p.kind, p.size = string(head[1:2]), int64(binary.BigEndian.Uint16(head[2:]))-2
+				end = p.at + p.size
+			case photo.PNG: // a checksum follows
+				p.kind, p.size = string(head[4:]), int64(binary.BigEndian.Uint32(head))
+				end = p.at + p.size + 4
+			default: // sizes are padded to even ones
+				p.kind, p.size = string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
+				end = p.at + p.size + p.size&1
+			}
+			if p.size < 0 || f == photo.JPEG && head[0] != 0xff || !yield(p, nil) {
+				return
+			}
+			at = end
+		}
 	}
+}
+
+func (p part) read(r io.ReaderAt) ([]byte, error) {
+	b := make([]byte, p.size)
+	if n, err := r.ReadAt(b, p.at); n < len(b) {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Markers of JPEG segments.
+const (
+	jpegSOS, jpegEOI   = "\xda", "\xd9" // the pixels begin, or the image ends
+	jpegAPP1, jpegAPP2 = "\xe1", "\xe2"
+)
+
+func (m *metadata) readJPEG(r io.ReaderAt) error {
 	var profile [256][]byte // in numbered parts, from 1
 	read := 0
 	defer func() {
@@ -63,69 +113,54 @@ func (m *metadata) readJPEG(r io.ReadSeeker) error {
 			m.icc = append(m.icc, part...)
 		}
 	}()
-	for range maxParts {
-		var head [4]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+	for p, err := range partsOf(r, photo.JPEG) {
+		if err != nil || p.kind == jpegSOS || p.kind == jpegEOI {
 			return err
 		}
-		size := int(binary.BigEndian.Uint16(head[2:])) - 2
-		if head[0] != 0xff || size < 0 {
-			return errBroken
+		if p.kind != jpegAPP1 && p.kind != jpegAPP2 {
+			continue
 		}
-		switch head[1] {
-		case 0xda, 0xd9: // the pixels begin, or the image ends
-			return nil
-		case 0xe1, 0xe2:
-			segment := make([]byte, size)
-			if _, err := io.ReadFull(r, segment); err != nil {
-				return err
-			}
-			if tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && m.exif == nil {
-				m.exif = tiff
-			}
-			if part, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00")); ok && len(part) > 2 && read+len(part) <= 2*maxProfile {
-				read += len(part)
-				profile[part[0]] = part[2:]
-			}
-		default:
-			if _, err := r.Seek(int64(size), io.SeekCurrent); err != nil {
-				return err
-			}
+		segment, err := p.read(r)
+		if err != nil {
+			return err
+		}
+		if tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && m.exif == nil {
+			m.exif = tiff
+		}
+		piece, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00"))
+		if ok && len(piece) > 2 && read+len(piece) <= 2*maxProfile {
+			read += len(piece)
+			profile[piece[0]] = piece[2:]
 		}
 	}
-	return errBroken
+	return nil
 }
 
-func (m *metadata) readPNG(r io.ReadSeeker) error {
-	if _, err := r.Seek(8, io.SeekStart); err != nil {
-		return err
-	}
-	for range maxParts {
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+// readChunks reads the metadata of PNG and WebP.
+func (m *metadata) readChunks(r io.ReaderAt, f photo.Format) error {
+	for p, err := range partsOf(r, f) {
+		if err != nil || p.kind == "IEND" {
 			return err
 		}
-		size, kind := int64(binary.BigEndian.Uint32(head[:4])), string(head[4:])
-		if (kind == "eXIf" || kind == "iCCP") && size <= maxSegment {
-			chunk := make([]byte, size)
-			if _, err := io.ReadFull(r, chunk); err != nil {
-				return err
-			}
-			if kind == "eXIf" {
-				m.exif = chunk
-			} else {
-				m.icc = inflateProfile(chunk)
-			}
-			size = 0
+		if p.size > maxSegment {
+			continue
 		}
-		if kind == "IEND" {
-			return nil
+		switch p.kind {
+		case "eXIf", "EXIF":
+			m.exif, err = p.read(r)
+			m.exif = bytes.TrimPrefix(m.exif, []byte("Exif\x00\x00"))
+		case "ICCP":
+			m.icc, err = p.read(r)
+		case "iCCP":
+			var chunk []byte
+			chunk, err = p.read(r)
+			m.icc = inflateProfile(chunk)
 		}
-		if _, err := r.Seek(size+4, io.SeekCurrent); err != nil { // the checksum follows
+		if err != nil {
 			return err
 		}
 	}
-	return errBroken
+	return nil
 }
 
 // inflateProfile returns the profile of a PNG: a name, a zero, the method, and compressed data.
@@ -143,45 +178,6 @@ func inflateProfile(chunk []byte) []byte {
 		return nil
 	}
 	return profile
-}
-
-func (m *metadata) readWebP(r io.ReadSeeker) error {
-	if _, err := r.Seek(12, io.SeekStart); err != nil {
-		return err
-	}
-	for range maxParts {
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return err
-		}
-		size := int64(binary.LittleEndian.Uint32(head[4:]))
-		padded := size + size&1
-		kind := string(head[:4])
-		if (kind == "EXIF" || kind == "ICCP") && size <= maxSegment {
-			chunk := make([]byte, padded)
-			if _, err := io.ReadFull(r, chunk); err != nil {
-				return err
-			}
-			if kind == "EXIF" {
-				m.exif = bytes.TrimPrefix(chunk[:size], []byte("Exif\x00\x00"))
-			} else {
-				m.icc = chunk[:size]
-			}
-			continue
-		}
-		if _, err := r.Seek(padded, io.SeekCurrent); err != nil {
-			return err
-		}
-	}
-	return errBroken
-}
-
-func (m *metadata) readHEIF(r io.ReadSeeker) error {
-	size, err := r.Seek(0, io.SeekEnd)
-	if err == nil {
-		m.icc, err = photo.ColorProfile(readerAt{r}, size, maxProfile)
-	}
-	return err
 }
 
 // forRGB reports whether a profile describes RGB colours: derived images have no others.

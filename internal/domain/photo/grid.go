@@ -78,7 +78,7 @@ func (m *itemBoxes) kindOf(h *header, item uint32) string {
 	for b := range h.boxes(entries, m.iinf.end) {
 		version, _ := h.uint8(b.start)
 		id, size, ok := h.itemID(b.start+4, version > 2)
-		if !ok || b.kind != boxInfe || version < 2 || id != item {
+		if !ok || b.kind != "infe" || version < 2 || id != item {
 			continue
 		}
 		if kind, ok := h.bytes(b.start+4+size+2, 4); ok {
@@ -94,7 +94,7 @@ func (m *itemBoxes) tilesOf(h *header, item uint32) []Tile {
 	for b := range h.boxes(m.iref.start+4, m.iref.end) {
 		from, size, _ := h.itemID(b.start, version > 0)
 		count, ok := h.uint16(b.start + size)
-		if !ok || b.kind != boxDimg || from != item {
+		if !ok || b.kind != "dimg" || from != item {
 			continue
 		}
 		tiles := make([]Tile, count)
@@ -182,14 +182,14 @@ func (m *itemBoxes) transformOf(h *header, item uint32) (t transform) {
 			continue
 		}
 		switch b.kind {
-		case boxIspe:
+		case "ispe":
 			t.size = h.extent32(b.start + 4)
-		case boxIrot:
+		case "irot":
 			turns, _ := h.uint8(b.start)
 			t.turns = int(turns & 3)
-		case boxImir, boxClap:
+		case "imir", "clap":
 			t.other = true
-		case boxColr:
+		case "colr":
 			if h.has(b.start, "nclx") {
 				coding, _ := h.bytes(b.start, int(min(b.end-b.start, 11)))
 				t.coding = string(coding)
@@ -205,7 +205,7 @@ func ColorProfile(r io.ReaderAt, size int64, maxBytes int) ([]byte, error) {
 	h := &header{r: r, size: size}
 	m, _ := readHEIF(h)
 	var colr box
-	h.firstBoxes(m.ipco.start, m.ipco.end, map[fourCC]*box{boxColr: &colr})
+	h.firstBoxes(m.ipco.start, m.ipco.end, map[string]*box{"colr": &colr})
 	length := colr.end - colr.start - 4
 	if !h.has(colr.start, "prof") && !h.has(colr.start, "rICC") || length <= 0 || length > int64(maxBytes) {
 		return nil, h.failure

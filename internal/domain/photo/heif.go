@@ -3,29 +3,10 @@ package photo
 // maxBrands bounds the compatible brands that are looked at; real files list fewer than ten.
 const maxBrands = 256
 
-var (
-	boxFtyp = fourCC{'f', 't', 'y', 'p'}
-	boxMeta = fourCC{'m', 'e', 't', 'a'}
-	boxPitm = fourCC{'p', 'i', 't', 'm'}
-	boxIinf = fourCC{'i', 'i', 'n', 'f'}
-	boxInfe = fourCC{'i', 'n', 'f', 'e'}
-	boxIloc = fourCC{'i', 'l', 'o', 'c'}
-	boxIref = fourCC{'i', 'r', 'e', 'f'}
-	boxDimg = fourCC{'d', 'i', 'm', 'g'}
-	boxIprp = fourCC{'i', 'p', 'r', 'p'}
-	boxIpco = fourCC{'i', 'p', 'c', 'o'}
-	boxIpma = fourCC{'i', 'p', 'm', 'a'}
-	boxIspe = fourCC{'i', 's', 'p', 'e'}
-	boxColr = fourCC{'c', 'o', 'l', 'r'}
-	boxIrot = fourCC{'i', 'r', 'o', 't'}
-	boxImir = fourCC{'i', 'm', 'i', 'r'}
-	boxClap = fourCC{'c', 'l', 'a', 'p'}
-)
-
 // formatOfBrand returns the image format that a brand stands for. HEIF is the general one: mif1 and msf1 name the
 // container and leave the codec open.
-func formatOfBrand(brand fourCC) (Format, bool) {
-	switch string(brand[:]) {
+func formatOfBrand(brand string) (Format, bool) {
+	switch brand {
 	case "heic", "heix", "hevc", "hevx", "heim", "heis":
 		return HEIC, true
 	case "avif", "avis":
@@ -40,7 +21,7 @@ func formatOfBrand(brand fourCC) (Format, bool) {
 // before the compatible ones; the general brands count where there is none.
 func formatOfBrands(h *header) (Format, bool) {
 	ftyp, ok := h.box(0, h.size)
-	if !ok || ftyp.kind != boxFtyp {
+	if !ok || ftyp.kind != "ftyp" {
 		return "", false
 	}
 	var general bool
@@ -53,7 +34,7 @@ func formatOfBrands(h *header) (Format, bool) {
 		if !ok || off+4 > ftyp.end {
 			break
 		}
-		switch f, known := formatOfBrand(fourCC(b)); {
+		switch f, known := formatOfBrand(string(b)); {
 		case known && f != HEIF:
 			return f, true
 		case known:
@@ -73,15 +54,15 @@ type itemBoxes struct {
 
 func readItemBoxes(h *header, meta box) itemBoxes {
 	m := itemBoxes{end: meta.end}
-	h.firstBoxes(meta.start+4, meta.end, map[fourCC]*box{ // after version and flags
-		boxPitm: &m.pitm, boxIinf: &m.iinf, boxIloc: &m.iloc, boxIref: &m.iref, boxIprp: &m.iprp,
+	h.firstBoxes(meta.start+4, meta.end, map[string]*box{ // after version and flags
+		"pitm": &m.pitm, "iinf": &m.iinf, "iloc": &m.iloc, "iref": &m.iref, "iprp": &m.iprp,
 	})
-	h.firstBoxes(m.iprp.start, m.iprp.end, map[fourCC]*box{boxIpco: &m.ipco})
+	h.firstBoxes(m.iprp.start, m.iprp.end, map[string]*box{"ipco": &m.ipco})
 	return m
 }
 
 // firstBoxes sets the first box of each kind between two offsets.
-func (h *header) firstBoxes(from, to int64, wanted map[fourCC]*box) {
+func (h *header) firstBoxes(from, to int64, wanted map[string]*box) {
 	for b := range h.boxes(from, to) {
 		if found := wanted[b.kind]; found != nil {
 			*found = b
@@ -94,7 +75,7 @@ func (h *header) firstBoxes(from, to int64, wanted map[fourCC]*box) {
 // it is a grid of tiles. A file that does not say which item is the primary one counts as large as its largest item.
 func readHEIF(h *header) (itemBoxes, extent) {
 	for b := range h.boxes(0, h.size) {
-		if b.kind != boxMeta {
+		if b.kind != "meta" {
 			continue
 		}
 		m := readItemBoxes(h, b)
@@ -134,7 +115,7 @@ func measureProperties(h *header, ipco box, ofPrimary *propertySet) extent {
 	index := 0
 	for b := range h.boxes(ipco.start, ipco.end) {
 		index++ // properties count from 1
-		if b.kind != boxIspe || b.end-b.start < 12 {
+		if b.kind != "ispe" || b.end-b.start < 12 {
 			continue
 		}
 		e := h.extent32(b.start + 4)
@@ -160,7 +141,7 @@ func (s *propertySet) has(index int) bool { return index < 1<<15 && s[index>>6]&
 // propertiesOf returns the properties that the ipma boxes give to an item.
 func (m *itemBoxes) propertiesOf(h *header, item uint32) (s propertySet) {
 	for b := range h.boxes(m.iprp.start, m.iprp.end) {
-		if b.kind == boxIpma {
+		if b.kind == "ipma" {
 			s.addAssociations(h, b, item)
 		}
 	}
