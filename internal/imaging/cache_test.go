@@ -162,10 +162,13 @@ func TestCache(t *testing.T) {
 		}
 	})
 	t.Run("BrokenImagesAreMadeAgain", func(t *testing.T) {
-		for size, want := range map[imaging.Size]image.Point{imaging.Thumb: image.Pt(320, 160), imaging.Screen: image.Pt(1600, 800)} {
+		sizes := map[imaging.Size]image.Point{imaging.Thumb: image.Pt(320, 160), imaging.Screen: image.Pt(1600, 800)}
+		for size, want := range sizes {
 			file := media.DerivedName(name, string(size))
 			whole := g.read(t, file)
-			for _, broken := range [][]byte{nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), bytes.Repeat([]byte{0}, len(whole))} {
+			for _, broken := range [][]byte{
+				nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), make([]byte, len(whole)),
+			} {
 				g.place(t, file, broken)
 				before := store.opened.Load()
 				if got := look(t, cache, name, size); got != want || store.opened.Load() != before+1 {
@@ -182,8 +185,9 @@ func TestCache(t *testing.T) {
 		if err := cache.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), name, imaging.Screen); err != nil {
 			t.Fatal(err)
 		}
-		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/jpeg" || w.Header().Get("Last-Modified") == "" {
-			t.Errorf("%d %v", w.Code, w.Header())
+		h := w.Header()
+		if w.Code != http.StatusOK || h.Get("Content-Type") != "image/jpeg" || h.Get("Last-Modified") == "" {
+			t.Errorf("%d %v", w.Code, h)
 		}
 	})
 	t.Run("FullSizeIsForOtherFormats", func(t *testing.T) {
@@ -260,7 +264,8 @@ func TestCache(t *testing.T) {
 		}
 	})
 	t.Run("StrangeHeader", func(t *testing.T) {
-		if _, err := cache.Open(t.Context(), g.put(t, photo.JPEG, []byte("not a photo at all")), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+		name := g.put(t, photo.JPEG, []byte("not a photo at all"))
+		if _, err := cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("Open = %v", err)
 		}
 	})
@@ -342,12 +347,13 @@ func TestCache_Close(t *testing.T) {
 // TestCache_Heavy checks which photos are given to another process: those that may take more than the budget.
 func TestCache_Heavy(t *testing.T) {
 	g := open(t)
-	var heavy []string
-	cache := imaging.NewCache(g.store, g.staging,
-		func(_ context.Context, file io.ReadSeeker, f photo.Format, sizes []imaging.Size) (map[imaging.Size][]byte, error) {
-			heavy = append(heavy, string(f))
-			return map[imaging.Size][]byte{imaging.Thumb: []byte("\xff\xd8\xff\xd9")}, nil
-		})
+	type images = map[imaging.Size][]byte
+	heavy := 0
+	decode := func(context.Context, io.ReadSeeker, photo.Format, []imaging.Size) (images, error) {
+		heavy++
+		return images{imaging.Thumb: []byte("\xff\xd8\xff\xd9")}, nil
+	}
+	cache := imaging.NewCache(g.store, g.staging, decode)
 	png := func(w, h uint32, depth, color, interlaced byte) []byte {
 		b := pngHeader(w, h)
 		b[24], b[25], b[28] = depth, color, interlaced
@@ -370,10 +376,10 @@ func TestCache_Heavy(t *testing.T) {
 		{"AVIF", photo.AVIF, pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), true},
 		{"HEIC", photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), true},
 	} {
-		heavy = nil
+		heavy = 0
 		f, err := cache.Open(t.Context(), g.put(t, c.f, c.file), imaging.Thumb)
-		if c.want != (len(heavy) == 1) || c.want == errors.Is(err, imaging.ErrUndecodable) {
-			t.Errorf("%s: given away %v, %v", c.name, heavy, err)
+		if c.want != (heavy == 1) || c.want == errors.Is(err, imaging.ErrUndecodable) {
+			t.Errorf("%s: given to the other process %d times, %v", c.name, heavy, err)
 		}
 		if err == nil {
 			_ = f.Close()

@@ -1,5 +1,5 @@
-// Package imaging makes the images that pages show from the photos that customers upload: upright, small enough for a
-// screen, and without anything that the file says about its maker. The photo itself is never changed.
+// Package imaging makes the images that pages show from uploaded photos: upright, small enough for a screen, and
+// without metadata but the color profile. The photo itself is never changed.
 package imaging
 
 import (
@@ -17,7 +17,7 @@ import (
 // Size is how large a derived image is.
 type Size string
 
-// The sizes: one for lists, one for a screen, and for deep zoom the full one of photos that browsers do not show themselves.
+// The sizes: one for lists, one for a screen, and the full one to zoom into photos that browsers cannot show.
 const (
 	Thumb  Size = "thumb"
 	Screen Size = "screen"
@@ -30,7 +30,7 @@ var Sizes = []Size{Thumb, Screen}
 // Known reports whether there is such a size.
 func (s Size) Known() bool { return s == Thumb || s == Screen || s == Full }
 
-// together returns the sizes that are made in one go with this one.
+// together returns this size and those that are made with it.
 func (s Size) together() []Size {
 	if s == Full {
 		return []Size{Full}
@@ -51,7 +51,7 @@ func (s Size) quality() int {
 // HasFull reports whether photos of a format have an image in full size: those of formats that browsers may not show.
 func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF || f == photo.AVIF }
 
-// ErrUndecodable tells that the file is not an image that can be shown, although its header says so.
+// ErrUndecodable means that the file cannot be decoded, although its header is that of a photo.
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
 // Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colours, and without
@@ -86,7 +86,7 @@ func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, e
 }
 
 // undecodableOnPanic is deferred by what reads the bytes of a photo: where a parser or decoder panics, the file is
-// broken, and nothing but that photo may suffer.
+// broken, and only that photo is affected.
 func undecodableOnPanic(err *error) {
 	if v := recover(); v != nil {
 		*err = fmt.Errorf("%w: panic: %v", ErrUndecodable, v)
@@ -102,7 +102,7 @@ func encode(img image.Image, quality int, profile []byte) ([]byte, error) {
 	return withProfile(b.Bytes(), profile), nil
 }
 
-// upright turns an image as its EXIF orientation asks: 1 is upright, 2 to 8 are the mirrored and turned ones.
+// upright rotates and mirrors an image by its EXIF orientation: 1 is upright, 2 to 8 are the others.
 func upright(img *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 || orientation > 8 {
 		return img

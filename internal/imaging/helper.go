@@ -20,8 +20,8 @@ const (
 )
 
 // Helper decodes photos in a process of its own: those that take much memory, or whose decoders need an amount that
-// cannot be told before. The process has a limit that the system enforces, HelperMemory; a file that exceeds it, or makes
-// the decoder hang, costs that process and nothing else.
+// cannot be told before. The process has a limit that the system enforces, HelperMemory; a file that exceeds it, or
+// makes the decoder hang, costs that process and nothing else.
 //
 // The process takes one photo after the other from its standard input and ends with it.
 type Helper struct {

@@ -78,7 +78,8 @@ func TestHelper(t *testing.T) {
 	})
 	t.Run("OutOfMemory", func(t *testing.T) {
 		h := newHelper(t, 48<<20)
-		if _, err := h.try(t.Context(), pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), photo.AVIF); !errors.Is(err, ErrUndecodable) {
+		avif := pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif")
+		if _, err := h.try(t.Context(), avif, photo.AVIF); !errors.Is(err, ErrUndecodable) {
 			t.Errorf("%v", err)
 		}
 		h.command = newHelper(t, HelperMemory).command

@@ -16,12 +16,12 @@ const (
 	unknown        = math.MaxInt64
 )
 
-// memoryFor tells what it takes to derive images of the sizes, as far as the file's header tells. Files whose decoders
-// cannot be held to anything take unknown.
+// memoryFor estimates what it takes to derive images of the sizes from the file's header. It is unknown for formats
+// whose decoders may take any amount.
 func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int64, error) {
 	info, err := photo.Inspect(file, size)
 	if err != nil {
-		if fault.CodeOf(err) != "" { // it was taken once, so it can be read; the decoder will tell
+		if fault.CodeOf(err) != "" { // the decoder will return the error
 			return budget, nil
 		}
 		return 0, err
@@ -48,7 +48,7 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 			return unknown, nil
 		}
 		need += pixels * perPixel
-	case photo.HEIC, photo.HEIF, photo.AVIF: // the size of a frame is inside the coded data, and need not be the header's
+	case photo.HEIC, photo.HEIF, photo.AVIF: // the coded data may have another size than the header
 		return unknown, nil
 	}
 	return need, nil
@@ -75,15 +75,15 @@ func pngImage(file io.ReaderAt, pixels int64) int64 {
 	return size
 }
 
-// jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a mark for each coefficient
-// of a block, and those of them that are seen.
+// jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a bit for each coefficient
+// of a block, and those that are used.
 func jpegCoefficients(extent image.Point) int64 {
 	side := 8 / jpegScale(extent.X, extent.Y, Screen.Edge())
 	blocks := int64((extent.X+15)/8) * int64((extent.Y+15)/8)
 	return 3 * blocks * int64(8+2*side*side)
 }
 
-// jpegScale is how much smaller a JPEG can be read so that an edge of at least edge stays.
+// jpegScale is by how much a JPEG can be reduced so that its longest edge is still at least edge.
 func jpegScale(w, h, edge int) int {
 	scale := 8
 	for scale > 1 && max(w, h)/scale < edge {

@@ -11,15 +11,15 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// metadata is what a file says about its image, as far as it matters here.
+// metadata is the part of a file's metadata that is used.
 type metadata struct {
 	exif []byte // a TIFF structure; nil: none
-	icc  []byte // a colour profile for RGB images; nil: none, which is sRGB
+	icc  []byte // a color profile for RGB images; nil: none, which is sRGB
 }
 
 const (
-	maxSegment = 1 << 20 // of metadata that is looked at
-	maxParts   = 10_000  // of a file that are walked over
+	maxSegment = 1 << 20 // bytes of a part that is read
+	maxParts   = 10_000  // of a file
 	maxProfile = 60_000  // fits into one segment of a JPEG; common ones have a few kilobytes
 )
 
@@ -52,8 +52,8 @@ type part struct {
 	at, size int64  // of its content
 }
 
-// partsOf yields the parts of a file one after the other, and at the end the reader's error: io.EOF where the file ends,
-// nothing where it stops following its format or has no end.
+// partsOf yields the parts of a file in order. At the end it yields the reader's error, such as io.EOF, or nothing
+// where the file is broken or has too many parts.
 func partsOf(r io.ReaderAt, f photo.Format) iter.Seq2[part, error] {
 	begin := map[photo.Format]int64{photo.JPEG: 2, photo.PNG: 8, photo.WebP: 12}
 	return func(yield func(part, error) bool) {
@@ -182,7 +182,8 @@ func inflateProfile(chunk []byte) []byte {
 
 // forRGB reports whether a profile describes RGB colours: derived images have no others.
 func forRGB(profile []byte) bool {
-	return len(profile) > 128 && len(profile) <= maxProfile && string(profile[16:20]) == "RGB " && string(profile[36:40]) == "acsp"
+	return len(profile) > 128 && len(profile) <= maxProfile &&
+		string(profile[16:20]) == "RGB " && string(profile[36:40]) == "acsp"
 }
 
 // withProfile puts a colour profile into a JPEG, behind its first marker.
@@ -194,7 +195,8 @@ func withProfile(image, profile []byte) []byte {
 	out := make([]byte, 0, len(image)+len(profile)+len(name)+4)
 	out = append(out, image[:2]...)
 	out = append(out, 0xff, 0xe2)
-	out = binary.BigEndian.AppendUint16(out, uint16(2+len(name)+len(profile))) //nolint:gosec // profiles are at most maxProfile
+	size := 2 + len(name) + len(profile)
+	out = binary.BigEndian.AppendUint16(out, uint16(size)) //nolint:gosec // profiles are at most maxProfile
 	out = append(out, name...)
 	out = append(out, profile...)
 	return append(out, image[2:]...)

@@ -49,8 +49,8 @@ func newScaler(from, to image.Point) *scaler {
 	return s
 }
 
-// overlap says where pixel i of a row of n goes in a row of m, m ≤ n: into the one at, with a share, and into the next
-// with the rest. The shares of all pixels that go into one add up to 1.
+// overlap says where pixel i of a row of n goes in a row of m, m ≤ n: into the one at, with a share, and into the
+// next with the rest. The shares of all pixels that go into one add up to 1.
 func overlap(i, n, m int) (at int, share, rest float32) {
 	begin := i * m // in units of which n are a pixel of the smaller image
 	at = begin / n
@@ -131,8 +131,8 @@ func (s yuvSink) write(x, y int, rgb []byte) {
 	}
 }
 
-// writeImage writes a decoded image to a sink row by row, with its upper left corner at a point and on white where it is
-// transparent.
+// writeImage writes a decoded image to a sink row by row, with its upper left corner at a point and on white where it
+// is transparent.
 func writeImage(sink pixelSink, at image.Point, img image.Image) {
 	b := img.Bounds()
 	rgb := make([]byte, 3*b.Dx())

@@ -68,7 +68,8 @@ func nclx(matrix byte) []byte {
 func TestReadGrid(t *testing.T) {
 	file := gridOf(gridParts{photo: [][]byte{isoBox("irot", []byte{3})}})
 	g, ok := ReadGrid(bytes.NewReader(file), int64(len(file)))
-	if !ok || g.Width != 5 || g.Height != 3 || g.TileWidth != 4 || g.TileHeight != 2 || g.Turns != 3 || len(g.Tiles) != 4 {
+	if !ok || g.Width != 5 || g.Height != 3 || g.TileWidth != 4 || g.TileHeight != 2 ||
+		g.Turns != 3 || len(g.Tiles) != 4 {
 		t.Fatalf("%+v, %v", g, ok)
 	}
 	for i, data := range []string{"AAA", "BBB", "CCC", "DDD"} {
