@@ -54,7 +54,7 @@ func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF ||
 // ErrUndecodable means that the file cannot be decoded, although its header is that of a photo.
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
-// Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colours, and without
+// Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colors, and without
 // the rest of its metadata. The sizes are those that are made together: Thumb and Screen, or Full.
 func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, err error) {
 	defer undecodableOnPanic(&err)
@@ -93,7 +93,7 @@ func undecodableOnPanic(err *error) {
 	}
 }
 
-// encode writes a JPEG with a colour profile, which may be nil.
+// encode writes a JPEG with a color profile, which may be nil.
 func encode(img image.Image, quality int, profile []byte) ([]byte, error) {
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {

@@ -98,7 +98,7 @@ func derive(t *testing.T, file []byte, f photo.Format) map[imaging.Size]image.Im
 	return images
 }
 
-// looks tells the colour in the middle of a ninth of the image, by its strongest channel.
+// looks tells the color in the middle of a ninth of the image, by its strongest channel.
 func looks(img image.Image, column, row int) string {
 	b := img.Bounds()
 	r, g, bl, _ := img.At(b.Min.X+(2*column+1)*b.Dx()/16, b.Min.Y+(2*row+1)*b.Dy()/16).RGBA()
@@ -221,7 +221,7 @@ func TestMetadata(t *testing.T) {
 			}
 		}
 		if !bytes.Contains(b, profile) {
-			t.Errorf("%s has lost its colour profile", size)
+			t.Errorf("%s has lost its color profile", size)
 		}
 	}
 	x, err := imaging.ReadExif(bytes.NewReader(file), photo.JPEG)

@@ -180,13 +180,13 @@ func inflateProfile(chunk []byte) []byte {
 	return profile
 }
 
-// forRGB reports whether a profile describes RGB colours: derived images have no others.
+// forRGB reports whether a profile describes RGB colors: derived images have no others.
 func forRGB(profile []byte) bool {
 	return len(profile) > 128 && len(profile) <= maxProfile &&
 		string(profile[16:20]) == "RGB " && string(profile[36:40]) == "acsp"
 }
 
-// withProfile puts a colour profile into a JPEG, behind its first marker.
+// withProfile puts a color profile into a JPEG, behind its first marker.
 func withProfile(image, profile []byte) []byte {
 	if len(profile) == 0 {
 		return image

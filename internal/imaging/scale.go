@@ -112,7 +112,7 @@ func (s *scaler) image() *image.RGBA {
 	return img
 }
 
-// yuvSink keeps a photo in full size as JPEG files do: with colours half as fine as brightness.
+// yuvSink keeps a photo in full size as JPEG files do: with colors half as fine as brightness.
 type yuvSink struct{ *image.YCbCr }
 
 func newYUVSink(size image.Point) yuvSink {

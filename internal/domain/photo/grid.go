@@ -169,7 +169,7 @@ func (h *header) int64(off int64) int64 {
 type transform struct {
 	size   extent
 	turns  int
-	coding string // the nclx box, which says how colours are coded; empty: the coded data says it
+	coding string // the nclx box, which says how colors are coded; empty: the coded data says it
 	other  bool   // it is mirrored or cropped
 }
 
