@@ -42,7 +42,6 @@ type Cache struct {
 	heavy   Deriver
 	memory  *semaphore.Weighted
 	cores   *semaphore.Weighted
-	helper  *semaphore.Weighted // for heavy
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
@@ -61,11 +60,11 @@ type derivation struct {
 }
 
 // NewCache returns a cache over a media store. Photos that may take more memory than this process should use are given
-// to heavy, one at a time; when that is nil they are decoded in this process, each alone.
+// to heavy; when that is nil they are decoded in this process, each alone.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
-		memory: semaphore.NewWeighted(budget), helper: semaphore.NewWeighted(1),
+		memory:  semaphore.NewWeighted(budget),
 		cores:   semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		running: make(map[string]*derivation),
 	}
@@ -227,10 +226,6 @@ func (c *Cache) decode(
 		return nil, err
 	}
 	if need > budget && c.heavy != nil {
-		if err := c.helper.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-		defer c.helper.Release(1)
 		return c.heavy(ctx, file, f, sizes)
 	}
 	need = min(need, budget)

@@ -107,32 +107,28 @@ func upright(img *image.RGBA, orientation int) *image.RGBA {
 	if orientation < 2 || orientation > 8 {
 		return img
 	}
-	w, h := img.Rect.Dx(), img.Rect.Dy()
-	size := image.Rect(0, 0, w, h)
-	if orientation >= 5 {
-		size = image.Rect(0, 0, h, w)
+	last := img.Rect.Size().Sub(image.Pt(1, 1))
+	size := img.Rect.Size()
+	transposed := orientation >= 5
+	if transposed {
+		size = image.Pt(size.Y, size.X)
 	}
-	out := image.NewRGBA(size)
-	for y := range size.Dy() {
-		for x := range size.Dx() {
-			sx, sy := x, y
-			switch orientation {
-			case 2:
-				sx = w - 1 - x
-			case 3:
-				sx, sy = w-1-x, h-1-y
-			case 4:
-				sy = h - 1 - y
-			case 5:
-				sx, sy = y, x
-			case 6:
-				sx, sy = y, h-1-x
-			case 7:
-				sx, sy = w-1-y, h-1-x
-			case 8:
-				sx, sy = w-1-y, x
+	mirrored := slices.Contains([]int{2, 3, 7, 8}, orientation)
+	flipped := slices.Contains([]int{3, 4, 6, 7}, orientation)
+	out := image.NewRGBA(image.Rectangle{Max: size})
+	for y := range size.Y {
+		for x := range size.X {
+			from := image.Pt(x, y)
+			if transposed {
+				from = image.Pt(y, x)
 			}
-			copy(out.Pix[out.PixOffset(x, y):][:4], img.Pix[img.PixOffset(sx, sy):][:4])
+			if mirrored {
+				from.X = last.X - from.X
+			}
+			if flipped {
+				from.Y = last.Y - from.Y
+			}
+			copy(out.Pix[out.PixOffset(x, y):][:4], img.Pix[img.PixOffset(from.X, from.Y):][:4])
 		}
 	}
 	return out

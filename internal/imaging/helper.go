@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -26,19 +25,18 @@ const (
 // The process takes one photo after the other from its standard input and ends with it.
 type Helper struct {
 	command []string
+	closing context.Context // done when Close is called, which ends the process
+	close   context.CancelFunc
 
 	mu    sync.Mutex // held for one photo
-	child *child
+	child *child     // nil: it does not run
 	idle  *time.Timer
-
-	ending sync.Mutex // guards what Close uses while mu is held
-	closed bool
-	alive  *os.Process
 }
 
 // child is the running process.
 type child struct {
 	cmd       *exec.Cmd
+	kill      context.CancelFunc
 	in        io.WriteCloser
 	questions *gob.Encoder // to in
 	answers   *gob.Decoder
@@ -47,7 +45,11 @@ type child struct {
 var errClosed = errors.New("imaging: the server stops")
 
 // NewHelper returns a helper whose process is started by a command when it is needed; the process calls ServeHelper.
-func NewHelper(command ...string) *Helper { return &Helper{command: command} }
+func NewHelper(command ...string) *Helper {
+	h := &Helper{command: command}
+	h.closing, h.close = context.WithCancel(context.Background())
+	return h
+}
 
 // helperRequest is followed by the bytes of the file.
 type helperRequest struct {
@@ -63,7 +65,7 @@ type helperAnswer struct {
 
 // Derive is a Deriver. One photo is worked on at a time.
 func (h *Helper) Derive(
-	ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
+	_ context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
 ) (map[Size][]byte, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
@@ -74,14 +76,14 @@ func (h *Helper) Derive(
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.start(ctx); err != nil {
+	if err := h.start(); err != nil {
 		return nil, err
 	}
-	kill := time.AfterFunc(helperTime, h.kill)
+	timeout := time.AfterFunc(helperTime, h.child.kill)
 	derived, err := h.child.ask(file, helperRequest{f, sizes, size})
-	if !kill.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
+	if !timeout.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
 		h.stop()
-		if h.isClosed() {
+		if h.closing.Err() != nil {
 			return nil, errClosed
 		}
 		return nil, fmt.Errorf("%w: its decoder did not survive it: %w", ErrUndecodable, err)
@@ -94,31 +96,30 @@ func (h *Helper) Derive(
 	return derived, err
 }
 
-func (h *Helper) start(ctx context.Context) error {
+func (h *Helper) start() error {
+	if h.closing.Err() != nil {
+		return errClosed
+	}
 	if h.child != nil {
 		return nil
 	}
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	if h.closed {
-		return errClosed
-	}
-	//nolint:gosec // the program itself
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), h.command[0], h.command[1:]...)
-	cmd.Env = []string{} // it needs no secrets
+	ctx, kill := context.WithCancel(h.closing)
+	cmd := exec.CommandContext(ctx, h.command[0], h.command[1:]...) //nolint:gosec // the program itself
+	cmd.Env = []string{}                                            // it needs no secrets
 	in, err := cmd.StdinPipe()
 	if err != nil {
+		kill()
 		return err
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
+		kill()
 		return fmt.Errorf("start the decoder: %w", err)
 	}
-	h.alive = cmd.Process
-	h.child = &child{cmd: cmd, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
+	h.child = &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
 	return nil
 }
 
@@ -142,33 +143,14 @@ func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
 
 // stop ends the process.
 func (h *Helper) stop() {
-	if h.child == nil {
-		return
-	}
-	h.kill()
-	h.ending.Lock()
-	h.alive = nil
-	h.ending.Unlock()
-	_ = h.child.in.Close()
-	_ = h.child.cmd.Wait() // how it ended does not matter
-	h.child = nil
-}
-
-func (h *Helper) kill() {
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	if h.alive != nil {
-		_ = h.alive.Kill() // has ended by itself: as good
+	if h.child != nil {
+		h.child.kill()
+		_ = h.child.cmd.Wait() // how it ended does not matter
+		h.child = nil
 	}
 }
 
-func (h *Helper) isClosed() bool {
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	return h.closed
-}
-
-// rest ends the process when it has had nothing to do.
+// rest ends the process when it is idle.
 func (h *Helper) rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -177,9 +159,6 @@ func (h *Helper) rest() {
 
 // Close ends the process, whatever it does, and starts no other.
 func (h *Helper) Close() {
-	h.ending.Lock()
-	h.closed = true
-	h.ending.Unlock()
-	h.kill()
+	h.close()
 	h.rest()
 }

@@ -157,7 +157,7 @@ func (s *propertySet) addAssociations(h *header, ipma box, item uint32) {
 	if !ok {
 		return
 	}
-	wideID, wideIndex := full>>24 != 0, full&1 != 0
+	wideID, indexSize := full>>24 != 0, 1+int64(full&1)
 	off := ipma.start + 8
 	for range count {
 		id, idSize, ok := h.itemID(off, wideID)
@@ -167,25 +167,18 @@ func (s *propertySet) addAssociations(h *header, ipma box, item uint32) {
 		if !ok || !counted || off > ipma.end {
 			return
 		}
-		if id == item {
-			s.addIndexes(h, off, int(properties), wideIndex)
+		end := off + int64(properties)*indexSize
+		for ; id == item && off < end; off += indexSize {
+			b, ok := h.bytes(off, int(indexSize))
+			if !ok {
+				return
+			}
+			index := int(b[0] & 0x7f)
+			if indexSize == 2 {
+				index = index<<8 | int(b[1])
+			}
+			s.add(index)
 		}
-		if wideIndex {
-			off += 2 * int64(properties)
-		} else {
-			off += int64(properties)
-		}
-	}
-}
-
-func (s *propertySet) addIndexes(h *header, off int64, n int, wide bool) {
-	for i := range int64(n) {
-		if wide {
-			index, _ := h.uint16(off + 2*i)
-			s.add(int(index & 0x7fff))
-		} else {
-			index, _ := h.uint8(off + i)
-			s.add(int(index & 0x7f))
-		}
+		off = end
 	}
 }
