@@ -51,7 +51,7 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	progress("the backup is complete and undamaged")
-	p, err := openPlace(&o, root, progress)
+	p, err := openTarget(&o, root, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ type target struct {
 	done    counter
 }
 
-func openPlace(o *RestoreOptions, backup *os.Root, progress func(string)) (*target, error) {
+func openTarget(o *RestoreOptions, backup *os.Root, progress func(string)) (*target, error) {
 	dir, err := filepath.Abs(o.DataDir)
 	if err != nil {
 		return nil, err
