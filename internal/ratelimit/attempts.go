@@ -19,8 +19,8 @@ const (
 // addresses for one name.
 type AttemptLimits struct{ Pair, Origin, Name int }
 
-// Attempts slows down guessing of passwords and codes, by address, by name, and by both together. An attempt counts when it
-// begins, so that many at once cannot slip through, and is given back when it succeeds.
+// Attempts slows down guessing of passwords and codes, by address, by name, and by both together. An attempt counts
+// when it begins, so that many at once cannot slip through, and is given back when it succeeds.
 type Attempts struct {
 	limits AttemptLimits
 	now    func() time.Time

@@ -43,7 +43,8 @@ func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter
 	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
 }
 
-// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is queued.
+// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is
+// queued.
 func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if !s.SendsMail() {
 		return nil
@@ -68,8 +69,8 @@ func (s *Service) unseal(m *store.Mail, content any) error {
 
 func mailContext(m *store.Mail) string { return "mail " + m.ID }
 
-// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It is in
-// the transaction of the charge, and runs only when that has happened.
+// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
+// is in the transaction of the charge, and runs only when that has happened.
 func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) error {
 	ctx := context.Background() // that of the transaction is used
 	account, err := tx.Account(ctx, accountID)

@@ -143,8 +143,8 @@ var (
 		"You cannot change your own role or deactivate yourself. Another administrator can.")
 )
 
-// changeStaff makes a change of a staff user in one transaction. An administrator has to be one while it runs: of two who
-// would take the role from each other at the same moment, one remains.
+// changeStaff makes a change of a staff user in one transaction. An administrator has to be one while it runs: of two
+// who would take the role from each other at the same moment, one remains.
 func (s *Service) changeStaff(
 	ctx context.Context, actor access.Actor, id string, f func(tx *store.Tx, s *access.Staff) error,
 ) (changed *access.Staff, err error) {
@@ -175,7 +175,7 @@ func (s *Service) changeStaff(
 		}
 		return f(tx, changed)
 	})
-	s.SessionStore.Forget()
+	s.ForgetSessions()
 	if err != nil {
 		return nil, err
 	}
@@ -197,9 +197,9 @@ func (s *Service) changeActive(
 	})
 }
 
-// DeactivateStaff ends the access of a staff user: their token, passkeys, links and sessions end, and orders they review go
-// back to the queue. Orders that wait for photos they have asked for go to the queue when the photos arrive. Nobody can do
-// that to themselves, so that an administrator remains.
+// DeactivateStaff ends the access of a staff user: their token, passkeys, links and sessions end, and orders they
+// review go back to the queue. Orders that wait for photos they have asked for go to the queue when the photos arrive.
+// Nobody can do that to themselves, so that an administrator remains.
 func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
 	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {
@@ -244,8 +244,8 @@ func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	return nil
 }
 
-// ReactivateStaff lets a staff user come back who was deactivated, with a new password, which is shown once. They have no
-// token and no passkeys. A second factor that they had stays.
+// ReactivateStaff lets a staff user come back who was deactivated, with a new password, which is shown once. They have
+// no token and no passkeys. A second factor that they had stays.
 func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error) {
 	password := access.NewPassword()
 	hash := access.HashPassword(password)
@@ -268,8 +268,8 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 	return who, password, nil
 }
 
-// ChangeStaffRole gives a staff user another role. Their sessions end; a token has the new role at once. Nobody can do that
-// to themselves, so that an administrator remains. The same role changes nothing.
+// ChangeStaffRole gives a staff user another role. Their sessions end; a token has the new role at once. Nobody can do
+// that to themselves, so that an administrator remains. The same role changes nothing.
 func (s *Service) ChangeStaffRole(
 	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
 ) (*access.Staff, error) {
@@ -341,7 +341,9 @@ func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id s
 }
 
 // ResetStaffPassword gives a staff user a new password, which is shown once. Their sessions end.
-func (s *Service) ResetStaffPassword(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error) {
+func (s *Service) ResetStaffPassword(
+	ctx context.Context, actor access.Actor, id string,
+) (*access.Staff, string, error) {
 	password := access.NewPassword()
 	hash := access.HashPassword(password)
 	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, staffID string) error {

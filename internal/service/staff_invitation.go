@@ -12,8 +12,8 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// InviteStaff makes a link with which somebody becomes a staff user, in place of invitations that the email has, and mails
-// it; without a mail server, the address is returned to be handed over.
+// InviteStaff makes a link with which somebody becomes a staff user, in place of invitations that the email has, and
+// mails it; without a mail server, the address is returned to be handed over.
 func (s *Service) InviteStaff(
 	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
 ) (address string, err error) {
@@ -65,8 +65,8 @@ func (s *Service) StaffInvitations(ctx context.Context, actor access.Actor) ([]*
 	return s.Store.Invitations(ctx, access.Desk, "", s.now())
 }
 
-// InviteStaffAgain replaces an open invitation by another link for the same person. It returns what InviteStaff does, and
-// the email.
+// InviteStaffAgain replaces an open invitation by another link for the same person. It returns what InviteStaff does,
+// and the email.
 func (s *Service) InviteStaffAgain(ctx context.Context, actor access.Actor, id string) (email, address string, err error) {
 	if err := actor.Require(access.Administer); err != nil {
 		return "", "", err

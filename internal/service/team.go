@@ -59,9 +59,11 @@ func (s *Service) Team(ctx context.Context, actor access.Actor) ([]*access.User,
 	return users, invitations, err
 }
 
-// Invite makes a link with which somebody joins the actor's account, in place of invitations that the email has there, and
-// mails it; without a mail server, the address is returned to be handed over.
-func (s *Service) Invite(ctx context.Context, actor access.Actor, email string, role access.Role) (address string, err error) {
+// Invite makes a link with which somebody joins the actor's account, in place of invitations that the email has there,
+// and mails it; without a mail server, the address is returned to be handed over.
+func (s *Service) Invite(
+	ctx context.Context, actor access.Actor, email string, role access.Role,
+) (address string, err error) {
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return "", err
 	}
@@ -152,8 +154,8 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 	return err
 }
 
-// RemoveUser takes a user out of the actor's account: their sessions end, and passkeys, second factor and links with them.
-// What they made stays. One owner has to stay.
+// RemoveUser takes a user out of the actor's account: their sessions end, and passkeys, second factor and links with
+// them. What they made stays. One owner has to stay.
 func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID string) error {
 	accountID := actor.Tenant.AccountID
 	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, _ *access.User) error {
@@ -168,8 +170,8 @@ func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID str
 	return err
 }
 
-// ResetUserFactors removes the second factor and the passkeys of a user of an account, who has lost them. Their sessions
-// end. Their own are removed by themselves, with their password.
+// ResetUserFactors removes the second factor and the passkeys of a user of an account, who has lost them. Their
+// sessions end. Their own are removed by themselves, with their password.
 func (s *Service) ResetUserFactors(
 	ctx context.Context, actor access.Actor, accountID, userID string,
 ) (*access.User, error) {
@@ -180,13 +182,15 @@ func (s *Service) ResetUserFactors(
 		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
 			return err
 		}
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.UserFactorReset, AccountID: accountID, Target: onUser(u)})
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.UserFactorReset, AccountID: accountID, Target: onUser(u),
+		})
 	})
 }
 
-// ResetUserPassword makes a link with which a user of an account chooses a new password, in place of all they have, and
-// sends it to them. Account users get the address only without a mail server, to hand it over; those who run the service
-// get it in any case. The account's audit log has the change when it is made.
+// ResetUserPassword makes a link with which a user of an account chooses a new password, in place of all they have,
+// and sends it to them. Account users get the address only without a mail server, to hand it over; those who run the
+// service get it in any case. The account's audit log has the change when it is made.
 func (s *Service) ResetUserPassword(
 	ctx context.Context, actor access.Actor, accountID, userID string,
 ) (user *access.User, address string, err error) {
@@ -206,11 +210,14 @@ func (s *Service) ResetUserPassword(
 		if err != nil {
 			return err
 		}
-		err = s.recordStaffAction(tx, actor, audit.Action{Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u)})
+		err = s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u),
+		})
 		if err != nil {
 			return err
 		}
-		return s.PostLetter(tx, accountID, u.Email, letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife), l)
+		mail := letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife)
+		return s.PostLetter(tx, accountID, u.Email, mail, l)
 	})
 	if actor.Kind == access.ByUser {
 		address = s.handOver(address)
@@ -236,7 +243,8 @@ func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email str
 
 // changeUser makes a change of a user of an account; losesOwner tells that the user is no owner afterwards.
 func (s *Service) changeUser(
-	ctx context.Context, actor access.Actor, accountID, userID string, losesOwner bool, f func(*store.Tx, *access.User) error,
+	ctx context.Context, actor access.Actor, accountID, userID string, losesOwner bool,
+	f func(*store.Tx, *access.User) error,
 ) (user *access.User, err error) {
 	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
 		return nil, err
@@ -262,7 +270,7 @@ func (s *Service) changeUser(
 		user = users[at]
 		return f(tx, user)
 	})
-	s.SessionStore.Forget()
+	s.ForgetSessions()
 	if err != nil {
 		return nil, err
 	}

@@ -108,8 +108,8 @@ func (q Queries) RecoveryCodesLeft(ctx context.Context, a access.Audience, userI
 	return n, err
 }
 
-// CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit log
-// has with the others: how long an answer takes must not tell which emails exist.
+// CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit
+// log has with the others: how long an answer takes must not tell which emails exist.
 func (t *Tx) CountUnknownSignIn() error {
 	_, err := t.exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
 		ON CONFLICT (id) DO UPDATE SET attempts = unknown_sign_ins.attempts + 1`)

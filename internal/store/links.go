@@ -31,8 +31,8 @@ func (q Queries) LinkByHash(
 		hash, string(a), string(kind), micros(now)))
 }
 
-// Invitations returns the invitations that can still be used, the newest first: to an account, or of staff with an empty
-// account id.
+// Invitations returns the invitations that can still be used, the newest first: to an account, or of staff with an
+// empty account id.
 func (q Queries) Invitations(ctx context.Context, a access.Audience, accountID string, now time.Time) ([]*access.Link, error) {
 	return q.links(ctx, selectLinks+` AND l.audience = $1 AND COALESCE(l.account_id, '') = $2 AND l.kind = 'invitation'
 		AND l.expires_at > $3 ORDER BY l.created_at DESC, l.id DESC`, string(a), accountID, micros(now))

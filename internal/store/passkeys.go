@@ -65,8 +65,8 @@ func (q Queries) passkeys(ctx context.Context, statement string, args ...any) ([
 	return keys, err
 }
 
-// UsePasskey records a use with the counter that the device reported. It returns ErrNotFound when the passkey is gone, or
-// when that count or a later one was reported before.
+// UsePasskey records a use with the counter that the device reported. It returns ErrNotFound when the passkey is gone,
+// or when that count or a later one was reported before.
 func (t *Tx) UsePasskey(id string, count uint32, backedUp bool, now time.Time) error {
 	return t.one(`UPDATE passkeys SET sign_count = $1, backed_up = $2, last_used_at = $3
 		WHERE id = $4 AND (sign_count < $1 OR sign_count = 0 AND CAST($1 AS BIGINT) = 0)`,

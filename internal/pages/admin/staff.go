@@ -39,7 +39,9 @@ func (a *Admin) roles(r *http.Request) []ui.Option {
 	var roles []ui.Option
 	for _, role := range access.StaffRoles {
 		roles = append(roles, ui.Option{
-			Value: string(role), Label: a.Site.T(r, "admin.role."+string(role)), Hint: a.Site.T(r, "admin.role_hint."+string(role)),
+			Value: string(role),
+			Label: a.Site.T(r, "admin.role."+string(role)),
+			Hint:  a.Site.T(r, "admin.role_hint."+string(role)),
 		})
 	}
 	return roles
@@ -71,7 +73,8 @@ func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor
 		return a.showOnce(w, r, onceView{
 			Title: a.Site.T(r, "admin.staff.created", "name", n.Staff.Name), Text: a.Site.T(r, "admin.staff.created_text"),
 			Values: []onceValue{
-				{a.Site.T(r, "admin.email"), n.Staff.Email}, {a.Site.T(r, "admin.password"), n.Password},
+				{a.Site.T(r, "admin.email"), n.Staff.Email},
+				{a.Site.T(r, "admin.password"), n.Password},
 				{a.Site.T(r, "admin.staff.token"), n.Token},
 			},
 			Back: home + "/staff",

@@ -167,7 +167,8 @@ var noPages = []string{
 	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
 	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
 	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
-	"GET /portal/sign-in/passkey", "GET /portal/reset/passkeys", "GET /portal/settings/passkeys", "GET /portal/settings/passkeys/new",
+	"GET /portal/sign-in/passkey", "GET /portal/reset/passkeys", "GET /portal/settings/passkeys",
+	"GET /portal/settings/passkeys/new",
 }
 
 // TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on

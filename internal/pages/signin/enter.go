@@ -15,8 +15,8 @@ const stepLife = 5 * time.Minute
 // cookie is the name of a cookie of the audience.
 func (p *Pages) cookie(name string) string { return "assay_" + string(p.Audience) + "_" + name }
 
-// The cookies: who has given the right password and owes a code; a browser that was given a challenge, from which the answer
-// has to come; and who has just chosen a new password with a link.
+// The cookies: who has given the right password and owes a code; a browser that was given a challenge, from which the
+// answer has to come; and who has just chosen a new password with a link.
 func (p *Pages) stepCookie() string    { return p.cookie("step") }
 func (p *Pages) browserCookie() string { return p.cookie("browser") }
 func (p *Pages) resetCookie() string   { return p.cookie("reset") }

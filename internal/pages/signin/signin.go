@@ -92,8 +92,8 @@ func (p *Pages) Routes() []Route {
 	signed := func(method, path string, h func(http.ResponseWriter, *http.Request, *Visitor) error) {
 		routes = append(routes, Route{Pattern: method + " " + p.Settings + path, Signed: h})
 	}
-	// form is the address of a form on the page of the settings. Who asks for it, to read its answer in the other language,
-	// say, gets that page.
+	// form is the address of a form on the page of the settings. Who asks for it, to read its answer in the other
+	// language, say, gets that page.
 	form := func(path string, h func(http.ResponseWriter, *http.Request, *Visitor) error) {
 		signed("GET", path, p.toSettings)
 		signed("POST", path, h)
@@ -160,8 +160,8 @@ func (p *Pages) at() at {
 	return at{Audience: p.Audience, Base: p.base, Settings: p.Settings, Origin: rp.Origin}
 }
 
-// refuse shows a form again. Too many attempts are said as such, with the time to wait. passwordField is the field in which
-// the current password was given; empty: at sign-in, where everything about a refusal is one message.
+// refuse shows a form again. Too many attempts are said as such, with the time to wait. passwordField is the field in
+// which the current password was given; empty: at sign-in, where everything about a refusal is one message.
 func (p *Pages) refuse(
 	w http.ResponseWriter, r *http.Request, page ui.Page, form *ui.Form, passwordField string, err error,
 ) error {

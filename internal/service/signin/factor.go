@@ -143,9 +143,9 @@ func newEnrolment(email, secret, sealed string) *Enrolment {
 	return &Enrolment{Secret: secret, URL: u.String(), Sealed: sealed}
 }
 
-// ConfirmSecondFactor puts an enrolment in force for a person who has given their password again and a code of it, else it
-// returns WrongPassword or WrongCode. It returns the recovery codes, which are shown once. Other sessions end, and the
-// person gets a mail.
+// ConfirmSecondFactor puts an enrolment in force for a person who has given their password again and a code of it,
+// else it returns WrongPassword or WrongCode. It returns the recovery codes, which are shown once. Other sessions end,
+// and the person gets a mail.
 func (g *SignIn) ConfirmSecondFactor(
 	ctx context.Context, who *access.Person, e *Enrolment, password, code, sessionID string, from access.Origin,
 ) ([]string, error) {
@@ -270,7 +270,8 @@ func (g *SignIn) recoveryHash(userID, code string) string {
 }
 
 // RemoveFactors leaves a person nothing to sign in with but their password: who has lost a device has lost the
-// authenticator app and the passkeys on it alike. All their sessions end; the caller calls SessionStore.Forget after it.
+// authenticator app and the passkeys on it alike. All their sessions end; the caller calls SessionStore.ForgetSessions
+// after it.
 func RemoveFactors(tx *store.Tx, a access.Audience, userID string) error {
 	if err := tx.DeleteTOTP(a, userID); err != nil {
 		return err

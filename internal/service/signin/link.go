@@ -32,8 +32,9 @@ var (
 	NoEmail = fault.Validation(fault.Problem{Field: "email", Code: "format", Message: "must be an email address"})
 )
 
-// RequestReset takes a request for a link to choose a new password. Whether a person has the email is not looked at here:
-// the sender of mail does that later, so that neither the answer nor its time can tell. It returns NoEmail or TooManyLogins.
+// RequestReset takes a request for a link to choose a new password. Whether a person has the email is not looked at
+// here: the sender of mail does that later, so that neither the answer nor its time can tell. It returns NoEmail or
+// TooManyLogins.
 func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Origin) error {
 	address, err := access.NormalizeEmail(strings.TrimSpace(email))
 	if err != nil {
@@ -55,8 +56,8 @@ func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Ori
 	return err
 }
 
-// AnswerReset makes the link and its mail when a person has the email. Links that they were sent before still work: else
-// anybody could spoil them by asking for another. All end when one is used.
+// AnswerReset makes the link and its mail when a person has the email. Links that they were sent before still work:
+// else anybody could spoil them by asking for another. All end when one is used.
 func (g *SignIn) AnswerReset(ctx context.Context, tx *store.Tx, r RequestedReset) error {
 	who, err := tx.PersonByEmail(ctx, g.audience, r.Email)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
@@ -117,7 +118,8 @@ func orUnusable(err error) error {
 
 // useLink spends a link for a chosen password: it hands the link and the hash of the password to f in one transaction.
 func (g *SignIn) useLink(
-	ctx context.Context, kind access.LinkKind, token, password string, f func(tx *store.Tx, l *access.Link, hash string) error,
+	ctx context.Context, kind access.LinkKind, token, password string,
+	f func(tx *store.Tx, l *access.Link, hash string) error,
 ) error {
 	if err := CheckNewPassword("new_password", password); err != nil {
 		return err
@@ -136,15 +138,15 @@ func (g *SignIn) useLink(
 		}
 		return f(tx, l, hash)
 	})
-	g.Forget()
+	g.ForgetSessions()
 	if err == nil {
 		g.Host.WakeMail()
 	}
 	return err
 }
 
-// AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The link
-// is spent.
+// AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The
+// link is spent.
 func (g *SignIn) AcceptInvitation(
 	ctx context.Context, token, password string, from access.Origin,
 ) (userID string, err error) {
@@ -184,7 +186,8 @@ func (g *SignIn) joinAccount(ctx context.Context, tx *store.Tx, l *access.Link, 
 // joinStaff makes a staff user, who has no token for the desk API until one is made.
 func (g *SignIn) joinStaff(tx *store.Tx, l *access.Link, hash string, from access.Origin) (string, error) {
 	s := &access.Staff{
-		ID: store.NewID(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role), PasswordHash: hash, CreatedAt: g.now(),
+		ID: store.NewID(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role),
+		PasswordHash: hash, CreatedAt: g.now(),
 	}
 	if err := tx.InsertStaff(s, ""); err != nil {
 		return "", err

@@ -44,8 +44,9 @@ type PasskeyCeremony struct {
 	Sealed  string          // comes back with the answer
 }
 
-// ceremony is what the server has to know again when the answer comes. It is not kept here: it travels with the page, sealed
-// and bound to the browser. Only challenges that were answered are kept, so that visitors cannot fill the database.
+// ceremony is what the server has to know again when the answer comes. It is not kept here: it travels with the page,
+// sealed and bound to the browser. Only challenges that were answered are kept, so that visitors cannot fill the
+// database.
 type ceremony struct {
 	Session webauthn.SessionData `json:"session"`
 	Name    string               `json:"name,omitempty"` // of the passkey to be added

@@ -24,7 +24,8 @@ func (g *SignIn) passkeySignInContext(browser string) string {
 	return "passkey sign-in " + string(g.audience) + " " + browser
 }
 
-// BeginPasskey makes a challenge for whoever sits at a browser, which is named by a secret that only it has. Nothing is kept.
+// BeginPasskey makes a challenge for whoever sits at a browser, which is named by a secret that only it has. Nothing
+// is kept.
 func (g *SignIn) BeginPasskey(browser string) (*PasskeyCeremony, error) {
 	w, err := g.webAuthn()
 	if err != nil {
@@ -37,8 +38,8 @@ func (g *SignIn) BeginPasskey(browser string) (*PasskeyCeremony, error) {
 	return g.sealCeremony(options.Response, session, "", g.passkeySignInContext(browser))
 }
 
-// Passkey checks the answer of a browser to its challenge and returns the id of the user, who owes nothing more: the device
-// has made sure that it is them. It returns WrongPasskey, PasskeyTooLate or TooManyLogins.
+// Passkey checks the answer of a browser to its challenge and returns the id of the user, who owes nothing more: the
+// device has made sure that it is them. It returns WrongPasskey, PasskeyTooLate or TooManyLogins.
 func (g *SignIn) Passkey(
 	ctx context.Context, browser, sealed, answer string, from access.Origin,
 ) (userID string, err error) {
@@ -94,8 +95,8 @@ func (g *SignIn) Passkey(
 	return user.ID, nil
 }
 
-// passkeyUser returns who has the passkey that a device knows by the id; nil when nobody of the audience has it, or may not
-// sign in any more.
+// passkeyUser returns who has the passkey that a device knows by the id; nil when nobody of the audience has it, or
+// may not sign in any more.
 func (g *SignIn) passkeyUser(ctx context.Context, credentialID []byte) (*access.Person, *access.Passkey, error) {
 	passkey, err := g.Store.PasskeyByCredential(ctx, g.audience, credentialID)
 	if errors.Is(err, store.ErrNotFound) {

@@ -201,8 +201,8 @@ func (g *SignIn) RemovePasskey(
 	return g.removePasskeys(ctx, who, sessionID, from, k)
 }
 
-// RemovePasskeysAfterReset removes passkeys of a person who has just chosen a new password with a link: the one with the
-// id, or all with an empty id.
+// RemovePasskeysAfterReset removes passkeys of a person who has just chosen a new password with a link: the one with
+// the id, or all with an empty id.
 func (g *SignIn) RemovePasskeysAfterReset(ctx context.Context, userID, id string, from access.Origin) error {
 	who, err := g.Store.Person(ctx, g.audience, userID)
 	if err != nil {

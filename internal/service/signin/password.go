@@ -29,7 +29,8 @@ func CheckNewPassword(field, password string) error {
 	return nil
 }
 
-// ChangePassword gives a person another password. Their other sessions end, and links to reset the old one are withdrawn.
+// ChangePassword gives a person another password. Their other sessions end, and links to reset the old one are
+// withdrawn.
 func (g *SignIn) ChangePassword(
 	ctx context.Context, who *access.Person, current, next, sessionID string, from access.Origin,
 ) error {
@@ -62,7 +63,8 @@ func (g *SignIn) setPassword(tx *store.Tx, who *access.Person, hash string, from
 // EmailUnusable is the refusal of an email that is none, or that another user has: which of them is not told.
 var EmailUnusable = fault.New(fault.Invalid, "email-unusable", "This email address cannot be used.")
 
-// ChangeEmail gives an account user another email, after they have given their password again. The event names the old one.
+// ChangeEmail gives an account user another email, after they have given their password again. The event names the old
+// one.
 func (g *SignIn) ChangeEmail(
 	ctx context.Context, who *access.Person, password, email, sessionID string, from access.Origin,
 ) error {

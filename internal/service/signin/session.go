@@ -28,9 +28,9 @@ func NewSessionStore(c Config) *SessionStore {
 	return &SessionStore{config: c, cache: ttlcache.New[*access.Session](sessionCacheLife, sessionCacheSize)}
 }
 
-// StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has a
-// fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs in to.
-// The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn.
+// StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
+// a fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs
+// in to. The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn.
 func (s *SessionStore) StartSession(
 	ctx context.Context, audience access.Audience, userID string, from access.Origin,
 ) (session *access.Session, token string, err error) {
@@ -90,7 +90,9 @@ func (s *SessionStore) Session(ctx context.Context, audience access.Audience, to
 }
 
 // Sessions returns a person's sessions that have not ended, the newest first.
-func (s *SessionStore) Sessions(ctx context.Context, audience access.Audience, userID string) ([]*access.Session, error) {
+func (s *SessionStore) Sessions(
+	ctx context.Context, audience access.Audience, userID string,
+) ([]*access.Session, error) {
 	return s.config.Store.Sessions(ctx, audience, userID, s.config.now())
 }
 
@@ -104,12 +106,13 @@ func (s *SessionStore) EndSession(ctx context.Context, session *access.Session) 
 }
 
 // SessionNotFound is the refusal to revoke a session that the person does not have.
-var SessionNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such session.").With("entity", "session")
+var SessionNotFound = fault.New(fault.NotFound, fault.CodeNotFound,
+	"There is no such session.").With("entity", "session")
 
 // RevokeSession ends one session of a person, or returns SessionNotFound. Every node refuses it within a second.
 func (s *SessionStore) RevokeSession(ctx context.Context, audience access.Audience, userID, id string) error {
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteSession(audience, userID, id) })
-	s.Forget()
+	s.ForgetSessions()
 	if errors.Is(err, store.ErrNotFound) {
 		return SessionNotFound
 	}
@@ -122,7 +125,7 @@ func (s *SessionStore) RevokeSessions(ctx context.Context, audience access.Audie
 		_, err := tx.DeleteSessions(audience, userID, exceptID)
 		return err
 	})
-	s.Forget()
+	s.ForgetSessions()
 	return err
 }
 
@@ -146,5 +149,5 @@ func (s *SessionStore) DeleteOldChallenges(ctx context.Context, limit int) (int,
 	return int(n), err
 }
 
-// Forget empties the cache, after a transaction that ended sessions.
-func (s *SessionStore) Forget() { s.cache.Clear() }
+// ForgetSessions empties the cache, after a transaction that ended sessions.
+func (s *SessionStore) ForgetSessions() { s.cache.Clear() }

@@ -89,10 +89,12 @@ const (
 	reasonDeactivated   = "deactivated"
 )
 
-// Password checks email and password. It returns the id of the person and whether they owe a code of their second factor
-// before they are signed in, or WrongSignIn, or TooManyLogins. Nothing in the answer, its time included, tells whether the
-// email exists.
-func (g *SignIn) Password(ctx context.Context, email, password string, from access.Origin) (userID string, owesCode bool, err error) {
+// Password checks email and password. It returns the id of the person and whether they owe a code of their second
+// factor before they are signed in, or WrongSignIn, or TooManyLogins. Nothing in the answer, its time included, tells
+// whether the email exists.
+func (g *SignIn) Password(
+	ctx context.Context, email, password string, from access.Origin,
+) (userID string, owesCode bool, err error) {
 	name := strings.ToLower(strings.TrimSpace(email))
 	if err := g.throttle.Begin(from.IP, name); err != nil {
 		return "", false, err
@@ -124,7 +126,9 @@ func (g *SignIn) Password(ctx context.Context, email, password string, from acce
 }
 
 // failed records a failed attempt, where it is known whose, and returns the refusal.
-func (g *SignIn) failed(ctx context.Context, who *access.Person, reason string, from access.Origin, refusal error) error {
+func (g *SignIn) failed(
+	ctx context.Context, who *access.Person, reason string, from access.Origin, refusal error,
+) error {
 	g.Log.WarnContext(ctx, "sign-in failed", "audience", g.audience, "ip", from.IP, "reason", reason)
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
 		if who == nil {
@@ -174,7 +178,9 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 }
 
 // tell posts a letter to a person, in the language of the page where they made a change.
-func (g *SignIn) tell(tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter) error {
+func (g *SignIn) tell(
+	tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter,
+) error {
 	if !g.Host.SendsMail() {
 		return nil
 	}
@@ -208,7 +214,7 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 		_, err := tx.DeleteSessions(g.audience, who.ID, sessionID)
 		return err
 	})
-	g.Forget()
+	g.ForgetSessions()
 	if err == nil {
 		g.Host.WakeMail()
 	}

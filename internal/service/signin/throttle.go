@@ -8,8 +8,8 @@ import (
 )
 
 // How many failed attempts are allowed in a window. One address cannot lock a person out who signs in from another: it
-// reaches the limit of the pair first. Links to choose a new password are limited more strictly: nobody's mailbox is to be
-// filled by others.
+// reaches the limit of the pair first. Links to choose a new password are limited more strictly: nobody's mailbox is
+// to be filled by others.
 var (
 	signInLimits = ratelimit.AttemptLimits{Pair: 10, Origin: 100, Name: 100}
 	resetLimits  = ratelimit.AttemptLimits{Pair: 5, Origin: 30, Name: 10}
