@@ -309,7 +309,8 @@ func TestCrashAfterSending(t *testing.T) {
 // TestNothingHappened checks that what did not happen is not written about.
 func TestNothingHappened(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
-		if _, err := o.Service.Invite(t.Context(), o.Owner.Actor("", access.Origin{}), o.Owner.Email, access.Viewer); err == nil {
+		if _, err := o.Service.Invite(t.Context(), o.Owner.Actor("", access.Origin{}), o.Owner.Email,
+			access.Viewer); err == nil {
 			t.Error("a member was invited")
 		}
 		taken, err := o.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
@@ -317,7 +318,8 @@ func TestNothingHappened(t *testing.T) {
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := o.Service.SignIn(access.Portal)
-		if err := g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", service.Origin{}); err == nil {
+		if err := g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "",
+			service.Origin{}); err == nil {
 			t.Error("the email of another user was taken")
 		}
 		o.wantQueue(t, 0)
@@ -340,7 +342,8 @@ func TestNothingHappened(t *testing.T) {
 		if got := recipients(server); got["[again@acme.example]"] != 1 || len(got) != 1 {
 			t.Errorf("taken: %v", got)
 		}
-		if _, err := o.Service.SignIn(access.Portal).Link(t.Context(), access.Invitation, tokenOf(server.Mail()[0])); err != nil {
+		if _, err := o.Service.SignIn(access.Portal).
+			Link(t.Context(), access.Invitation, tokenOf(server.Mail()[0])); err != nil {
 			t.Errorf("the link that was sent does not work: %v", err)
 		}
 	})
