@@ -53,7 +53,7 @@ var (
 		"webhook-retry-delays", "webhook-timeout", "webhook-allow-private", "webhook-ca-file", "webhook-in-flight", "photo-request-expiry",
 		"unused-photo-expiry", "claim-expiry", "attempt-retention", "mail-from", "smtp-ca-file", "log-format",
 	}
-	addressSettings = []string{"database", "media", "redis", "smtp-url"} // they may hold passwords
+	addressSettings = []string{"database", "smtp-url"} // they may hold passwords
 )
 
 // shown returns the settings in force as administrators may see them.

@@ -19,8 +19,6 @@ import (
 type Settings struct {
 	Data     string
 	Database string
-	Media    string
-	Redis    string
 
 	Listen    string
 	TLSListen string
@@ -59,8 +57,6 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 
 	fs.StringVar(&s.Data, "data", "data", "`folder` of the embedded default: SQLite database, media, generated certificate and secrets")
 	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
-	fs.StringVar(&s.Media, "media", "", "s3://bucket?endpoint=…&region=… for S3-compatible storage; empty: a folder in --data")
-	fs.StringVar(&s.Redis, "redis", "", "redis://… for rate limits shared by several nodes; empty: in memory")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for the same over TLS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090", "`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
@@ -110,12 +106,6 @@ func (s *Settings) Check() error {
 	}
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")
-	}
-	if s.Redis != "" {
-		refuse("--redis is not supported by this version")
-	}
-	if s.Media != "" {
-		refuse("--media is not supported by this version: photos are kept in --data")
 	}
 	if s.SMTPURL != "" {
 		if _, err := mail.ParseServer(s.SMTPURL); err != nil {

@@ -64,7 +64,7 @@ func newWorld(t *testing.T) *world {
 	reviewers := desk.New(desk.Config{Site: site, Service: w.Service, Nav: admin.Nav(site)})
 	t.Cleanup(reviewers.Close)
 	w.Admin = admin.New(admin.Config{
-		Site: site, Service: w.Service, Guard: reviewers.Guard(), Data: t.TempDir(), Started: w.Clock.Now(), Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: w.Server.URL}, {Name: "redis", Default: true}},
+		Site: site, Service: w.Service, Guard: reviewers.Guard(), Data: t.TempDir(), Started: w.Clock.Now(), Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: w.Server.URL}, {Name: "smtp-url", Default: true}},
 	})
 	site.Routes(mux)
 	reviewers.Routes(mux)

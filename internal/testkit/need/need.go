@@ -1,5 +1,5 @@
 // Package need decides what happens when a test asks for something that Go alone does not bring: a database server,
-// Redis, a browser.
+// a browser.
 //
 // The rule is the same everywhere: the fast run (ASSAY_TEST_FAST=1, `make test-fast`) skips, every other run fails and says
 // what to install. Nothing is ever skipped merely because it is missing.
