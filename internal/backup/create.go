@@ -34,8 +34,8 @@ type Options struct {
 	Progress func(string) // is told how far it is; nil is allowed
 }
 
-// Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that fails
-// leaves a folder without a manifest, which Restore refuses.
+// Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that
+// fails leaves a folder without a manifest, which Restore refuses.
 func Create(ctx context.Context, o Options) (*Summary, error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
@@ -137,8 +137,8 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 	return found.n, err
 }
 
-// photo copies one file and reports whether it was there. Housekeeping may have deleted one that no order uses since the
-// rows were read.
+// photo copies one file and reports whether it was there. Housekeeping may have deleted one that no order uses since
+// the rows were read.
 func (f *folder) photo(ctx context.Context, files media.Store, row map[string]any) (copied bool, err error) {
 	name, _ := row["name"].(string)
 	file, err := files.Open(ctx, name)

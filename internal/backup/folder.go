@@ -41,7 +41,8 @@ func newFolder(dir string) (f *folder, err error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: a backup needs a folder of its own", dir)
 	}
-	// A folder that was there may be open to others. One that belongs to somebody else stays as it is: files are closed anyway.
+	// A folder that was there may be open to others. One that belongs to somebody else stays as it is: files are closed
+	// anyway.
 	if err := os.Chmod(dir, folderMode); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}

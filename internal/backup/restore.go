@@ -26,8 +26,8 @@ type RestoreOptions struct {
 }
 
 // Restore fills an empty place with a backup. Before it writes anything it proves every file of the backup against its
-// hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that can
-// be repeated, because photos and secrets that are there already, unchanged, are left as they are.
+// hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that
+// can be repeated, because photos and secrets that are there already, unchanged, are left as they are.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -14,7 +15,7 @@ func checkCommand() *command {
 		name: "check", about: "proves the ledger, the audit log, the counters of orders and that every photo of an order exists; fails when something is wrong",
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
-				report, err := app.Service.Check(ctx)
+				report, err := proof.Check(ctx, app.Store, app.Media)
 				if err != nil {
 					return err
 				}

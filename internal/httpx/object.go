@@ -16,8 +16,8 @@ type Object struct {
 	value Value
 }
 
-// ParseObject parses a body that must be one JSON object. Text that is not JSON is a bad-request fault, and JSON that is
-// not an object a validation fault of the field "body".
+// ParseObject parses a body that must be one JSON object. Text that is not JSON is a bad-request fault, and JSON that
+// is not an object a validation fault of the field "body".
 func ParseObject(body []byte) (Object, error) {
 	text := string(body)
 	nodes, defects, err := parse(text)

@@ -44,9 +44,9 @@ const (
 	flagOpen                             // a reader reads the object's properties
 )
 
-// node is one value of a document. A document is the slice of its nodes in the order of the text: the children of a node
-// stand right behind it, and next is the index of the first node after them. Names and values are offsets into the text:
-// nothing is copied while parsing. 32 bits are enough for MaxBody.
+// node is one value of a document. A document is the slice of its nodes in the order of the text: the children of a
+// node stand right behind it, and next is the index of the first node after them. Names and values are offsets into the
+// text: nothing is copied while parsing. 32 bits are enough for MaxBody.
 type node struct {
 	keyStart, keyEnd uint32 // the property name between its quotes, when the node is a property
 	start, end       uint32 // the value; a string's between its quotes

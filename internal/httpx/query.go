@@ -37,8 +37,8 @@ func ReadQuery(r *http.Request) *Query {
 	return q
 }
 
-// String returns a parameter that keeps the rules for strings, else "". A parameter without a value is the empty string,
-// not an absent one.
+// String returns a parameter that keeps the rules for strings, else "". A parameter without a value is the empty
+// string, not an absent one.
 func (q *Query) String(name string, rules ...Rule) string {
 	mustFit(rules, stringRules, name)
 	s, ok := q.read(name)

@@ -46,7 +46,8 @@ func (h *workerHealth) list() []admin.Worker {
 	return slices.SortedFunc(slices.Values(h.workers), func(a, b admin.Worker) int { return strings.Compare(a.Name, b.Name) })
 }
 
-// How a setting may be shown. One that is in neither list is a secret as far as anybody knows: it is only said that it is set.
+// How a setting may be shown. One that is in neither list is a secret as far as anybody knows: it is only said that it
+// is set.
 var (
 	plainSettings = []string{
 		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url", "max-photo-bytes", "auth-failure-limit",

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// TestShownSettings holds that no setting shows a secret, whatever is in it, and that a new one shows nothing by default.
+// TestShownSettings holds that no setting shows a secret, whatever is in it, and that a new one shows nothing by
+// default.
 func TestShownSettings(t *testing.T) {
 	const secret = "hunter2"
 	var s Settings

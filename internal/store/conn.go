@@ -68,8 +68,8 @@ func (q Queries) rows(ctx context.Context, text string, args []any, each func(sc
 	return Classify(rows.Err())
 }
 
-// uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two goroutines
-// that would watch ctx; in PostgreSQL watching ctx is what ends a wait for the network.
+// uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two
+// goroutines that would watch ctx; in PostgreSQL watching ctx is what ends a wait for the network.
 func (q Queries) uncancelable(ctx context.Context) context.Context {
 	if q.d == &sqliteDialect && ctx.Err() == nil {
 		return context.WithoutCancel(ctx)

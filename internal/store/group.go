@@ -69,8 +69,8 @@ type groups struct {
 	waiting map[string][]*job // by the name of the row, which has an entry while a group of it runs
 }
 
-// run adds f to the next group of its row, which commit runs, and waits until it is committed or has failed. ctx ends the
-// wait for the group, not a transaction that has begun.
+// run adds f to the next group of its row, which commit runs, and waits until it is committed or has failed. ctx ends
+// the wait for the group, not a transaction that has begun.
 func (g *groups) run(ctx context.Context, row string, f txFunc, commit func([]*job)) error {
 	j := newJob(f)
 	if g.join(row, j) {

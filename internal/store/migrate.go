@@ -53,8 +53,8 @@ type Database struct {
 	target string
 }
 
-// OpenDatabase connects to a database without looking at its schema, for a program that fills it. On SQLite foreign keys
-// are not enforced, and there is one connection.
+// OpenDatabase connects to a database without looking at its schema, for a program that fills it. On SQLite foreign
+// keys are not enforced, and there is one connection.
 func OpenDatabase(target string) (*Database, error) {
 	if IsPostgres(target) {
 		db, err := sql.Open("pgx", target)
@@ -120,8 +120,8 @@ func migratePostgres(ctx context.Context, db *sql.DB, to int64) error {
 	return migrate(ctx, db, database.DialectPostgres, to, goose.WithSessionLocker(locker))
 }
 
-// migrateSQLite migrates through a connection of its own, under a lock on the database file: a command may run while the
-// server starts.
+// migrateSQLite migrates through a connection of its own, under a lock on the database file: a command may run while
+// the server starts.
 func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 	f, err := os.OpenFile(filepath.Clean(path)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

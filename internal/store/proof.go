@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// The queries of this file prove what the rest of the program relies on. Each can walk an index in its order, and no result
-// is ever in memory as a whole.
+// The queries of this file prove what the rest of the program relies on. Each can walk an index in its order, and no
+// result is ever in memory as a whole.
 
 // AccountProof is what an account says of its audit log.
 type AccountProof struct {
@@ -61,8 +61,8 @@ type EntryProof struct {
 	ChargeAmount sql.NullInt64 // of the charge that it gives back: an entry of kind charge for the same order
 }
 
-// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is joined
-// by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
+// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is
+// joined by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
 func (q Queries) EachEntry(ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error) error {
 	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id, o.account_id, o.environment,
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
@@ -116,8 +116,8 @@ func (q Queries) EachOrder(ctx context.Context, accountID string, env access.Env
 		})
 }
 
-// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its metadata,
-// which is what its hash was made over.
+// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its
+// metadata, which is what its hash was made over.
 func (q Queries) EachAuditEvent(ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error) error {
 	return q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 ORDER BY seq", []any{accountID},
 		func(scan func(...any) error) error {
@@ -134,8 +134,8 @@ func (q Queries) EachAuditEvent(ctx context.Context, accountID string, f func(e 
 		})
 }
 
-// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that the
-// lists of the desk read. Queued orders have no counter: they are what is in no other status.
+// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that
+// the lists of the desk read. Queued orders have no counter: they are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
 	read := func(text string) (map[order.Status]int64, error) {
 		counts := make(map[order.Status]int64, len(order.Statuses))

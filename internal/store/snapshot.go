@@ -5,9 +5,9 @@ import (
 	"database/sql"
 )
 
-// Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its end
-// before it asks for the next: the snapshot is one connection. On SQLite the write-ahead log cannot be truncated while a
-// snapshot is open, so f should wait for nothing but the database.
+// Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its
+// end before it asks for the next: the snapshot is one connection. On SQLite the write-ahead log cannot be truncated
+// while a snapshot is open, so f should wait for nothing but the database.
 func (s *Store) Snapshot(ctx context.Context, f func(Queries) error) error {
 	return s.SnapshotTx(ctx, func(tx *sql.Tx) error { return f(Queries{c: txConn{tx}, d: s.d}) })
 }

@@ -11,9 +11,9 @@ import (
 // maxStatements is how many prepared statements a connection, or a pool of them, keeps.
 const maxStatements = 1000
 
-// statements runs statements on SQLite and keeps the last used ones prepared, because parsing a statement costs more than
-// running it. SQLite parses a statement again after each bind when its planner has looked at a parameter: in LIMIT $n,
-// and in the comparison of a column that a partial index names. Statements that run with every request hide such
+// statements runs statements on SQLite and keeps the last used ones prepared, because parsing a statement costs more
+// than running it. SQLite parses a statement again after each bind when its planner has looked at a parameter: in LIMIT
+// $n, and in the comparison of a column that a partial index names. Statements that run with every request hide such
 // parameters in a CAST.
 type statements struct {
 	prepare func(ctx context.Context, text string) (*sql.Stmt, error)

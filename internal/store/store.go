@@ -1,5 +1,5 @@
-// Package store contains all SQL: one file per noun, one text for SQLite and PostgreSQL. Reads are methods of Queries and
-// run on the pool or inside a transaction; writes are methods of Tx and run inside Update.
+// Package store contains all SQL: one file per noun, one text for SQLite and PostgreSQL. Reads are methods of Queries
+// and run on the pool or inside a transaction; writes are methods of Tx and run inside Update.
 package store
 
 import (
@@ -131,9 +131,9 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.row(ctx, "SELECT 1", nil, &one)
 }
 
-// Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes only
-// through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does not undo
-// a transaction that has begun.
+// Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
+// only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
+// not undo a transaction that has begun.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

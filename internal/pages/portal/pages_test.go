@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -272,7 +273,7 @@ func TestSandbox(t *testing.T) {
 	v.follow("/portal/test/balance", "credits", "0").want(t, http.StatusOK, "The Test balance is 0 now.")
 	v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes", "overall-picture").
 		want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
-	report, err := w.Service.Check(t.Context())
+	report, err := proof.Check(t.Context(), w.Store, w.Media)
 	check(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)

@@ -50,9 +50,9 @@ func CanLoad(ctx context.Context, target string, schema int64) (err error) {
 	return checkEmpty(ctx, db, tables)
 }
 
-// Load fills an empty database with a dump of either engine, all of it or nothing, and then brings its schema up to date.
-// A dump of an older schema is loaded into that schema and then migrated, as a database is when the program is upgraded.
-// It returns ErrNotEmpty or ErrNewer when it must not load.
+// Load fills an empty database with a dump of either engine, all of it or nothing, and then brings its schema up to
+// date. A dump of an older schema is loaded into that schema and then migrated, as a database is when the program is
+// upgraded. It returns ErrNotEmpty or ErrNewer when it must not load.
 func Load(ctx context.Context, target string, r io.Reader) (header *Header, err error) {
 	d, err := newReader(r)
 	if err != nil {

@@ -100,7 +100,8 @@ func cutOff(err error) error {
 	return err
 }
 
-// EachRow reads a dump to its end and calls f for every row of a table, with the values by column: nil, int64 or string.
+// EachRow reads a dump to its end and calls f for every row of a table, with the values by column: nil, int64 or
+// string.
 func EachRow(r io.Reader, table string, f func(row map[string]any) error) error {
 	d, err := newReader(r)
 	if err != nil {

@@ -1,4 +1,4 @@
-package service_test
+package proof_test
 
 import (
 	"context"
@@ -13,16 +13,16 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
-func check(t testing.TB, s *shop.Shop) *service.Report {
+func check(t testing.TB, s *shop.Shop) *proof.Report {
 	t.Helper()
-	r, err := s.Service.Check(t.Context())
+	r, err := proof.Check(t.Context(), s.Store, s.Media)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +51,9 @@ func TestCheck(t *testing.T) {
 			rawsql.Exec(t, target, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
 				INSERT INTO accounts (id, name, locale, created_at) SELECT 'a' || i, 'a' || i, 'en', 1 FROM n`)
 			r := check(t, s)
-			if r.OK || r.Accounts != 701 || r.ProblemCount != 1400 || len(r.Problems) != service.MaxProblems {
+			if r.OK || r.Accounts != 701 || r.ProblemCount != 1400 || len(r.Problems) != proof.MaxProblems {
 				t.Errorf("ok %v, %d accounts, %d problems, %d listed; want not ok, 701, 1400, %d",
-					r.OK, r.Accounts, r.ProblemCount, len(r.Problems), service.MaxProblems)
+					r.OK, r.Accounts, r.ProblemCount, len(r.Problems), proof.MaxProblems)
 			}
 			rawsql.Exec(t, target, "DELETE FROM accounts WHERE id LIKE 'a%'")
 		})
@@ -68,8 +68,8 @@ type tampering struct {
 	name   string
 	do     string
 	undo   string
-	want   []service.ProblemKind // each at least once, and no other
-	id     string                // of one of the problems
+	want   []proof.ProblemKind // each at least once, and no other
+	id     string              // of one of the problems
 	env    access.Environment
 	engine string // empty: both
 }
@@ -77,65 +77,65 @@ type tampering struct {
 var tamperings = []tampering{
 	{
 		name: "Balance", do: "UPDATE balances SET credits = credits + 5 WHERE environment = 'live'", undo: "UPDATE balances SET credits = credits - 5 WHERE environment = 'live'",
-		want: []service.ProblemKind{service.LedgerBalance}, env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerBalance}, env: access.Live,
 	},
 	{
 		name: "EntryAmount", do: "UPDATE ledger_entries SET amount = amount + 1 WHERE id = '{grant}'", undo: "UPDATE ledger_entries SET amount = amount - 1 WHERE id = '{grant}'",
-		want: []service.ProblemKind{service.LedgerBalance, service.LedgerRunning}, id: "{grant}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerBalance, proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
 		name: "EntryBalanceAfter", do: "UPDATE ledger_entries SET balance_after = 7 WHERE id = '{grant}'", undo: "UPDATE ledger_entries SET balance_after = 1000 WHERE id = '{grant}'",
-		want: []service.ProblemKind{service.LedgerRunning}, id: "{grant}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
 		name: "EntrySeq", do: "UPDATE ledger_entries SET seq = 1000 WHERE id = '{last}'", undo: "UPDATE ledger_entries SET seq = 6 WHERE id = '{last}'",
-		want: []service.ProblemKind{service.LedgerSequence}, id: "{last}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerSequence}, id: "{last}", env: access.Live,
 	},
 	{
 		name: "EntryCount", do: "UPDATE balances SET entries = entries + 1 WHERE environment = 'live'", undo: "UPDATE balances SET entries = entries - 1 WHERE environment = 'live'",
-		want: []service.ProblemKind{service.LedgerSequence}, env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerSequence}, env: access.Live,
 	},
 	{
 		name: "ChargeOfUnknownOrder", do: "UPDATE ledger_entries SET order_id = 'nowhere' WHERE id = '{charge}'", undo: "UPDATE ledger_entries SET order_id = '{open}' WHERE id = '{charge}'",
-		want: []service.ProblemKind{service.LedgerOrder, service.OrderCharge}, id: "{charge}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerOrder, proof.OrderCharge}, id: "{charge}", env: access.Live,
 	},
 	{
 		name: "RefundAmount", do: "UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}'; UPDATE balances SET credits = credits + 1 WHERE environment = 'live'",
 		undo: "UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}'; UPDATE balances SET credits = credits - 1 WHERE environment = 'live'",
-		want: []service.ProblemKind{service.LedgerRefund}, id: "{last}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerRefund}, id: "{last}", env: access.Live,
 	},
 	{
 		name: "RefundOfAnotherCharge", do: "UPDATE ledger_entries SET charge_id = '{charge}' WHERE id = '{last}'", undo: "UPDATE ledger_entries SET charge_id = '{failed-charge}' WHERE id = '{last}'",
-		want: []service.ProblemKind{service.LedgerRefund, service.OrderRefund}, id: "{last}", env: access.Live,
+		want: []proof.ProblemKind{proof.LedgerRefund, proof.OrderRefund}, id: "{last}", env: access.Live,
 	},
 	{
 		name: "OrderSeq", do: "UPDATE orders SET seq = 1000 WHERE id = '{failed}'", undo: "UPDATE orders SET seq = 3 WHERE id = '{failed}'",
-		want: []service.ProblemKind{service.OrderSequence}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderSequence}, id: "{failed}", env: access.Live,
 	},
 	{
 		name: "OrderCount", do: "UPDATE balances SET orders = orders + 1 WHERE environment = 'test'", undo: "UPDATE balances SET orders = orders - 1 WHERE environment = 'test'",
-		want: []service.ProblemKind{service.OrderSequence}, env: access.Test,
+		want: []proof.ProblemKind{proof.OrderSequence}, env: access.Test,
 	},
 	{
 		name: "OrderPrice", do: "UPDATE orders SET price = price + 1 WHERE id = '{open}'", undo: "UPDATE orders SET price = price - 1 WHERE id = '{open}'",
-		want: []service.ProblemKind{service.OrderCharge}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "CanceledWithoutRefund", do: "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
 		undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
-		want: []service.ProblemKind{service.OrderRefund, service.OrderCount}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'", undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
-		want: []service.ProblemKind{service.OrderRefund, service.OrderCount}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{failed}", env: access.Live,
 	},
 	{
 		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'", undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
-		want: []service.ProblemKind{service.OrderCount}, env: access.Live,
+		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
 		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'", undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
-		want: []service.ProblemKind{service.OrderCount}, env: access.Live,
+		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
 		name: "ChargedTwice",
@@ -145,7 +145,7 @@ var tamperings = []tampering{
 			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
 		undo: `DELETE FROM ledger_entries WHERE id = 'again'; UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
 			CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge'`,
-		want: []service.ProblemKind{service.OrderCharge}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedTwice", engine: "postgres", // SQLite's constraint cannot be dropped
@@ -155,40 +155,40 @@ var tamperings = []tampering{
 			UPDATE balances SET entries = entries + 1, credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,
 		undo: `UPDATE balances SET entries = entries - 1, credits = credits - (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live';
 			DELETE FROM ledger_entries WHERE id = 'again'; ALTER TABLE ledger_entries ADD UNIQUE (charge_id)`,
-		want: []service.ProblemKind{service.OrderRefund}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund}, id: "{failed}", env: access.Live,
 	},
 	{
 		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'", undo: "UPDATE audit_events SET actor_name = 'operator' WHERE id = '{event}'",
-		want: []service.ProblemKind{service.AuditHash}, id: "{event}",
+		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
 		name: "AuditMetadata", do: "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'", undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
-		want: []service.ProblemKind{service.AuditHash}, id: "{event}",
+		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
 		name: "AuditHead", do: "UPDATE accounts SET audit_head = 'x' || audit_head", undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
-		want: []service.ProblemKind{service.AuditHead},
+		want: []proof.ProblemKind{proof.AuditHead},
 	},
 	{
 		name: "AuditCount", do: "UPDATE accounts SET audit_count = audit_count + 1", undo: "UPDATE accounts SET audit_count = audit_count - 1",
-		want: []service.ProblemKind{service.AuditSequence},
+		want: []proof.ProblemKind{proof.AuditSequence},
 	},
 	{
 		name: "AuditSeq", do: "UPDATE audit_events SET seq = 1000 WHERE id = '{last-event}'", undo: "UPDATE audit_events SET seq = 2 WHERE id = '{last-event}'",
-		want: []service.ProblemKind{service.AuditSequence, service.AuditHash}, id: "{last-event}", // the number is sealed too
+		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
 	},
 	{
 		name: "PhotoNotMarked", do: "UPDATE photos SET used = 0 WHERE name = '{photo}'", undo: "UPDATE photos SET used = 1 WHERE name = '{photo}'",
-		want: []service.ProblemKind{service.PhotoRow}, id: "{photo}", env: access.Live,
+		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
 		name: "PhotoOfOtherEnvironment", do: "UPDATE photos SET environment = 'test' WHERE name = '{photo}'", undo: "UPDATE photos SET environment = 'live' WHERE name = '{photo}'",
-		want: []service.ProblemKind{service.PhotoRow}, id: "{photo}", env: access.Live,
+		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
 		name: "PhotoUnknown", engine: "sqlite", // PostgreSQL does not let go of a row that is referred to
 		do: "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'", undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
-		want: []service.ProblemKind{service.PhotoRow, service.BrokenReference}, id: "{photo}", env: access.Live,
+		want: []proof.ProblemKind{proof.PhotoRow, proof.BrokenReference}, id: "{photo}", env: access.Live,
 	},
 }
 
@@ -226,8 +226,8 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 			found := false
 			for _, p := range r.Problems {
 				switch {
-				case p.Kind == service.BrokenReference:
-				case p.Kind == service.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "": // of all accounts
+				case p.Kind == proof.BrokenReference:
+				case p.Kind == proof.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "": // of all accounts
 				case p.AccountID != s.Account.ID || p.Environment != string(c.env) || p.Message == "":
 					t.Errorf("the problem does not say where it is: %+v", p)
 				}
@@ -240,10 +240,10 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 	}
 }
 
-// wantProblems holds that the report has these kinds of problems and no others.
-func wantProblems(t *testing.T, r *service.Report, want ...service.ProblemKind) {
+// wantProblems checks that the report has these kinds of problems and no others.
+func wantProblems(t *testing.T, r *proof.Report, want ...proof.ProblemKind) {
 	t.Helper()
-	kinds := make(map[service.ProblemKind]bool)
+	kinds := make(map[proof.ProblemKind]bool)
 	for _, p := range r.Problems {
 		kinds[p.Kind] = true
 	}
@@ -271,7 +271,7 @@ func testTamperedFiles(t *testing.T, s *shop.Shop) {
 			t.Fatal(err)
 		}
 		r := check(t, s)
-		wantProblems(t, r, service.PhotoSize)
+		wantProblems(t, r, proof.PhotoSize)
 		if p := r.Problems[0]; p.ID != name || p.AccountID != s.Account.ID || p.Environment != "test" {
 			t.Errorf("the problem does not name the photo and its owner: %+v", p)
 		}
@@ -280,7 +280,7 @@ func testTamperedFiles(t *testing.T, s *shop.Shop) {
 		if err := os.Remove(file); err != nil {
 			t.Fatal(err)
 		}
-		wantProblems(t, check(t, s), service.PhotoMissing)
+		wantProblems(t, check(t, s), proof.PhotoMissing)
 	})
 	t.Run("StoreOutOfReach", func(t *testing.T) {
 		// The folder of the file is a file now: the store fails, which is no verdict on the photo.
@@ -291,7 +291,7 @@ func testTamperedFiles(t *testing.T, s *shop.Shop) {
 		if err := os.WriteFile(leaf, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := s.Service.Check(t.Context()); err == nil {
+		if r, err := proof.Check(t.Context(), s.Store, s.Media); err == nil {
 			t.Errorf("got a report from a store that fails: %+v", r)
 		}
 		if err := os.Remove(leaf); err != nil {
@@ -312,7 +312,7 @@ func TestCheckWhileWriting(t *testing.T) {
 		checks := 0
 		go func() {
 			for ctx.Err() == nil {
-				r, err := s.Service.Check(t.Context())
+				r, err := proof.Check(t.Context(), s.Store, s.Media)
 				if err == nil && !r.OK {
 					err = fmt.Errorf("problems while orders are made: %+v", r.Problems)
 				}
