@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 )
 
 // envelope is the body of every failed request.
 type envelope struct {
-	StatusCode int            `json:"statusCode"`
-	Code       string         `json:"code"`
-	Message    string         `json:"message"`
-	Details    map[string]any `json:"details"`
-	Timestamp  Timestamp      `json:"timestamp"`
-	Path       string         `json:"path"`
-	RequestID  string         `json:"request_id"`
+	StatusCode int             `json:"statusCode"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Details    map[string]any  `json:"details"`
+	Timestamp  order.Timestamp `json:"timestamp"`
+	Path       string          `json:"path"`
+	RequestID  string          `json:"request_id"`
 }
 
 var bearerChallenge = []string{"Bearer"}
@@ -80,7 +81,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 		Code:       f.Code,
 		Message:    f.Message,
 		Details:    wireDetails(f.Details),
-		Timestamp:  Timestamp(p.now()),
+		Timestamp:  order.Timestamp(p.now()),
 		Path:       requestPath(r),
 		RequestID:  ensureRequestID(w, r),
 	}
@@ -160,9 +161,9 @@ func wireDetails(details map[string]any) map[string]any {
 	for k, v := range details {
 		switch t := v.(type) {
 		case time.Time:
-			out[k] = Timestamp(t)
+			out[k] = order.Timestamp(t)
 		case *time.Time:
-			out[k] = OptTimestamp(t)
+			out[k] = order.At(t)
 		default:
 			out[k] = v
 		}

@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,8 +13,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 func TestRequestID(t *testing.T) {
@@ -120,11 +117,10 @@ func TestAccessLog(t *testing.T) {
 	clock := noon
 	p.Now = func() time.Time { clock = clock.Add(3 * time.Millisecond); return clock }
 	mux := http.NewServeMux()
-	mux.Handle("GET /orders/{id}", p.Handle(func(w http.ResponseWriter, r *http.Request) error {
-		Annotate(r.Context(), slog.String("key", "k-1"))
+	mux.Handle("GET /orders/{id}", p.Handle(func(w http.ResponseWriter, _ *http.Request) error {
 		return WriteJSON(w, http.StatusCreated, map[string]int{"a": 1})
 	}))
-	h := RequestID(p.AccessLog(p.Recover(Timeout(time.Minute)(mux))))
+	h := RequestID(p.AccessLog(p.Recover(mux)))
 	r := get(t, "/orders/a%20b?token=secret")
 	r.Header.Set("Authorization", "Bearer secret")
 	r.RemoteAddr = "[::ffff:192.0.2.7]:1234"
@@ -137,7 +133,7 @@ func TestAccessLog(t *testing.T) {
 	}
 	want := map[string]any{
 		"level": "INFO", "msg": "request", "method": "GET", "path": "/orders/a%20b", "route": "GET /orders/{id}", "status": 201.0,
-		"bytes": 7.0, "duration": 3e6, "request_id": w.Header().Get("X-Request-Id"), "remote": "192.0.2.7", "key": "k-1",
+		"bytes": 7.0, "duration": 3e6, "request_id": w.Header().Get("X-Request-Id"), "remote": "192.0.2.7",
 	}
 	for k, v := range want {
 		if line[k] != v {
@@ -163,19 +159,6 @@ func TestAccessLog(t *testing.T) {
 			t.Error("the request is not served")
 		}
 	})
-}
-
-func TestTimeout(t *testing.T) {
-	p, _ := testResponder()
-	h := Timeout(time.Nanosecond)(p.Handle(func(_ http.ResponseWriter, r *http.Request) error {
-		<-r.Context().Done()
-		return context.Cause(r.Context())
-	}))
-	w := httptest.NewRecorder()
-	h.ServeHTTP(w, get(t, "/x"))
-	if w.Code != 503 || !strings.Contains(w.Body.String(), fault.CodeUnavailable) {
-		t.Errorf("%d %s", w.Code, w.Body)
-	}
 }
 
 func TestClientIP(t *testing.T) {

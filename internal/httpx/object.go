@@ -33,9 +33,6 @@ func ParseObject(body []byte) (Object, error) {
 // Exists reports whether the object is there.
 func (o Object) Exists() bool { return o.value.doc != nil }
 
-// Has reports whether the property is there and not null. It does not count as reading the property.
-func (o Object) Has(name string) bool { return o.find(name).Exists() }
-
 // Raw returns the property whatever it is, for a rule that does not fit the other methods.
 func (o Object) Raw(name string) Value {
 	v := o.find(name)
@@ -68,15 +65,6 @@ func (o Object) Int(name string, rules ...Rule) int64 {
 	return n
 }
 
-// OptInt is Int for callers that tell an absent property (nil) from 0.
-func (o Object) OptInt(name string, rules ...Rule) *int64 {
-	mustFit(rules, intRules, name)
-	if n, ok := o.read(name, rules).readInt(rules); ok {
-		return &n
-	}
-	return nil
-}
-
 // Bool returns true for a property that is true, else false. The only rule is Required.
 func (o Object) Bool(name string, rules ...Rule) bool {
 	mustFit(rules, ruleRequired, name)
@@ -89,14 +77,8 @@ func (o Object) Object(name string, rules ...Rule) Object {
 	return o.read(name, rules).Object()
 }
 
-// Array returns the elements of an array property, also of one with too few or too many.
-func (o Object) Array(name string, rules ...Rule) []Value {
-	mustFit(rules, arrayRules, name)
-	return o.read(name, rules).readArray(rules)
-}
-
-// Objects is Array for elements that must all be objects. An element that is none is reported and returned as the
-// missing object, so that indexes stay right.
+// Objects returns the elements of an array property, which must all be objects. An element that is not is reported and
+// returned as the missing object, so that indexes stay right.
 func (o Object) Objects(name string, rules ...Rule) []Object {
 	mustFit(rules, arrayRules, name)
 	v := o.read(name, rules)

@@ -175,9 +175,9 @@ func readEverything(t *testing.T, o Object) {
 	o.Int("a", Min(1), Max(30))
 	o.Bool("b")
 	o.Strings("c", Unique, MinItems(1), OneOf("x"))
-	for _, v := range o.Array("a", MaxItems(2)) {
-		v.Object().String("a")
-		v.Int()
+	for _, v := range o.Objects("a", MaxItems(2)) {
+		v.String("a")
+		v.Int("a")
 	}
 	o.Object("b").Objects("c")
 	err := o.Done()

@@ -154,7 +154,7 @@ func TestQueryTime(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || FormatTime(got) != want || got.Location() != time.UTC {
+		if err != nil || got.Format("2006-01-02T15:04:05.000Z") != want || got.Location() != time.UTC {
 			t.Errorf("%q gives %v, %v; want %s", raw, got, err, want)
 		}
 	}
