@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// TestShownSettings holds that no setting shows a secret, whatever is in it, and that a new one shows nothing by
-// default.
+// TestShownSettings checks that no setting shows a secret, and that a new one shows nothing by default.
 func TestShownSettings(t *testing.T) {
 	const secret = "hunter2"
 	var s Settings
@@ -53,7 +52,9 @@ func TestShownSettings(t *testing.T) {
 	if got := withoutSecrets("s3://" + secret + ":" + secret + "@bucket?secret_key=" + secret); got != "s3://bucket" {
 		t.Errorf("an address is shown as %q", got)
 	}
-	for _, odd := range []string{"user:" + secret + "@host", "postgres:" + secret, "host=db password=" + secret, "%zz" + secret} {
+	for _, odd := range []string{
+		"user:" + secret + "@host", "postgres:" + secret, "host=db password=" + secret, "%zz" + secret,
+	} {
 		if got := withoutSecrets(odd); strings.Contains(got, secret) {
 			t.Errorf("%q is shown as %q", odd, got)
 		}
@@ -80,7 +81,11 @@ func TestWorkerHealth(t *testing.T) {
 		done := make(chan error)
 		go func() { done <- s.supervise(ctx, new(failing)) }()
 		synctest.Wait()
-		if w := s.health.list(); len(w) != 1 || w[0].Name != "failing" || w[0].Running || w[0].Failures != 1 || w[0].FailedAt == nil {
+		list := s.health.list()
+		if len(list) != 1 || list[0].Name != "failing" {
+			t.Fatalf("got %+v", list)
+		}
+		if w := list[0]; w.Running || w.Failures != 1 || w.FailedAt == nil {
 			t.Errorf("after the first failure: %+v", w)
 		}
 		time.Sleep(firstPause + 2*firstPause) // the time of the bubble

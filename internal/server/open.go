@@ -66,8 +66,8 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		return nil, err
 	}
 	config := service.Config{
-		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate}, Now: time.Now,
-		MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
+		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate},
+		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
 		Ordered: func(names []string) { app.ordered(names) },
 	}
 	if s.SMTPURL != "" {
