@@ -55,7 +55,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// suite is a store under test with what fills it.
+// suite is a store under test with its staging.
 type suite struct {
 	media.Store
 	staging *media.Staging
@@ -95,7 +95,7 @@ func (s *suite) read(t *testing.T, name string) []byte {
 	return b
 }
 
-// content returns n bytes that differ from those of any other seed.
+// content returns n bytes that are unique for the seed.
 func content(seed string, n int) []byte {
 	line := []byte(seed + "\n")
 	return bytes.Repeat(line, n/len(line)+1)[:n]
@@ -162,7 +162,7 @@ func testPutKeepsStagedReadable(t *testing.T, s *suite) {
 	}
 }
 
-// testPutSameNameConcurrently also reads meanwhile: whoever wins, nobody sees half a file.
+// testPutSameNameConcurrently also reads concurrently: no reader may see a partial file.
 func testPutSameNameConcurrently(t *testing.T, s *suite) {
 	name := photo.NewName(photo.WebP)
 	whole := map[string]bool{}
@@ -392,7 +392,7 @@ func testNames(t *testing.T, s *suite) {
 	}
 }
 
-// testForeignNames tries names that the service never gives.
+// testForeignNames tries names that the service never uses.
 func testForeignNames(t *testing.T, s *suite) {
 	good := photo.NewName(photo.JPEG)
 	for _, name := range []string{
@@ -400,7 +400,8 @@ func testForeignNames(t *testing.T, s *suite) {
 		"../" + good, "/" + good, good + "/", "./" + good, "a/b/" + good, "..\\" + good,
 		"../../../../../../etc/passwd", "/etc/passwd",
 		"../" + good[3:], good[:10] + "/../" + good[14:],
-		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb", ".thumb",
+		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb",
+		".thumb",
 		strings.ToUpper(good), good + "\x00", good[:32] + ".txt", good[:32], " " + good,
 	} {
 		staged := s.stage(t, content("foreign", 10))
