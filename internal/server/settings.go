@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
@@ -53,7 +54,7 @@ type Settings struct {
 // Bind adds the settings to a flag set with their defaults.
 func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.MaxPhotoBytes = 10 << 20
-	s.WebhookDelays = Durations{time.Minute, 3 * time.Minute, 7 * time.Minute}
+	s.WebhookDelays = webhook.DefaultSchedule().Delays
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
 
