@@ -25,7 +25,10 @@ import (
 
 var secretFiles = []string{"secret.key", "tls.crt", "never-made", "certificates"}
 
-var secrets = map[string]string{"secret.key": "the key\n", "tls.crt": "a certificate", "certificates/example.org": "another", "certificates/acme/account": "and a key"}
+var secrets = map[string]string{
+	"secret.key": "the key\n", "tls.crt": "a certificate",
+	"certificates/example.org": "another", "certificates/acme/account": "and a key",
+}
 
 var now = time.Date(2026, time.April, 1, 12, 0, 0, 0, time.UTC)
 
@@ -48,7 +51,8 @@ func newInstallation(t testing.TB, target string) *installation {
 
 func (i *installation) options(dir string) backup.Options {
 	return backup.Options{
-		Store: i.Store, Media: i.Media, DataDir: i.dataDir, SecretFiles: secretFiles, Dir: dir, Now: func() time.Time { return now },
+		Store: i.Store, Media: i.Media, DataDir: i.dataDir, SecretFiles: secretFiles, Dir: dir,
+		Now: func() time.Time { return now },
 	}
 }
 
@@ -84,7 +88,10 @@ func (p *place) restore(t testing.TB, dir string) (*backup.Summary, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return backup.Restore(t.Context(), backup.RestoreOptions{Dir: dir, Database: p.target, Media: disk, Staging: staging, DataDir: p.dataDir})
+	return backup.Restore(t.Context(), backup.RestoreOptions{
+		Dir: dir, Database: p.target, Media: disk, Staging: staging,
+		DataDir: p.dataDir,
+	})
 }
 
 func TestBackup(t *testing.T) {
@@ -98,7 +105,8 @@ func TestBackup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Dir != dir || !made.CreatedAt.Equal(now) || made.SchemaVersion < 1 || made.Accounts != 1 || made.Orders != 8 || made.Rows < 50 ||
+		if made.Dir != dir || !made.CreatedAt.Equal(now) || made.SchemaVersion < 1 || made.Accounts != 1 ||
+			made.Orders != 8 || made.Rows < 50 ||
 			made.Photos != 10 || made.Secrets != 4 || made.Bytes < 1000 || len(progress) == 0 {
 			t.Errorf("summary %+v, progress %q", made, progress)
 		}

@@ -112,12 +112,24 @@ var damages = []struct {
 	damage  func(t *testing.T, dir string)
 	message string
 }{
-	{"Database", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "database.jsonl.gz"), flipLast) }, "database.jsonl.gz is damaged"},
-	{"Secret", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "secrets", "secret.key"), flipLast) }, "secret.key is damaged"},
+	{
+		"Database", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "database.jsonl.gz"), flipLast) },
+		"database.jsonl.gz is damaged",
+	},
+	{
+		"Secret", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "secrets", "secret.key"), flipLast) },
+		"secret.key is damaged",
+	},
 	{"Photo", func(t *testing.T, dir string) { edit(t, photoFile(t, dir), flipLast) }, "is damaged"},
 	{"PhotoGone", func(t *testing.T, dir string) { edit(t, photoFile(t, dir), nil) }, "no such file"},
-	{"Sums", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "SHA256SUMS"), flipLast) }, "SHA256SUMS is damaged"},
-	{"NoManifest", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "manifest.json"), nil) }, "no complete backup"},
+	{
+		"Sums", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "SHA256SUMS"), flipLast) },
+		"SHA256SUMS is damaged",
+	},
+	{
+		"NoManifest", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "manifest.json"), nil) },
+		"no complete backup",
+	},
 	{"BrokenManifest", func(t *testing.T, dir string) {
 		edit(t, filepath.Join(dir, "manifest.json"), func(b []byte) []byte { return b[:10] })
 	}, "manifest.json is damaged"},

@@ -234,7 +234,8 @@ func (p *place) putSecret(name string, file io.Reader) error {
 		return err
 	}
 	unfinished := name + ".restoring"
-	if err := p.data.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) { // of a restore that was interrupted
+	// A restore that was interrupted may have left one.
+	if err := p.data.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
 	w, err := p.data.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)

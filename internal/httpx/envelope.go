@@ -67,7 +67,10 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	status := Status(f.Kind)
 	h := w.Header()
-	for _, name := range [...]string{"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range", "Cache-Control", "Expires"} {
+	for _, name := range [...]string{
+		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range",
+		"Cache-Control", "Expires",
+	} {
 		delete(h, name)
 	}
 	if status == http.StatusUnauthorized {

@@ -17,7 +17,8 @@ import (
 
 func TestRequestID(t *testing.T) {
 	var seen string
-	h := RequestID(RequestID(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen = RequestIDFrom(r.Context()) })))
+	look := func(_ http.ResponseWriter, r *http.Request) { seen = RequestIDFrom(r.Context()) }
+	h := RequestID(RequestID(http.HandlerFunc(look)))
 	ids := map[string]bool{}
 	for range 10 {
 		r := get(t, "/x")
@@ -83,7 +84,8 @@ func TestRecover(t *testing.T) {
 	}
 	t.Run("Envelope", func(t *testing.T) {
 		w, log, _ := serve(t, func(http.ResponseWriter, *http.Request) { panic("boom") })
-		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal-error"`) || strings.Contains(w.Body.String(), "boom") {
+		if w.Code != 500 || !strings.Contains(w.Body.String(), `"code":"internal-error"`) ||
+			strings.Contains(w.Body.String(), "boom") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
 		for _, want := range []string{"boom", "middleware_test.go", w.Header().Get("X-Request-Id")} {
@@ -132,8 +134,8 @@ func TestAccessLog(t *testing.T) {
 		t.Fatalf("want one line: %s", log)
 	}
 	want := map[string]any{
-		"level": "INFO", "msg": "request", "method": "GET", "path": "/orders/a%20b", "route": "GET /orders/{id}", "status": 201.0,
-		"bytes": 7.0, "duration": 3e6, "request_id": w.Header().Get("X-Request-Id"), "remote": "192.0.2.7",
+		"level": "INFO", "msg": "request", "method": "GET", "path": "/orders/a%20b", "route": "GET /orders/{id}",
+		"status": 201.0, "bytes": 7.0, "duration": 3e6, "request_id": w.Header().Get("X-Request-Id"), "remote": "192.0.2.7",
 	}
 	for k, v := range want {
 		if line[k] != v {
@@ -146,7 +148,8 @@ func TestAccessLog(t *testing.T) {
 
 	t.Run("NothingWritten", func(t *testing.T) {
 		log.Reset()
-		p.AccessLog(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(httptest.NewRecorder(), get(t, "/"))
+		h := p.AccessLog(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+		h.ServeHTTP(httptest.NewRecorder(), get(t, "/"))
 		if !strings.Contains(log.String(), `"status":200`) {
 			t.Errorf("logged %s", log)
 		}
@@ -154,7 +157,8 @@ func TestAccessLog(t *testing.T) {
 	t.Run("Off", func(t *testing.T) {
 		served := false
 		quiet := &Responder{Log: slog.New(slog.DiscardHandler)}
-		quiet.AccessLog(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true })).ServeHTTP(httptest.NewRecorder(), get(t, "/"))
+		h := quiet.AccessLog(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { served = true }))
+		h.ServeHTTP(httptest.NewRecorder(), get(t, "/"))
 		if !served {
 			t.Error("the request is not served")
 		}

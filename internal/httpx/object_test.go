@@ -177,7 +177,8 @@ func TestObjectArrays(t *testing.T) {
 		if !slices.Equal(got, []string{"a", "b"}) {
 			t.Errorf("got %q", got)
 		}
-		wantProblems(t, o.Done(), "events max_items", "events[2] duplicate", "events[3] type", "events[4] enum", "events[5] duplicate", "events[6] type", "events[7] invalid_character")
+		wantProblems(t, o.Done(), "events max_items", "events[2] duplicate", "events[3] type", "events[4] enum",
+			"events[5] duplicate", "events[6] type", "events[7] invalid_character")
 	})
 	t.Run("StringsWithoutUnique", func(t *testing.T) {
 		o := parseObject(t, `{"codes":["a","a"]}`)
@@ -199,7 +200,8 @@ func TestObjectArrays(t *testing.T) {
 
 func TestObjectRaw(t *testing.T) {
 	kinds := map[string]Kind{
-		`null`: KindNull, `true`: KindBool, `1`: KindNumber, `"x"`: KindString, `[]`: KindArray, `{"unread":1}`: KindObject, `"\u0078"`: KindString,
+		`null`: KindNull, `true`: KindBool, `1`: KindNumber, `"x"`: KindString, `[]`: KindArray, `{"unread":1}`: KindObject,
+		`"\u0078"`: KindString,
 	}
 	for raw, kind := range kinds {
 		t.Run(raw, func(t *testing.T) {
@@ -257,8 +259,10 @@ func TestObjectUnknown(t *testing.T) {
 		for _, b := range a.Objects("b") {
 			b.String("c", Required)
 		}
-		wantProblems(t, o.Done(), "a.b[0].c required", "z unknown", "a.x unknown", "a.b[0].y unknown", `"" unknown`, "m unknown")
-		wantProblems(t, o.Done(), "a.b[0].c required", "z unknown", "a.x unknown", "a.b[0].y unknown", `"" unknown`, "m unknown")
+		wantProblems(t, o.Done(), "a.b[0].c required", "z unknown", "a.x unknown", "a.b[0].y unknown", `"" unknown`,
+			"m unknown")
+		wantProblems(t, o.Done(), "a.b[0].c required", "z unknown", "a.x unknown", "a.b[0].y unknown", `"" unknown`,
+			"m unknown")
 	})
 	t.Run("ManyProperties", func(t *testing.T) {
 		var b strings.Builder

@@ -9,7 +9,8 @@ import (
 )
 
 // NoRoute is the refusal of an unknown path or method.
-var NoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
+var NoRoute = fault.New(fault.NotFound, fault.CodeNotFound,
+	"There is no such operation: check the method and the path.")
 
 // Paths finds the row of a table of operations that a request is for.
 type Paths struct {

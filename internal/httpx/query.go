@@ -116,8 +116,10 @@ func (q *Query) Time(name string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") { // Parse also takes T3: and a comma before the fraction
-		q.Problem(name, CodeFormat, "must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
+	// Parse also takes T3: and a comma before the fraction.
+	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
+		q.Problem(name, CodeFormat,
+			"must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
 		return time.Time{}
 	}
 	return t.UTC()

@@ -39,7 +39,8 @@ func TestWriteJSON(t *testing.T) {
 	t.Run("NotEncodable", func(t *testing.T) {
 		p, _ := testResponder()
 		w := httptest.NewRecorder()
-		p.Handle(func(w http.ResponseWriter, _ *http.Request) error { return WriteJSON(w, 200, math.Inf(1)) }).ServeHTTP(w, get(t, "/x"))
+		h := p.Handle(func(w http.ResponseWriter, _ *http.Request) error { return WriteJSON(w, 200, math.Inf(1)) })
+		h.ServeHTTP(w, get(t, "/x"))
 		if w.Code != 500 || !strings.Contains(w.Body.String(), "internal-error") {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}

@@ -39,7 +39,9 @@ func TestCheck(t *testing.T) {
 				t.Fatal(err)
 			}
 			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
-			want := `{"ok":true,"accounts":1,"orders":8,"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
+			want := `{"ok":true,"accounts":1,"orders":8,` +
+				`"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},` +
+				`"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -76,118 +78,150 @@ type tampering struct {
 
 var tamperings = []tampering{
 	{
-		name: "Balance", do: "UPDATE balances SET credits = credits + 5 WHERE environment = 'live'", undo: "UPDATE balances SET credits = credits - 5 WHERE environment = 'live'",
+		name: "Balance", do: "UPDATE balances SET credits = credits + 5 WHERE environment = 'live'",
+		undo: "UPDATE balances SET credits = credits - 5 WHERE environment = 'live'",
 		want: []proof.ProblemKind{proof.LedgerBalance}, env: access.Live,
 	},
 	{
-		name: "EntryAmount", do: "UPDATE ledger_entries SET amount = amount + 1 WHERE id = '{grant}'", undo: "UPDATE ledger_entries SET amount = amount - 1 WHERE id = '{grant}'",
+		name: "EntryAmount", do: "UPDATE ledger_entries SET amount = amount + 1 WHERE id = '{grant}'",
+		undo: "UPDATE ledger_entries SET amount = amount - 1 WHERE id = '{grant}'",
 		want: []proof.ProblemKind{proof.LedgerBalance, proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
-		name: "EntryBalanceAfter", do: "UPDATE ledger_entries SET balance_after = 7 WHERE id = '{grant}'", undo: "UPDATE ledger_entries SET balance_after = 1000 WHERE id = '{grant}'",
+		name: "EntryBalanceAfter", do: "UPDATE ledger_entries SET balance_after = 7 WHERE id = '{grant}'",
+		undo: "UPDATE ledger_entries SET balance_after = 1000 WHERE id = '{grant}'",
 		want: []proof.ProblemKind{proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
-		name: "EntrySeq", do: "UPDATE ledger_entries SET seq = 1000 WHERE id = '{last}'", undo: "UPDATE ledger_entries SET seq = 6 WHERE id = '{last}'",
+		name: "EntrySeq", do: "UPDATE ledger_entries SET seq = 1000 WHERE id = '{last}'",
+		undo: "UPDATE ledger_entries SET seq = 6 WHERE id = '{last}'",
 		want: []proof.ProblemKind{proof.LedgerSequence}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "EntryCount", do: "UPDATE balances SET entries = entries + 1 WHERE environment = 'live'", undo: "UPDATE balances SET entries = entries - 1 WHERE environment = 'live'",
+		name: "EntryCount", do: "UPDATE balances SET entries = entries + 1 WHERE environment = 'live'",
+		undo: "UPDATE balances SET entries = entries - 1 WHERE environment = 'live'",
 		want: []proof.ProblemKind{proof.LedgerSequence}, env: access.Live,
 	},
 	{
-		name: "ChargeOfUnknownOrder", do: "UPDATE ledger_entries SET order_id = 'nowhere' WHERE id = '{charge}'", undo: "UPDATE ledger_entries SET order_id = '{open}' WHERE id = '{charge}'",
+		name: "ChargeOfUnknownOrder", do: "UPDATE ledger_entries SET order_id = 'nowhere' WHERE id = '{charge}'",
+		undo: "UPDATE ledger_entries SET order_id = '{open}' WHERE id = '{charge}'",
 		want: []proof.ProblemKind{proof.LedgerOrder, proof.OrderCharge}, id: "{charge}", env: access.Live,
 	},
 	{
-		name: "RefundAmount", do: "UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}'; UPDATE balances SET credits = credits + 1 WHERE environment = 'live'",
-		undo: "UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}'; UPDATE balances SET credits = credits - 1 WHERE environment = 'live'",
+		name: "RefundAmount",
+		do: `UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}';
+			UPDATE balances SET credits = credits + 1 WHERE environment = 'live'`,
+		undo: `UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}';
+			UPDATE balances SET credits = credits - 1 WHERE environment = 'live'`,
 		want: []proof.ProblemKind{proof.LedgerRefund}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "RefundOfAnotherCharge", do: "UPDATE ledger_entries SET charge_id = '{charge}' WHERE id = '{last}'", undo: "UPDATE ledger_entries SET charge_id = '{failed-charge}' WHERE id = '{last}'",
+		name: "RefundOfAnotherCharge", do: "UPDATE ledger_entries SET charge_id = '{charge}' WHERE id = '{last}'",
+		undo: "UPDATE ledger_entries SET charge_id = '{failed-charge}' WHERE id = '{last}'",
 		want: []proof.ProblemKind{proof.LedgerRefund, proof.OrderRefund}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "OrderSeq", do: "UPDATE orders SET seq = 1000 WHERE id = '{failed}'", undo: "UPDATE orders SET seq = 3 WHERE id = '{failed}'",
+		name: "OrderSeq", do: "UPDATE orders SET seq = 1000 WHERE id = '{failed}'",
+		undo: "UPDATE orders SET seq = 3 WHERE id = '{failed}'",
 		want: []proof.ProblemKind{proof.OrderSequence}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "OrderCount", do: "UPDATE balances SET orders = orders + 1 WHERE environment = 'test'", undo: "UPDATE balances SET orders = orders - 1 WHERE environment = 'test'",
+		name: "OrderCount", do: "UPDATE balances SET orders = orders + 1 WHERE environment = 'test'",
+		undo: "UPDATE balances SET orders = orders - 1 WHERE environment = 'test'",
 		want: []proof.ProblemKind{proof.OrderSequence}, env: access.Test,
 	},
 	{
-		name: "OrderPrice", do: "UPDATE orders SET price = price + 1 WHERE id = '{open}'", undo: "UPDATE orders SET price = price - 1 WHERE id = '{open}'",
+		name: "OrderPrice", do: "UPDATE orders SET price = price + 1 WHERE id = '{open}'",
+		undo: "UPDATE orders SET price = price - 1 WHERE id = '{open}'",
 		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
-		name: "CanceledWithoutRefund", do: "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
+		name: "CanceledWithoutRefund",
+		do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
 		undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
 		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{open}", env: access.Live,
 	},
 	{
-		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'", undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
+		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
+		undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
 		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'", undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
+		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'",
+		undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
 		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
-		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'", undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'",
+		undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
 		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
 		name: "ChargedTwice",
 		do: `DROP INDEX ledger_charge_of_order;
-			INSERT INTO ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, note, created_at)
-			SELECT 'again', account_id, environment, entries + 1, 'charge', 0, credits, '{open}', '', 1 FROM balances WHERE environment = 'live';
+			INSERT INTO ledger_entries
+				(id, account_id, environment, seq, kind, amount, balance_after, order_id, note, created_at)
+			SELECT 'again', account_id, environment, entries + 1, 'charge', 0, credits, '{open}', '', 1
+			FROM balances WHERE environment = 'live';
 			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
-		undo: `DELETE FROM ledger_entries WHERE id = 'again'; UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
+		undo: `DELETE FROM ledger_entries WHERE id = 'again';
+			UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
 			CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge'`,
 		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedTwice", engine: "postgres", // SQLite's constraint cannot be dropped
 		do: `ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_charge_id_key;
-			INSERT INTO ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
-			SELECT 'again', account_id, environment, seq + 1, kind, amount, balance_after + amount, order_id, charge_id, '', 1 FROM ledger_entries WHERE id = '{last}';
-			UPDATE balances SET entries = entries + 1, credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,
-		undo: `UPDATE balances SET entries = entries - 1, credits = credits - (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live';
+			INSERT INTO ledger_entries
+				(id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
+			SELECT 'again', account_id, environment, seq + 1, kind, amount, balance_after + amount, order_id, charge_id, '', 1
+			FROM ledger_entries WHERE id = '{last}';
+			UPDATE balances SET entries = entries + 1,
+				credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,
+		undo: `UPDATE balances SET entries = entries - 1,
+				credits = credits - (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live';
 			DELETE FROM ledger_entries WHERE id = 'again'; ALTER TABLE ledger_entries ADD UNIQUE (charge_id)`,
 		want: []proof.ProblemKind{proof.OrderRefund}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'", undo: "UPDATE audit_events SET actor_name = 'operator' WHERE id = '{event}'",
+		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'",
+		undo: "UPDATE audit_events SET actor_name = 'operator' WHERE id = '{event}'",
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditMetadata", do: "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'", undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
+		name: "AuditMetadata", do: "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'",
+		undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditHead", do: "UPDATE accounts SET audit_head = 'x' || audit_head", undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
+		name: "AuditHead", do: "UPDATE accounts SET audit_head = 'x' || audit_head",
+		undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
 		want: []proof.ProblemKind{proof.AuditHead},
 	},
 	{
-		name: "AuditCount", do: "UPDATE accounts SET audit_count = audit_count + 1", undo: "UPDATE accounts SET audit_count = audit_count - 1",
+		name: "AuditCount", do: "UPDATE accounts SET audit_count = audit_count + 1",
+		undo: "UPDATE accounts SET audit_count = audit_count - 1",
 		want: []proof.ProblemKind{proof.AuditSequence},
 	},
 	{
-		name: "AuditSeq", do: "UPDATE audit_events SET seq = 1000 WHERE id = '{last-event}'", undo: "UPDATE audit_events SET seq = 2 WHERE id = '{last-event}'",
+		name: "AuditSeq", do: "UPDATE audit_events SET seq = 1000 WHERE id = '{last-event}'",
+		undo: "UPDATE audit_events SET seq = 2 WHERE id = '{last-event}'",
 		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
 	},
 	{
-		name: "PhotoNotMarked", do: "UPDATE photos SET used = 0 WHERE name = '{photo}'", undo: "UPDATE photos SET used = 1 WHERE name = '{photo}'",
+		name: "PhotoNotMarked", do: "UPDATE photos SET used = 0 WHERE name = '{photo}'",
+		undo: "UPDATE photos SET used = 1 WHERE name = '{photo}'",
 		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
-		name: "PhotoOfOtherEnvironment", do: "UPDATE photos SET environment = 'test' WHERE name = '{photo}'", undo: "UPDATE photos SET environment = 'live' WHERE name = '{photo}'",
+		name: "PhotoOfOtherEnvironment", do: "UPDATE photos SET environment = 'test' WHERE name = '{photo}'",
+		undo: "UPDATE photos SET environment = 'live' WHERE name = '{photo}'",
 		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
 		name: "PhotoUnknown", engine: "sqlite", // PostgreSQL does not let go of a row that is referred to
-		do: "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'", undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
+		do:   "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'",
+		undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
 		want: []proof.ProblemKind{proof.PhotoRow, proof.BrokenReference}, id: "{photo}", env: access.Live,
 	},
 }
@@ -227,7 +261,8 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 			for _, p := range r.Problems {
 				switch {
 				case p.Kind == proof.BrokenReference:
-				case p.Kind == proof.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "": // of all accounts
+				// A counter of all accounts.
+				case p.Kind == proof.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "":
 				case p.AccountID != s.Account.ID || p.Environment != string(c.env) || p.Message == "":
 					t.Errorf("the problem does not say where it is: %+v", p)
 				}

@@ -24,7 +24,8 @@ var ErrNotFound = errors.New("not found")
 // ErrExists is returned by writes that would violate a UNIQUE constraint.
 var ErrExists = errors.New("already exists")
 
-var errPostgresURL = errors.New("the PostgreSQL URL cannot be read") // without the cause, which may contain the password
+// errPostgresURL does not wrap its cause, which may contain the password.
+var errPostgresURL = errors.New("the PostgreSQL URL cannot be read")
 
 // Store is an open database.
 type Store struct {

@@ -44,8 +44,10 @@ func TestLoad(t *testing.T) {
 		s := shop.New(t, target)
 		s.Trade(t)
 		// Values that a careless copy would change.
-		rawsql.Exec(t, target, `INSERT INTO answer_time_turns (answer_time, turns) VALUES (9223372036854775807, -9223372036854775808)`)
-		rawsql.Exec(t, target, "UPDATE ledger_entries SET note = '<&> \"\\\" '' \u2028 写真 🙂' WHERE seq = 1 AND environment = 'live'")
+		rawsql.Exec(t, target, `INSERT INTO answer_time_turns (answer_time, turns)
+			VALUES (9223372036854775807, -9223372036854775808)`)
+		rawsql.Exec(t, target, "UPDATE ledger_entries SET note = '<&> \"\\\" '' \u2028 写真 🙂' "+
+			"WHERE seq = 1 AND environment = 'live'")
 		want := written(t, s.Store)
 		for name, fresh := range engines {
 			t.Run("To-"+name, func(t *testing.T) {
@@ -132,7 +134,8 @@ func TestWrite_Upgraded(t *testing.T) {
 func TestWrite_BrokenText(t *testing.T) {
 	target := storetest.SQLite(t)
 	s := storetest.Open(t, target)
-	rawsql.Exec(t, target, `INSERT INTO accounts (id, name, locale, created_at) VALUES ('a', CAST(x'61ff62' AS TEXT), 'en', 1)`)
+	rawsql.Exec(t, target, `INSERT INTO accounts (id, name, locale, created_at)
+		VALUES ('a', CAST(x'61ff62' AS TEXT), 'en', 1)`)
 	copied := storetest.SQLite(t)
 	if _, err := dump.Load(t.Context(), copied, bytes.NewReader(written(t, s))); err != nil {
 		t.Fatal(err)

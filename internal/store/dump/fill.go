@@ -23,7 +23,7 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 			_ = tx.Rollback() // the first error is the one to report
 		}
 	}()
-	checkReferences, batchRows := findBrokenReference, sqliteBatch
+	checkReferences, batchRows := txCheck(findBrokenReference), sqliteBatch
 	if db.Postgres() {
 		batchRows = postgresBatch
 		if checkReferences, err = dropForeignKeys(ctx, tx, tables); err != nil {
@@ -159,6 +159,9 @@ func (b *batch) flush(ctx context.Context) (err error) {
 	return nil
 }
 
+// txCheck checks the foreign keys of all rows before a transaction ends.
+type txCheck func(context.Context, *sql.Tx) error
+
 // findBrokenReference returns an error when a row of SQLite refers to a row that does not exist.
 func findBrokenReference(ctx context.Context, tx *sql.Tx) error {
 	return queryRows(ctx, tx, "PRAGMA foreign_key_check", func(scan func(...any) error) error {
@@ -172,7 +175,7 @@ func findBrokenReference(ctx context.Context, tx *sql.Tx) error {
 
 // dropForeignKeys drops the foreign keys of PostgreSQL, which cannot be deferred otherwise, and returns a function that
 // adds them again, which checks them. All within the transaction: nobody else ever sees the tables without them.
-func dropForeignKeys(ctx context.Context, tx *sql.Tx, tables []table) (add func(context.Context, *sql.Tx) error, err error) {
+func dropForeignKeys(ctx context.Context, tx *sql.Tx, tables []table) (addAgain txCheck, err error) {
 	names := make([]string, len(tables))
 	ours := make(map[string]bool, len(tables))
 	for i := range tables {

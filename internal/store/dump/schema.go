@@ -44,8 +44,8 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 				c.integer = true
 			case "TEXT":
 			default:
-				return fmt.Errorf("column %s.%s has the type %s: only BIGINT, INTEGER and TEXT can be copied exactly between engines",
-					name, c.name, declared)
+				return fmt.Errorf("column %s.%s has the type %s: "+
+					"only BIGINT, INTEGER and TEXT can be copied exactly between engines", name, c.name, declared)
 			}
 			if len(tables) == 0 || tables[len(tables)-1].name != name {
 				tables = append(tables, table{name: name})
