@@ -8,7 +8,7 @@
 //	media/              the photos of those rows
 //	secrets/            the generated secrets of the data folder
 //
-// It holds everything that an installation has, secrets too: its files are readable by their owner only.
+// It has everything of an installation, including secrets: its files are readable by their owner only.
 package backup
 
 import (
@@ -44,7 +44,7 @@ const (
 	progressEvery = 1000
 )
 
-// ErrIncomplete is returned for a folder that holds no complete backup.
+// ErrIncomplete is returned for a folder without a complete backup.
 var ErrIncomplete = errors.New("there is no complete backup in this folder: it has no " + manifestFile)
 
 // Summary says what was copied.

@@ -56,7 +56,7 @@ func (i *installation) options(dir string) backup.Options {
 	}
 }
 
-// backup makes a backup in a folder of its own and returns that.
+// backup makes a backup in a new folder and returns the folder.
 func (i *installation) backup(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new", "backup")
@@ -130,7 +130,7 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// wantCopyOf holds that the place is whole and has all that the installation had.
+// wantCopyOf checks that the place is consistent and has all that the installation had.
 func (p *place) wantCopyOf(t *testing.T, i *installation) {
 	t.Helper()
 	got := shop.Open(t, p.target, p.mediaDir)
@@ -176,7 +176,7 @@ func content(t testing.TB, m media.Store, name string) []byte {
 	return b
 }
 
-// wantPrivate holds that nobody but the owner can read anything of a backup, and that the files are those expected.
+// wantPrivate checks that nobody but the owner can read anything of a backup, and that the files are those expected.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	top := make(map[string]bool)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// counter counts what goes on in parallel and gives a sign of life now and then.
+// counter counts what is done in parallel and reports progress now and then.
 type counter struct {
 	what     string // with %d
 	progress func(string)

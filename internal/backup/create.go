@@ -31,7 +31,7 @@ type Options struct {
 
 	Dir      string // of the backup: empty, or not there yet
 	Now      func() time.Time
-	Progress func(string) // is told how far it is; nil is allowed
+	Progress func(string) // gets progress messages; may be nil
 }
 
 // Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that

@@ -58,7 +58,7 @@ func newFolder(dir string) (f *folder, err error) {
 	return f, nil
 }
 
-// close lets go of the folder, finished or not. What had to be durable is so before.
+// close closes the folder, finished or not. Everything that has to be durable was flushed before.
 func (f *folder) close() {
 	_ = f.sums.file.Close()
 	_ = f.root.Close()
@@ -126,7 +126,7 @@ func (w *file) list() (string, error) {
 	return sha, err
 }
 
-// copy keeps what r holds and returns its size and hash.
+// copy stores what it reads from r and returns its size and hash.
 func (f *folder) copy(ctx context.Context, name string, r io.Reader) (size int64, sha string, err error) {
 	if err := checkPath(name); err != nil {
 		return 0, "", err

@@ -98,7 +98,7 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// wantIncomplete holds that a failed backup cannot be taken for a good one.
+// wantIncomplete checks that a failed backup is not mistaken for a complete one.
 func wantIncomplete(t *testing.T, dir string) {
 	t.Helper()
 	if _, err := newPlace(t, storetest.SQLite(t)).restore(t, dir); !errors.Is(err, backup.ErrIncomplete) {
@@ -162,7 +162,7 @@ func TestRestore_Damaged(t *testing.T) {
 	}
 }
 
-// wantEmpty holds that a refused restore has written nothing.
+// wantEmpty checks that a refused restore has written nothing.
 func (p *place) wantEmpty(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(p.target); !errors.Is(err, os.ErrNotExist) {

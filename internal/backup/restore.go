@@ -22,12 +22,12 @@ type RestoreOptions struct {
 	Media    media.Store
 	Staging  *media.Staging // for Media
 	DataDir  string         // gets the secrets
-	Progress func(string)   // is told how far it is; nil is allowed
+	Progress func(string)   // gets progress messages; may be nil
 }
 
 // Restore fills an empty place with a backup. Before it writes anything it proves every file of the backup against its
-// hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that
-// can be repeated, because photos and secrets that are there already, unchanged, are left as they are.
+// hash and the place to be empty. The database comes last, in one transaction: a restore that was interrupted before
+// that can be repeated, because photos and secrets that are there already, unchanged, are left as they are.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)

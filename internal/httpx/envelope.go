@@ -52,7 +52,7 @@ func Status(k fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// RetrySeconds is a waiting time as Retry-After tells it: whole seconds, rounded up, at least 1.
+// RetrySeconds is a delay as Retry-After gives it: in seconds, rounded up, at least 1.
 func RetrySeconds(d time.Duration) int {
 	return max(1, int((d+time.Second-1)/time.Second))
 }
@@ -95,7 +95,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	}
 }
 
-// explain chooses the fault that the caller is told, and logs what the caller is not told.
+// explain chooses the fault that the caller gets, and logs what the caller must not see.
 func (p *Responder) explain(r *http.Request, err error) *fault.Error {
 	ended := r.Context().Err()
 	clientGone := errors.Is(ended, context.Canceled)
@@ -158,7 +158,7 @@ func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
 	}
 }
 
-// wireDetails makes the details an object in every case and gives times the format of the interface.
+// wireDetails makes the details an object in every case and gives times the format of the API.
 func wireDetails(details map[string]any) map[string]any {
 	out := make(map[string]any, len(details))
 	for k, v := range details {

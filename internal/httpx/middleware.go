@@ -34,7 +34,7 @@ func (p *Responder) Recover(next http.Handler) http.Handler {
 }
 
 // AccessLog writes one line for each request when it has ended, an aborted one included. It never writes query strings
-// or headers: they may hold credentials or personal data.
+// or headers: they may contain credentials or personal data.
 func (p *Responder) AccessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log := p.log()

@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Object reads the properties of a JSON object and collects every problem on the way; Done tells them all at once. A
+// Object reads the properties of a JSON object and collects every problem; Done returns them all at once. A
 // property that no method has asked for is a problem. null counts as absent.
 //
 // The zero Object is a missing one: reading it returns zero values and reports nothing. Strings share the memory of the
@@ -142,7 +142,7 @@ func (o Object) Problem(name, code, message string) {
 
 // Done returns nil, or one validation fault with every problem of the whole document: first those of the properties in
 // the order in which they were read, then unknown and duplicate properties and text that cannot be stored, in the order
-// of the document. After maxProblems no more are told.
+// of the document. Problems after maxProblems are left out.
 func (o Object) Done() error {
 	d := o.value.doc
 	if d == nil {

@@ -17,7 +17,7 @@ func TestParseObjectRefuses(t *testing.T) {
 	tests := map[string]struct {
 		body   string
 		code   string
-		offset any // nil: no offset is told
+		offset any // nil: no offset is given
 	}{
 		"Empty":              {"", fault.CodeBadRequest, nil},
 		"OnlySpace":          {" \r\n\t", fault.CodeBadRequest, nil},
@@ -88,7 +88,7 @@ var syntaxSeeds = []string{
 	`{"brand_code":"rolex","photos":[{"url":"https://m/p/1","index_code":"front"}]}`,
 }
 
-// FuzzParseObject holds the parser against encoding/json: the same texts are accepted, with the same values.
+// FuzzParseObject compares the parser with encoding/json: the same texts are accepted, with the same values.
 func FuzzParseObject(f *testing.F) {
 	for _, s := range syntaxSeeds {
 		f.Add([]byte(s))
@@ -132,7 +132,7 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// plain turns a node into what encoding/json makes of it, and tells whether a duplicate property was on the way.
+// plain turns a node into what encoding/json makes of it, and reports whether it has a duplicate property.
 func plain(d *document, at int) (value any, duplicates bool) {
 	n := d.nodes[at]
 	raw := d.text[n.start:n.end]
@@ -202,7 +202,7 @@ func readEverything(t *testing.T, o Object) {
 	}
 }
 
-// FuzzInteger holds the integers of a body against a reference that takes any number for what it is worth.
+// FuzzInteger compares the integers of a body with a reference of arbitrary precision.
 func FuzzInteger(f *testing.F) {
 	for _, s := range []string{
 		"0", "-0", "30", "30.0", "3e1", "300e-1", "1.5", "1e400", "-1e400", "1e-400",

@@ -16,7 +16,7 @@ import (
 // MaxPage is the highest page number of a list: lists multiply with care.
 const MaxPage = math.MaxInt64
 
-// Query reads the query parameters of a request and collects every problem on the way; Done tells them all at once.
+// Query reads the query parameters of a request and collects every problem; Done returns them all at once.
 // Parameters that nobody asks for are ignored.
 type Query struct {
 	problems

@@ -63,7 +63,7 @@ func RouteFrom(ctx context.Context) string {
 	return ""
 }
 
-// ensureRequestID returns the request's id; a response outside of RequestID gets one of its own.
+// ensureRequestID returns the request's id; a response outside of RequestID gets a new one.
 func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	id := RequestIDFrom(r.Context())
 	if id == "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// This file reads the largest requests of the interface the way their handlers do.
+// This file reads the largest requests of the API the way their handlers do.
 
 type photoRef struct{ URL, IndexCode string }
 

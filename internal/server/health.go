@@ -56,7 +56,7 @@ var (
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
 		"attempt-retention", "mail-from", "smtp-ca-file", "log-format",
 	}
-	addressSettings = []string{"database", "smtp-url"} // they may hold passwords
+	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )
 
 // shown returns the settings in force as administrators may see them.

@@ -15,7 +15,7 @@ func TestCatalogRefresher(t *testing.T) {
 		var reads []time.Time
 		refresh := func(context.Context) error {
 			reads = append(reads, time.Now())
-			return errors.New("out of reach") // it goes on nevertheless
+			return errors.New("out of reach") // polling continues
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error)

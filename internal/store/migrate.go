@@ -120,7 +120,7 @@ func migratePostgres(ctx context.Context, db *sql.DB, to int64) error {
 	return migrate(ctx, db, database.DialectPostgres, to, goose.WithSessionLocker(locker))
 }
 
-// migrateSQLite migrates through a connection of its own, under a lock on the database file: a command may run while
+// migrateSQLite migrates through its own connection, under a lock on the database file: a command may run while
 // the server starts.
 func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 	f, err := os.OpenFile(filepath.Clean(path)+".lock", os.O_CREATE|os.O_RDWR, 0o600)

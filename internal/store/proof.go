@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// The queries of this file prove what the rest of the program relies on. Each can walk an index in its order, and no
-// result is ever in memory as a whole.
+// The queries of this file read what internal/proof checks. Each can walk an index in its order, and no result is ever
+// completely in memory.
 
 // AccountProof is what an account says of its audit log.
 type AccountProof struct {
@@ -226,8 +226,8 @@ type BrokenReference struct {
 	Parent string
 }
 
-// BrokenReferences calls f for every row whose foreign key leads nowhere. PostgreSQL does not let that happen; a SQLite
-// file can be written by any program, which may not have asked for foreign keys.
+// BrokenReferences calls f for every row whose foreign key refers to a row that does not exist. PostgreSQL does not let
+// that happen; a SQLite file can be written by any program, which may not have asked for foreign keys.
 func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) error) error {
 	if q.d != &sqliteDialect {
 		return nil

@@ -169,7 +169,7 @@ func (s *sheet) frame() {
 	s.pdf.Rect(12, 12, sheetWidth-24, sheetHeight-24, "D")
 }
 
-// marks writes across the sheet what nobody may overlook: that it is a rehearsal, or no longer stands.
+// marks writes across the sheet that the certificate is a test, or was revoked.
 func (s *sheet) marks() {
 	if s.Test {
 		s.across("TEST テスト", warnColour, 78, 110)
@@ -234,7 +234,7 @@ func (s *sheet) heading() float64 {
 	return s.verdict(y + 6)
 }
 
-// emblem draws the mark of the service, a check in a hexagon; a certificate that no longer stands has a cross.
+// emblem draws the mark of the service, a check in a hexagon; a revoked certificate has a cross.
 func (s *sheet) emblem(x, y, r float64) {
 	p := s.pdf
 	corners := make([]fpdf.PointType, 6)
@@ -331,7 +331,7 @@ func both(t text.Text) string {
 	return t.EN + "　" + t.JA
 }
 
-// pictures shows the first photos in rows, each photo as a whole, as far as there is room above the foot.
+// pictures shows the first photos in rows, uncropped, as far as there is room above the footer.
 func (s *sheet) pictures(y float64) {
 	const gap, height = 4.0, 34.0
 	const width = (sheetInner - gap*(sheetColumns-1)) / sheetColumns

@@ -66,7 +66,7 @@ func TestLoad(t *testing.T) {
 				if got := written(t, other.Store); !slices.Equal(lines(got), lines(want)) {
 					t.Errorf("the copy differs:\n%s\nwant\n%s", got, want)
 				}
-				// The copy goes on where the original stood.
+				// The copy can be used like the original.
 				(&shop.Shop{Installation: other}).Order(t, s.Test, order.MockAuthentic)
 				if _, total, err := other.Service.Orders(t.Context(), s.Test, 1, 10); err != nil || total != 6 {
 					t.Errorf("%d orders, %v after one more, want 6", total, err)
