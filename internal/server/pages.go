@@ -49,9 +49,9 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		s.decoder = imaging.NewHelper(s.app.DecodeApart...)
 		apart = s.decoder.Derive
 	}
-	images := imaging.NewCache(s.app.Media, staging, apart)
-	warmer := imaging.NewWarmer(images, s.app.Log)
+	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	warmer := imaging.NewWarmer(s.images, s.app.Log)
 	s.app.ordered = warmer.Ask
 	s.workers = append(s.workers, warmer)
-	return images
+	return s.images
 }
