@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// counter counts what is done in parallel and reports progress now and then.
+// counter counts concurrent work and reports progress.
 type counter struct {
 	what     string // with %d
 	progress func(string)
