@@ -380,7 +380,7 @@ func TestHeaderInjection(t *testing.T) {
 			}
 		}
 		// The service would refuse this name.
-		rawsql.Exec(t, o.Target, "UPDATE accounts SET name = '"+evil+"' WHERE id = '"+o.Owner.Account.ID+"'")
+		rawsql.Exec(t, o.Target, "UPDATE accounts SET name = '"+evil+"' WHERE id = '"+o.Account.ID+"'")
 		o.invite(t, "new@acme.example")
 		round(t, o.sender(t, server, server.URL()))
 		got := server.Mail()
