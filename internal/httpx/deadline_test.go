@@ -3,6 +3,7 @@ package httpx
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -41,7 +42,7 @@ func sendSlowly(t *testing.T, h http.Handler, piece string, pieces int, pause ti
 		t.Fatal(err)
 	}
 	answer, err := bufio.NewReader(conn).ReadString('\n')
-	if err != nil && err != io.EOF {
+	if err != nil && !errors.Is(err, io.EOF) {
 		t.Errorf("no answer: %v", err)
 	}
 	return strings.TrimSpace(answer), time.Since(began)

@@ -68,7 +68,7 @@ func (s *statements) acquire(ctx context.Context, text string) (*statement, erro
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if stmt := s.find(text); stmt != nil { // another reader has prepared the same statement meanwhile
-		return stmt, prepared.Close()
+		return stmt, prepared.Close() //nolint:sqlclosecheck // the other one is used
 	}
 	stmt = &statement{Stmt: prepared, text: text, users: 1}
 	s.byText[text] = s.used.PushFront(stmt)
