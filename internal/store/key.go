@@ -38,7 +38,7 @@ func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
 
 func (q Queries) key(ctx context.Context, text string, arg any) (k *access.Key, err error) {
 	err = ErrNotFound
-	if e := q.rows(q.brief(ctx), text, []any{arg}, func(scan func(...any) error) error {
+	if e := q.rows(q.uncancelable(ctx), text, []any{arg}, func(scan func(...any) error) error {
 		k, err = scanKey(scan)
 		return err
 	}); e != nil {

@@ -48,7 +48,9 @@ func tokenOf(path string) string {
 
 func TestForgot_WithoutMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		words := map[access.Audience]string{access.Portal: "An owner of your account", access.Desk: "An administrator can give you"}
+		words := map[access.Audience]string{
+			access.Portal: "An owner of your account", access.Desk: "An administrator can give you",
+		}
 		for _, p := range []*pagetest.Page{
 			w.Visit(t).Get(w.base + "/forgot"), w.Visit(t).Post(w.base+"/forgot", "email", w.other.Email),
 		} {
@@ -98,7 +100,8 @@ func TestForgot(t *testing.T) {
 				t.Errorf("somebody else gets %d to %q", p.Status, p.Location)
 			}
 			v.Post(w.base+"/reset/passkeys").Want(t, http.StatusNotFound)
-			id := regexp.MustCompile(`name="id" value="([0-9a-f-]+)">Remove<span class="sr"> Lost phone`).FindStringSubmatch(p.Body)[1]
+			button := regexp.MustCompile(`name="id" value="([0-9a-f-]+)">Remove<span class="sr"> Lost phone`)
+			id := button.FindStringSubmatch(p.Body)[1]
 			v.Submit(w.base+"/reset/passkeys", "id", id).Want(t, http.StatusOK, "Laptop").Lacks(t, "Lost phone")
 			w.usePasskey(w.Visit(t), lost).Want(t, http.StatusUnprocessableEntity, "This passkey is not accepted.")
 			w.usePasskey(w.Visit(t), kept).Want(t, http.StatusSeeOther)
@@ -107,7 +110,8 @@ func TestForgot(t *testing.T) {
 			v.Get(w.base+"/reset/passkeys").Want(t, http.StatusSeeOther)
 		})
 		t.Run("SignIn", func(t *testing.T) {
-			w.Visit(t).Post(w.base+"/sign-in", "email", w.who.Email, "password", password).Want(t, http.StatusUnprocessableEntity)
+			w.Visit(t).Post(w.base+"/sign-in", "email", w.who.Email, "password", password).
+				Want(t, http.StatusUnprocessableEntity)
 			v.Post(w.base+"/sign-in", "email", w.who.Email, "password", chosen).Want(t, http.StatusSeeOther)
 			v.Get(w.page).Want(t, http.StatusOK)
 		})
@@ -243,7 +247,8 @@ func TestStaffInvitation(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, `value="nao@example.com"`)
 	invite("email", w.Mika.Email, "name", "Mika", "role", "reviewer").
 		Want(t, http.StatusUnprocessableEntity, "This is taken already.")
-	p := invite("email", "Nao@example.com", "name", "Nao", "role", "reviewer").Want(t, http.StatusOK, "Hand this link over")
+	p := invite("email", "Nao@example.com", "name", "Nao", "role", "reviewer").
+		Want(t, http.StatusOK, "Hand this link over")
 	first := link.FindString(p.Body)
 	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Open invitations", "nao@example.com", "New link")
 	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
@@ -255,7 +260,8 @@ func TestStaffInvitation(t *testing.T) {
 	open, err = w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
 	must.NoError(t, err)
 	w.AsStaff(t, w.Mika).Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusForbidden)
-	admin.Submit("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusOK, "The invitation is withdrawn.")
+	admin.Submit("/desk/admin/staff/invitations/"+open[0].ID+"/delete").
+		Want(t, http.StatusOK, "The invitation is withdrawn.")
 	admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusNotFound)
 	w.Visit(t).Get(second).Want(t, http.StatusNotFound)
 	admin.Get("/desk/admin/log").Want(t, http.StatusOK, "Staff user invited", "Invitation of a staff user withdrawn")

@@ -71,7 +71,8 @@ func TestPasskeySettings(t *testing.T) {
 		})
 		d := w.device()
 		p := w.addPasskey(v, d, "Phone <&>").Want(t, http.StatusSeeOther)
-		p = v.Get(p.Location).Want(t, http.StatusOK, "“Phone &lt;&amp;&gt;” is added. Other browsers are signed out.", "never")
+		p = v.Get(p.Location).
+			Want(t, http.StatusOK, "“Phone &lt;&amp;&gt;” is added. Other browsers are signed out.", "never")
 		if p := elsewhere.Get(w.page); p.Status != http.StatusSeeOther {
 			t.Errorf("another browser goes on: %d", p.Status)
 		}
@@ -100,7 +101,8 @@ func TestPasskeySettings(t *testing.T) {
 		t.Run("Remove", func(t *testing.T) {
 			v.Post(address+"/remove", "password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
 			w.usePasskey(w.Visit(t), d).Want(t, http.StatusSeeOther)
-			v.Submit(address+"/remove", "password", password).Want(t, http.StatusOK, "“Tablet” is removed.", "You have none yet.")
+			v.Submit(address+"/remove", "password", password).
+				Want(t, http.StatusOK, "“Tablet” is removed.", "You have none yet.")
 			v.Get(address).Want(t, http.StatusNotFound)
 			w.usePasskey(w.Visit(t), d).Want(t, http.StatusUnprocessableEntity, "This passkey is not accepted.")
 		})

@@ -195,7 +195,8 @@ func TestSecondFactor(t *testing.T) {
 			signIn().Post(w.base+"/sign-in/code", "code", recovery[0]).Want(t, http.StatusUnprocessableEntity)
 			v := w.as(t, w.who)
 			v.Get(w.settings).Want(t, http.StatusOK, "9 recovery codes are left.", "On")
-			v.Post(w.settings+"/recovery-codes", "renew_password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
+			v.Post(w.settings+"/recovery-codes", "renew_password", "wrong").
+				Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
 			v.Post(w.settings+"/recovery-codes", "renew_password", password).Want(t, http.StatusOK, "Your recovery codes").
 				Lacks(t, recovery[1])
 			v.Get(w.settings).Want(t, http.StatusOK, "10 recovery codes are left.")
@@ -218,7 +219,8 @@ func TestSecondFactor(t *testing.T) {
 			v := w.as(t, w.who)
 			v.Post(w.settings+"/second-factor/end", "off_password", "wrong").
 				Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
-			v.Submit(w.settings+"/second-factor/end", "off_password", password).Want(t, http.StatusOK, "The second factor is off.")
+			v.Submit(w.settings+"/second-factor/end", "off_password", password).
+				Want(t, http.StatusOK, "The second factor is off.")
 			v = w.Visit(t)
 			if p := v.Post(w.base+"/sign-in", "email", w.who.Email, "password", password); p.Location != w.base {
 				t.Errorf("leads to %q", p.Location)
@@ -277,7 +279,8 @@ func TestToken(t *testing.T) {
 			return
 		}
 		v.Post(w.settings+"/email", "email", "x@example.com", "email_password", password).Want(t, http.StatusNotFound)
-		v.Post(w.settings+"/token", "token_password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.").
+		v.Post(w.settings+"/token", "token_password", "wrong").
+			Want(t, http.StatusUnprocessableEntity, "The password is wrong.").
 			Lacks(t, "assay_staff_")
 		p := v.Post(w.settings+"/token", "token_password", password).Want(t, http.StatusOK, "assay_staff_")
 		_, rest, _ := strings.Cut(p.Body, "<code>assay_staff_")

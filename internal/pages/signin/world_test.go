@@ -40,14 +40,16 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Run("Portal", func(t *testing.T) {
 		w := pagetest.New(t)
 		f(t, &world{
-			World: w, audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys", home: ".env-switch",
+			World: w, audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys",
+			home:   ".env-switch",
 			cookie: pagetest.PortalCookie, who: w.Developer.Person(), other: w.Owner.Person(), third: w.Viewer.Person(),
 		})
 	})
 	t.Run("Desk", func(t *testing.T) {
 		w := pagetest.New(t)
 		f(t, &world{
-			World: w, audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk", home: "form[action='/desk/next']",
+			World: w, audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk",
+			home:   "form[action='/desk/next']",
 			cookie: pagetest.DeskCookie, who: w.Mika.Person(), other: w.Aoi.Person(), third: w.Ren.Person(),
 		})
 	})

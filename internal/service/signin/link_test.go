@@ -63,8 +63,12 @@ func TestInvitation(t *testing.T) {
 			if m.Name != "Nao" || m.Role != access.Reviewer || m.HasToken || !m.Active() {
 				t.Errorf("staff user %+v", m)
 			}
-		} else if u, err := w.Store.User(t.Context(), id); err != nil || u.Role != access.Developer || u.AccountID != w.Account.ID {
-			t.Errorf("user %+v, %v", u, err)
+		} else {
+			u, err := w.Store.User(t.Context(), id)
+			must.NoError(t, err)
+			if u.Role != access.Developer || u.AccountID != w.Account.ID {
+				t.Errorf("user %+v", u)
+			}
 		}
 		t.Run("EmailTaken", func(t *testing.T) {
 			token := w.invite(t, "later@acme.example")
@@ -176,7 +180,9 @@ func TestResetPassword(t *testing.T) {
 		who, err := w.ResetPassword(t.Context(), token, next, origin)
 		must.NoError(t, err)
 		w.last(t, "password", "")
-		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || who.ID != w.who.ID {
+		if _, err := w.Service.Session(
+			t.Context(), w.audience, elsewhere,
+		); !errors.Is(err, access.NoSession) || who.ID != w.who.ID {
 			t.Errorf("%s: a session goes on: %v", who.ID, err)
 		}
 		if _, err := w.ResetPassword(t.Context(), token, password, origin); !errors.Is(err, signin.LinkUnusable) {

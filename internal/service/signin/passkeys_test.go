@@ -62,7 +62,8 @@ func TestPasskey(t *testing.T) {
 		asked := w.begin(t, "  Phone  ")
 		var options device.CreationOptions
 		must.NoError(t, json.Unmarshal(asked.Options, &options))
-		if options.RP.ID != "assay.example" || options.Selection.ResidentKey != "required" || options.Selection.UserVerification != "required" || options.Attestation != "none" {
+		if options.RP.ID != "assay.example" || options.Selection.ResidentKey != "required" ||
+			options.Selection.UserVerification != "required" || options.Attestation != "none" {
 			t.Errorf("the browser is asked %s", asked.Options)
 		}
 		if handle := string(options.User.ID); handle == "" || strings.Contains(handle, "@") {
@@ -71,12 +72,14 @@ func TestPasskey(t *testing.T) {
 		w.device.Synced = true
 		k, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, w.device.Create(t, asked.Options), w.session.ID, origin)
 		must.NoError(t, err)
-		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" || k.LastUsedAt != nil {
+		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" ||
+			k.LastUsedAt != nil {
 			t.Errorf("passkey %+v", k)
 		}
 		kept, err := w.Passkeys(t.Context(), w.who.ID)
 		must.NoError(t, err)
-		if len(kept) != 1 || kept[0].ID != k.ID || string(kept[0].PublicKey) != string(k.PublicKey) || kept[0].SignCount != 1 || !kept[0].CreatedAt.Equal(w.Clock.Now()) {
+		if len(kept) != 1 || kept[0].ID != k.ID || string(kept[0].PublicKey) != string(k.PublicKey) ||
+			kept[0].SignCount != 1 || !kept[0].CreatedAt.Equal(w.Clock.Now()) {
 			t.Errorf("kept %+v, want %+v", kept, k)
 		}
 
@@ -175,8 +178,13 @@ func TestPasskeyRefused(t *testing.T) {
 			if _, err := w.signIn(t, stranger); !errors.Is(err, signin.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
-			for _, answer := range []string{"", "{}", "null", "[1]", `{"id": 1}`, strings.Repeat("[", 10_000), `{"id":"AA","rawId":"AA","type":"public-key","response":{}}`} {
-				if _, err := w.Passkey(t.Context(), thisBrowser, w.challenge(t).Sealed, answer, origin); !errors.Is(err, signin.WrongPasskey) {
+			for _, answer := range []string{
+				"", "{}", "null", "[1]", `{"id": 1}`, strings.Repeat("[", 10_000),
+				`{"id":"AA","rawId":"AA","type":"public-key","response":{}}`,
+			} {
+				if _, err := w.Passkey(
+					t.Context(), thisBrowser, w.challenge(t).Sealed, answer, origin,
+				); !errors.Is(err, signin.WrongPasskey) {
 					t.Errorf("%.60q: %v", answer, err)
 				}
 			}
@@ -257,7 +265,9 @@ func TestPasskeyChallenge(t *testing.T) {
 			w.refused(t, pass(asked, thisBrowser), signin.PasskeyTooLate, "passkey-too-late")
 			made := w.begin(t, "Late")
 			w.Clock.Advance(signin.PasskeyCeremonyLife)
-			if _, err := w.AddPasskey(t.Context(), w.who, made.Sealed, w.device.Create(t, made.Options), w.session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
+			if _, err := w.AddPasskey(
+				t.Context(), w.who, made.Sealed, w.device.Create(t, made.Options), w.session.ID, origin,
+			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("made: %v", err)
 			}
 		})
@@ -282,15 +292,21 @@ func TestPasskeyChallenge(t *testing.T) {
 			answer := d.Create(t, asked.Options)
 			other := w.start(t, w.who)
 			colleague, _ := w.colleague(t)
-			if _, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, other.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
+			if _, err := w.AddPasskey(
+				t.Context(), w.who, asked.Sealed, answer, other.ID, origin,
+			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("in another session: %v", err)
 			}
-			if _, err := w.AddPasskey(t.Context(), colleague, asked.Sealed, answer, w.session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
+			if _, err := w.AddPasskey(
+				t.Context(), colleague, asked.Sealed, answer, w.session.ID, origin,
+			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("by another user: %v", err)
 			}
 			_, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin)
 			must.NoError(t, err)
-			if _, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
+			if _, err := w.AddPasskey(
+				t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin,
+			); !errors.Is(err, signin.PasskeyTooLate) {
 				t.Errorf("again: %v", err)
 			}
 		})
@@ -360,11 +376,15 @@ func TestPasskeyChange(t *testing.T) {
 			return errors.Is(err, access.NoSession)
 		}
 		t.Run("NeedsThePassword", func(t *testing.T) {
-			if _, err := w.BeginNewPasskey(t.Context(), w.who, "Phone", "wrong", w.session.ID, origin); !errors.Is(err, signin.WrongPassword) {
+			if _, err := w.BeginNewPasskey(
+				t.Context(), w.who, "Phone", "wrong", w.session.ID, origin,
+			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("add: %v", err)
 			}
 			k := w.add(t, w.device)
-			if err := w.RemovePasskey(t.Context(), w.who, k.ID, "wrong", w.session.ID, origin); !errors.Is(err, signin.WrongPassword) {
+			if err := w.RemovePasskey(
+				t.Context(), w.who, k.ID, "wrong", w.session.ID, origin,
+			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("remove: %v", err)
 			}
 			_, err := w.signIn(t, w.device)
@@ -373,7 +393,8 @@ func TestPasskeyChange(t *testing.T) {
 		t.Run("IsTold", func(t *testing.T) {
 			w.Service.Mail = func() {}
 			k := w.add(t, &device.Device{Origin: address})
-			if m := w.posted(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") || !strings.Contains(m.Text, w.settings()) {
+			if m := w.posted(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") ||
+				!strings.Contains(m.Text, w.settings()) {
 				t.Errorf("%s", m.Text)
 			}
 			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
@@ -406,7 +427,9 @@ func TestPasskeyChange(t *testing.T) {
 				if err := w.RenamePasskey(t.Context(), w.who.ID, k.ID, name); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("renamed to %.20q: %v", name, err)
 				}
-				if _, err := w.BeginNewPasskey(t.Context(), w.who, name, password, w.session.ID, origin); fault.CodeOf(err) != fault.CodeValidation {
+				if _, err := w.BeginNewPasskey(
+					t.Context(), w.who, name, password, w.session.ID, origin,
+				); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
 			}
@@ -423,7 +446,8 @@ func TestPasskeyChange(t *testing.T) {
 			for _, id := range []string{k.ID, store.NewID(), "x", ""} {
 				_, err := w.PasskeyOf(t.Context(), colleague.ID, id)
 				for _, err := range []error{
-					err, w.RenamePasskey(t.Context(), colleague.ID, id, "Mine"), w.RemovePasskey(t.Context(), colleague, id, password, "", origin),
+					err, w.RenamePasskey(t.Context(), colleague.ID, id, "Mine"),
+					w.RemovePasskey(t.Context(), colleague, id, password, "", origin),
 				} {
 					if !errors.Is(err, signin.PasskeyNotFound) {
 						t.Errorf("%q: %v", id, err)
@@ -443,10 +467,14 @@ func TestPasskeyChange(t *testing.T) {
 				}
 				w.add(t, &device.Device{Origin: address})
 			}
-			if _, err := w.BeginNewPasskey(t.Context(), w.who, "More", password, w.session.ID, origin); !errors.Is(err, signin.TooManyPasskeys) {
+			if _, err := w.BeginNewPasskey(
+				t.Context(), w.who, "More", password, w.session.ID, origin,
+			); !errors.Is(err, signin.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
-			if _, err := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin); !errors.Is(err, signin.TooManyPasskeys) {
+			if _, err := w.AddPasskey(
+				t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin,
+			); !errors.Is(err, signin.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
 		})
@@ -469,7 +497,9 @@ func TestPasskeyReset(t *testing.T) {
 			}
 			admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.example", "Admin", access.Admin)
 			must.NoError(t, err)
-			for name, by := range map[string]access.Actor{"ByAnOwner": w.who.Actor(origin), "ByAnAdministrator": admin.Staff.Actor(origin)} {
+			for name, by := range map[string]access.Actor{
+				"ByAnOwner": w.who.Actor(origin), "ByAnAdministrator": admin.Staff.Actor(origin),
+			} {
 				resets[name] = func(id string) error {
 					_, err := w.Service.ResetUserFactors(t.Context(), by, w.Account.ID, id)
 					return err
@@ -487,7 +517,9 @@ func TestPasskeyReset(t *testing.T) {
 				must.NoError(t, err)
 				must.NoError(t, reset(who.ID))
 				another := &device.Device{Origin: address, Counts: true}
-				if _, err := w.AddPasskey(t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, origin); !errors.Is(err, signin.PasskeyTooLate) {
+				if _, err := w.AddPasskey(
+					t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, origin,
+				); !errors.Is(err, signin.PasskeyTooLate) {
 					t.Errorf("a passkey that was begun before: %v", err)
 				}
 				if _, err := w.signIn(t, d); !errors.Is(err, signin.WrongPasskey) {

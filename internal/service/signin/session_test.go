@@ -23,7 +23,9 @@ type signIns struct {
 func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := &signIns{clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
-		s.Service = service.New(service.Config{Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler)})
+		s.Service = service.New(service.Config{
+			Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
+		})
 		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
 		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
 			if err := tx.InsertAccount(account); err != nil {
@@ -184,7 +186,9 @@ func TestRevokedElsewhere(t *testing.T) {
 			}
 			s.clock = s.clock.Add(300 * time.Millisecond)
 		}
-		if err := s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.DeleteSession(access.Desk, "u1", session.ID) }); err != nil {
+		if err := s.Store.Update(
+			t.Context(), func(tx *store.Tx) error { return tx.DeleteSession(access.Desk, "u1", session.ID) },
+		); err != nil {
 			t.Fatal(err)
 		}
 		for range 4 { // use must not keep the entry young

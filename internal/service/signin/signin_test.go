@@ -19,7 +19,8 @@ import (
 func TestPassword(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		before := len(w.records(t))
-		if _, _, err := w.Password(t.Context(), "nobody@acme.example", password, origin); !errors.Is(err, signin.WrongSignIn) {
+		_, _, err := w.Password(t.Context(), "nobody@acme.example", password, origin)
+		if !errors.Is(err, signin.WrongSignIn) {
 			t.Errorf("unknown email: %v", err)
 		}
 		if n := len(w.records(t)); n != before || w.unknown(t) != 1 {
@@ -51,7 +52,8 @@ func TestPassword(t *testing.T) {
 		if _, _, err := w.Password(t.Context(), gone.Email, password, origin); !errors.Is(err, signin.WrongSignIn) {
 			t.Errorf("somebody who has left: %v", err)
 		}
-		if _, _, err := w.Service.StartSession(t.Context(), w.audience, gone.ID, origin); !errors.Is(err, signin.WrongSignIn) {
+		_, _, err = w.Service.StartSession(t.Context(), w.audience, gone.ID, origin)
+		if !errors.Is(err, signin.WrongSignIn) {
 			t.Errorf("a session of somebody who has left: %v", err)
 		}
 	})
@@ -77,12 +79,16 @@ func TestAudiences(t *testing.T) {
 		asked, err := there.BeginPasskey(thisBrowser)
 		must.NoError(t, err)
 		answer := w.device.Get(t, asked.Options)
-		if _, err := there.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin); !errors.Is(err, signin.WrongPasskey) {
+		if _, err := there.Passkey(
+			t.Context(), thisBrowser, asked.Sealed, answer, origin,
+		); !errors.Is(err, signin.WrongPasskey) {
 			t.Errorf("passkey: %v", err)
 		}
 		asked = w.challenge(t)
 		answer = w.device.Get(t, asked.Options)
-		if _, err := there.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin); !errors.Is(err, signin.PasskeyTooLate) {
+		if _, err := there.Passkey(
+			t.Context(), thisBrowser, asked.Sealed, answer, origin,
+		); !errors.Is(err, signin.PasskeyTooLate) {
 			t.Errorf("challenge: %v", err)
 		}
 		if _, _, err := w.Service.StartSession(t.Context(), other, w.who.ID, origin); !errors.Is(err, signin.WrongSignIn) {
@@ -162,12 +168,15 @@ func TestSecondFactor(t *testing.T) {
 		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || !has() {
 			t.Errorf("another session goes on: %v", err)
 		}
-		if m := w.posted(t, "second-factor-on "+w.who.Email)[0]; !strings.Contains(m.Text, w.settings()) || strings.Contains(m.Text, e.Secret) {
+		if m := w.posted(t, "second-factor-on "+w.who.Email)[0]; !strings.Contains(m.Text, w.settings()) ||
+			strings.Contains(m.Text, e.Secret) {
 			t.Errorf("%s", m.Text)
 		}
 
 		inJapanese := access.Origin{IP: origin.IP, Locale: text.Japanese}
-		if err := w.EndSecondFactor(t.Context(), w.who, "wrong", w.session.ID, origin); !errors.Is(err, signin.WrongPassword) || !has() {
+		if err := w.EndSecondFactor(
+			t.Context(), w.who, "wrong", w.session.ID, origin,
+		); !errors.Is(err, signin.WrongPassword) || !has() {
 			t.Errorf("off without the password: %v", err)
 		}
 		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, password, w.session.ID, inJapanese))

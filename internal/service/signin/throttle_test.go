@@ -45,12 +45,14 @@ func TestThrottle(t *testing.T) {
 		}
 	})
 	t.Run("OneUserFromManyAddresses", func(t *testing.T) {
-		if n := refusedAfter(t, fresh(), func(i int) (string, string) { return fmt.Sprintf("10.0.%d.%d", i/256, i%256), "a" }); n != 100 {
+		from := func(i int) (string, string) { return fmt.Sprintf("10.0.%d.%d", i/256, i%256), "a" }
+		if n := refusedAfter(t, fresh(), from); n != 100 {
 			t.Errorf("refused after %d attempts, want 100", n)
 		}
 	})
 	t.Run("OneSiteOfIPv6", func(t *testing.T) {
-		if n := refusedAfter(t, fresh(), func(i int) (string, string) { return fmt.Sprintf("2001:db8::%x", i), "a" }); n != 10 {
+		from := func(i int) (string, string) { return fmt.Sprintf("2001:db8::%x", i), "a" }
+		if n := refusedAfter(t, fresh(), from); n != 10 {
 			t.Errorf("refused after %d attempts, want 10", n)
 		}
 	})

@@ -12,8 +12,8 @@ import (
 // hashMemory is what the hash of a password takes; nothing else that a sign-in does takes nearly as much.
 const hashMemory = 19 << 20
 
-// hashes counts the passwords that are hashed while f runs, by the memory that they take. It is no test of time: time says nothing
-// on a machine that does other things, the work that is done does.
+// hashes counts the passwords that are hashed while f runs, by the memory that they take. It is no test of time: time
+// says nothing on a machine that does other things, the work that is done does.
 func hashes(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)

@@ -168,9 +168,13 @@ func (w *world) records(t *testing.T) []record {
 
 // codes are those of the events about signing in, for account users and staff.
 var codes = map[access.Audience]map[string]string{
-	access.Portal: {"in": string(audit.LoginSucceeded), "failed": string(audit.LoginFailed), "password": string(audit.PasswordChanged)},
+	access.Portal: {
+		"in": string(audit.LoginSucceeded), "failed": string(audit.LoginFailed),
+		"password": string(audit.PasswordChanged),
+	},
 	access.Desk: {
-		"in": string(audit.StaffSignedIn), "failed": string(audit.StaffSignInFailed), "password": string(audit.StaffPasswordChanged),
+		"in": string(audit.StaffSignedIn), "failed": string(audit.StaffSignInFailed),
+		"password": string(audit.StaffPasswordChanged),
 	},
 }
 

@@ -379,7 +379,7 @@ func TestHeaderInjection(t *testing.T) {
 				t.Errorf("%q was invited", email)
 			}
 		}
-		// a name that the rules of names would not let in
+		// The service would refuse this name.
 		rawsql.Exec(t, o.Target, "UPDATE accounts SET name = '"+evil+"' WHERE id = '"+o.Account.ID+"'")
 		o.invite(t, "new@acme.example")
 		round(t, o.sender(t, server, server.URL()))
