@@ -2,7 +2,6 @@ package service
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -29,46 +28,27 @@ func (a *Administration) allow(who *access.Staff) error {
 }
 
 // problems collects what is wrong with fields.
-type problems []fault.Problem
+type problems struct{ fault.Problems }
 
-func (p *problems) add(field, code, message string) {
-	*p = append(*p, fault.Problem{Field: field, Code: code, Message: message})
-}
-
-// name checks a name that a person gives to something.
-func (p *problems) name(field, value string) {
-	if err := access.CheckName("it", value); err == nil {
-		return
-	}
-	if strings.TrimSpace(value) == "" {
-		p.add(field, "required", "is required")
-		return
-	}
-	p.add(field, "name", "must have at most 100 characters and no control characters")
-}
-
-// email checks an address and returns the form under which it is unique.
+func (p *problems) add(field, code, message string) { p.Add(field, code, message) }
+func (p *problems) name(field, value string)        { access.CheckNameField(&p.Problems, field, value) }
 func (p *problems) email(field, value string) string {
-	address, err := access.NormalizeEmail(value)
-	switch {
-	case value == "":
-		p.add(field, "required", "is required")
-	case err != nil:
-		p.add(field, "email", "is not an email address")
-	}
-	return address
+	return access.CheckEmailField(&p.Problems, field, value)
 }
+func (p *problems) err() error { return p.Err() }
 
-func (p problems) err() error {
-	if len(p) == 0 {
+// nameProblem checks a name that a person gives to something.
+func nameProblem(field, name string) *fault.Problem {
+	var p fault.Problems
+	if access.CheckNameField(&p, field, name); p == nil {
 		return nil
 	}
-	return fault.Validation(p...)
+	return &p[0]
 }
 
 // missing is the refusal of an id that leads nowhere.
 func missing(entity string) *fault.Error {
-	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such "+entity+".").With("entity", entity)
+	return fault.Missing(entity)
 }
 
 // orMissing turns a row that does not exist into its refusal.

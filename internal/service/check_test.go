@@ -158,7 +158,7 @@ var tamperings = []tampering{
 		want: []service.ProblemKind{service.OrderRefund}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'", undo: "UPDATE audit_events SET actor_name = 'operator' WHERE id = '{event}'",
+		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'", undo: "UPDATE audit_events SET actor_name = 'system' WHERE id = '{event}'",
 		want: []service.ProblemKind{service.AuditHash}, id: "{event}",
 	},
 	{

@@ -82,7 +82,7 @@ func TestLowBalance(t *testing.T) {
 			return before - after
 		}()
 		balance := before - price
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
+		noError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -97,23 +97,23 @@ func TestLowBalance(t *testing.T) {
 		wantPosted(t, s)
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
-			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 2*price-1, "a little")
+			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 2*price-1, "a little")
 			noError(t, err)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
-			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			noError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, book.LowCredits-book.Credits, "enough")
+			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
 			noError(t, err)
 			wantPosted(t, s)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
-			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1_000_000, "much")
+			noError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 1_000_000))
+			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
 			noError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				if _, err := tx.ChargeForOrder(s.Account.ID, access.Live, first, 500_000_000, s.Clock.Now()); err != nil {
@@ -127,25 +127,25 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
+			noError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, below := range []int64{-1, 1_000_000_000_001} {
-				if err := s.Service.SetLowCredits(t.Context(), owner, below); err == nil {
+				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), below); err == nil {
 					t.Errorf("%d is taken", below)
 				}
 			}
 			viewer := &service.Member{User: *addOwner(t, s, "viewer@acme.example", access.Viewer), Account: s.Account}
-			if err := s.Service.SetLowCredits(t.Context(), viewer, 5); err == nil {
+			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", service.Origin{}), 5); err == nil {
 				t.Error("a viewer sets it")
 			}
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
-			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			noError(t, err)
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
+			noError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), book.Credits))
 			s.Service.Mail = nil
 			s.Order(t, s.Live, "")
 			s.Service.Mail = func() {}
@@ -160,7 +160,7 @@ func TestLowBalance_Default(t *testing.T) {
 		for _, env := range access.Environments {
 			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
 			noError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), s.Account, env, 100-balance, "to the default")
+			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: env}, 100-balance, "to the default")
 			noError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
@@ -173,7 +173,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
+		noError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })

@@ -92,7 +92,7 @@ func (c *counter) refused(t *testing.T, err error, want *fault.Error, reason str
 
 func (c *counter) lastEvent(t *testing.T) *audit.Event {
 	t.Helper()
-	events, _, err := c.Store.AuditPage(t.Context(), c.Account.ID, store.AuditFilter{}, 1, 1)
+	events, _, err := c.Store.AuditPage(t.Context(), c.Account.ID, audit.Filter{}, 1, 1)
 	noError(t, err)
 	return events[0]
 }

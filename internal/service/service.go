@@ -3,13 +3,16 @@
 package service
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
@@ -42,13 +45,13 @@ type Config struct {
 type Service struct {
 	Config
 	catalog  atomic.Pointer[catalog.Snapshot]
-	paused   atomic.Pointer[[]int] // answer times that are not to be ordered now; nil: none
-	keys     *keyCache
+	paused   atomic.Pointer[[]int]          // answer times that are not to be ordered now; nil: none
+	keys     *ttlCache[string, *access.Key] // by the hash of their secret
 	sessions *sessionCache
 	signer   *certificate.Signer // nil: no certificates are issued
 	keyKept  atomic.Bool         // the signer's public key is in the database
 	running  runningKeys
-	uses     keyUses
+	keyUses  *ttlCache[string, struct{}] // by key id: those that were recorded lately
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -60,7 +63,8 @@ func New(c Config) *Service {
 	if c.Ordered == nil {
 		c.Ordered = func([]string) {}
 	}
-	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache(), signer: newSigner(&c)}
+	s := &Service{Config: c, keys: newCache[string, *access.Key](keyCacheLife), keyUses: newCache[string, struct{}](keyUseGap),
+		sessions: newSessionCache(), signer: newSigner(&c)}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
 }
@@ -70,3 +74,11 @@ func (s *Service) CertificateURL(id string) string { return s.PublicURL + "/cert
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// orNotFound turns a row that does not exist into the refusal that the caller is told.
+func orNotFound(err error, refusal *fault.Error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}

@@ -194,16 +194,16 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 	return attempts, err
 }
 
-// HasAttempts reports whether there are attempts to prune that were made before the time.
+// HasAttempts reports whether there are attempts in the log that were made before the time.
 func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
 	var n int
 	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM delivery_attempts WHERE kept = 1 AND at < $1 LIMIT 1) AS found", []any{micros(before)}, &n)
 	return n > 0, err
 }
 
-// PruneAttempts forgets up to limit attempts that were made before the time, the oldest first, and returns how many. Of
+// DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how many. Of
 // the attempt that ended a delivery it remains that it did.
-func (t *Tx) PruneAttempts(before time.Time, limit int) (int, error) {
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int) (int, error) {
 	const oldest = "kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)"
 	ends, err := t.exec("UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = '' WHERE ended <> '' AND "+oldest,
 		micros(before), limit)

@@ -72,8 +72,8 @@ func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64
 		micros(now), failure, micros(since), limit)
 }
 
-// ForgetMails deletes up to limit records of mails that failed at a time or before, and returns how many.
-func (t *Tx) ForgetMails(failedBy time.Time, limit int) (int64, error) {
+// DeleteOldMails deletes up to limit records of mails that failed at a time or before, and returns how many.
+func (t *Tx) DeleteOldMails(failedBy time.Time, limit int) (int64, error) {
 	return t.exec("DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)", micros(failedBy), limit)
 }
 

@@ -51,6 +51,11 @@ type call struct {
 	id  string // the unescaped {id} of the path
 }
 
+// actor returns the key of the request as the actor of a use case.
+func (c *call) actor(r *http.Request) access.Actor {
+	return c.key.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+}
+
 const (
 	requestTimeout = 30 * time.Second
 	uploadTimeout  = 10 * time.Minute

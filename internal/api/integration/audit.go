@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const (
@@ -43,7 +42,7 @@ func viewAudit(e *audit.Event) auditView {
 func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	from, to := q.Time("from"), q.Time("to")
-	f := store.AuditFilter{
+	f := audit.Filter{
 		From: given(q, "from", from), To: given(q, "to", to),
 		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
 		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
@@ -60,7 +59,7 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 		return fault.New(fault.Invalid, "invalid-audit-date-range", "from must not be later than to.").
 			With("from", order.Timestamp(from)).With("to", order.Timestamp(to))
 	}
-	events, total, err := a.Service.AuditEvents(r.Context(), c.key, f, page, limit)
+	events, total, err := a.Service.AuditPage(r.Context(), c.actor(r), f, page, limit)
 	if err != nil {
 		return err
 	}

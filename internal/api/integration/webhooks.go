@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type endpointView struct {
@@ -46,8 +45,7 @@ func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	if err != nil {
 		return err
 	}
-	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
-	e, secret, err := a.Service.CreateEndpoint(r.Context(), c.key, n, from)
+	e, secret, err := a.Service.CreateEndpoint(r.Context(), c.actor(r), c.key.ID, n)
 	if err != nil {
 		return err
 	}
@@ -94,7 +92,7 @@ func readURL(o httpx.Object, name string, check func(field, raw string) (webhook
 }
 
 func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) error {
-	endpoints, err := a.Service.Endpoints(r.Context(), c.key)
+	endpoints, err := a.Service.EndpointsOfKey(r.Context(), c.actor(r), c.key.ID)
 	if err != nil {
 		return err
 	}
@@ -102,11 +100,11 @@ func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) erro
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, ok := store.ParseID(c.id)
+	id, ok := service.ParseID(c.id)
 	if !ok {
 		return fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
 	}
-	if err := a.Service.DeleteEndpoint(r.Context(), c.key, id); err != nil {
+	if err := a.Service.DeleteEndpoint(r.Context(), c.actor(r), id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type catalogView struct {
@@ -28,11 +27,11 @@ type catalogView struct {
 type timeRow struct {
 	catalog.AnswerTime
 	Open  string
-	Pause *store.AnswerTimePause
+	Pause *catalog.Pause
 }
 
 func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	pauses, err := a.use.Pauses(r.Context(), who.User)
+	pauses, err := a.Service.Pauses(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -195,7 +194,7 @@ func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor
 func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
-		err = a.use.PauseAnswerTime(r.Context(), who.User, code)
+		err = a.Service.PauseAnswerTime(r.Context(), actorOf(who), code)
 	}
 	if err != nil {
 		return err
@@ -206,7 +205,7 @@ func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *vis
 func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
-		err = a.use.ResumeAnswerTime(r.Context(), who.User, code)
+		err = a.Service.ResumeAnswerTime(r.Context(), actorOf(who), code)
 	}
 	if err != nil {
 		return err

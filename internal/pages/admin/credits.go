@@ -35,14 +35,12 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visit
 		return err
 	}
 	v := creditsView{accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
-	facts, err := a.use.AccountFacts(r.Context(), who.User, head.Account)
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
 	}
-	v.Balance = facts.Books[env].Credits
-	if v.Entries, v.Pager.Total, err = a.use.Ledger(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
-		return err
-	}
+	v.Entries, v.Balance, v.Pager.Total = entries, totals.Credits, totals.Entries
 	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
 }
 
@@ -64,7 +62,8 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 		form.Fail("amount", "admin.problem.range")
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	balance, err := a.use.GrantCredits(r.Context(), who.User, head.Account, env, amount, form.Get("note"))
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), t, amount, form.Get("note"))
 	if fault.CodeOf(err) == "not-enough-credits" {
 		form.Fail("amount", "admin.credits.out_of_bounds")
 	} else if err != nil {

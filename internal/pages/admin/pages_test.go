@@ -20,8 +20,8 @@ import (
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
 	t.Helper()
-	return w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "another", Scopes: access.AllScopes, Actor: audit.Operator,
+	return w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Test}, Name: "another", Scopes: access.AllScopes,
 	})
 }
 
@@ -57,7 +57,7 @@ func (w *world) state(t *testing.T) string {
 
 func (w *world) events(t *testing.T, code audit.Code) []*audit.Event {
 	t.Helper()
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{Code: code}, 1, 10)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{Code: code}, 1, 10)
 	check(t, err)
 	return events
 }
@@ -163,7 +163,7 @@ func TestKeys(t *testing.T) {
 		}
 	})
 	t.Run("OtherAccount", func(t *testing.T) {
-		other, err := w.Service.CreateAccount(t.Context(), "Other", "other@example.com", "en")
+		other, err := w.Service.CreateAccount(t.Context(), access.System, "Other", "other@example.com", "en")
 		check(t, err)
 		for _, action := range []string{"/name", "/limits", "/networks", "/revoke"} {
 			v.post("/desk/admin/accounts/"+other.Account.ID+"/keys/"+k.ID+action, "name", "stolen").want(t, http.StatusNotFound)
@@ -366,7 +366,7 @@ func TestStatistics(t *testing.T) {
 		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.Authentic}, "")
 		check(t, err)
 	}
-	_, err := w.Service.KeepStatistics(t.Context())
+	_, err := w.Service.SaveStatistics(t.Context())
 	check(t, err)
 	v := w.as(t, w.Aoi)
 	v.get("/desk/admin/statistics").want(t, http.StatusOK, "Mika Sato", "100 %", "<svg", "20 min", "Queue depth")

@@ -46,7 +46,7 @@ func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visi
 	if r.URL.Query().Get("days") == "90" {
 		days = 90
 	}
-	s, err := a.use.Statistics(r.Context(), who.User, days)
+	s, err := a.Service.Statistics(r.Context(), actorOf(who), days)
 	if err != nil {
 		return err
 	}

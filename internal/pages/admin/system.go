@@ -43,7 +43,7 @@ const (
 )
 
 func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	health, err := a.use.Health(r.Context(), who.User)
+	health, err := a.Service.Health(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}

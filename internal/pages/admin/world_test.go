@@ -97,7 +97,7 @@ func (w *world) endpoint(t *testing.T) {
 	t.Helper()
 	id := store.NewID()
 	w.Endpoint = &webhook.Endpoint{
-		ID: id, AccountID: w.Account.ID, Environment: string(access.Test), APIKeyID: w.Test.ID, Name: "erp", URL: "https://erp.example/hook",
+		ID: id, Tenant: w.Test.Tenant, APIKeyID: w.Test.ID, Name: "erp", URL: "https://erp.example/hook",
 		Events: []webhook.Event{webhook.OrderOutcome, webhook.UpdatePhotos}, SealedSecret: w.Service.Secrets.Seal("s", id), CreatedAt: w.Clock.Now(),
 	}
 	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertEndpoint(w.Endpoint, w.Endpoint.URL) }))
@@ -107,7 +107,7 @@ func (w *world) endpoint(t *testing.T) {
 func (w *world) failed(t *testing.T) string {
 	t.Helper()
 	id := w.Order(t, w.Test, order.MockAuthentic)
-	found, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: id}, 1)
+	found, err := w.Store.Deliveries(t.Context(), webhook.DeliveryFilter{OrderID: id}, 1)
 	check(t, err)
 	now := w.Clock.Now()
 	due, err := w.Store.DueDeliveries(t.Context(), w.Endpoint.ID, store.Place{}, now, 1000)

@@ -50,7 +50,7 @@ var passwordHash = sync.OnceValue(func() string { return access.HashPassword(pas
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
-	_, err := w.Service.GrantCredits(t.Context(), w.Account, access.Live, 100_000, "for tests")
+	_, err := w.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, 100_000, "for tests")
 	check(t, err)
 	mux := http.NewServeMux()
 	var handler http.Handler

@@ -21,14 +21,15 @@ func send(t *testing.T, w *world, v *visitor, address string, oauth *service.New
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	owner := w.member(t, w.Owner)
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID, service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
+	owner := w.Owner.Actor(access.Test, access.Origin{})
+	n := service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}
+	e, _, err := w.Service.CreateEndpoint(t.Context(), owner, w.key(t, access.Test).ID, n)
 	check(t, err)
-	id, err := w.Service.SendTestEvent(t.Context(), owner, access.Test, e.ID, webhook.OrderOutcome)
+	id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
 	check(t, err)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		_, attempts, err := w.Service.PortalDelivery(t.Context(), owner, access.Test, id)
+		_, attempts, err := w.Service.Delivery(t.Context(), owner, id)
 		check(t, err)
 		if len(attempts) > 0 {
 			break
@@ -91,9 +92,10 @@ func TestDeliveryLog(t *testing.T) {
 			says(t, string(out), "X-LG-Signature: "+got.header.Get("X-LG-Signature"), "--data-binary\n"+string(got.body))
 		})
 		t.Run("EndpointDeleted", func(t *testing.T) {
-			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test, path[strings.LastIndex(path, "/")+1:])
+			owner := w.Owner.Actor(access.Test, access.Origin{})
+			d, _, err := w.Service.Delivery(t.Context(), owner, path[strings.LastIndex(path, "/")+1:])
 			check(t, err)
-			check(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
+			check(t, w.Service.DeleteEndpoint(t.Context(), owner, d.EndpointID))
 			v.get(path).want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").lacks(t, "X-LG-Signature")
 		})
 	})

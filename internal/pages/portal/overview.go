@@ -10,9 +10,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type overviewView struct {
@@ -34,31 +34,32 @@ type overviewView struct {
 const overviewLimits = 5
 
 func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Overview(r.Context(), who.User, env)
+	o, err := p.Service.Overview(r.Context(), actorOf(who, env))
 	if err != nil {
 		return err
 	}
 	v := overviewView{
-		place: p.place(r, who, env, ""), Overview: o, SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
+		place: p.place(r, who, env, ""), Overview: o,
+		SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
 	}
 	v.Median, v.Judged = o.Total.Turnaround.Quantile(0.5)
 	v.P95, _ = o.Total.Turnaround.Quantile(0.95)
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
 	var usable []*access.Key
 	for _, k := range keys {
 		if k.Environment == env && k.UsableAt(p.Site.Now()) {
-			usable = append(usable, k.Key)
+			usable = append(usable, k)
 		}
 	}
 	v.HasKey = len(usable) > 0
 	quotas := p.quotas(r, usable...)
 	v.Limits, v.LimitsKnown = nearest(quotas, overviewLimits), quotas != nil
-	v.Low = env == access.Live && o.Book.Entries > 0 && o.Book.Credits < o.Book.LowCredits
-	v.Start = o.Book.Orders == 0 || !v.HasKey
-	if o.Book.Orders > 0 {
+	v.Low = env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
+	v.Start = o.Totals.Orders == 0 || !v.HasKey
+	if o.Totals.Orders > 0 {
 		d := &drawing{portal: p, r: r, days: o.Days}
 		v.Charts = []*ui.Chart{d.orders(), d.results(), d.turnaround()}
 	}
@@ -66,7 +67,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 }
 
 // successRate is the share of attempts that were acknowledged. All of them is said only when it is all.
-func successRate(c store.AttemptCount) string {
+func successRate(c webhook.AttemptCount) string {
 	all := c.Acknowledged + c.Failed
 	if all == 0 {
 		return "–"

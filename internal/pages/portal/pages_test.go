@@ -15,7 +15,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
 )
 
 func TestKeys(t *testing.T) {
@@ -358,7 +357,7 @@ func TestAuditPages(t *testing.T) {
 	if len(records) != total+1 {
 		t.Errorf("%d rows in the file, want %d", len(records), total+1)
 	}
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 1)
 	check(t, err)
 	if records[1][13] != events[0].Hash {
 		t.Errorf("the seal in the file is %q", records[1][13])
@@ -376,7 +375,7 @@ func TestOverviewDays(t *testing.T) {
 		w.Clock.Advance(24 * time.Hour)
 	}
 	w.Clock.Advance(-24 * time.Hour)
-	o, err := w.Service.Overview(t.Context(), w.member(t, w.Viewer), access.Test)
+	o, err := w.Service.Overview(t.Context(), w.Viewer.Actor(access.Test, access.Origin{}))
 	check(t, err)
 	for i, n := range perDay {
 		if got := o.Days[len(o.Days)-len(perDay)+i].Orders; got != int64(n) {

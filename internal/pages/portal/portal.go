@@ -50,6 +50,11 @@ type Portal struct {
 // visitor is a member with their session.
 type visitor = ui.Visitor[*service.Member]
 
+// actorOf returns the visitor as the actor of a use case in an environment of their account; empty: in both.
+func actorOf(who *visitor, env access.Environment) access.Actor {
+	return who.User.Actor(env, who.Origin)
+}
+
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
 	if c.SignIn == nil {

@@ -27,11 +27,11 @@ type keyEndpoints struct {
 
 func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
-	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	endpoints, err := p.Service.Endpoints(r.Context(), actorOf(who, env), actorOf(who, env).Tenant)
 	if err != nil {
 		return err
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visit
 		if k.Environment != env {
 			continue
 		}
-		group := keyEndpoints{Key: k.Key, Usable: k.UsableAt(p.Site.Now())}
+		group := keyEndpoints{Key: k, Usable: k.UsableAt(p.Site.Now())}
 		for _, e := range endpoints {
 			if e.APIKeyID == k.ID {
 				group.Endpoints = append(group.Endpoints, e)
@@ -64,7 +64,7 @@ type newEndpointView struct {
 
 func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Environment, form *ui.Form) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	e, secret, err := p.Service.PortalCreateEndpoint(r.Context(), who.User, env, form.Get("key"), n, ui.OriginOf(r))
+	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorOf(who, env), form.Get("key"), n)
 	if fault.CodeOf(err) == webhook.CodeUnsafe {
 		form.Fail("url", "portal.webhooks.unsafe")
 		return p.pages.Render(w, r, page)
@@ -173,7 +173,7 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 }
 
 func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, err := p.Service.PortalEndpoint(r.Context(), who.User, env, r.PathValue("id"))
+	e, err := p.Service.Endpoint(r.Context(), actorOf(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who 
 }
 
 func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.PortalDeleteEndpoint(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+	if err := p.Service.DeleteEndpoint(r.Context(), actorOf(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
@@ -195,7 +195,8 @@ func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visi
 	if err != nil {
 		return err
 	}
-	id, err := p.Service.SendTestEvent(r.Context(), who.User, env, r.PathValue("id"), webhook.Event(form.Get("event")))
+	event := webhook.Event(form.Get("event"))
+	id, err := p.Service.SendTestEvent(r.Context(), actorOf(who, env), r.PathValue("id"), event)
 	if err != nil {
 		return err
 	}

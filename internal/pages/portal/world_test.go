@@ -89,7 +89,7 @@ func newWorld(t testing.TB) *world {
 	w.Owner.PasswordHash = passwordHash()
 	w.Developer = w.user(t, w.Account.ID, "developer@acme.example", access.Developer)
 	w.Viewer = w.user(t, w.Account.ID, "viewer@acme.example", access.Viewer)
-	other, err := w.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+	other, err := w.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)
 	check(t, err)
 	w.Stranger = &other.Owner
 	return w
@@ -112,7 +112,9 @@ func (w *world) member(t *testing.T, u *access.User) *service.Member {
 // key makes an API key of the account.
 func (w *world) key(t *testing.T, env access.Environment) *access.Key {
 	t.Helper()
-	k, _, err := w.Service.PortalCreateKey(t.Context(), w.member(t, w.Owner), service.NewKey{Environment: env, Name: "Vault 7", Scopes: access.AllScopes}, service.Origin{})
+	k, _, err := w.Service.CreateKey(t.Context(), w.Owner.Actor("", access.Origin{}), service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: env}, Name: "Vault 7", Scopes: access.AllScopes,
+	})
 	check(t, err)
 	return k
 }
@@ -124,14 +126,15 @@ func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), w.member(t, w.Owner), env, w.key(t, env).ID, service.NewEndpoint{URL: u, Events: webhook.Events}, service.Origin{})
+	owner, n := w.Owner.Actor(env, access.Origin{}), service.NewEndpoint{URL: u, Events: webhook.Events}
+	e, _, err := w.Service.CreateEndpoint(t.Context(), owner, w.key(t, env).ID, n)
 	check(t, err)
 	return e
 }
 
 func (w *world) delivery(t *testing.T, env access.Environment) string {
 	t.Helper()
-	id, err := w.Service.SendTestEvent(t.Context(), w.member(t, w.Owner), env, w.endpoint(t, env).ID, webhook.OrderOutcome)
+	id, err := w.Service.SendTestEvent(t.Context(), w.Owner.Actor(env, access.Origin{}), w.endpoint(t, env).ID, webhook.OrderOutcome)
 	check(t, err)
 	return id
 }

@@ -60,9 +60,9 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"challenges forgotten", func() (int, error) { return k.Service.ForgetChallenges(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
 		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
-		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
-		{"mails given up or forgotten", func() (int, error) { return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch) }},
-		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
+		{"delivery attempts forgotten", func() (int, error) { return k.Service.DeleteOldAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
+		{"mails given up or forgotten", func() (int, error) { return k.Service.DeleteOldMail(ctx, now.Add(-k.AttemptAge), batch) }},
+		{"days counted", func() (int, error) { return k.Service.SaveStatistics(ctx) }},
 	} {
 		for ctx.Err() == nil {
 			n, err := task.run()

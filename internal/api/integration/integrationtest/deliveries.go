@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
 // Delivery is what the outbox holds of one event for one endpoint.
@@ -19,7 +19,7 @@ type Delivery struct {
 // Deliveries returns what the outbox holds about an order, oldest first. Every body is held against the OpenAPI document.
 func (w *World) Deliveries(t testing.TB, orderID string) []Delivery {
 	t.Helper()
-	records, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: orderID}, 100)
+	records, err := w.Store.Deliveries(t.Context(), webhook.DeliveryFilter{OrderID: orderID}, 100)
 	must(t, err)
 	slices.Reverse(records)
 	list := make([]Delivery, len(records))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
 )
@@ -29,33 +28,14 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	return err
 }
 
-// StaffActionFilter narrows the log of administration; zero values do not.
-type StaffActionFilter struct {
-	From, To  *time.Time // From inclusive, To exclusive
-	Code      audit.ActionCode
-	StaffID   string
-	Operator  bool // what was done at the command line; StaffID is empty then
-	AccountID string
-	TargetID  string
-}
-
-// ActionPlace is a place in the log: a page begins right below the entry that is there. The zero value is the top.
-type ActionPlace struct {
-	At time.Time
-	ID string
-}
-
-// PlaceOfAction returns the place of an entry.
-func PlaceOfAction(a *audit.Action) ActionPlace { return ActionPlace{a.At, a.ID} }
-
-// StaffActions returns up to limit entries of the log below a place, the newest first. Nothing is counted: a page is a range
+// StaffActions returns up to limit entries of the log after a cursor, the newest first. Nothing is counted: a page is a range
 // of an index, at any depth.
-func (q Queries) StaffActions(ctx context.Context, f StaffActionFilter, below ActionPlace, limit int) ([]*audit.Action, error) {
+func (q Queries) StaffActions(ctx context.Context, f audit.ActionFilter, after audit.ActionCursor, limit int) ([]*audit.Action, error) {
 	at := int64(math.MaxInt64)
-	if below.ID != "" {
-		at = micros(below.At)
+	if after.ID != "" {
+		at = micros(after.At)
 	}
-	args := []any{at, below.ID, limit}
+	args := []any{at, after.ID, limit}
 	var where strings.Builder
 	add := func(condition string, value any) {
 		args = append(args, value)

@@ -10,6 +10,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/credit"
 )
 
+// AccountTotals returns the balance of an account in an environment with its counters.
+func (q Queries) AccountTotals(ctx context.Context, accountID string, env access.Environment) (credit.AccountTotals, error) {
+	var b credit.AccountTotals
+	err := q.row(ctx, "SELECT credits, orders, entries, low_credits FROM balances WHERE account_id = $1 AND environment = $2", []any{accountID, string(env)},
+		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	return b, err
+}
+
 // Balance returns the credits of an account in an environment.
 func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
 	var credits int64
@@ -52,7 +60,7 @@ func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 }
 
 // append changes the balance and writes the entry that says why. newOrders is added to the counter of orders.
-func (t *Tx) append(e *credit.Entry, newOrders int) (b Book, err error) {
+func (t *Tx) append(e *credit.Entry, newOrders int) (b credit.AccountTotals, err error) {
 	err = t.row(t.ctx, `UPDATE balances SET credits = credits + $1, orders = orders + $2, entries = entries + 1
 		WHERE account_id = $3 AND environment = $4 AND credits + $1 >= 0 AND credits + $1 <= $5
 		RETURNING credits, orders, entries, low_credits`,
@@ -75,27 +83,26 @@ func (t *Tx) append(e *credit.Entry, newOrders int) (b Book, err error) {
 	return b, err
 }
 
-// LedgerPage returns entries newest first, and how many there are: page p of size limit is a range of the dense
+// LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense
 // sequence, so that every page costs the same.
-func (q Queries) LedgerPage(ctx context.Context, accountID string, env access.Environment, page, limit int) ([]*credit.Entry, int64, error) {
-	var total int64
-	if err := q.row(ctx, "SELECT entries FROM balances WHERE account_id = $1 AND environment = $2", []any{accountID, string(env)}, &total); err != nil {
-		return nil, 0, err
+func (q Queries) LedgerPage(
+	ctx context.Context, accountID string, env access.Environment, page, limit int,
+) ([]*credit.Entry, credit.AccountTotals, error) {
+	totals, err := q.AccountTotals(ctx, accountID, env)
+	if err != nil {
+		return nil, totals, err
 	}
-	high, low := seqRange(total, page, limit)
-	entries := []*credit.Entry{}
-	err := q.rows(ctx, `SELECT id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at FROM ledger_entries
-		WHERE account_id = $1 AND environment = $2 AND seq <= $3 AND seq > $4 ORDER BY seq DESC`, []any{accountID, string(env), high, low},
-		func(scan func(...any) error) error {
-			e := new(credit.Entry)
-			var orderID, chargeID sql.NullString
-			var created int64
-			err := scan(&e.ID, &e.AccountID, &e.Environment, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &e.Note, &created)
-			e.OrderID, e.ChargeID, e.CreatedAt = orderID.String, chargeID.String, timeOf(created)
-			entries = append(entries, e)
-			return err
-		})
-	return entries, total, err
+	high, low := seqRange(totals.Entries, page, limit)
+	entries, err := q.LedgerBelow(ctx, accountID, env, high, int(high-low))
+	return entries, totals, err
+}
+
+// LedgerBelow returns up to limit entries of an account and environment whose sequence number is not above seq, newest
+// first: with dense numbers that is one range.
+func (q Queries) LedgerBelow(
+	ctx context.Context, accountID string, env access.Environment, seq int64, limit int,
+) ([]*credit.Entry, error) {
+	return q.ledger(ctx, "l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC", accountID, env, seq, seq-int64(limit))
 }
 
 // seqRange returns the page as the half-open range (low, high] of a dense sequence that ends with total.
@@ -105,4 +112,45 @@ func seqRange(total int64, page, limit int) (high, low int64) {
 	}
 	high = total - int64(page-1)*int64(limit)
 	return high, high - int64(limit)
+}
+
+// BalanceForUpdate returns a balance that the transaction is about to change.
+func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, error) {
+	var credits int64
+	err := t.row(t.ctx, "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"+t.d.forUpdate, []any{accountID, string(env)}, &credits)
+	return credits, err
+}
+
+// SetLowCredits replaces the credits below which the owners of an account want to be told.
+func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
+	return t.one("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3", below, accountID, string(env))
+}
+
+// LedgerChanges returns up to limit grants and refunds of an account and environment whose sequence number is below
+// before, newest first. They are few among the charges and have an index of their own.
+func (q Queries) LedgerChanges(
+	ctx context.Context, accountID string, env access.Environment, before int64, limit int,
+) ([]*credit.Entry, error) {
+	const changes = "l.kind <> 'charge' AND l.seq < $3 ORDER BY l.seq DESC LIMIT $4"
+	return q.ledger(ctx, changes, accountID, env, before, int64(limit))
+}
+
+func (q Queries) ledger(
+	ctx context.Context, where, accountID string, env access.Environment, args ...any,
+) ([]*credit.Entry, error) {
+	entries := []*credit.Entry{}
+	err := q.rows(ctx, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note, l.created_at,
+		o.number FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
+		WHERE l.account_id = $1 AND l.environment = $2 AND `+where,
+		append([]any{accountID, string(env)}, args...), func(scan func(...any) error) error {
+			e := &credit.Entry{AccountID: accountID, Environment: env}
+			var orderID, chargeID, number sql.NullString
+			var created int64
+			err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &e.Note, &created, &number)
+			e.OrderID, e.ChargeID, e.OrderNumber = orderID.String, chargeID.String, number.String
+			e.CreatedAt = timeOf(created)
+			entries = append(entries, e)
+			return err
+		})
+	return entries, err
 }

@@ -52,7 +52,23 @@ func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (in
 	return n, err
 }
 
-// DailyStatistics returns the kept figures of the days from one to another, both included, by day.
+// ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.
+func (q Queries) ClaimedOrders(ctx context.Context) (map[string]int64, error) {
+	claimed := make(map[string]int64)
+	err := q.rows(ctx, claimedOrders, nil, func(scan func(...any) error) error {
+		var staffID string
+		var n int64
+		err := scan(&staffID, &n)
+		claimed[staffID] = n
+		return err
+	})
+	return claimed, err
+}
+
+const claimedOrders = `SELECT assignee_id, COUNT(*) FROM orders WHERE environment = 'live' AND status = 'processing'
+	AND assignee_id IS NOT NULL GROUP BY assignee_id`
+
+// DailyStatistics returns the saved figures of the days from one to another, both included, by day.
 func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[string]string, error) {
 	figures := make(map[string]string)
 	err := q.rows(ctx, "SELECT day, figures FROM daily_statistics WHERE day >= $1 AND day <= $2", []any{from, to}, func(scan func(...any) error) error {
@@ -64,7 +80,7 @@ func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[stri
 	return figures, err
 }
 
-// LastStatisticsDay returns the newest day whose figures are kept; empty when there is none.
+// LastStatisticsDay returns the newest day whose figures are saved; empty when there is none.
 func (q Queries) LastStatisticsDay(ctx context.Context) (string, error) {
 	var day string
 	err := q.row(ctx, "SELECT COALESCE(MAX(day), '') FROM daily_statistics", nil, &day)
@@ -78,8 +94,8 @@ func (q Queries) FirstOrderAt(ctx context.Context) (time.Time, error) {
 	return timeOf(at), err
 }
 
-// KeepDailyStatistics keeps the figures of a day that is over. Another node may have kept them already; they are the same.
-func (t *Tx) KeepDailyStatistics(day, figures string) error {
+// SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the same.
+func (t *Tx) SaveDailyStatistics(day, figures string) error {
 	_, err := t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures)
 	return err
 }
@@ -97,13 +113,13 @@ func (q Queries) HasQueueSample(ctx context.Context, at time.Time) (bool, error)
 	return n > 0, err
 }
 
-// KeepQueueSample keeps a sample, unless there is one of the time, and forgets those before another time.
-func (t *Tx) KeepQueueSample(s *QueueSample, forget time.Time) error {
+// SaveQueueSample saves a sample, unless there is one of the time, and deletes those before another time.
+func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
 	if _, err := t.exec("INSERT INTO queue_samples (at, queued, processing, update_photos) VALUES ($1, $2, $3, $4) ON CONFLICT (at) DO NOTHING",
 		micros(s.At), s.Queued, s.Processing, s.UpdatePhotos); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM queue_samples WHERE at < $1", micros(forget))
+	_, err := t.exec("DELETE FROM queue_samples WHERE at < $1", micros(before))
 	return err
 }
 

@@ -32,36 +32,36 @@ type Health struct {
 const healthLimit = 5 * time.Second
 
 // Health looks at the parts of the service.
-func (a *Administration) Health(ctx context.Context, who *access.Staff) (*Health, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthLimit)
 	defer cancel()
-	h := &Health{CatalogVersion: a.service.Catalog().Version(), Mail: a.service.SendsMail()}
+	h := &Health{CatalogVersion: s.Catalog().Version(), Mail: s.SendsMail()}
 	begun := time.Now()
-	h.MediaError = a.service.Media.Ping(ctx)
+	h.MediaError = s.Media.Ping(ctx)
 	h.MediaLatency = time.Since(begun)
-	h.DatabaseError = a.lookAtDatabase(ctx, h)
+	h.DatabaseError = s.databaseHealth(ctx, h)
 	return h, nil
 }
 
-func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
+func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	var err error
-	if h.Database, err = a.store().SystemFacts(ctx, time.Now); err != nil {
+	if h.Database, err = s.Store.SystemFacts(ctx, time.Now); err != nil {
 		return err
 	}
-	if h.Orders, err = a.store().OrderCounts(ctx, access.Live); err != nil {
+	if h.Orders, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
-	first, _, err := a.store().DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
+	first, _, err := s.Store.DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
 	if err != nil {
 		return err
 	}
 	if len(first) > 0 {
 		h.OldestQueued = first[0].DueAt
 	}
-	pending, oldest, err := a.store().QueueState(ctx, a.service.now())
+	pending, oldest, err := s.Store.QueueState(ctx, s.now())
 	h.PendingDeliveries = pending
 	if !oldest.IsZero() {
 		h.OldestDelivery = &oldest
@@ -69,10 +69,10 @@ func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
 	if err != nil {
 		return err
 	}
-	if h.Photos, err = a.store().PhotoTotals(ctx); err != nil {
+	if h.Photos, err = s.Store.PhotoTotals(ctx); err != nil {
 		return err
 	}
-	h.QueuedMail, h.FailedMail, err = a.store().MailCounts(ctx)
+	h.QueuedMail, h.FailedMail, err = s.Store.MailCounts(ctx)
 	return err
 }
 
