@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -107,24 +108,25 @@ func (s *Service) ReassignOrder(ctx context.Context, who *access.Staff, id, toSt
 }
 
 // ExpireClaims returns up to limit orders to the queue whose assignee has done nothing since the time, and returns how
-// many there were.
+// many there were. An order that fails does not stop the others.
 func (s *Service) ExpireClaims(ctx context.Context, since time.Time, limit int) (int, error) {
 	ids, err := s.Store.StaleClaims(ctx, since, limit)
 	if err != nil {
 		return 0, err
 	}
 	expired := 0
+	var failed error
 	for _, id := range ids {
 		idle := func(o *order.Order) bool { return o.ClaimedAt == nil || !o.ClaimedAt.After(since) }
 		returned, err := s.returnToQueue(ctx, id, "claim expired", idle)
-		if err != nil {
-			return expired, err
-		}
-		if returned {
+		switch {
+		case err != nil:
+			failed = errors.Join(failed, fmt.Errorf("order %s: %w", id, err))
+		case returned:
 			expired++
 		}
 	}
-	return expired, nil
+	return expired, failed
 }
 
 // returnToQueue releases an order for a reason of the service's own, if it is still in somebody's hands and the condition

@@ -61,9 +61,8 @@ func TestLoad(t *testing.T) {
 					t.Errorf("the copy differs:\n%s\nwant\n%s", got, want)
 				}
 				// The copy goes on where the original stood.
-				other.Account, other.Test, other.Live = s.Account, s.Test, s.Live
-				other.Order(t, other.Test, order.MockAuthentic)
-				if _, total, err := other.Service.Orders(t.Context(), other.Test, 1, 10); err != nil || total != 6 {
+				(&shop.Shop{Installation: other}).Order(t, s.Test, order.MockAuthentic)
+				if _, total, err := other.Service.Orders(t.Context(), s.Test, 1, 10); err != nil || total != 6 {
 					t.Errorf("%d orders, %v after one more, want 6", total, err)
 				}
 				if _, err := store.Load(t.Context(), copied, bytes.NewReader(want)); !errors.Is(err, store.ErrNotEmpty) {

@@ -49,8 +49,16 @@ func (s *suite) compare(ctx context.Context, name, versus string, measured, base
 	}
 	slices.Sort(latencies)
 	s.report.add(figure{
-		Name: name, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit,
-		Work: median(work), BaseWork: median(baseWork), P50: percentile(latencies, 0.5), P99: percentile(latencies, 0.99), Versus: versus,
+		Name:     name,
+		Ratio:    median(ratios),
+		Rate:     median(rates),
+		Base:     median(bases),
+		Unit:     requestUnit,
+		Work:     median(work),
+		BaseWork: median(baseWork),
+		P50:      percentile(latencies, 0.5),
+		P99:      percentile(latencies, 0.99),
+		Versus:   versus,
 	})
 	return s.saveProfile(ctx, name, measured)
 }
@@ -69,7 +77,8 @@ func (s *suite) saveProfile(ctx context.Context, name string, measured *target) 
 		return err
 	})
 	both.Go(func() error {
-		profile, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", measured.ops, seconds), nil, nil, http.StatusOK)
+		profile, err := exchange(ctx, http.MethodGet,
+			fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", measured.ops, seconds), nil, nil, http.StatusOK)
 		if err != nil {
 			return err
 		}

@@ -54,8 +54,8 @@ func (v *visit) turn(ctx context.Context, client *http.Client) (took []time.Dura
 	return took, err
 }
 
-// cost compares what one answer costs in two places, in turns, by the median time of each turn. The limit, 0 for none, is
-// named in the report.
+// cost compares what one answer costs in two places, in turns, by the median time of each turn. The limit, 0 for
+// none, is named in the report.
 func (s *suite) cost(ctx context.Context, name, versus string, limit float64, measured, base *visit) error {
 	if !s.wanted(name) {
 		return nil

@@ -77,7 +77,8 @@ func lastPageName(e engine) string   { return fmt.Sprintf("depth: last page of %
 func manyDetailName(e engine) string { return fmt.Sprintf("depth: detail of %d %s", manyOrders, e) }
 
 func (s *suite) compareDepth(ctx context.Context, e engine, few, many *shop) error {
-	if err := s.compare(ctx, lastPageName(e), "the first page", many.pages(manyOrders/pageLimit), many.pages(1)); err != nil {
+	if err := s.compare(ctx, lastPageName(e), "the first page", many.pages(manyOrders/pageLimit),
+		many.pages(1)); err != nil {
 		return err
 	}
 	manyDetails, err := many.details(ctx)
@@ -146,7 +147,8 @@ func (s *shop) details(ctx context.Context) (*target, error) {
 	pages := s.orders / limit
 	step := max(1, pages*limit/details)
 	for page := 1; page <= pages; page += step {
-		answer, err := exchange(ctx, http.MethodGet, "http://"+s.server.http+prefix+"/orders?limit="+strconv.Itoa(limit)+"&page="+strconv.Itoa(page),
+		answer, err := exchange(ctx, http.MethodGet,
+			"http://"+s.server.http+prefix+"/orders?limit="+strconv.Itoa(limit)+"&page="+strconv.Itoa(page),
 			s.header(), nil, http.StatusOK)
 		if err != nil {
 			return nil, err

@@ -65,10 +65,15 @@ func (s *suite) install(ctx context.Context, e engine) (*installation, error) {
 	if err != nil {
 		return nil, err
 	}
-	i := &installation{suite: s, folder: folder, environment: append(
-		os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=", "ASSAY_OPS_LISTEN=127.0.0.1:0",
-		"ASSAY_LOG_FORMAT=json",
-	)}
+	i := &installation{
+		suite:  s,
+		folder: folder,
+		environment: append(
+			os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=",
+			"ASSAY_OPS_LISTEN=127.0.0.1:0",
+			"ASSAY_LOG_FORMAT=json",
+		),
+	}
 	if e == postgres {
 		if i.database, err = pgtest.Launch("fsync=on", "full_page_writes=on", "shared_buffers=256MB"); err != nil {
 			return nil, err
@@ -97,8 +102,10 @@ func (i *installation) fill(ctx context.Context) error {
 		i.command(ctx, new(any), "catalog", "import", catalog),
 		i.command(ctx, &i.account, "accounts", "create", "--name", accountName, "--owner", "owner@bench.example"),
 		i.command(ctx, &i.key, keys...),
-		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role", "reviewer"),
-		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits, "--note", "bench"),
+		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role",
+			"reviewer"),
+		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits,
+			"--note", "bench"),
 	)
 }
 

@@ -22,8 +22,8 @@ import (
 // connections is how many clients a load has. Each sends its next request when it has the answer to the last.
 const connections = 32
 
-// target is where a load goes. It speaks HTTP/1.1 itself, over connections that stay open: a client that does more would
-// take the processors from the servers that are to be compared.
+// target is where a load goes. It speaks HTTP/1.1 itself, over connections that stay open: a client that does more
+// would take the processors from the servers that are to be compared.
 type target struct {
 	address  string
 	process  *child.Process
@@ -126,7 +126,8 @@ func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, 
 			return latencies, fmt.Errorf("read an answer: %w", err)
 		}
 		if status != t.status {
-			return latencies, fmt.Errorf("%s: status %d, want %d", bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status, t.status)
+			return latencies, fmt.Errorf("%s: status %d, want %d", bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status,
+				t.status)
 		}
 		latencies = append(latencies, time.Since(sent))
 	}

@@ -1,6 +1,6 @@
-// Command bench measures the real program against the least that could do the same work: a bare net/http handler, a bare
-// copy to disk. Both sides run in turns under the same load in the same minute, and what counts is the ratio: it says
-// what the program costs, whatever the machine.
+// Command bench measures the real program against the least that could do the same work: a bare net/http handler, a
+// bare copy to disk. Both sides run in turns under the same load in the same minute, and what counts is the ratio:
+// it says what the program costs, whatever the machine.
 //
 //	go run ./test/bench [--only NAME] [--json] [--profiles FOLDER]
 package main
@@ -68,7 +68,9 @@ var steps = []step{
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
-	only := flag.String("only", "", "run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, webhooks or 'GET /orders'")
+	only := flag.String("only", "",
+		"run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, "+
+			"webhooks or 'GET /orders'")
 	profiles := flag.String("profiles", "", "also save a CPU profile of each comparison in this `folder`")
 	flag.Parse()
 
@@ -106,7 +108,8 @@ func build(ctx context.Context, folder string) (string, error) {
 		return binary, nil
 	}
 	binary := filepath.Join(folder, "assay")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "nodynamic", "-o", binary, "github.com/assayhq/assay/cmd/assay")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "nodynamic", "-o", binary,
+		"github.com/assayhq/assay/cmd/assay")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, output)

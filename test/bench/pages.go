@@ -30,8 +30,8 @@ var crowds = map[string]crowd.Wish{
 	"waiting": {Completed: few, Queued: many},
 }
 
-// pageCost is what people wait for, in an installation with many rows, against the same page with few behind it. Addresses
-// have places for what differs between installations.
+// pageCost is what people wait for, in an installation with many rows, against the same page with few behind it.
+// Addresses have places for what differs between installations.
 type pageCost struct {
 	name    string
 	in      string // of crowds
@@ -47,7 +47,12 @@ var pageCosts = []pageCost{
 	{name: "desk: queue, 1,000,000 queued", in: "waiting", path: "/desk"},
 	{name: "desk: next, 1,000,000 queued", in: "waiting", path: nextPath},
 	{name: "desk: rare brand, 1,000,000 queued", in: "waiting", path: "/desk?brand=gucci&category=shoes"},
-	{name: "desk: last page, 1,000,000 queued", in: "waiting", path: "/desk?status=queued&after={place}", base: "/desk?status=queued"},
+	{
+		name: "desk: last page, 1,000,000 queued",
+		in:   "waiting",
+		path: "/desk?status=queued&after={place}",
+		base: "/desk?status=queued",
+	},
 	// Pages of the interface have numbers: a deep one is found by walking the index.
 	{name: "desk: GET /orders, last page", in: "waiting", path: listPath + "{page}", base: listPath + "1", noLimit: true},
 
@@ -57,7 +62,12 @@ var pageCosts = []pageCost{
 	{name: "portal: orders, last page", in: "done", path: "/portal/live/orders?page={orders}"},
 	{name: "portal: orders that wait", in: "done", path: "/portal/live/orders?status=update-photos"},
 	{name: "portal: orders completed", in: "done", path: "/portal/live/orders?status=completed"},
-	{name: "portal: orders of an outcome, deep", in: "done", path: "/portal/live/orders?outcome=authentic&before=500000", base: "/portal/live/orders?outcome=authentic"},
+	{
+		name: "portal: orders of an outcome, deep",
+		in:   "done",
+		path: "/portal/live/orders?outcome=authentic&before=500000",
+		base: "/portal/live/orders?outcome=authentic",
+	},
 	{name: "portal: orders found", in: "done", path: "/portal/live/orders?q=SKU-none"},
 	{name: "portal: audit, 1,000,000 events", in: "done", path: "/portal/audit"},
 	{name: "portal: audit, last page", in: "done", path: "/portal/audit?below=30"},
@@ -74,8 +84,9 @@ const (
 
 func (c *pageCost) on(e engine) string { return c.name + " " + string(e) }
 
-// pages shows that what people wait for costs the same with few and with many orders and events behind it: the queue of the
-// desk and taking the next order, beside many completed and in a long queue, and the lists of the portal.
+// pages shows that what people wait for costs the same with few and with many orders and events behind it: the
+// queue of the desk and taking the next order, beside many completed and in a long queue, and the lists of the
+// portal.
 func pages(ctx context.Context, s *suite) error {
 	for _, e := range []engine{sqlite, postgres} { // one after the other, for the sake of the disk
 		var wanted []pageCost
@@ -149,7 +160,8 @@ func (s *pageShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wis
 	day := func(past int) string {
 		return time.Now().AddDate(0, 0, -past).UTC().Format(time.DateOnly)
 	}
-	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}", strconv.Itoa((w.Completed+w.Queued)/25),
+	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}",
+		strconv.Itoa((w.Completed+w.Queued)/25),
 		"{key}", s.key.ID, "{from}", day(20), "{to}", day(19))
 	return err
 }
@@ -182,7 +194,8 @@ func (i *installation) staffHeader() http.Header {
 // release puts back into the queue what was taken, behind the program's back.
 func (s *shop) release(ctx context.Context) error {
 	return errors.Join(
-		rawsql.Run(ctx, s.target(), "UPDATE orders SET status = 'queued', assignee_id = NULL, claimed_at = NULL WHERE environment = 'live' AND status = 'processing'"),
+		rawsql.Run(ctx, s.target(), "UPDATE orders SET status = 'queued', assignee_id = NULL, claimed_at = NULL WHERE "+
+			"environment = 'live' AND status = 'processing'"),
 		rawsql.Run(ctx, s.target(), "UPDATE live_order_counts SET orders = 0 WHERE status = 'processing'"),
 	)
 }
@@ -190,7 +203,8 @@ func (s *shop) release(ctx context.Context) error {
 // signIn signs a person in, and returns what their browser sends from then on.
 func (s *shop) signIn(ctx context.Context, path, email, password string) (http.Header, error) {
 	form := url.Values{"email": {email}, "password": {password}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.http+path, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.http+path,
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +227,8 @@ func (s *shop) signIn(ctx context.Context, path, email, password string) (http.H
 
 // lastPlace returns the place in the queue that its last page begins at, as the address of a page has it.
 func (s *shop) lastPlace(ctx context.Context, queued int) (string, error) {
-	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1), s.staffHeader(), nil, http.StatusOK)
+	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1),
+		s.staffHeader(), nil, http.StatusOK)
 	if err != nil {
 		return "", err
 	}

@@ -84,7 +84,8 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 		if operation.body != nil {
 			header.Set("Content-Type", "application/json")
 		}
-		answer, err := exchange(ctx, operation.method, "http://"+assay.http+operation.paths[0], header, operation.body, operation.status)
+		answer, err := exchange(ctx, operation.method, "http://"+assay.http+operation.paths[0], header, operation.body,
+			operation.status)
 		if err != nil {
 			return err
 		}
@@ -133,7 +134,10 @@ func (i *installation) draft(ctx context.Context, s *server) (*client.CreateOrde
 		return nil, err
 	}
 	draft := &client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{CategoryCode: draft.CategoryCode, BrandCode: draft.BrandCode})
+	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
+		CategoryCode: draft.CategoryCode,
+		BrandCode:    draft.BrandCode,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,12 @@ func uploads(ctx context.Context, s *suite) (err error) {
 		rates, bases, ratios = append(rates, rate), append(bases, base), append(ratios, rate/base)
 	}
 	s.report.add(figure{
-		Name: uploadName, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: "MB/s", Versus: "a bare copy to disk with fsync",
+		Name:   uploadName,
+		Ratio:  median(ratios),
+		Rate:   median(rates),
+		Base:   median(bases),
+		Unit:   "MB/s",
+		Versus: "a bare copy to disk with fsync",
 	})
 	return nil
 }
@@ -78,14 +83,17 @@ func upload(ctx context.Context, address string, header http.Header, photo []byt
 	const boundary = "bench-boundary"
 	var body net.Buffers
 	for n := range uploadFiles {
-		body = append(body, fmt.Appendf(nil, "--%s\r\nContent-Disposition: form-data; name=\"photos\"; filename=\"%d.png\"\r\n\r\n", boundary, n), photo, []byte("\r\n"))
+		body = append(body, fmt.Appendf(nil,
+			"--%s\r\nContent-Disposition: form-data; name=\"photos\"; filename=\"%d.png\"\r\n\r\n", boundary, n), photo,
+			[]byte("\r\n"))
 	}
 	body = append(body, []byte("--"+boundary+"--\r\n"))
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
-	head := fmt.Appendf(nil, "POST %s/photos HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n",
+	head := fmt.Appendf(nil, "POST %s/photos HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Type: "+
+		"multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n",
 		prefix, address, header.Get("Authorization"), boundary, length)
 
 	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)

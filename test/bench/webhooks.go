@@ -28,10 +28,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// webhooks measures the sender over both engines: against a bare client, with endpoints that hang, with a long history, and
-// from commit to receipt.
+// webhooks measures the sender over both engines: against a bare client, with endpoints that hang, with a long
+// history, and from commit to receipt.
 func webhooks(ctx context.Context, s *suite) error {
-	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool { return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres)) }) {
+	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool {
+		return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres))
+	}) {
 		return nil
 	}
 	folder, err := os.MkdirTemp("", "assay-bench-webhooks-")
@@ -178,7 +180,8 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 	all := make([]*webhook.Endpoint, n)
 	for i := range all {
 		var err error
-		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()), nil); err != nil {
+		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()),
+			nil); err != nil {
 			return nil, err
 		}
 	}
@@ -188,8 +191,14 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 // start runs a sender until the site is closed; what hangs is let go then.
 func (w *webhookSite) start(ctx context.Context) {
 	w.sender = deliver.New(deliver.Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, RootCAs: w.cas(), Schedule: webhook.DefaultSchedule(),
-		Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store:    w.store,
+		Secrets:  w.outbox.Secrets,
+		Guard:    &netguard.Guard{AllowPrivate: true},
+		RootCAs:  w.cas(),
+		Schedule: webhook.DefaultSchedule(),
+		Timeout:  10 * time.Second,
+		Now:      time.Now,
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	w.hang()
 	ctx, cancel := context.WithCancel(ctx)
@@ -246,7 +255,9 @@ func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n
 // post is the bare loop: as many clients post n bodies.
 func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (float64, error) {
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: clients,
+		TLSClientConfig:     &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: clients,
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
@@ -291,8 +302,8 @@ const (
 	allowedDelay = 20.0 // milliseconds
 )
 
-// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and reports
-// the medians.
+// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and
+// reports the medians.
 func inTurns(rounds int, versus string, measured, base func() (float64, error)) (figure, error) {
 	var rates, bases, ratios []float64
 	for i := range 1 + rounds {
@@ -443,7 +454,12 @@ func webhookDelay(ctx context.Context, open func() (*webhookSite, error)) (figur
 	slices.Sort(delays)
 	delay := percentile(delays, 0.5)
 	return figure{
-		Ratio: allowedDelay / delay, Rate: 1000 / delay, Base: 1000 / allowedDelay, Unit: requestUnit, P50: delay, P99: percentile(delays, 0.99),
+		Ratio:  allowedDelay / delay,
+		Rate:   1000 / delay,
+		Base:   1000 / allowedDelay,
+		Unit:   requestUnit,
+		P50:    delay,
+		P99:    percentile(delays, 0.99),
 		Versus: "20 ms from commit to receipt, one at a time",
 	}, nil
 }

@@ -36,8 +36,8 @@ const (
 	settle = 2 * time.Minute
 )
 
-// TestWebhooksSurviveKills kills the server at random moments under a stream of orders that complete at once. Every event of
-// every acknowledged order has to arrive, with the same bytes each time it does.
+// TestWebhooksSurviveKills kills the server at random moments under a stream of orders that complete at once. Every
+// event of every acknowledged order has to arrive, with the same bytes each time it does.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		data := t.TempDir()
@@ -92,7 +92,8 @@ func newReceiver(t *testing.T) *receiver {
 func (r *receiver) take(t *testing.T, header http.Header, body []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature), body, 0, time.Now()); err != nil {
+	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature),
+		body, 0, time.Now()); err != nil {
 		t.Errorf("signature: %v", err)
 	}
 	d, err := client.DecodeWebhook(body)
@@ -176,7 +177,8 @@ func survive(t *testing.T, settings program.Settings, target string, kills int) 
 		streams.Wait()
 	}
 	checkAttempts(t, target, r, killed)
-	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries), r.requests())
+	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries),
+		r.requests())
 }
 
 // newKey makes an account with a Test key, and the catalog.
@@ -194,16 +196,21 @@ func newKey(t *testing.T, installation *program.Installation) string {
 	}
 	installation.CLI(t, &account, "accounts", "create", "--name", "Acme", "--owner", "owner@acme.test")
 	var key struct{ Key string }
-	installation.CLI(t, &key, "keys", "create", "--account", account.ID, "--env", "test", "--name", "crash", "--scopes", "all",
+	installation.CLI(t, &key, "keys", "create", "--account", account.ID, "--env", "test", "--name", "crash", "--scopes",
+		"all",
 		"--limit", "create=1000000")
-	installation.CLI(t, new(json.RawMessage), "credits", "grant", "--account", account.ID, "--env", "test", "--amount", "100000000", "--note", "enough")
+	installation.CLI(t, new(json.RawMessage), "credits", "grant", "--account", account.ID, "--env", "test", "--amount",
+		"100000000", "--note", "enough")
 	return key.Key
 }
 
 // prepare registers the receiver and uploads the photo of all orders.
 func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
 	t.Helper()
-	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{URL: r.URL + "/hook", Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos}})
+	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
+		URL:    r.URL + "/hook",
+		Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -229,7 +236,9 @@ type orders struct {
 
 // stream creates orders until the server is gone.
 func (o *orders) stream(ctx context.Context, c *client.Client, photo string) {
-	outcomes := []client.MockOutcome{client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos}
+	outcomes := []client.MockOutcome{
+		client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos,
+	}
 	for i := 0; ctx.Err() == nil; i++ {
 		created, err := c.CreateOrder(ctx, client.CreateOrder{
 			BrandCode: "prada", CategoryCode: "bags", MockOutcome: outcomes[i%len(outcomes)],
@@ -276,8 +285,8 @@ func (r *receiver) requests() (n int) {
 	return n
 }
 
-// checkAttempts looks into the database: no delivery may have had more requests than attempts, of which there are four at
-// most, and those that kills cut off.
+// checkAttempts looks into the database: no delivery may have had more requests than attempts, of which there are
+// four at most, and those that kills cut off.
 func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time) {
 	t.Helper()
 	s, err := store.Open(t.Context(), target)
@@ -301,8 +310,10 @@ func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time)
 				cut++
 			}
 		}
-		if d.Attempts > 4 || a.count > d.Attempts+cut || (a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
-			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts, cut)
+		if d.Attempts > 4 || a.count > d.Attempts+cut ||
+			(a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
+			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts,
+				cut)
 		}
 	}
 }

@@ -17,7 +17,10 @@ func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Cl
 	settings["webhook-ca-file"] = i.certificate(t)
 	s := start(t, settings)
 	c := s.client(t, s.open(t).Test)
-	hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{URL: i.server.URL, Events: []client.WebhookEvent{client.EventOrderOutcome}})
+	hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
+		URL:    i.server.URL,
+		Events: []client.WebhookEvent{client.EventOrderOutcome},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,8 @@ func TestDemo(t *testing.T) {
 		for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
 			keys[match[1]] = key{Key: match[0]}
 		}
-		passwords, tokens := passwordPattern.FindAllStringSubmatch(printed, -1), tokenPattern.FindAllStringSubmatch(printed, -1)
+		passwords, tokens := passwordPattern.FindAllStringSubmatch(printed, -1),
+			tokenPattern.FindAllStringSubmatch(printed, -1)
 		if len(keys) != 2 || len(passwords) != 3 || len(tokens) != 2 {
 			t.Fatalf("a Test key, a Live key, three passwords and two desk tokens are not all in:\n%s", printed)
 		}

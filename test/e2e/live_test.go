@@ -18,7 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk interface, and the
+// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk API, and the
 // integrator's webhook.
 func TestLiveOrder(t *testing.T) {
 	t.Parallel()
@@ -42,24 +42,38 @@ func TestLiveOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		desk := s.desk(t)
-		if claimed := desk.post(t, "/orders/next", nil, http.StatusOK); claimed["id"] != created.ID || claimed["status"] != "processing" {
+		if claimed := desk.post(t, "/orders/next", nil, http.StatusOK); claimed["id"] != created.ID ||
+			claimed["status"] != "processing" {
 			t.Fatalf("the reviewer got %v", claimed)
 		}
 		desk.post(t, "/orders/"+created.ID+"/request_photos", map[string]any{
-			"photos": []any{map[string]any{"index_code": "logo", "condition": "missing", "requirements": []string{"sharp-focus"}, "max_photos": 2}},
+			"photos": []any{
+				map[string]any{
+					"index_code":   "logo",
+					"condition":    "missing",
+					"requirements": []string{"sharp-focus"},
+					"max_photos":   2,
+				},
+			},
 		}, http.StatusOK)
 		if asked := inbox.await(t); asked.Event != client.EventUpdatePhotos || asked.ID != created.ID {
 			t.Errorf("the first delivery is %+v", asked)
 		}
-		if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, client.UpdatePhotos{Photos: []client.UpdatePhoto{{IndexCode: "logo", URL: url}}}); err != nil {
+		if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, client.UpdatePhotos{
+			Photos: []client.UpdatePhoto{{IndexCode: "logo", URL: url}},
+		}); err != nil {
 			t.Fatal(err)
 		}
-		desk.post(t, "/orders/"+created.ID+"/complete", map[string]any{"outcome": "authentic", "reason_codes": []string{"stitching-even"}}, http.StatusOK)
+		desk.post(t, "/orders/"+created.ID+"/complete", map[string]any{
+			"outcome":      "authentic",
+			"reason_codes": []string{"stitching-even"},
+		}, http.StatusOK)
 		if told := inbox.await(t); told.Event != client.EventOrderOutcome || !told.HasOutcome(client.OutcomeAuthentic) {
 			t.Errorf("the second delivery is %+v", told)
 		}
 		detail, err := c.GetOrder(t.Context(), created.ID, client.LocaleJapanese)
-		if err != nil || !detail.HasOutcome(client.OutcomeAuthentic) || detail.CertificateURL == nil || len(detail.OutcomeReasonsLocale) != 1 {
+		if err != nil || !detail.HasOutcome(client.OutcomeAuthentic) || detail.CertificateURL == nil ||
+			len(detail.OutcomeReasonsLocale) != 1 {
 			t.Fatalf("the order is %+v, %v", detail, err)
 		}
 		if detail.OutcomeReasonsLocale[0] != "縫製が均一です" {
@@ -111,8 +125,13 @@ func newInbox(t *testing.T) *inbox {
 // certificate writes the receiver's certificate into a file and returns its name.
 func (i *inbox) certificate(t *testing.T) string {
 	t.Helper()
+	return certificateFile(t, i.server)
+}
+
+func certificateFile(t *testing.T, server *httptest.Server) string {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "receiver.crt")
-	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: i.server.Certificate().Raw})
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw})
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +155,7 @@ func (i *inbox) await(t *testing.T) *client.WebhookDelivery {
 	}
 }
 
-// desk is the desk interface with a reviewer's token. Every answer is held against the OpenAPI document.
+// desk is the desk API with a reviewer's token. Every answer is held against the OpenAPI document.
 type desk struct {
 	base, token string
 	client      *http.Client

@@ -36,13 +36,19 @@ func TestLogs(t *testing.T) {
 		}
 		secrets["signing secret"] = hook.SigningSecret
 		if _, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-			URL: "https://127.0.0.1:9/second", Events: []client.WebhookEvent{client.EventOrderOutcome},
-			Auth: &client.OAuth2{TokenURL: "https://127.0.0.1:9/token", ClientID: "shop", ClientSecret: secrets["client secret"]},
+			URL:    "https://127.0.0.1:9/second",
+			Events: []client.WebhookEvent{client.EventOrderOutcome},
+			Auth: &client.OAuth2{
+				TokenURL:     "https://127.0.0.1:9/token",
+				ClientID:     "shop",
+				ClientSecret: secrets["client secret"],
+			},
 		}); err != nil {
 			t.Fatal(err)
 		}
 		s.get(t, a.Test.Key, prefix+"/catalog/brands?search="+secrets["query"]).wantStatus(t, http.StatusOK)
-		s.get(t, a.Test.Key, prefix+"/orders?page=0&search="+secrets["query"]).wantFailure(t, http.StatusBadRequest, "validation-error")
+		s.get(t, a.Test.Key, prefix+"/orders?page=0&search="+secrets["query"]).wantFailure(t, http.StatusBadRequest,
+			"validation-error")
 		s.get(t, secrets["wrong key"], prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
 		draft := tote(upload(t, c, 1)[0])
 		draft.MockOutcome = client.MockUpdatePhotos
@@ -81,7 +87,8 @@ func checkJSONLog(t *testing.T, stderr, requestID string) {
 			RequestID                             string `json:"request_id"`
 		}
 		decoder := json.NewDecoder(bytes.NewReader([]byte(line)))
-		if err := decoder.Decode(&entry); err != nil || decoder.More() || entry.Time == "" || entry.Level == "" || entry.Msg == "" {
+		if err := decoder.Decode(&entry); err != nil || decoder.More() || entry.Time == "" || entry.Level == "" ||
+			entry.Msg == "" {
 			t.Errorf("not a line of a JSON log: %s", line)
 			continue
 		}

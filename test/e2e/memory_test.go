@@ -60,7 +60,8 @@ func TestUploadMemory(t *testing.T) {
 			peak := residentPeak(t, s.PID())
 			t.Logf("resident memory: %d MiB before, %d MiB at its peak", before>>20, peak>>20)
 			if peak > limit {
-				t.Errorf("%d uploads of %d × %d MiB took %d MiB of memory, %d MiB is the limit", uploads, files, photoSize>>20, peak>>20, limit>>20)
+				t.Errorf("%d uploads of %d × %d MiB took %d MiB of memory, %d MiB is the limit", uploads, files, photoSize>>20,
+					peak>>20, limit>>20)
 			}
 		})
 	}

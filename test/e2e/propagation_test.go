@@ -65,7 +65,8 @@ func importContoso(t *testing.T, s *site, a *account, name string) {
 		t.Fatal(err)
 	}
 	changed := filepath.Join(t.TempDir(), "catalog.yaml")
-	if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(document), "{en: Contoso}", "{en: "+name+"}")), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(document), "{en: Contoso}", "{en: "+name+"}")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.CLI(t, new(any), "catalog", "import", changed)

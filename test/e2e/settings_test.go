@@ -73,11 +73,17 @@ func TestFlagWins(t *testing.T) {
 			t.Parallel()
 			s := start(t, program.Settings{"max-photo-bytes": "2KiB"}, tt.arguments...)
 			c := s.client(t, s.open(t).Test)
-			_, err := c.UploadPhotos(t.Context(), client.File{Name: "large.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)+1))})
+			_, err := c.UploadPhotos(t.Context(), client.File{
+				Name:    "large.png",
+				Content: bytes.NewReader(newPhoto(t, int(tt.want)+1)),
+			})
 			if !client.IsCode(err, client.CodeFileTooLarge) {
 				t.Fatalf("one byte too many: %v", err)
 			}
-			if _, err := c.UploadPhotos(t.Context(), client.File{Name: "fits.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)))}); err != nil {
+			if _, err := c.UploadPhotos(t.Context(), client.File{
+				Name:    "fits.png",
+				Content: bytes.NewReader(newPhoto(t, int(tt.want))),
+			}); err != nil {
 				t.Errorf("a photo that fits: %v", err)
 			}
 		})
@@ -147,7 +153,8 @@ func TestSecondServer(t *testing.T) {
 	s := start(t, nil)
 	a := s.open(t)
 	got := s.Installation().Run(t, "serve")
-	if got.ExitCode == 0 || !strings.Contains(got.Stderr, "another server is running on the data folder") || strings.Contains(got.Stderr, "listening") {
+	if got.ExitCode == 0 || !strings.Contains(got.Stderr, "another server is running on the data folder") ||
+		strings.Contains(got.Stderr, "listening") {
 		t.Errorf("the second server: %+v", got)
 	}
 	s.get(t, a.Test.Key, prefix+"/balance").wantStatus(t, http.StatusOK)

@@ -139,7 +139,8 @@ func (s *site) open(t *testing.T) *account {
 	s.CLI(t, a, "accounts", "create", "--name", a.Name, "--owner", "owner@acme.example")
 	s.CLI(t, &a.Test, keyArguments(a.Name, "test")...)
 	s.CLI(t, &a.Live, keyArguments(a.Name, "live")...)
-	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits), "--note", "to start with")
+	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits),
+		"--note", "to start with")
 	eventually(t, time.Second, "the imported catalog is served", func() bool {
 		return s.get(t, a.Test.Key, prefix+"/catalog/categories?brand_code=contoso").StatusCode == http.StatusOK
 	})
@@ -147,7 +148,9 @@ func (s *site) open(t *testing.T) *account {
 }
 
 func keyArguments(account, environment string) []string {
-	arguments := []string{"keys", "create", "--account", account, "--env", environment, "--name", environment + " shop", "--scopes", "all"}
+	arguments := []string{
+		"keys", "create", "--account", account, "--env", environment, "--name", environment + " shop", "--scopes", "all",
+	}
 	for _, category := range categories {
 		arguments = append(arguments, "--limit", category+"=1000000")
 	}

@@ -45,7 +45,8 @@ func TestTLS(t *testing.T) {
 		}
 	})
 	t.Run("PlainRequestRefused", func(t *testing.T) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.TLS+prefix+"/balance", http.NoBody)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.TLS+prefix+"/balance",
+			http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// TestAuthentication holds that nothing but a valid key gets in, and that no refusal tells why.
+// TestAuthentication checks that nothing but a valid key gets in, and that no refusal tells why.
 func TestAuthentication(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -89,10 +89,13 @@ func expiringKey(t *testing.T, a *integrationtest.Account, at time.Time) string 
 	t.Helper()
 	secretKey := access.NewSecretKey(access.Test)
 	k := &access.Key{
-		ID: store.NewID(), Tenant: access.Tenant{AccountID: a.Account.ID, Environment: access.Test}, Name: "expiring", Hint: access.KeyHint(secretKey), Scopes: access.AllScopes,
-		Limits: map[string]int{}, CreatedBy: a.OwnerID, CreatedAt: a.World.Clock.Now(), ExpiresAt: &at,
+		ID: store.NewID(), Tenant: access.Tenant{AccountID: a.Account.ID, Environment: access.Test}, Name: "expiring",
+		Hint: access.KeyHint(secretKey), Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: a.OwnerID,
+		CreatedAt: a.World.Clock.Now(), ExpiresAt: &at,
 	}
-	if err := a.World.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertKey(k, access.HashSecretKey(secretKey)) }); err != nil {
+	if err := a.World.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertKey(k, access.HashSecretKey(secretKey))
+	}); err != nil {
 		t.Fatal(err)
 	}
 	return secretKey
@@ -122,7 +125,9 @@ func TestKeyLife(t *testing.T) {
 			c.Get(t, "/balance").Refused(t, 401, "unauthorized")
 		})
 		t.Run("ExpiresWhileCached", func(t *testing.T) {
-			c := &client{World: w, Secret: expiringKey(t, account, w.Clock.Now().Add(100*time.Millisecond)), Address: w.Anonymous().Address}
+			c := &client{
+				World: w, Secret: expiringKey(t, account, w.Clock.Now().Add(100*time.Millisecond)), Address: w.Anonymous().Address,
+			}
 			c.Get(t, "/balance").Want(t, 200)
 			w.Clock.Advance(100 * time.Millisecond)
 			c.Get(t, "/balance").Refused(t, 401, "unauthorized")
@@ -140,7 +145,7 @@ func TestKeyLife(t *testing.T) {
 	})
 }
 
-// TestEnvironments holds that what is in one environment does not exist in the other, nor in another account.
+// TestEnvironments checks that what is in one environment does not exist in the other, nor in another account.
 func TestEnvironments(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account, other := w.NewAccount(t), w.NewAccount(t)
@@ -191,26 +196,29 @@ func TestEnvironments(t *testing.T) {
 			live.Post(t, "/orders", with(live.Bag(t), "photos", test.Bag(t)["photos"])).Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("PhotoOfOtherAccount", func(t *testing.T) {
-			stranger.Post(t, "/orders", with(stranger.Bag(t), "photos", test.Bag(t)["photos"])).Refused(t, 400, "unsupported-photo-url")
+			stranger.Post(t, "/orders", with(stranger.Bag(t), "photos", test.Bag(t)["photos"])).
+				Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("PhotoOfOtherKey", func(t *testing.T) {
 			rotated := account.Test(t)
 			rotated.Post(t, "/orders", with(rotated.Bag(t), "photos", test.Bag(t)["photos"])).Want(t, 201)
 		})
 		t.Run("EndpointsBelongToOneKey", func(t *testing.T) {
-			e := test.Post(t, "/webhooks", obj{"url": "https://a.public.example/x", "events": []string{"order-outcome"}}).Want(t, 201)
+			e := test.Post(t, "/webhooks", obj{"url": "https://a.public.example/x", "events": []string{"order-outcome"}}).
+				Want(t, 201)
 			rotated := account.Test(t)
 			for _, c := range []*client{rotated, live, stranger} {
 				c.Get(t, "/webhooks").Want(t, 200).Is(t, "data", []any{})
 				c.Delete(t, "/webhooks/"+e.Text(t, "id")).Refused(t, 404, "not-found")
 			}
 			// The URL is free for every other key.
-			rotated.Post(t, "/webhooks", obj{"url": "https://a.public.example/x", "events": []string{"order-outcome"}}).Want(t, 201)
+			rotated.Post(t, "/webhooks", obj{"url": "https://a.public.example/x", "events": []string{"order-outcome"}}).
+				Want(t, 201)
 		})
 	})
 }
 
-// TestAbuseProtection holds that guessing keys meets a wall which valid keys do not see.
+// TestAbuseProtection checks that guessing keys is stopped, while valid keys still work.
 func TestAbuseProtection(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		valid := w.NewAccount(t).Test(t)
@@ -235,7 +243,8 @@ func TestAbuseProtection(t *testing.T) {
 		})
 		t.Run("ValidKeyUnaffected", func(t *testing.T) { valid.Get(t, "/balance").Want(t, 200) })
 		t.Run("OtherAddressUnaffected", func(t *testing.T) {
-			(&client{World: w, Secret: "guess", Address: w.Anonymous().Address}).Get(t, "/balance").Refused(t, 401, "unauthorized")
+			(&client{World: w, Secret: "guess", Address: w.Anonymous().Address}).Get(t, "/balance").
+				Refused(t, 401, "unauthorized")
 		})
 		t.Run("RecoversAfterTheWindow", func(t *testing.T) {
 			w.Clock.Advance(44 * time.Second)
@@ -246,7 +255,7 @@ func TestAbuseProtection(t *testing.T) {
 	})
 }
 
-// TestAbuseProtection_Setting holds that the number of failures is a setting.
+// TestAbuseProtection_Setting checks that the number of failures is a setting.
 func TestAbuseProtection_Setting(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{FailureLimit: 2}, func(t *testing.T, w *world) {
 		t.Run("LimitOfTwo", func(t *testing.T) {

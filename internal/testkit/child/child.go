@@ -18,8 +18,8 @@ type Process struct {
 	err  error // of Wait; readable once done is closed
 }
 
-// Start starts cmd. On Linux the kernel sends it onDeath when this process ends in any way; elsewhere a child may survive
-// a parent that was killed. Start may set further fields of cmd.SysProcAttr.
+// Start starts cmd. On Linux the kernel sends it onDeath when this process ends in any way; elsewhere a child may
+// survive a parent that was killed. Start may set further fields of cmd.SysProcAttr.
 func Start(cmd *exec.Cmd, onDeath syscall.Signal) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}

@@ -1,5 +1,5 @@
-// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures, as a browser
-// hands them on, and lies wherever a test wants it to.
+// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures,
+// as a browser hands them on, and lies wherever a test wants it to.
 package device
 
 import (
@@ -11,9 +11,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"testing"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
 )
 
@@ -102,17 +102,23 @@ type answer struct {
 
 func answerOf(t testing.TB, id []byte, response any) string {
 	t.Helper()
-	b, err := json.Marshal(answer{ID: base64.RawURLEncoding.EncodeToString(id), RawID: id, Type: "public-key", Extensions: map[string]any{}, Response: response})
-	must(t, err)
+	b, err := json.Marshal(answer{
+		ID:         base64.RawURLEncoding.EncodeToString(id),
+		RawID:      id,
+		Type:       "public-key",
+		Extensions: map[string]any{},
+		Response:   response,
+	})
+	must.NoError(t, err)
 	return string(b)
 }
 
-// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes none: the answer
-// is empty.
+// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes
+// none: the answer is empty.
 func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked CreationOptions
-	must(t, json.Unmarshal(options, &asked))
+	must.NoError(t, json.Unmarshal(options, &asked))
 	for _, e := range asked.Exclude {
 		for _, k := range d.passkeys {
 			if bytes.Equal(k.id, e.ID) {
@@ -121,16 +127,16 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 		}
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	must.NoError(t, err)
 	k := passkey{id: make([]byte, 32), handle: asked.User.ID, rpID: asked.RP.ID, key: key}
 	_, _ = rand.Read(k.id)
 	if d.Counts {
 		k.count = 1
 	}
 	public, err := key.PublicKey.Bytes() // 0x04, X, Y
-	must(t, err)
+	must.NoError(t, err)
 	cose, err := webauthncbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: public[1:33], -3: public[33:]})
-	must(t, err)
+	must.NoError(t, err)
 	attested := make([]byte, 16) // it does not tell its model
 	attested = binary.BigEndian.AppendUint16(attested, uint16(len(k.id)))
 	attested = append(append(attested, k.id...), cose...)
@@ -139,10 +145,12 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	object, err := webauthncbor.Marshal(map[string]any{
 		"fmt": "packed", "authData": data, "attStmt": map[string]any{"alg": -7, "sig": d.sign(t, key, data, client)},
 	})
-	must(t, err)
+	must.NoError(t, err)
 	d.passkeys = append(d.passkeys, k)
 	return answerOf(t, k.id, map[string]any{
-		"clientDataJSON": bytesText(client), "attestationObject": bytesText(object), "transports": []string{"internal", "hybrid", "by pigeon"},
+		"clientDataJSON":    bytesText(client),
+		"attestationObject": bytesText(object),
+		"transports":        []string{"internal", "hybrid", "by pigeon"},
 	})
 }
 
@@ -150,7 +158,7 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked RequestOptions
-	must(t, json.Unmarshal(options, &asked))
+	must.NoError(t, json.Unmarshal(options, &asked))
 	for i := len(d.passkeys) - 1; i >= 0; i-- {
 		k := &d.passkeys[i]
 		if k.rpID != asked.RPID {
@@ -162,8 +170,10 @@ func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 		data := d.authenticatorData(asked.RPID, 0, k.count)
 		client := d.clientData(t, "webauthn.get", asked.Challenge)
 		return answerOf(t, k.id, map[string]any{
-			"clientDataJSON": bytesText(client), "authenticatorData": bytesText(data), "signature": bytesText(d.sign(t, k.key, data, client)),
-			"userHandle": bytesText(k.handle),
+			"clientDataJSON":    bytesText(client),
+			"authenticatorData": bytesText(data),
+			"signature":         bytesText(d.sign(t, k.key, data, client)),
+			"userHandle":        bytesText(k.handle),
 		})
 	}
 	t.Fatalf("the device has no passkey of %s", asked.RPID)
@@ -191,8 +201,13 @@ func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte
 // clientData is what the browser says.
 func (d *Device) clientData(t testing.TB, kind string, challenge []byte) []byte {
 	t.Helper()
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": bytesText(challenge), "origin": d.Origin, "crossOrigin": false})
-	must(t, err)
+	b, err := json.Marshal(map[string]any{
+		"type":        kind,
+		"challenge":   bytesText(challenge),
+		"origin":      d.Origin,
+		"crossOrigin": false,
+	})
+	must.NoError(t, err)
 	return b
 }
 
@@ -201,18 +216,11 @@ func (d *Device) sign(t testing.TB, key *ecdsa.PrivateKey, data, client []byte) 
 	if d.Forged {
 		var err error
 		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		must(t, err)
+		must.NoError(t, err)
 	}
 	hash := sha256.Sum256(client)
 	sum := sha256.Sum256(append(bytes.Clone(data), hash[:]...))
 	signature, err := ecdsa.SignASN1(rand.Reader, key, sum[:])
-	must(t, err)
+	must.NoError(t, err)
 	return signature
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(fmt.Errorf("device: %w", err))
-	}
 }

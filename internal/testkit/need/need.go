@@ -1,8 +1,8 @@
 // Package need decides what happens when a test asks for something that Go alone does not bring: a database server,
 // Redis, a browser.
 //
-// The rule is the same everywhere: the fast run (ASSAY_TEST_FAST=1, `make test-fast`) skips, every other run fails and says
-// what to install. Nothing is ever skipped merely because it is missing.
+// The rule is the same everywhere: the fast run (ASSAY_TEST_FAST=1, `make test-fast`) skips, every other run fails
+// and says what to install. Nothing is ever skipped merely because it is missing.
 package need
 
 import (
@@ -29,8 +29,8 @@ func Engine(t testing.TB, name string) {
 	}
 }
 
-// Program returns the path of the first of names that is installed. It skips the test in the fast run, and fails it when
-// none is there, naming the Debian package to install.
+// Program returns the path of the first of names that is installed. It skips the test in the fast run, and fails it
+// when none is there, naming the Debian package to install.
 func Program(t testing.TB, debianPackage string, names ...string) string {
 	t.Helper()
 	Engine(t, names[0])

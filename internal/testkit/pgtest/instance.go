@@ -23,8 +23,8 @@ const (
 	portAttempts = 5
 )
 
-// serverSettings make a throwaway server quick and a little hostile. synchronous_commit stays on: without it Crash could lose
-// transactions that the server had acknowledged, and with fsync off it costs nothing.
+// serverSettings make a throwaway server quick and a little hostile. synchronous_commit stays on: without it Crash
+// could lose transactions that the server had acknowledged, and with fsync off it costs nothing.
 var serverSettings = []string{
 	"listen_addresses=127.0.0.1",
 	"unix_socket_directories=",
@@ -36,8 +36,8 @@ var serverSettings = []string{
 	"log_timezone=UTC",
 }
 
-// Instance is a PostgreSQL server of its own, in a temporary folder. Its methods are not safe for concurrent use, except
-// DSN and Database.
+// Instance is a PostgreSQL server of its own, in a temporary folder. Its methods are not safe for concurrent use,
+// except DSN and Database.
 type Instance struct {
 	settings []string
 	binaries string
@@ -69,7 +69,14 @@ func Launch(settings ...string) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	i := &Instance{settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, folder: folder, password: rand.Text(), janitor: janitor}
+	i := &Instance{
+		settings: append(slices.Clone(serverSettings), settings...),
+		binaries: binaries,
+		owner:    owner,
+		folder:   folder,
+		password: rand.Text(),
+		janitor:  janitor,
+	}
 	if err := i.initialise(); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}

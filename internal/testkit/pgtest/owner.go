@@ -31,7 +31,9 @@ func findOwner() (owner, error) {
 		}
 		return owner{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return owner{}, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it as")
+	return owner{}, errors.New(
+		"PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it as",
+	)
 }
 
 // newFolder makes a folder that belongs to the owner.

@@ -1,8 +1,8 @@
 // Package pgtest gives tests real PostgreSQL: an empty database for each test on a throwaway server, or a server of
 // one's own to stop and crash.
 //
-// The server is the one that ASSAY_TEST_POSTGRES names (a superuser's DSN; `make test` starts one for the whole run), or else
-// one that each test process starts for itself when the first test asks.
+// The server is the one that ASSAY_TEST_POSTGRES names (a superuser's DSN; `make test` starts one for the whole
+// run), or else one that each test process starts for itself when the first test asks.
 package pgtest
 
 import (
@@ -26,8 +26,8 @@ const Variable = "ASSAY_TEST_POSTGRES"
 
 const statementTimeout = time.Minute
 
-// Database returns the DSN of a fresh, empty database, which is dropped when the test ends. It skips the test in the fast
-// run and fails it when there is no PostgreSQL.
+// Database returns the DSN of a fresh, empty database, which is dropped when the test ends. It skips the test in
+// the fast run and fails it when there is no PostgreSQL.
 func Database(t testing.TB) string {
 	t.Helper()
 	need.Engine(t, "PostgreSQL")
@@ -69,8 +69,8 @@ func (i *Instance) Database() (string, error) {
 	return createDatabase(i.DSN(), newDatabaseName())
 }
 
-// sharedServer returns the superuser's DSN of the server that all tests of this process use. Nobody closes a server that
-// it starts: it ends with the process.
+// sharedServer returns the superuser's DSN of the server that all tests of this process use. Nobody closes a server
+// that it starts: it ends with the process.
 var sharedServer = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Variable); dsn != "" {
 		return dsn, nil

@@ -10,7 +10,8 @@ import (
 	"math/rand/v2"
 )
 
-// PadJPEG makes a JPEG at least size bytes long with comments that decoders pass over. The mark makes each one different.
+// PadJPEG makes a JPEG at least size bytes long with comments that decoders pass over. The mark makes each one
+// different.
 func PadJPEG(file []byte, size int, mark string) []byte {
 	const most = 65533
 	out := append([]byte{}, file[:2]...)
@@ -44,7 +45,8 @@ func PadWebP(file []byte, size int, mark string) []byte {
 
 // PadHEIF does the same with HEIC and AVIF.
 func PadHEIF(file []byte, size int, mark string) []byte {
-	return append(append([]byte{}, file...), box("free", append([]byte(mark), make([]byte, max(0, size-len(file)-8-len(mark)))...))...)
+	return append(append([]byte{}, file...),
+		box("free", append([]byte(mark), make([]byte, max(0, size-len(file)-8-len(mark)))...))...)
 }
 
 func chunk(kind string, content []byte) []byte {
@@ -60,7 +62,15 @@ func DeepPNG(width, height int, interlaced bool) []byte {
 	var passes [][2]int // width and height
 	if interlaced {
 		ihdr[12] = 1
-		for _, p := range [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} {
+		for _, p := range [][4]int{
+			{0, 0, 8, 8},
+			{4, 0, 8, 8},
+			{0, 4, 4, 8},
+			{2, 0, 4, 4},
+			{0, 2, 2, 4},
+			{1, 0, 2, 2},
+			{0, 1, 1, 2},
+		} {
 			passes = append(passes, [2]int{(width - p[0] + p[2] - 1) / p[2], (height - p[1] + p[3] - 1) / p[3]})
 		}
 	} else {

@@ -20,10 +20,12 @@ import (
 
 const commandTimeout = 2 * time.Minute
 
-// Settings are settings of the program by the names of their flags, without dashes in front: {"database": "postgres://…"}.
+// Settings are settings of the program by the names of their flags, without dashes in front: {"database":
+// "postgres://…"}.
 type Settings map[string]string
 
-// Installation is one set of settings: any number of servers and commands can run on it, one after the other or at once.
+// Installation is one set of settings: any number of servers and commands can run on it, one after the other or at
+// once.
 type Installation struct {
 	binary      string
 	environment []string
@@ -76,8 +78,8 @@ func (i *Installation) Run(t testing.TB, arguments ...string) Result {
 	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// CLI runs a command with --json and decodes what it prints into answer, a pointer. The test fails when the command does, or when
-// its standard output is not one JSON value and nothing else.
+// CLI runs a command with --json and decodes what it prints into answer, a pointer. The test fails when the command
+// does, or when its standard output is not one JSON value and nothing else.
 func (i *Installation) CLI(t testing.TB, answer any, arguments ...string) {
 	t.Helper()
 	arguments = append(slices.Clone(arguments), "--json")

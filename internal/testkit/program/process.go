@@ -34,8 +34,8 @@ func Start(t testing.TB, settings Settings, arguments ...string) *Process {
 	return New(t, settings).Start(t, arguments...)
 }
 
-// Start starts `assay serve` with further arguments and returns once it is ready. A server that the test does not end is
-// stopped when the test ends, and must then exit with 0.
+// Start starts `assay serve` with further arguments and returns once it is ready. A server that the test does not
+// end is stopped when the test ends, and must then exit with 0.
 func (i *Installation) Start(t testing.TB, arguments ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(i.binary, append([]string{"serve"}, arguments...)...)

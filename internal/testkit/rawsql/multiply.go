@@ -18,9 +18,9 @@ func Run(ctx context.Context, target, statement string) error {
 	})
 }
 
-// Multiply adds a number of copies of the rows of a table for which a condition over the row o holds, faster than the
-// program could make them. The columns in changed get the value of an expression over the row and the number of the copy,
-// n from 1; all others are copied.
+// Multiply adds a number of copies of the rows of a table for which a condition over the row o holds, faster than
+// the program could make them. The columns in changed get the value of an expression over the row and the number of
+// the copy, n from 1; all others are copied.
 func Multiply(ctx context.Context, target, table, condition string, copies int, changed map[string]string) error {
 	return with(target, func(db *sql.DB) error {
 		columns, err := columnsOf(ctx, db, table)
@@ -41,8 +41,10 @@ func Multiply(ctx context.Context, target, table, condition string, copies int, 
 			}
 		}
 		// Copy by copy, so that what grows with the number of the copy is added in its order.
-		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
-			INSERT INTO %s (%s) SELECT %s FROM copies CROSS JOIN %s AS o WHERE %s`, copies, table, strings.Join(columns, ", "), strings.Join(values, ", "), table, condition))
+		_, err = db.ExecContext(ctx,
+			fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
+			INSERT INTO %s (%s) SELECT %s FROM copies CROSS JOIN %s AS o WHERE %s`, copies, table, strings.Join(columns, ", "),
+				strings.Join(values, ", "), table, condition))
 		return err
 	})
 }

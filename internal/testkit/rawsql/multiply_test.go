@@ -18,7 +18,8 @@ func TestMultiply(t *testing.T) {
 			target := target()
 			rawsql.Exec(t, target, "CREATE TABLE things (id BIGINT PRIMARY KEY, name TEXT NOT NULL)")
 			rawsql.Exec(t, target, "INSERT INTO things VALUES (1, 'a'), (2, 'b'), (1000, 'c')")
-			if err := rawsql.Multiply(t.Context(), target, "things", "o.name <> 'c'", 3, map[string]string{"id": "o.id + 2 * n"}); err != nil {
+			if err := rawsql.Multiply(t.Context(), target, "things", "o.name <> 'c'", 3,
+				map[string]string{"id": "o.id + 2 * n"}); err != nil {
 				t.Fatal(err)
 			}
 			rawsql.Exec(t, target, "DELETE FROM things WHERE id = 1000") // the only one that was not copied

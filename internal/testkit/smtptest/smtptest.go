@@ -61,7 +61,9 @@ func Start(t testing.TB, o Options) *Server {
 	if err := os.WriteFile(s.CAFile, pem, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		return &session{server: s, conn: c}, nil
+	}))
 	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "mail.test", o.NoTLS, true
 	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
 	server.ErrorLog = log.New(io.Discard, "", 0)
@@ -90,7 +92,8 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// URL is the server as a setting names it: with the credentials where it asks for some, and with STARTTLS where it has it.
+// URL is the server as a setting names it: with the credentials where it asks for some, and with STARTTLS where it
+// has it.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "smtp", Host: s.Address}
 	if s.options.Implicit {
@@ -123,7 +126,9 @@ func (s *Server) Await(t testing.TB, to, words string) *Message {
 	t.Helper()
 	var found *Message
 	s.await(t, fmt.Sprintf("a mail to %s about %q", to, words), func() bool {
-		at := slices.IndexFunc(s.mail, func(m *Message) bool { return slices.Contains(m.To, to) && strings.Contains(m.Subject, words) })
+		at := slices.IndexFunc(s.mail, func(m *Message) bool {
+			return slices.Contains(m.To, to) && strings.Contains(m.Subject, words)
+		})
 		if at >= 0 {
 			found = s.mail[at]
 		}
@@ -253,7 +258,11 @@ func (s *session) Data(r io.Reader) error {
 	}
 	m, err := read(raw)
 	if err != nil {
-		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: fmt.Sprintf("unreadable: %v", err)}
+		return &smtp.SMTPError{
+			Code:         554,
+			EnhancedCode: smtp.EnhancedCode{5, 6, 0},
+			Message:      fmt.Sprintf("unreadable: %v", err),
+		}
 	}
 	_, encrypted := s.conn.TLSConnectionState()
 	m.From, m.To, m.Encrypted = s.from, s.to, encrypted

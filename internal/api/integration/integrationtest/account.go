@@ -24,7 +24,7 @@ type Account struct {
 // LiveCredits is the Live balance of a new account.
 const LiveCredits = 1_000
 
-// noPassword is the hash of no password: hashing one takes longer than a whole test.
+// noPassword is the hash of no password: hashing one takes longer than most tests.
 const noPassword = "$none$"
 
 // NewAccount makes an account whose webhook payloads are in English.
@@ -38,9 +38,13 @@ func (w *World) NewAccountIn(t testing.TB, locale text.Locale) *Account {
 	t.Helper()
 	name := "account-" + strings.ToLower(rand.Text())
 	now := w.Clock.Now()
-	a := &Account{World: w, OwnerID: store.NewID(), Account: &access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now}}
+	a := &Account{
+		World: w, OwnerID: store.NewID(),
+		Account: &access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now},
+	}
 	owner := &access.User{
-		ID: a.OwnerID, AccountID: a.Account.ID, Email: name + "@example.com", Role: access.Owner, PasswordHash: noPassword, CreatedAt: now,
+		ID: a.OwnerID, AccountID: a.Account.ID, Email: name + "@example.com", Role: access.Owner, PasswordHash: noPassword,
+		CreatedAt: now,
 	}
 	err := w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		if err := tx.InsertAccount(a.Account); err != nil {

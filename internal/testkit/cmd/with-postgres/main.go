@@ -1,5 +1,5 @@
-// Command with-postgres runs a command while a throwaway PostgreSQL server is up, so that one server serves a whole test
-// run instead of one for each test process:
+// Command with-postgres runs a command while a throwaway PostgreSQL server is up, so that one server serves a whole
+// test run instead of one for each test process:
 //
 //	with-postgres -- go test ./...
 //
