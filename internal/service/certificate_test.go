@@ -86,7 +86,8 @@ func TestCertificate(t *testing.T) {
 			if _, err := s.Service.ClaimOrder(ctx, &reviewer.Staff, id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Service.CompleteOrder(ctx, &reviewer.Staff, id, &order.Verdict{Outcome: order.Authentic}, ""); err != nil {
+			if _, err := s.Service.CompleteOrder(ctx, &reviewer.Staff, id, &order.Verdict{Outcome: order.Authentic},
+				""); err != nil {
 				t.Fatal(err)
 			}
 			if _, c := verified(t, s.Service, id); c.Test {
@@ -115,11 +116,13 @@ func TestCertificate(t *testing.T) {
 				t.Errorf("a reviewer revokes: %v", err)
 			}
 			for _, reason := range []string{"", "  ", strings.Repeat("あ", 501)} {
-				if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, reason); fault.CodeOf(err) != fault.CodeValidation {
+				if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID,
+					reason); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("reason of %d characters: %v", len(reason), err)
 				}
 			}
-			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, order.NewCertificateID(), "x"); !errors.Is(err, service.CertificateNotFound) {
+			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, order.NewCertificateID(),
+				"x"); !errors.Is(err, service.CertificateNotFound) {
 				t.Errorf("unknown: %v", err)
 			}
 			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, " The item was swapped.\n"); err != nil {
@@ -129,12 +132,14 @@ func TestCertificate(t *testing.T) {
 			if row.Revoked == nil || row.Revoked.Reason != "The item was swapped." {
 				t.Errorf("revocation = %+v", row.Revoked)
 			}
-			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, "again"); fault.CodeOf(err) != "certificate-revoked" {
+			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID,
+				"again"); fault.CodeOf(err) != "certificate-revoked" {
 				t.Errorf("twice: %v", err)
 			}
 			timeline, err := s.Store.Timeline(ctx, id)
 			last := timeline[len(timeline)-1]
-			if err != nil || last.Event != "certificate-revoked" || last.Actor.ID != admin.Staff.ID || last.Details["reason"] != "The item was swapped." {
+			if err != nil || last.Event != "certificate-revoked" || last.Actor.ID != admin.Staff.ID ||
+				last.Details["reason"] != "The item was swapped." {
 				t.Errorf("timeline ends with %+v, %v", last, err)
 			}
 		})
@@ -175,7 +180,8 @@ func TestCertificate(t *testing.T) {
 			s.Service = after
 			fresh, _ := verified(t, after, s.Order(t, s.Test, order.MockAuthentic))
 			keys, err := after.CertificateKeys(ctx)
-			if err != nil || len(keys) != 2 || old.KeyID == fresh.KeyID || !slices.ContainsFunc(keys, func(k certificate.Key) bool { return k.ID == old.KeyID }) {
+			if err != nil || len(keys) != 2 || old.KeyID == fresh.KeyID ||
+				!slices.ContainsFunc(keys, func(k certificate.Key) bool { return k.ID == old.KeyID }) {
 				t.Errorf("keys = %v, %v; certificates have %s and %s", keys, err, old.KeyID, fresh.KeyID)
 			}
 		})

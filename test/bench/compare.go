@@ -21,8 +21,7 @@ const (
 	requestUnit = "req/s"
 )
 
-// compare loads two targets in turns, in short rounds, so that whatever else the machine does meets both alike, and
-// reports the medians.
+// compare loads two targets in short alternating rounds, so that other load affects both, and reports the medians.
 func (s *suite) compare(ctx context.Context, name, versus string, measured, base *target) error {
 	if !s.wanted(name) {
 		return nil
@@ -65,7 +64,7 @@ func (s *suite) compare(ctx context.Context, name, versus string, measured, base
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// saveProfile writes a CPU profile of the program under the load, if one was asked for.
+// saveProfile writes a CPU profile of the program under load, if requested.
 func (s *suite) saveProfile(ctx context.Context, name string, measured *target) error {
 	if s.profiles == "" {
 		return ctx.Err()

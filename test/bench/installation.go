@@ -32,7 +32,7 @@ const (
 	secretKey   = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	accountName = "Bench"
 	credits     = "1000000000"
-	limit       = "1000000000" // requests a minute: none of these loads reaches it
+	limit       = "1000000000" // requests per minute, out of reach of these loads
 )
 
 // installation is the program on an empty database, with an account.
@@ -58,8 +58,8 @@ type installation struct {
 	}
 }
 
-// install makes an installation with the demo catalog and a Live key. Durability is as in production: synchronous=FULL,
-// fsync on.
+// install creates an installation with the demo catalog and a Live key. Durability is as in production:
+// synchronous=FULL, fsync on.
 func (s *suite) install(ctx context.Context, e engine) (*installation, error) {
 	folder, err := os.MkdirTemp(s.folder, "installation-")
 	if err != nil {
@@ -121,7 +121,7 @@ func (i *installation) command(ctx context.Context, answer any, arguments ...str
 	return json.Unmarshal(output, answer)
 }
 
-// target is what the store opens.
+// target returns the store's target.
 func (i *installation) target() string {
 	if i.dsn != "" {
 		return i.dsn
@@ -129,7 +129,7 @@ func (i *installation) target() string {
 	return filepath.Join(i.folder, "data", "assay.db")
 }
 
-// remove ends the database and gives the disk back.
+// remove ends the database and frees the disk space.
 func (i *installation) remove() error {
 	var err error
 	if i.database != nil {
@@ -150,7 +150,7 @@ func (i *installation) header() http.Header {
 
 var listening = regexp.MustCompile(`(?m)^listening http=(\S+) tls=\S+ ops=(\S+)\n`)
 
-// startServer starts a server that logs into a file, as a service would, and returns when it listens.
+// startServer starts a server that logs to a file, and returns when it is listening.
 func startServer(ctx context.Context, cmd *exec.Cmd, logFile string) (*server, error) {
 	log, err := os.Create(logFile)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	photoSize      = 10_000_000
 )
 
-// uploads compares uploading with a bare copy of the same files to the same disk, flushed as photos are: 4 at a time.
+// uploads compares uploading with a bare copy of the same files to the same disk, flushed like photos: 4 at a time.
 func uploads(ctx context.Context, s *suite) (err error) {
 	if !s.wanted(uploadName) {
 		return nil
@@ -78,7 +78,7 @@ func uploads(ctx context.Context, s *suite) (err error) {
 	return nil
 }
 
-// upload sends a full upload as it lies in memory: like the other loads, it leaves the processors to the server.
+// upload sends a prepared multipart body, to leave the CPU to the server.
 func upload(ctx context.Context, address string, header http.Header, photo []byte) (err error) {
 	const boundary = "bench-boundary"
 	var body net.Buffers
@@ -112,7 +112,7 @@ func upload(ctx context.Context, address string, header http.Header, photo []byt
 	return err
 }
 
-// throughput runs the work in parallel and returns megabytes a second.
+// throughput runs the work concurrently and returns megabytes per second.
 func throughput(work func(worker int) error) (float64, error) {
 	var all errgroup.Group
 	started := time.Now()
@@ -132,7 +132,7 @@ func copyToDisk(path string, content []byte) (err error) {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// largePhoto returns a valid PNG of the size: a small picture with a private chunk of noise that decoders pass over.
+// largePhoto returns a valid PNG of the size: a small picture padded with a private chunk of noise.
 func largePhoto(size int) ([]byte, error) {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 16, 9))); err != nil {

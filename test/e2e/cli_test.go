@@ -15,7 +15,7 @@ import (
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// TestCommands runs every command with --json while the server runs, and holds what it prints against its shape.
+// TestCommands runs every command with --json while the server runs, and checks the shape of its output.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -37,7 +37,7 @@ func TestCommands(t *testing.T) {
 		commandCredits(t, s, made.Key)
 		commandCatalog(t, s)
 		commandStaff(t, s)
-		if proof := prove(t, s); proof.Accounts != 1 || proof.Orders != 0 {
+		if proof := runCheck(t, s); proof.Accounts != 1 || proof.Orders != 0 {
 			t.Errorf("the proof is %+v", proof)
 		}
 	})
@@ -55,8 +55,8 @@ func commandStaff(t *testing.T, s *site) {
 	s.get(t, made["token"], prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
 }
 
-// proof is what `assay check` prints.
-type proof struct {
+// checkReport is the output of `assay check`.
+type checkReport struct {
 	OK       bool  `json:"ok"`
 	Accounts int   `json:"accounts"`
 	Orders   int   `json:"orders"`
@@ -64,10 +64,10 @@ type proof struct {
 	Problems []any `json:"problems"`
 }
 
-// prove runs `assay check`, which must find nothing.
-func prove(t *testing.T, s *site) proof {
+// runCheck runs `assay check`, which must find no problem.
+func runCheck(t *testing.T, s *site) checkReport {
 	t.Helper()
-	var p proof
+	var p checkReport
 	s.CLI(t, &p, "check")
 	if !p.OK || len(p.Problems) != 0 {
 		t.Errorf("the check found %+v", p)
@@ -180,7 +180,7 @@ func wantProperties[V any](t *testing.T, object map[string]V, names ...string) {
 	}
 }
 
-// TestCommandErrors must say what is wrong on standard error, nothing on standard output, and exit with a status.
+// TestCommandErrors checks that errors go to standard error only, with a non-zero exit status.
 func TestCommandErrors(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)
@@ -241,7 +241,7 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// TestHelp must not count as a failure, for the program and for each command.
+// TestHelp checks that help exits with 0.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)

@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestIntegratorFlow goes the way of an integrator's first day, over TLS with the certificate that the server made.
+// TestIntegratorFlow runs the typical flow of an integrator, over TLS with the self-signed certificate.
 func TestIntegratorFlow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -51,7 +51,7 @@ func TestIntegratorFlow(t *testing.T) {
 	})
 }
 
-// browseCatalog chooses what to order from the catalog and returns the quickest answer time.
+// browseCatalog reads the catalog and returns the fastest answer time.
 func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	t.Helper()
 	ctx := t.Context()
@@ -85,7 +85,7 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	return times[0]
 }
 
-// registerWebhook makes an endpoint and returns its id.
+// registerWebhook creates an endpoint and returns its id.
 func registerWebhook(t *testing.T, c *client.Client, keyID string) string {
 	t.Helper()
 	created, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
@@ -124,7 +124,7 @@ func orderAuthentic(t *testing.T, c *client.Client, urls []string, answerTime cl
 	return created.ID
 }
 
-// resubmit creates an order that asks for photos and answers it.
+// resubmit creates an order that requests photos and answers the request.
 func resubmit(t *testing.T, c *client.Client, urls []string) {
 	t.Helper()
 	draft := tote(urls[0])

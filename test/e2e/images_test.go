@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a
-// browser does: six images at a time. Neither the server nor the process that decodes for it may take much memory.
+// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a browser
+// does: six images at a time. The server and the process that decodes for it each have a limit.
 func TestImageMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -34,6 +34,7 @@ func TestImageMemory(t *testing.T) {
 		count     = 75
 		photoSize = 10_000_000
 		limit     = 300_000_000
+		helper    = 500_000_000 // a PNG of 50 megapixels and 16 bits takes 450 MB
 	)
 	s := start(t, nil)
 	a := s.open(t)
@@ -101,12 +102,13 @@ func TestImageMemory(t *testing.T) {
 	peak := residentPeak(t, s.PID())
 	t.Logf("resident memory: %d MiB after the uploads, %d MiB at the server's peak, %d MiB with its decoder",
 		uploaded>>20, peak>>20, most()>>20)
-	if peak > limit || most() > limit {
-		t.Errorf("%d thumbnails took %d bytes of memory, %d with the decoder; %d is the limit", count, peak, most(), limit)
+	if peak > limit || most() > limit+helper {
+		t.Errorf("%d thumbnails took %d bytes of memory, %d with the decoder; the limits are %d and %d",
+			count, peak, most(), limit, limit+helper)
 	}
 }
 
-// importWithLimit imports the catalog of these tests with more room for photos.
+// importWithLimit imports the test catalog with a higher photo limit.
 func (s *site) importWithLimit(t *testing.T, limit int) {
 	t.Helper()
 	text, err := os.ReadFile(catalogFile)
@@ -121,7 +123,7 @@ func (s *site) importWithLimit(t *testing.T, limit int) {
 	s.CLI(t, new(any), "catalog", "import", file)
 }
 
-// reviewer returns a browser that a new reviewer has signed in with at the desk.
+// reviewer returns a browser signed in as a new reviewer.
 func (s *site) reviewer(t *testing.T) *http.Client {
 	t.Helper()
 	var staff struct{ Password string }
@@ -172,8 +174,7 @@ func get(t *testing.T, browser *http.Client, address string) ([]byte, error) {
 	return b, err
 }
 
-// watchMemory looks many times a second how much memory a process and those that it has started have together,
-// until stop. most is the most that it has seen.
+// watchMemory samples the memory of a process and its children until stop. most returns the maximum.
 func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	t.Helper()
 	var seen atomic.Int64
@@ -192,7 +193,7 @@ func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	return func() { close(end); <-done }, seen.Load
 }
 
-// residentTree is the memory of a process and of its children, as far as they are still there.
+// residentTree returns the memory of a process and its children.
 func residentTree(pid int) int64 {
 	total, _ := resident(pid, "VmRSS")
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -207,8 +208,8 @@ func residentTree(pid int) int64 {
 	return total
 }
 
-// largePhotos returns photos of the size, each with bytes of its own: every tenth is as large as may be, of all
-// kinds that take most memory; the others are what people upload.
+// largePhotos returns distinct photos of the size: every tenth has the largest dimensions in one of the formats
+// that need most memory; the others are typical uploads.
 func largePhotos(t *testing.T, size, count int) func(i int) []byte {
 	t.Helper()
 	const width, height = 8000, 6250

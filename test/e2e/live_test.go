@@ -18,8 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk API, and the
-// integrator's webhook.
+// TestLiveOrder follows a Live order from the integrator to a reviewer at the desk API and back by webhook.
 func TestLiveOrder(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -79,16 +78,16 @@ func TestLiveOrder(t *testing.T) {
 		if detail.OutcomeReasonsLocale[0] != "縫製が均一です" {
 			t.Errorf("the reason is %q", detail.OutcomeReasonsLocale[0])
 		}
-		prove(t, s)
+		runCheck(t, s)
 	})
 }
 
-// inbox is a receiver of webhooks that verifies every delivery as the client package does.
+// inbox is a webhook receiver that verifies every delivery with the client package.
 type inbox struct {
 	server *httptest.Server
 	got    chan *client.WebhookDelivery
-	pause  chan struct{} // if set, answers wait until it is closed
-	refuse int           // if set, the status of every answer
+	pause  chan struct{} // if set, responses wait until it is closed
+	refuse int           // if set, the status of every response
 
 	mu     sync.Mutex
 	secret string
@@ -155,7 +154,7 @@ func (i *inbox) await(t *testing.T) *client.WebhookDelivery {
 	}
 }
 
-// desk is the desk API with a reviewer's token. Every answer is held against the OpenAPI document.
+// desk is a client of the desk API with a reviewer's token. Every response is checked against the OpenAPI document.
 type desk struct {
 	base, token string
 	client      *http.Client
@@ -171,7 +170,7 @@ func (s *site) desk(t *testing.T) *desk {
 	}
 }
 
-// post sends a body and returns the answer, which must have the status.
+// post sends a body, checks the status and returns the response.
 func (d *desk) post(t *testing.T, path string, body any, status int) map[string]any {
 	t.Helper()
 	text := []byte{}

@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLogs runs requests full of secrets past the log.
+// TestLogs sends requests full of secrets and checks that none is logged.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -73,7 +73,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// checkJSONLog holds every line against the form of a JSON log and looks for the request's line.
+// checkJSONLog checks the form of every JSON log line and finds the line of the request.
 func checkJSONLog(t *testing.T, stderr, requestID string) {
 	t.Helper()
 	found := false

@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 )
 
-// TestMail makes a link by command and asks for another at the portal; the server sends both, over STARTTLS and with a
-// password, and says nothing of addresses and links in its log.
+// TestMail creates a reset link by command and another one in the portal; the server sends both, over STARTTLS with
+// a password, and does not log addresses or links.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestUploadMemory uploads far more than the memory that the server may use for it.
+// TestUploadMemory uploads far more bytes than the server may use as memory.
 func TestUploadMemory(t *testing.T) {
 	const (
 		uploads   = 8
@@ -67,7 +67,7 @@ func TestUploadMemory(t *testing.T) {
 	}
 }
 
-// residentPeak is the most memory that the process has had at any time, in bytes.
+// residentPeak returns the peak memory of the process in bytes.
 func residentPeak(t *testing.T, pid int) int64 {
 	t.Helper()
 	peak, err := resident(pid, "VmHWM")
@@ -77,7 +77,7 @@ func residentPeak(t *testing.T, pid int) int64 {
 	return peak
 }
 
-// resident reads a figure of a process's memory.
+// resident reads a memory value of a process.
 func resident(pid int, name string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

@@ -47,7 +47,7 @@ func TestOps(t *testing.T) {
 	})
 }
 
-// TestDatabaseOutage stops PostgreSQL under the running server: it says so, and goes on by itself when it is back.
+// TestDatabaseOutage stops PostgreSQL under the running server: readiness fails, and recovers by itself.
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t)

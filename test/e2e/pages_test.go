@@ -10,9 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestPages opens the main pages of the program as it is put together. The browser fails the test when a page logs
-// an error, breaks the content security policy or asks anything of another origin; the policy itself is held beside
-// it.
+// TestPages opens the main pages of the complete program. The browser fails the test if a page logs an error,
+// violates the content security policy or makes requests to another origin; the policy itself is checked, too.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"secret-key": secretKey}, "--demo")

@@ -14,7 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// TestListening reads the one line that tells other programs where the server is.
+// TestListening checks the line that announces the addresses of the server.
 func TestListening(t *testing.T) {
 	t.Parallel()
 	const free = "127.0.0.1:0"
@@ -57,7 +57,7 @@ func orOff(address string) string {
 	return address
 }
 
-// TestFlagWins sets the largest photo in the environment and by flag.
+// TestFlagWins checks that a flag overrides the environment.
 func TestFlagWins(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -90,7 +90,7 @@ func TestFlagWins(t *testing.T) {
 	}
 }
 
-// TestFlagWins_Command gives a command another data folder than the environment does.
+// TestFlagWins_Command checks the same for a command and its data directory.
 func TestFlagWins_Command(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)
@@ -102,7 +102,7 @@ func TestFlagWins_Command(t *testing.T) {
 	installation.CLI(t, new([]any), "keys", "list", "--data="+other, "--account", "Acme")
 }
 
-// TestRefusedSettings starts the server with settings that cannot work: each is named.
+// TestRefusedSettings checks that invalid settings are refused by name.
 func TestRefusedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -132,7 +132,7 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachableDatabase must fail in words that do not hold the password.
+// TestUnreachableDatabase checks that the error does not contain the password.
 func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
@@ -147,7 +147,8 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 }
 
-// TestSecondServer must not start on a folder that a server is using, and must not disturb that server.
+// TestSecondServer checks that a second server on the same directory does not start, and does not disturb the
+// first.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
@@ -160,7 +161,7 @@ func TestSecondServer(t *testing.T) {
 	s.get(t, a.Test.Key, prefix+"/balance").wantStatus(t, http.StatusOK)
 }
 
-// TestNewerDatabase meets a database that a later version of the program has changed.
+// TestNewerDatabase checks that a database of a later version is refused.
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {

@@ -1,5 +1,5 @@
-// Package crowd fills databases with as many rows as years of work leave, for measurements and for tests of how the
-// engines run statements. A batch goes through the statements of the program; the rest are copies of it.
+// Package crowd fills databases with large numbers of orders and events, for benchmarks and for tests of query
+// plans. One batch is inserted through the store; the rest are copies of it.
 package crowd
 
 import (
@@ -17,31 +17,31 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// Batch is how many rows are copied at a time: counts are multiples of it.
+// Batch is the number of rows per copy: counts are multiples of it.
 const Batch = 1_000
 
-// Period is the time in which all has happened: who has a thousand times as many orders does a thousand times the
-// business.
+// Period is the time over which all rows are spread, whatever their number.
 const Period = 60 * 24 * time.Hour
 
-// pace lies between an order, or event, and the next one.
+// pace returns the time between two orders or events.
 func pace(count int) time.Duration { return (Period / time.Duration(count)).Truncate(time.Microsecond) }
 
-// copyID has the number of the copy in the place of the time that an id begins with: as in life, what is later has
-// a greater id, and what belongs together in time lies together.
+// copyID replaces the timestamp at the start of an id by the number of the copy, so that later rows have greater
+// ids and rows of the same time are adjacent.
 const copyID = "'1' || substr('0000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT) || substr(o.id, 9)"
 
-// Wish is what an account shall have.
+// Wish describes the rows of an account.
 type Wish struct {
 	Target    string // of the database
 	AccountID string
-	KeyID     string // of a Live key that has made the orders
+	KeyID     string // Live key of the orders
 	Completed int    // Live orders
 	Queued    int    // Live orders
 	Events    int    // in the audit log; the account has at least one
 }
 
-// Fill adds what is wished for. The counters that lists read are right afterwards; of the ledger, a batch is there.
+// Fill inserts the rows. The counters that lists read are correct afterwards; ledger entries exist for one batch
+// only.
 func Fill(ctx context.Context, w Wish) error {
 	start := time.Now().Add(-Period).UTC().Truncate(time.Microsecond)
 	for _, part := range []struct {
@@ -66,7 +66,7 @@ func Fill(ctx context.Context, w Wish) error {
 		return nil
 	}
 	return rawsql.Run(ctx, w.Target,
-		"VACUUM (ANALYZE) orders, audit_events") // as its own housekeeping does sooner or later
+		"VACUUM (ANALYZE) orders, audit_events") // as autovacuum does eventually
 }
 
 func (w *Wish) pace() time.Duration { return pace(w.Completed + w.Queued) }
@@ -108,7 +108,7 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 		fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
 }
 
-// results counts the orders that have ended, as the program does with each; they took up to four hours.
+// results counts finished orders in order_results, with turnarounds of up to four hours.
 func (w *Wish) results(ctx context.Context) error {
 	if err := rawsql.Run(ctx, w.Target,
 		fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", w.AccountID)); err != nil {
@@ -122,7 +122,7 @@ func (w *Wish) results(ctx context.Context) error {
 		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
 }
 
-// brands are many, so that the engines' statistics look like those of life.
+// brands are numerous, so that the statistics of the engines are realistic.
 var brands = strings.Fields(
 	"chanel prada dior hermes fendi celine loewe goyard coach chloe balenciaga burberry miu-miu valentino givenchy " +
 		"mulberry kenzo marni lanvin bvlgari",

@@ -1,5 +1,5 @@
-// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures,
-// as a browser hands them on, and lies wherever a test wants it to.
+// Package device is a software authenticator for passkeys: it responds to WebAuthn challenges with real keys and
+// signatures, in the form of a browser, and misbehaves if a test wants it to.
 package device
 
 import (
@@ -17,15 +17,15 @@ import (
 	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
 )
 
-// Device holds passkeys. A copy of it has the same passkeys and counts on its own.
+// Device has passkeys. A copy has the same passkeys and its own counters.
 type Device struct {
 	Origin string // of the page that the browser shows
 	RPID   string // the domain that the device signs for; empty: that of the challenge
 
-	Unverified bool // it does not make sure that it is the user who unlocks it
-	Absent     bool // nobody touches it
-	Synced     bool // its passkeys may be copied to other devices
-	Counts     bool // it counts the uses of its passkeys
+	Unverified bool // no user verification
+	Absent     bool // no user presence
+	Synced     bool // its passkeys are synced
+	Counts     bool // it has signature counters
 	Forged     bool // it signs with another key
 
 	passkeys []passkey
@@ -39,14 +39,14 @@ type passkey struct {
 	count  uint32
 }
 
-// Copy returns a device with the same passkeys, as somebody has it who could read them out.
+// Copy returns a clone of the device, as an attacker would have it.
 func (d *Device) Copy() *Device {
 	c := *d
 	c.passkeys = append([]passkey(nil), d.passkeys...)
 	return &c
 }
 
-// bytesText is how bytes travel.
+// bytesText is base64url-encoded in JSON.
 type bytesText []byte
 
 func (b *bytesText) UnmarshalJSON(data []byte) error {
@@ -63,7 +63,7 @@ func (b bytesText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// CreationOptions is what a browser is asked when a passkey is to be made.
+// CreationOptions are the options of navigator.credentials.create.
 type CreationOptions struct {
 	Challenge bytesText `json:"challenge"`
 	RP        struct {
@@ -84,7 +84,7 @@ type CreationOptions struct {
 	Attestation string `json:"attestation"`
 }
 
-// RequestOptions is what a browser is asked when a passkey is to be used.
+// RequestOptions are the options of navigator.credentials.get.
 type RequestOptions struct {
 	Challenge        bytesText         `json:"challenge"`
 	RPID             string            `json:"rpId"`
@@ -113,8 +113,8 @@ func answerOf(t testing.TB, id []byte, response any) string {
 	return string(b)
 }
 
-// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes
-// none: the answer is empty.
+// Create creates a passkey and returns the browser's response. If the device has one of the excluded passkeys, the
+// response is empty.
 func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked CreationOptions
@@ -137,7 +137,7 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	must.NoError(t, err)
 	cose, err := webauthncbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: public[1:33], -3: public[33:]})
 	must.NoError(t, err)
-	attested := make([]byte, 16) // it does not tell its model
+	attested := make([]byte, 16) // AAGUID of zeros
 	attested = binary.BigEndian.AppendUint16(attested, uint16(len(k.id)))
 	attested = append(append(attested, k.id...), cose...)
 	data := append(d.authenticatorData(asked.RP.ID, 0x40, k.count), attested...)
@@ -154,7 +154,7 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	})
 }
 
-// Get proves that the device has a passkey, the newest of the asked domain, and returns the browser's answer.
+// Get signs the challenge with the newest passkey of the domain and returns the browser's response.
 func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked RequestOptions
@@ -180,7 +180,7 @@ func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 	return ""
 }
 
-// authenticatorData is what the device itself says: for whom, under which circumstances, and how often.
+// authenticatorData returns the authenticator data: relying party, flags and counter.
 func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte {
 	if d.RPID != "" {
 		rpID = d.RPID
@@ -198,7 +198,7 @@ func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte
 	return binary.BigEndian.AppendUint32(append(sum[:], flags), count)
 }
 
-// clientData is what the browser says.
+// clientData returns the client data JSON of the browser.
 func (d *Device) clientData(t testing.TB, kind string, challenge []byte) []byte {
 	t.Helper()
 	b, err := json.Marshal(map[string]any{

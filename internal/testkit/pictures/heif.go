@@ -14,7 +14,7 @@ func box(kind string, parts ...[]byte) []byte {
 	return b
 }
 
-// find returns the content of a box below others.
+// find returns the content of the box at a path.
 func find(data []byte, path ...string) []byte {
 	for len(data) >= 8 {
 		size := int(binary.BigEndian.Uint32(data))
@@ -36,8 +36,8 @@ func find(data []byte, path ...string) []byte {
 	panic(fmt.Sprintf("no box %q", path))
 }
 
-// Grid returns a HEIC or AVIF photo of a size that is put together from copies of one tile, as phones store them:
-// the tile is a file of the same format with one image of 512 × 512 pixels. Turns are quarters to the left.
+// Grid returns a HEIC or AVIF grid image made of copies of one tile, as phones store photos: tile is a file of the
+// same format with one image of 512 × 512 pixels. turns are quarter turns counterclockwise.
 func Grid(tile []byte, width, height, turns int) []byte {
 	const side = 512
 	columns, rows := (width+side-1)/side, (height+side-1)/side

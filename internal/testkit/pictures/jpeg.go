@@ -5,7 +5,7 @@ import (
 	"math/rand/v2"
 )
 
-// The tables of the JPEG standard's annex K for brightness, which fit anything: counts of codes by length, and values.
+// The luminance tables of annex K of the JPEG standard: counts of codes by length, and values.
 var (
 	dcCounts = [16]byte{0, 1, 5, 1, 1, 1, 1, 1, 1}
 	dcValues = []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
@@ -36,7 +36,7 @@ func codes(counts [16]byte, values []byte) (all [256]code) {
 	return all
 }
 
-// bitWriter writes the data of a scan.
+// bitWriter writes entropy-coded data.
 type bitWriter struct {
 	out  []byte
 	acc  uint64
@@ -59,7 +59,7 @@ func (w *bitWriter) flush() {
 	w.held = 0
 }
 
-// amplitude is how a number is written behind its size.
+// amplitude returns the bits that follow the size category of a coefficient.
 func amplitude(v int) code {
 	size := uint(0)
 	for m := max(v, -v); m > 0; m >>= 1 {
@@ -71,8 +71,8 @@ func amplitude(v int) code {
 	return code{uint32(v), size}
 }
 
-// ProgressiveJPEG returns a progressive JPEG with colours in full size: brightness first, then the rest of each
-// component. It is made of random coefficients, detail of them for each block on average.
+// ProgressiveJPEG returns a progressive JPEG without chroma subsampling: a DC scan, then an AC scan per component.
+// It has random coefficients, detail of them per block on average.
 func ProgressiveJPEG(width, height int, detail float64) []byte {
 	out := []byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}
 	for i := range 64 {

@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Message is a mail that arrived.
+// Message is a received mail.
 type Message struct {
 	From      string   // of the envelope
 	To        []string // of the envelope
@@ -39,10 +39,10 @@ type Message struct {
 
 var links = regexp.MustCompile(`https?://\S+`)
 
-// Link returns the first address in the text.
+// Link returns the first link in the text.
 func (m *Message) Link() string { return links.FindString(m.Text) }
 
-// read takes a message of two alternatives apart, as a mail program does.
+// read parses a message with two alternatives.
 func read(raw []byte) (*Message, error) {
 	parsed, err := mail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {
@@ -85,7 +85,7 @@ func read(raw []byte) (*Message, error) {
 	}
 }
 
-// certificate makes a certificate for this machine, which is its own CA.
+// certificate creates a self-signed certificate for localhost.
 func certificate(t testing.TB) (tls.Certificate, []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
