@@ -68,10 +68,14 @@ func accountsResetPassword() *command {
 				return err
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				user, link, err := app.Service.ResetPasswordByOperator(ctx, inv.email)
+				user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
 				if errors.Is(err, service.UserNotFound) {
 					return fmt.Errorf("there is no account user with the email %q", inv.email)
 				}
+				if err != nil {
+					return err
+				}
+				_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
 				if err != nil {
 					return err
 				}

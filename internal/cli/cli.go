@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/server"
-	"github.com/assayhq/assay/internal/service"
 )
 
 // IO is the environment of a command.
@@ -101,7 +100,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	if err := c.run(service.ByOperator(ctx), inv); err != nil {
+	if err := c.run(ctx, inv); err != nil {
 		fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
 		return exitFailed
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -148,10 +149,12 @@ func (s *Service) AccountDetails(ctx context.Context, actor access.Actor, accoun
 	return d, nil
 }
 
-// taken turns a broken rule of uniqueness into words.
-func taken(err error, format string, args ...any) error {
-	if errors.Is(err, store.ErrExists) {
-		return fmt.Errorf(format, args...)
+// AccountOrders returns a page of the orders of a tenant, newest first, and how many there are.
+func (s *Service) AccountOrders(
+	ctx context.Context, actor access.Actor, t access.Tenant, page, limit int,
+) ([]order.Order, int64, error) {
+	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
+		return nil, 0, err
 	}
-	return err
+	return s.Store.OrderPage(ctx, t.AccountID, t.Environment, page, limit)
 }

@@ -26,7 +26,6 @@ import (
 // office is a shop with an administrator and a reviewer.
 type office struct {
 	*shop.Shop
-	use            *service.Administration
 	boss, reviewer *access.Staff
 }
 
@@ -36,7 +35,7 @@ func eachOffice(t *testing.T, f func(t *testing.T, o *office)) {
 
 func newOffice(t *testing.T, s *shop.Shop) *office {
 	t.Helper()
-	o := &office{Shop: s, use: service.NewAdministration(s.Service)}
+	o := &office{Shop: s}
 	o.boss, o.reviewer = o.hire(t, "Boss", access.Admin), o.hire(t, "Reviewer", access.Reviewer)
 	return o
 }
@@ -82,12 +81,18 @@ func TestAdministration(t *testing.T) {
 					_, err := o.Service.UploadCatalog(ctx, by(w), "x", demo.Catalog)
 					return err
 				},
-				"Pause":      func(w *access.Staff) error { return o.Service.PauseAnswerTime(ctx, by(w), 60) },
-				"Resume":     func(w *access.Staff) error { return o.Service.ResumeAnswerTime(ctx, by(w), 60) },
-				"Staff":      func(w *access.Staff) error { _, err := o.use.Staff(ctx, w); return err },
-				"Deactivate": func(w *access.Staff) error { _, err := o.use.DeactivateStaff(ctx, w, o.boss.ID); return err },
-				"Password":   func(w *access.Staff) error { _, _, err := o.use.ResetStaffPassword(ctx, w, o.boss.ID); return err },
-				"Redeliver":  func(w *access.Staff) error { return o.Service.Redeliver(ctx, by(w), store.NewID()) },
+				"Pause":  func(w *access.Staff) error { return o.Service.PauseAnswerTime(ctx, by(w), 60) },
+				"Resume": func(w *access.Staff) error { return o.Service.ResumeAnswerTime(ctx, by(w), 60) },
+				"Staff":  func(w *access.Staff) error { return second(o.Service.StaffMembers(ctx, actorOf(w))) },
+				"Deactivate": func(w *access.Staff) error {
+					_, err := o.Service.DeactivateStaff(ctx, actorOf(w), o.boss.ID)
+					return err
+				},
+				"Password": func(w *access.Staff) error {
+					_, _, err := o.Service.ResetStaffPassword(ctx, actorOf(w), o.boss.ID)
+					return err
+				},
+				"Redeliver": func(w *access.Staff) error { return o.Service.Redeliver(ctx, by(w), store.NewID()) },
 				"Failed": func(w *access.Staff) error {
 					_, err := o.Service.RedeliverFailed(ctx, by(w), webhook.DeliveryFilter{}, time.Time{})
 					return err
@@ -166,32 +171,40 @@ func TestAdministration(t *testing.T) {
 			}
 		})
 		t.Run("Staff", func(t *testing.T) {
-			_, err := o.use.CreateStaff(ctx, o.boss, "boss@example.com", "Double", access.Admin)
+			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "boss@example.com", "Double", access.Admin)
 			if got := problemsOf(err); !slices.Equal(got, []string{"email taken"}) {
 				t.Errorf("problems %v", got)
 			}
-			if _, err := o.use.DeactivateStaff(ctx, o.boss, o.boss.ID); fault.CodeOf(err) != "own-access" {
+			if _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID); fault.CodeOf(err) != "own-access" {
 				t.Errorf("deactivating oneself: %v", err)
 			}
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
 			_, err = o.Service.ClaimOrder(ctx, leaving, id)
 			must.NoError(t, err)
-			m, err := o.use.StaffMember(ctx, o.boss, leaving.ID)
+			m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
 			must.NoError(t, err)
-			if m.Holds[order.Processing] != 1 {
-				t.Errorf("holds %v", m.Holds)
+			if m.InReview != 1 || m.AwaitingPhotos != 0 || m.SecondFactor || m.Passkeys != 0 || !m.HasToken || m.Sessions != 0 {
+				t.Errorf("staff user %+v", m)
 			}
-			_, err = o.use.DeactivateStaff(ctx, o.boss, leaving.ID)
+			_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
 			must.NoError(t, err)
 			if got, err := o.Store.Order(ctx, id); err != nil || got.Status != order.Queued {
 				t.Errorf("the order is %+v, %v", got, err)
 			}
-			if _, _, err := o.use.ResetStaffPassword(ctx, o.boss, leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
+			if _, _, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(service.Origin{}), leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("a password for who has left: %v", err)
 			}
 		})
 	})
+}
+
+// actorOf is a staff user as an actor, or an actor of no kind.
+func actorOf(who *access.Staff) access.Actor {
+	if who == nil {
+		return access.Actor{}
+	}
+	return who.Actor(service.Origin{})
 }
 
 func problemsOf(err error) []string {

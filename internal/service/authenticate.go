@@ -13,6 +13,8 @@ const (
 	// keyCacheLife saves most look-ups of keys; a revocation by any node or command is felt everywhere within a second.
 	keyCacheLife = 500 * time.Millisecond
 
+	keyCacheSize = 10_000
+
 	// keyUseGap is how stale the time of a key's last use may be: a key in use writes to the database at most this often.
 	keyUseGap = time.Minute
 )
@@ -26,7 +28,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	}
 	now := s.now()
 	hash := access.HashSecretKey(token)
-	k, ok := s.keys.get(hash, now)
+	k, ok := s.keys.Get(hash, now)
 	if !ok {
 		var err error
 		k, err = s.Store.KeyByHash(ctx, hash)
@@ -36,7 +38,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 		if err != nil {
 			return nil, err
 		}
-		s.keys.put(hash, k, now)
+		s.keys.Put(hash, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
 			s.recordKeyUse(k, now)
 		}
@@ -50,14 +52,16 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	return k, nil
 }
 
-// recordKeyUse saves the time of a key's use, without the request waiting for it. What is lost when the program ends is a
-// minute of precision.
+// recordKeyUse saves the time of a key's use, without the request waiting for it. What is lost when the program ends is
+// a minute of precision.
 func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
-	if !s.keyUses.add(k.ID, struct{}{}, now) {
+	if _, recorded := s.keyUses.Get(k.ID, now); recorded {
 		return
 	}
+	s.keyUses.Put(k.ID, struct{}{}, now)
 	go func() {
-		if err := s.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) }); err != nil {
+		err := s.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
+		if err != nil {
 			s.Log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
 		}
 	}()

@@ -95,7 +95,7 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 		s.Ordered(photoNames(photos))
 	}
 	if fewCredits {
-		s.mailed()
+		s.WakeMail()
 	}
 	return answer, nil
 }

@@ -238,7 +238,7 @@ func (s *Service) changeKey(
 		}
 		return f(tx, k)
 	})
-	s.keys.drop()
+	s.keys.Clear()
 	return err
 }
 
@@ -270,7 +270,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyRevoked, k, map[string]any{"environment": string(k.Environment)})
 	})
-	s.keys.drop()
+	s.keys.Clear()
 	return k, err
 }
 

@@ -9,18 +9,26 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // SendsMail reports whether there is a mail server.
 func (s *Service) SendsMail() bool { return s.Mail != nil }
 
-// mailed wakes the sender after a transaction that may have queued mail.
-func (s *Service) mailed() {
+// WakeMail wakes the sender after a transaction that may have queued mail.
+func (s *Service) WakeMail() {
 	if s.Mail != nil {
 		s.Mail()
 	}
+}
+
+// afterMail wakes the sender unless the transaction that queued mail has failed with err, which it returns.
+func (s *Service) afterMail(err error) error {
+	if err == nil {
+		s.WakeMail()
+	}
+	return err
 }
 
 // addressed is what a queued mail holds sealed: a letter and whom it goes to.
@@ -29,17 +37,18 @@ type addressed struct {
 	Letter letter.Letter `json:"letter"`
 }
 
-// post queues a letter in the transaction of what it tells about; the caller calls mailed after it. link is that of the
-// portal in the letter, or nil. Without a mail server nothing is queued.
-func (s *Service) post(tx *store.Tx, accountID, to string, l letter.Letter, link *store.PortalLink) error {
+// PostLetter queues a letter in the transaction of what it tells about; the caller calls WakeMail after it. link is the
+// one inside the letter, or nil. Without a mail server nothing is queued.
+func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error {
 	m := &store.Mail{Kind: string(l.Kind), AccountID: accountID}
 	if link != nil {
 		m.LinkID = link.ID
 	}
-	return s.enqueue(tx, m, addressed{To: to, Letter: l})
+	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
 }
 
-func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
+// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is queued.
+func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if !s.SendsMail() {
 		return nil
 	}
@@ -52,7 +61,7 @@ func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
 	return tx.InsertMail(m)
 }
 
-// unseal reads what enqueue has sealed.
+// unseal reads what QueueMail has sealed.
 func (s *Service) unseal(m *store.Mail, content any) error {
 	plain, err := s.Secrets.Open(m.Sealed, mailContext(m))
 	if err != nil {
@@ -80,19 +89,11 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 		if u.Role != access.Owner {
 			continue
 		}
-		if err := s.post(tx, accountID, u.Email, l, nil); err != nil {
+		if err := s.PostLetter(tx, accountID, u.Email, l, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// localeOr is the language of the page that a request came from, or that of the account when there was none.
-func localeOr(o access.Origin, account text.Locale) text.Locale {
-	if o.Locale != "" {
-		return o.Locale
-	}
-	return account
 }
 
 // mailClaim is how long a node has a mail to itself. It is longer than any attempt takes; after it, the mail of a node
@@ -156,8 +157,8 @@ func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 
 // open returns the mail that was claimed, or nil when there is nothing to send in it.
 func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
-	if m.Kind == resetRequest {
-		return nil, s.answerResetRequest(ctx, m)
+	if m.Kind == signin.ResetRequest {
+		return nil, s.answerReset(ctx, m)
 	}
 	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
 	var content addressed
@@ -167,6 +168,21 @@ func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error
 	}
 	out.To, out.Letter = content.To, content.Letter
 	return out, nil
+}
+
+// answerReset makes the link and its mail where somebody has the email; either way the request is done.
+func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
+	var r signin.RequestedReset
+	if err := s.unseal(m, &r); err != nil {
+		s.Log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
+		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
+	}
+	return s.finishMail(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteMail(m); err != nil {
+			return err
+		}
+		return s.SignIn(r.Audience).AnswerReset(ctx, tx, r)
+	})
 }
 
 // MailSent takes a mail that was handed to the mail server out of the queue. When a node dies between the two, the mail is

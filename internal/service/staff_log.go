@@ -18,11 +18,6 @@ type agentKey struct{}
 // agent is who runs the service: a staff user, or an operator, who has no id.
 type agent struct{ id, name string }
 
-// ByOperator makes what is done under the context the work of an operator at the command line.
-func ByOperator(ctx context.Context) context.Context {
-	return context.WithValue(ctx, agentKey{}, agent{name: audit.Operator.Name})
-}
-
 // byStaff makes what is done under the context the work of a staff user.
 func byStaff(ctx context.Context, who *access.Staff) context.Context {
 	return context.WithValue(ctx, agentKey{}, agent{id: who.ID, name: who.Name})
@@ -42,7 +37,7 @@ func (s *Service) did(ctx context.Context, tx *store.Tx, a audit.Action) error {
 		return nil
 	}
 	from, _ := ctx.Value(originKey{}).(Origin)
-	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, storable(from.UserAgent, maxUserAgent)
+	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, from.Agent()
 	return tx.AppendStaffAction(&a)
 }
 
@@ -52,7 +47,7 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 		return nil
 	}
 	a.At, a.StaffID, a.StaffName = s.now(), by.ID, by.Name
-	a.IP, a.UserAgent = by.Origin.IP, storable(by.Origin.UserAgent, maxUserAgent)
+	a.IP, a.UserAgent = by.Origin.IP, by.Origin.Agent()
 	return tx.AppendStaffAction(&a)
 }
 

@@ -77,31 +77,35 @@ func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 }
 
 // RevokedCertificates returns the certificates that were taken back last.
-func (a *Administration) RevokedCertificates(ctx context.Context, who *access.Staff, limit int) ([]store.RevokedCertificate, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) RevokedCertificates(
+	ctx context.Context, actor access.Actor, limit int,
+) ([]store.RevokedCertificate, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return a.store().RevokedCertificates(ctx, limit)
+	return s.Store.RevokedCertificates(ctx, limit)
 }
 
 // FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
-func (a *Administration) FindCertificate(ctx context.Context, who *access.Staff, text string) (*store.CertificateRow, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) FindCertificate(
+	ctx context.Context, actor access.Actor, text string,
+) (*store.CertificateRow, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
 	if order.IsCertificateID(text) {
-		return a.service.Certificate(ctx, text)
+		return s.Certificate(ctx, text)
 	}
-	id, err := a.service.FindOrderID(ctx, text)
+	id, err := s.FindOrderID(ctx, text)
 	if err != nil {
 		return nil, CertificateNotFound
 	}
-	o, err := a.store().Order(ctx, id)
+	o, err := s.Store.Order(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
 		return nil, CertificateNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.service.Certificate(ctx, o.CertificateID)
+	return s.Certificate(ctx, o.CertificateID)
 }

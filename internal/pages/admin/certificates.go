@@ -24,7 +24,7 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	status := http.StatusOK
 	if text := form.Get("q"); text != "" {
-		c, err := a.use.FindCertificate(r.Context(), who.User, text)
+		c, err := a.Service.FindCertificate(r.Context(), actorOf(who), text)
 		if err == nil {
 			return a.Site.Redirect(w, r, home+"/certificates/"+c.ID)
 		}
@@ -34,7 +34,7 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 		form.Fail("q", "admin.certificates.none")
 		status = http.StatusNotFound
 	}
-	revoked, err := a.use.RevokedCertificates(r.Context(), who.User, revokedShown)
+	revoked, err := a.Service.RevokedCertificates(r.Context(), actorOf(who), revokedShown)
 	if err != nil {
 		return err
 	}
@@ -57,7 +57,7 @@ func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *vis
 }
 
 func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	c, err := a.use.FindCertificate(r.Context(), who.User, r.PathValue("certificate"))
+	c, err := a.Service.FindCertificate(r.Context(), actorOf(who), r.PathValue("certificate"))
 	if err != nil {
 		return err
 	}

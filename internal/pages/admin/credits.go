@@ -94,7 +94,9 @@ func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor)
 		return err
 	}
 	v := ordersView{accountHead: head, Environment: env, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
-	if v.Orders, v.Pager.Total, err = a.use.Orders(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	v.Orders, v.Pager.Total, err = a.Service.AccountOrders(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
+	if err != nil {
 		return err
 	}
 	return a.pages.Render(w, r, ui.Page{Template: "orders", Data: v})

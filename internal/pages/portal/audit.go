@@ -48,7 +48,7 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 	q := r.URL.Query()
 	f := auditFilter(q)
 	seq, _ := strconv.ParseInt(q.Get("below"), 10, 64)
-	events, total, err := p.Service.AuditEvents(r.Context(), actorOf(who, ""), f, max(0, seq-1), pageSize+1)
+	events, total, err := p.Service.AuditEvents(r.Context(), actorOf(who), f, max(0, seq-1), pageSize+1)
 	if err != nil {
 		return err
 	}
@@ -83,14 +83,14 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 
 func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error) {
 	actors := []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range users {
 		actors = append(actors, ui.Option{Value: u.ID, Label: u.Email})
 	}
-	keys, err := p.Service.Keys(r.Context(), actorOf(who, ""), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
 	for _, k := range keys {
 		actors = append(actors, ui.Option{Value: k.ID, Label: p.Site.T(r, "portal.by.key", "name", k.Name)})
 	}
@@ -111,7 +111,7 @@ func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visito
 		"metadata", "hash",
 	}
 	return ui.WriteCSV(w, "audit.csv", header, func(write func(...string) error) error {
-		return p.Service.EachAuditEvent(r.Context(), actorOf(who, ""), auditFilter(r.URL.Query()), func(e *audit.Event) error {
+		return p.Service.EachAuditEvent(r.Context(), actorOf(who), auditFilter(r.URL.Query()), func(e *audit.Event) error {
 			metadata, err := json.Marshal(e.Metadata)
 			if err != nil {
 				return err
@@ -133,7 +133,7 @@ func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil || seq < 1 {
 		return ui.PageNotFound()
 	}
-	e, err := p.Service.AuditEvent(r.Context(), actorOf(who, ""), seq)
+	e, err := p.Service.AuditEvent(r.Context(), actorOf(who), seq)
 	if err != nil {
 		return err
 	}

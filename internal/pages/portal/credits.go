@@ -46,13 +46,13 @@ func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	var err error
 	page := pageNumber(q)
-	actor := actorOf(who, env)
+	actor := actorIn(who, env)
 	if v.Lines, v.Totals, err = p.Service.Ledger(r.Context(), actor, actor.Tenant, page, pageSize); err != nil {
 		return err
 	}
 	if env == access.Live {
 		v.Notice = &noticeView{
-			Form: form, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Below: v.Totals.LowCredits,
+			Form: form, Owner: who.User.Role.Includes(access.Owner), Mail: p.Service.SendsMail(), Below: v.Totals.LowCredits,
 		}
 		if form != nil {
 			status = http.StatusUnprocessableEntity
@@ -85,7 +85,7 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 	}
 	below, err := strconv.ParseInt(form.Get("below"), 10, 64)
 	if err == nil {
-		err = p.Service.SetLowCredits(r.Context(), actorOf(who, env), below)
+		err = p.Service.SetLowCredits(r.Context(), actorIn(who, env), below)
 	} else {
 		err = fault.Validation(fault.Problem{Field: "below", Code: "range", Message: "must be a whole number"})
 	}
@@ -101,7 +101,7 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
 	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
-		actor, number := actorOf(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
+		actor, number := actorIn(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
 		return p.Service.EachLedgerEntry(r.Context(), actor, actor.Tenant, func(e *credit.Entry) error {
 			return write(number(e.Seq), ui.CSVTime(e.CreatedAt), string(e.Kind), number(e.Amount), number(e.BalanceAfter),
 				e.OrderNumber, e.OrderID, ui.CSVText(e.Note))

@@ -36,7 +36,7 @@ var spans = []struct {
 }{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
 
 func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	q, actor := r.URL.Query(), actorOf(who, env)
+	q, actor := r.URL.Query(), actorIn(who, env)
 	v := &deliveriesView{
 		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
 	}
@@ -99,7 +99,7 @@ func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vi
 			past = s.past
 		}
 	}
-	actor := actorOf(who, env)
+	actor := actorIn(who, env)
 	f := webhook.DeliveryFilter{Tenant: actor.Tenant}
 	n, err := p.Service.RedeliverFailed(r.Context(), actor, f, p.Site.Now().Add(-past))
 	if err != nil {
@@ -125,7 +125,7 @@ type sentAttempt struct {
 }
 
 func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	d, made, err := p.Service.Delivery(r.Context(), actorOf(who, env), r.PathValue("id"))
+	d, made, err := p.Service.Delivery(r.Context(), actorIn(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -166,7 +166,7 @@ func replay(headers []webhook.Header, body string) string {
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.Redeliver(r.Context(), actorOf(who, env), r.PathValue("id")); err != nil {
+	if err := p.Service.Redeliver(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"))

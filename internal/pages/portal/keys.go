@@ -17,11 +17,11 @@ type keysView struct {
 }
 
 func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	keys, err := p.Service.Keys(r.Context(), actorOf(who, ""), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
 	if err != nil {
 		return err
 	}
-	v := keysView{Makers: make(map[string]string), Can: who.User.Allows(access.Developer)}
+	v := keysView{Makers: make(map[string]string), Can: who.User.Role.Includes(access.Developer)}
 	slices.Reverse(keys) // newest first
 	for _, k := range keys {
 		if k.UsableAt(p.Site.Now()) {
@@ -30,7 +30,7 @@ func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) 
 			v.Ended = append(v.Ended, k)
 		}
 	}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -115,9 +115,9 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	k, secretKey, err := p.Service.CreateKey(r.Context(), actorOf(who, ""), n)
+	k, secretKey, err := p.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	curl := "curl -H 'Authorization: Bearer " + secretKey + "' \\\n  '" + p.api("/balance") + "'"
 	return p.pages.Render(w, r, ui.Page{Template: "key_made", Data: madeKeyView{Key: k, Secret: secretKey, Curl: curl}})

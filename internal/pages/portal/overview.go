@@ -34,7 +34,7 @@ type overviewView struct {
 const overviewLimits = 5
 
 func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Overview(r.Context(), actorOf(who, env))
+	o, err := p.Service.Overview(r.Context(), actorIn(who, env))
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 	}
 	v.Median, v.Judged = o.Total.Turnaround.Quantile(0.5)
 	v.P95, _ = o.Total.Turnaround.Quantile(0.95)
-	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}

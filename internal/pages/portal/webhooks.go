@@ -27,11 +27,11 @@ type keyEndpoints struct {
 
 func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
-	endpoints, err := p.Service.Endpoints(r.Context(), actorOf(who, env), actorOf(who, env).Tenant)
+	endpoints, err := p.Service.Endpoints(r.Context(), actorIn(who, env), actorIn(who, env).Tenant)
 	if err != nil {
 		return err
 	}
-	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ type newEndpointView struct {
 
 func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Environment, form *ui.Form) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
-	keys, err := p.Service.Keys(r.Context(), actorOf(who, env), who.User.AccountID)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -118,13 +118,13 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorOf(who, env), form.Get("key"), n)
+	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorIn(who, env), form.Get("key"), n)
 	if fault.CodeOf(err) == webhook.CodeUnsafe {
 		form.Fail("url", "portal.webhooks.unsafe")
 		return p.pages.Render(w, r, page)
 	}
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}})
 }
@@ -173,7 +173,7 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 }
 
 func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, err := p.Service.Endpoint(r.Context(), actorOf(who, env), r.PathValue("id"))
+	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -184,7 +184,7 @@ func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who 
 }
 
 func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.DeleteEndpoint(r.Context(), actorOf(who, env), r.PathValue("id")); err != nil {
+	if err := p.Service.DeleteEndpoint(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
@@ -196,7 +196,7 @@ func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visi
 		return err
 	}
 	event := webhook.Event(form.Get("event"))
-	id, err := p.Service.SendTestEvent(r.Context(), actorOf(who, env), r.PathValue("id"), event)
+	id, err := p.Service.SendTestEvent(r.Context(), actorIn(who, env), r.PathValue("id"), event)
 	if err != nil {
 		return err
 	}
