@@ -117,7 +117,7 @@ func TestPages(t *testing.T) {
 		b.Open("/desk/admin/staff?lang=en")
 		b.Fill("#f-name", "Ken Oda")
 		b.Fill("#f-email", "ken@example.com")
-		b.Follow("form.card .primary")
+		b.Follow("form.card button[formaction]")
 		if got := b.Text("main"); !strings.Contains(got, "Ken Oda can work now") || !strings.Contains(got, "assay_staff_") {
 			t.Errorf("the page says %q", got)
 		}

@@ -47,7 +47,7 @@ func (p *Pages) forgot(w http.ResponseWriter, r *http.Request) error {
 // linkView is a page that somebody has come to with a link.
 type linkView struct {
 	at
-	*access.Link
+	Link  *access.Link
 	Form  *ui.Form
 	Token string
 }

@@ -83,7 +83,7 @@ func TestForgot(t *testing.T) {
 		v.Post(w.base+"/reset", "token", tokenOf(path), "new_password", "short", "repeat", "short").
 			Want(t, http.StatusUnprocessableEntity, "12 to 256")
 		p := v.Submit(w.base+"/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
-			Want(t, http.StatusOK, "Your password is changed", "Check your passkeys", "Laptop", "Lost phone", "Remove all")
+			Want(t, http.StatusOK, "Your password is changed.", "Check your passkeys", "Laptop", "Lost phone", "Remove all")
 		w.recorded(t, "password", w.who, "")
 		if p := signedIn.Get(w.page); p.Status != http.StatusSeeOther {
 			t.Errorf("sessions go on: %d", p.Status)
@@ -118,7 +118,7 @@ func TestForgot(t *testing.T) {
 		})
 		t.Run("WithoutPasskeys", func(t *testing.T) {
 			w.Visit(t).Submit(w.base+"/reset", "token", tokenOf(ask(t)), "new_password", password, "repeat", password).
-				Want(t, http.StatusOK, "Your password is changed", "Forgot your password?")
+				Want(t, http.StatusOK, "Your password is changed.", "Forgot your password?")
 		})
 		t.Run("EndsAfterAWhile", func(t *testing.T) {
 			w.addPasskey(w.as(t, w.who), w.device(), "Tablet").Want(t, http.StatusSeeOther)

@@ -28,6 +28,7 @@ type world struct {
 	base              string // of the pages
 	settings          string
 	page              string // one for which people have to be signed in
+	home              string // selector of what only the first page after the sign-in has
 	cookie            string // of the session
 	who, other, third *access.Person
 }
@@ -38,14 +39,14 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 	t.Run("Portal", func(t *testing.T) {
 		w := pagetest.New(t)
 		f(t, &world{
-			World: w, audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys",
+			World: w, audience: access.Portal, base: "/portal", settings: "/portal/settings", page: "/portal/keys", home: ".env-switch",
 			cookie: pagetest.PortalCookie, who: w.Developer.Person(), other: w.Owner.Person(), third: w.Viewer.Person(),
 		})
 	})
 	t.Run("Desk", func(t *testing.T) {
 		w := pagetest.New(t)
 		f(t, &world{
-			World: w, audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk",
+			World: w, audience: access.Desk, base: "/desk", settings: "/desk/me", page: "/desk", home: "form[action='/desk/next']",
 			cookie: pagetest.DeskCookie, who: w.Mika.Person(), other: w.Aoi.Person(), third: w.Ren.Person(),
 		})
 	})
