@@ -19,8 +19,8 @@ const (
 	keyUseGap = time.Minute
 )
 
-// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is the
-// same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
+// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is
+// the same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
 // access.WrongNetwork, and not noted as used.
 func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
 	if _, ok := access.ParseSecretKey(token); !ok {

@@ -18,8 +18,8 @@ import (
 // Catalog returns the current catalog; it never changes under the caller.
 func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
 
-// RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times are
-// paused.
+// RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times
+// are paused.
 func (s *Service) RefreshCatalog(ctx context.Context) error {
 	version, paused, err := s.Store.CatalogState(ctx)
 	if err != nil {
@@ -96,7 +96,8 @@ func (s *Service) ImportCatalog(
 func catalogImported(version int64, changes int) audit.Action {
 	number := strconv.FormatInt(version, 10)
 	return audit.Action{
-		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number}, Details: map[string]any{"changes": changes},
+		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
+		Details: map[string]any{"changes": changes},
 	}
 }
 
@@ -113,7 +114,9 @@ func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error
 }
 
 // Offers returns the answer times of a context for an account, with their availability now.
-func (s *Service) Offers(ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string) ([]catalog.Offer, error) {
+func (s *Service) Offers(
+	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string,
+) ([]catalog.Offer, error) {
 	return s.offers(ctx, s.Store.Queries, snap.AnswerTimes(where, accountID))
 }
 
@@ -150,7 +153,10 @@ func (s *Service) offers(ctx context.Context, q store.Queries, options []*catalo
 const draftLife = 24 * time.Hour
 
 // catalogChanged is the refusal of a draft that was compared with a catalog that is no longer the current one.
-var catalogChanged = fault.New(fault.Conflict, "catalog-changed", "Another catalog was imported meanwhile. Upload the file again to see what it changes now.")
+var catalogChanged = fault.New(
+	fault.Conflict, "catalog-changed",
+	"Another catalog was imported meanwhile. Upload the file again to see what it changes now.",
+)
 
 // CatalogPlan is an uploaded catalog and what importing it would change.
 type CatalogPlan struct {
@@ -160,9 +166,11 @@ type CatalogPlan struct {
 	Stale    bool // another catalog was imported after the upload
 }
 
-// UploadCatalog checks a document as a whole and keeps it for ConfirmCatalog. A document that breaks rules is refused with
-// *catalog.DocumentError.
-func (s *Service) UploadCatalog(ctx context.Context, actor access.Actor, fileName string, document []byte) (*CatalogPlan, error) {
+// UploadCatalog checks a document as a whole and keeps it for ConfirmCatalog. A document that breaks rules is refused
+// with *catalog.DocumentError.
+func (s *Service) UploadCatalog(
+	ctx context.Context, actor access.Actor, fileName string, document []byte,
+) (*CatalogPlan, error) {
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
@@ -180,9 +188,12 @@ func (s *Service) UploadCatalog(ctx context.Context, actor access.Actor, fileNam
 	}
 	now := s.now()
 	d := &catalog.Draft{
-		ID: store.NewID(), Document: text, FileName: storable(fileName, maxFileName), BaseVersion: version, StaffID: actor.ID, CreatedAt: now,
+		ID: store.NewID(), Document: text, FileName: storable(fileName, maxFileName), BaseVersion: version,
+		StaffID: actor.ID, CreatedAt: now,
 	}
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCatalogDraft(d, now.Add(-draftLife)) }); err != nil {
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.InsertCatalogDraft(d, now.Add(-draftLife))
+	}); err != nil {
 		return nil, err
 	}
 	return &CatalogPlan{Draft: d, Document: doc, Changes: changes}, nil
@@ -214,7 +225,8 @@ func (s *Service) CatalogPlan(ctx context.Context, actor access.Actor, draftID s
 	return &CatalogPlan{Draft: d, Document: doc, Changes: changes, Stale: version != d.BaseVersion}, nil
 }
 
-// ConfirmCatalog imports an uploaded catalog, as it was previewed: when another one was imported meanwhile, it is refused.
+// ConfirmCatalog imports an uploaded catalog, as it was previewed: when another one was imported meanwhile, it is
+// refused.
 func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftID string) ([]catalog.Change, error) {
 	plan, err := s.CatalogPlan(ctx, actor, draftID)
 	if err != nil {
@@ -267,8 +279,8 @@ func (s *Service) Pauses(ctx context.Context, actor access.Actor) (map[int]catal
 	return s.Store.AnswerTimePauses(ctx)
 }
 
-// PauseAnswerTime takes an answer time of the catalog from new orders, on every node within a second, until it is resumed.
-// Orders that have it are not touched.
+// PauseAnswerTime takes an answer time of the catalog from new orders, on every node within a second, until it is
+// resumed. Orders that have it are not touched.
 func (s *Service) PauseAnswerTime(ctx context.Context, actor access.Actor, code int) error {
 	if err := actor.Require(access.Administer); err != nil {
 		return err
@@ -287,16 +299,23 @@ func (s *Service) ResumeAnswerTime(ctx context.Context, actor access.Actor, code
 	if err := actor.Require(access.Administer); err != nil {
 		return err
 	}
-	return s.changePause(ctx, actor, audit.AnswerTimeResumed, code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) })
+	return s.changePause(
+		ctx, actor, audit.AnswerTimeResumed, code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) },
+	)
 }
 
-func (s *Service) changePause(ctx context.Context, actor access.Actor, what audit.ActionCode, code int, f func(*store.Tx) error) error {
+func (s *Service) changePause(
+	ctx context.Context, actor access.Actor, what audit.ActionCode, code int, f func(*store.Tx) error,
+) error {
 	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}
 		minutes := strconv.Itoa(code)
-		return s.recordStaffAction(tx, actor, audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}})
+		return s.recordStaffAction(
+			tx, actor,
+			audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}},
+		)
 	}); err != nil {
 		return err
 	}

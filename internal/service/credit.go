@@ -80,8 +80,8 @@ func (s *Service) Ledger(
 	return s.Store.LedgerPage(ctx, t.AccountID, t.Environment, page, limit)
 }
 
-// LedgerChanges returns up to limit grants and refunds of a tenant, newest first, older than the entry with the sequence
-// number before, which is 0 for the newest of all.
+// LedgerChanges returns up to limit grants and refunds of a tenant, newest first, older than the entry with the
+// sequence number before, which is 0 for the newest of all.
 func (s *Service) LedgerChanges(
 	ctx context.Context, actor access.Actor, t access.Tenant, before int64, limit int,
 ) ([]*credit.Entry, error) {

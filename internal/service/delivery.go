@@ -54,10 +54,12 @@ func (s *Service) delivery(ctx context.Context, actor access.Actor, id string) (
 // hiddenToken stands for an OAuth2 token.
 const hiddenToken = "••••••"
 
-// SentHeaders returns a function that tells the headers of the attempts on a delivery, as far as they are known: nothing
-// of them is kept, all follows from the delivery, the endpoint and the time. A token is never told, and a signature not
-// when its endpoint is deleted.
-func (s *Service) SentHeaders(ctx context.Context, d *webhook.Delivery) (func(webhook.Attempt) []webhook.Header, error) {
+// SentHeaders returns a function that tells the headers of the attempts on a delivery, as far as they are known:
+// nothing of them is kept, all follows from the delivery, the endpoint and the time. A token is never told, and a
+// signature not when its endpoint is deleted.
+func (s *Service) SentHeaders(
+	ctx context.Context, d *webhook.Delivery,
+) (func(webhook.Attempt) []webhook.Header, error) {
 	proof := func(webhook.Attempt) []webhook.Header { return nil }
 	e, err := s.Store.Endpoint(ctx, d.EndpointID)
 	switch {

@@ -277,7 +277,9 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 func (s *Service) recordKeyAction(
 	tx *store.Tx, actor access.Actor, code audit.ActionCode, k *access.Key, details map[string]any,
 ) error {
-	return s.recordStaffAction(tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: onKey(k), Details: details})
+	return s.recordStaffAction(
+		tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: onKey(k), Details: details},
+	)
 }
 
 func keyEvent(code audit.Code, k *access.Key, actor access.Actor, userID string, at time.Time) *audit.Event {

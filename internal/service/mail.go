@@ -47,7 +47,8 @@ func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter
 	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
 }
 
-// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is queued.
+// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is
+// queued.
 func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if !s.SendsMail() {
 		return nil
@@ -72,8 +73,8 @@ func (s *Service) unseal(m *store.Mail, content any) error {
 
 func mailContext(m *store.Mail) string { return "mail " + m.ID }
 
-// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It is in
-// the transaction of the charge, and runs only when that has happened.
+// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
+// is in the transaction of the charge, and runs only when that has happened.
 func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) error {
 	ctx := context.Background() // that of the transaction is used
 	account, err := tx.Account(ctx, accountID)
@@ -118,9 +119,9 @@ type OutgoingMail struct {
 	row *store.Mail
 }
 
-// NextMail claims the mail that is due the longest, or returns nil when none is. Nobody else gets it for two minutes; until
-// then, one of MailSent, MailPutOff and MailRefused tells what became of it. A request for a link is answered on the
-// way.
+// NextMail claims the mail that is due the longest, or returns nil when none is. Nobody else gets it for two minutes;
+// until then, one of MailSent, MailPutOff and MailRefused tells what became of it. A request for a link is answered on
+// the way.
 func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 	for {
 		due, err := s.NextMailDue(ctx)
@@ -185,16 +186,17 @@ func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
 	})
 }
 
-// MailSent takes a mail that was handed to the mail server out of the queue. When a node dies between the two, the mail is
-// sent again, under the same message id.
+// MailSent takes a mail that was handed to the mail server out of the queue. When a node dies between the two, the mail
+// is sent again, under the same message id.
 func (s *Service) MailSent(ctx context.Context, m *OutgoingMail) error {
 	return s.finishMail(ctx, func(tx *store.Tx) error { return tx.DeleteMail(m.row) })
 }
 
-// MailPutOff puts a mail that could not be sent for now back into the queue, or gives it up when it was tried for a day; it
-// tells which.
+// MailPutOff puts a mail that could not be sent for now back into the queue, or gives it up when it was tried for a
+// day; it tells which.
 func (s *Service) MailPutOff(ctx context.Context, m *OutgoingMail, failure string) (again bool, err error) {
-	next, again := letter.NextAttempt(m.Attempts, m.CreatedAt, s.now(), rand.Float64()) //nolint:gosec // no secret depends on it
+	// no secret depends on it
+	next, again := letter.NextAttempt(m.Attempts, m.CreatedAt, s.now(), rand.Float64()) //nolint:gosec
 	if !again {
 		return false, s.MailRefused(ctx, m, failure)
 	}
@@ -216,8 +218,8 @@ func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error
 	return err
 }
 
-// DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server takes it,
-// and deletes as many records of mails that failed before a time. It returns how many there were.
+// DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server
+// takes it, and deletes as many records of mails that failed before a time. It returns how many there were.
 func (s *Service) DeleteOldMail(ctx context.Context, failedBy time.Time, limit int) (int, error) {
 	var expired, deleted int64
 	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {

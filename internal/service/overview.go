@@ -98,8 +98,8 @@ func (o *Overview) addResults(results []store.ResultCount) {
 	}
 }
 
-// ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the number
-// at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
+// ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the
+// number at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
 func (s *Service) ordersPerDay(ctx context.Context, t access.Tenant, total int64) ([]OverviewDay, error) {
 	today := s.now().Truncate(24 * time.Hour)
 	days := make([]OverviewDay, overviewDays)

@@ -58,8 +58,8 @@ type Statistics struct {
 // AnswerTimes returns the answer times that had verdicts, the quickest first.
 func (s *Statistics) AnswerTimes() []int { return slices.Sorted(maps.Keys(s.Total.Times)) }
 
-// Statistics returns the figures of the last days, today included, MaxStatisticsDays at most. Days that are over are read
-// from what SaveStatistics has saved, so it costs a row a day and the orders of today.
+// Statistics returns the figures of the last days, today included, MaxStatisticsDays at most. Days that are over are
+// read from what SaveStatistics has saved, so it costs a row a day and the orders of today.
 func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) (*Statistics, error) {
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (s *Statistics) addReviewers(all []*access.Staff, claimed map[string]int64)
 	})
 }
 
-// SaveStatistics saves the length of the queue every quarter of an hour, and the figures of days that are over. It returns
-// how many days it saved. Housekeeping of any number of nodes calls it.
+// SaveStatistics saves the length of the queue every quarter of an hour, and the figures of days that are over. It
+// returns how many days it saved. Housekeeping of any number of nodes calls it.
 func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	now := s.now()
 	if err := s.sampleQueue(ctx, now); err != nil {
@@ -175,8 +175,8 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	return len(saved), err
 }
 
-// firstUnsavedDay returns the day after the last one that is saved, or that of the first order, and no day that is too long
-// ago to be shown.
+// firstUnsavedDay returns the day after the last one that is saved, or that of the first order, and no day that is too
+// long ago to be shown.
 func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time, error) {
 	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
 	last, err := s.Store.LastStatisticsDay(ctx)

@@ -31,8 +31,8 @@ type NewOAuth struct {
 	Scope        string
 }
 
-// CreateEndpoint registers a webhook endpoint for a key. It returns the signing secret, which is told once; there is none
-// with OAuth. Account users can choose keys of their environment that are usable.
+// CreateEndpoint registers a webhook endpoint for a key. It returns the signing secret, which is told once; there is
+// none with OAuth. Account users can choose keys of their environment that are usable.
 func (s *Service) CreateEndpoint(
 	ctx context.Context, actor access.Actor, keyID string, n NewEndpoint,
 ) (e *webhook.Endpoint, signingSecret string, err error) {
@@ -221,7 +221,8 @@ func (s *Service) sampleOrder(env access.Environment, event webhook.Event) *orde
 		where = catalog.Context{Category: brands[0].Categories[0].Code, Brand: brands[0].Code}
 	}
 	o := &order.Order{
-		ID: store.NewID(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing, DueAt: &due,
+		ID: store.NewID(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing,
+		DueAt:     &due,
 		CreatedAt: now, UpdatedAt: now, Facts: order.Facts{Classification: classify(snap, where)},
 	}
 	indexes := snap.PhotoIndexes(where)

@@ -16,7 +16,8 @@ func (t *Tx) InsertAccount(a *access.Account) error {
 		return err
 	}
 	for _, e := range access.Environments {
-		if _, err := t.exec("INSERT INTO balances (account_id, environment, credits) VALUES ($1, $2, 0)", a.ID, string(e)); err != nil {
+		if _, err := t.exec(`INSERT INTO balances (account_id, environment, credits)
+				VALUES ($1, $2, 0)`, a.ID, string(e)); err != nil {
 			return err
 		}
 	}
@@ -64,7 +65,9 @@ func (t *Tx) SetAccountLocale(id string, l text.Locale) error {
 
 // AccountSummaries returns a page of the accounts by name, and how many match. A search finds part of the name or of a
 // user's email in any case, or the whole id. There are few accounts beside orders: they may be counted.
-func (q Queries) AccountSummaries(ctx context.Context, search string, page, limit int) ([]access.AccountSummary, int64, error) {
+func (q Queries) AccountSummaries(
+	ctx context.Context, search string, page, limit int,
+) ([]access.AccountSummary, int64, error) {
 	where := ""
 	var args []any
 	if search = strings.ToLower(search); search != "" {
@@ -85,7 +88,8 @@ func (q Queries) AccountSummaries(ctx context.Context, search string, page, limi
 		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)
 		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
 		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
-		fmt.Sprintf(" ORDER BY LOWER(a.name), a.id LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2), append(args, limit, offset),
+		fmt.Sprintf(" ORDER BY LOWER(a.name), a.id LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2),
+		append(args, limit, offset),
 		func(scan func(...any) error) error {
 			var s access.AccountSummary
 			var created int64

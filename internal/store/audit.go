@@ -23,7 +23,8 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	e.ID = NewID()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var previous string
-	if err := t.row(t.ctx, "UPDATE accounts SET audit_count = audit_count + 1 WHERE id = $1 RETURNING audit_count, audit_head",
+	if err := t.row(t.ctx, `UPDATE accounts SET audit_count = audit_count + 1
+			WHERE id = $1 RETURNING audit_count, audit_head`,
 		[]any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
@@ -31,10 +32,13 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO audit_events (id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id,
+	_, err = t.exec(`INSERT INTO audit_events (id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name,
+		source, target_type, target_id,
 		ip, user_agent, metadata, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code), string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name,
-		string(e.Actor.Source), string(e.Target.Type), textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent),
+		e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code), string(e.Actor.Type), textOrNull(e.Actor.ID),
+		e.Actor.Name,
+		string(e.Actor.Source), string(e.Target.Type), textOrNull(e.Target.ID), textOrNull(e.Actor.IP),
+		textOrNull(e.Actor.UserAgent),
 		string(metadata), e.Hash)
 	return err
 }
@@ -67,11 +71,14 @@ func auditConditions(f audit.Filter, args []any) (string, []any) {
 	return b.String(), args
 }
 
-const auditColumns = "id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id, ip, user_agent, metadata, hash"
+const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source,
+	target_type, target_id, ip, user_agent, metadata, hash`
 
 // AuditPage returns events newest first and how many match. Without a filter a page is a range of the dense sequence
 // and costs the same at any depth.
-func (q Queries) AuditPage(ctx context.Context, accountID string, f audit.Filter, page, limit int) ([]*audit.Event, int64, error) {
+func (q Queries) AuditPage(
+	ctx context.Context, accountID string, f audit.Filter, page, limit int,
+) ([]*audit.Event, int64, error) {
 	var total int64
 	args := []any{accountID}
 	where, args := auditConditions(f, args)
@@ -110,11 +117,12 @@ func scanAudit(scan func(...any) error) (*audit.Event, string, error) {
 	var at int64
 	var actorID, targetID, ip, userAgent sql.NullString
 	var metadata string
-	if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name, &e.Actor.Source,
-		&e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
+	if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name,
+		&e.Actor.Source, &e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
 		return nil, "", err
 	}
-	e.At, e.Actor.ID, e.Target.ID, e.Actor.IP, e.Actor.UserAgent = timeOf(at), actorID.String, targetID.String, ip.String, userAgent.String
+	e.At, e.Actor.ID, e.Target.ID = timeOf(at), actorID.String, targetID.String
+	e.Actor.IP, e.Actor.UserAgent = ip.String, userAgent.String
 	return e, metadata, json.Unmarshal([]byte(metadata), &e.Metadata)
 }
 
@@ -126,8 +134,11 @@ func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error
 }
 
 // AuditBelow returns up to limit events that match the filter and whose sequence number is not above seq, newest first.
-// Nothing is counted: what it costs does not grow with the log, as long as the filter names times, or a code or an actor.
-func (q Queries) AuditBelow(ctx context.Context, accountID string, f audit.Filter, seq int64, limit int) ([]*audit.Event, error) {
+// Nothing is counted: what it costs does not grow with the log, as long as the filter names times, or a code or an
+// actor.
+func (q Queries) AuditBelow(
+	ctx context.Context, accountID string, f audit.Filter, seq int64, limit int,
+) ([]*audit.Event, error) {
 	if f.To != nil { // times and sequence run alike: begin where the time is reached
 		high, err := q.auditSeqBefore(ctx, accountID, micros(*f.To))
 		if err != nil {
@@ -151,7 +162,8 @@ func (q Queries) AuditBelow(ctx context.Context, accountID string, f audit.Filte
 	}
 	where, args := auditConditions(f, args)
 	var events []*audit.Event
-	err := q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 AND "+span+where+" ORDER BY "+sorted+" LIMIT $4", args,
+	err := q.rows(ctx, "SELECT "+auditColumns+` FROM audit_events
+			WHERE account_id = $1 AND `+span+where+" ORDER BY "+sorted+" LIMIT $4", args,
 		func(scan func(...any) error) error {
 			e, _, err := scanAudit(scan)
 			events = append(events, e)
@@ -178,7 +190,11 @@ const auditSkew = 1000
 
 func (q Queries) auditSeqBefore(ctx context.Context, accountID string, at int64) (int64, error) {
 	var seq int64
-	err := q.row(ctx, `SELECT COALESCE((SELECT seq FROM audit_events WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`, []any{accountID, at}, &seq)
+	err := q.row(
+		ctx,
+		`SELECT COALESCE((SELECT seq FROM audit_events WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`,
+		[]any{accountID, at}, &seq,
+	)
 	return seq, err
 }
 

@@ -17,14 +17,17 @@ func (t *Tx) InsertKey(k *access.Key, hash string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by, created_at, expires_at)
+	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks,
+		created_by, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits), k.Networks.String(),
+		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits),
+		k.Networks.String(),
 		k.CreatedBy, micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
 	return err
 }
 
-const keyColumns = "id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at, expires_at, revoked_at, last_used_at"
+const keyColumns = `id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at,
+	expires_at, revoked_at, last_used_at`
 
 // KeyByHash returns the key whose secret has the hash, revoked or not.
 func (q Queries) KeyByHash(ctx context.Context, hash string) (*access.Key, error) {
@@ -60,8 +63,8 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 	var scopes, limits, networks string
 	var created int64
 	var expires, revoked, used sql.NullInt64
-	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy, &created, &expires, &revoked,
-		&used); err != nil {
+	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy,
+		&created, &expires, &revoked, &used); err != nil {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
@@ -69,7 +72,8 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 	if k.Networks, problem = access.CheckNetworks("networks", access.SplitNetworks(networks)); problem != nil {
 		return nil, fmt.Errorf("networks of key %s: %s", k.ID, problem.Message)
 	}
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = timeOf(created), timeOrNil(expires), timeOrNil(revoked), timeOrNil(used)
+	k.CreatedAt, k.ExpiresAt = timeOf(created), timeOrNil(expires)
+	k.RevokedAt, k.LastUsedAt = timeOrNil(revoked), timeOrNil(used)
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }
 
@@ -87,7 +91,10 @@ func (t *Tx) LockKey(keyID string) error {
 
 // TouchKey notes a use of a key, unless a later one is noted.
 func (t *Tx) TouchKey(id string, at time.Time) error {
-	_, err := t.exec("UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at), id)
+	_, err := t.exec(
+		"UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at),
+		id,
+	)
 	return err
 }
 

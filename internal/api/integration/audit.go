@@ -33,8 +33,10 @@ type auditView struct {
 
 func viewAudit(e *audit.Event) auditView {
 	return auditView{
-		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type, ActorID: optional(e.Actor.ID),
-		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID), IPAddress: optional(e.Actor.IP),
+		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type,
+		ActorID:   optional(e.Actor.ID),
+		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID),
+		IPAddress: optional(e.Actor.IP),
 		UserAgent: optional(e.Actor.UserAgent), Metadata: e.Metadata,
 	}
 }
@@ -63,7 +65,9 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total})
+	return httpx.WriteJSON(
+		w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total},
+	)
 }
 
 // given returns the time of a parameter that is there. The zero time is a time like any other: 0001-01-01T00:00:00Z.

@@ -29,9 +29,14 @@ type oauthView struct {
 }
 
 func viewEndpoint(e *webhook.Endpoint) endpointView {
-	v := endpointView{ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events, CreatedAt: order.Timestamp(e.CreatedAt)}
+	v := endpointView{
+		ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events,
+		CreatedAt: order.Timestamp(e.CreatedAt),
+	}
 	if e.OAuth != nil {
-		v.Auth = &oauthView{Type: webhook.AuthOAuth2, TokenURL: e.OAuth.TokenURL, ClientID: e.OAuth.ClientID, Scope: optional(e.OAuth.Scope)}
+		v.Auth = &oauthView{
+			Type: webhook.AuthOAuth2, TokenURL: e.OAuth.TokenURL, ClientID: e.OAuth.ClientID, Scope: optional(e.OAuth.Scope),
+		}
 	}
 	return v
 }
@@ -62,8 +67,8 @@ func readEndpoint(body []byte) (service.NewEndpoint, error) {
 	}
 	n.Name = o.String("name", httpx.NotEmpty, httpx.MaxChars(webhook.MaxName))
 	n.URL = readURL(o, "url", webhook.CheckURL)
-	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)), httpx.Unique,
-		httpx.OneOf(names(webhook.Events)...)) {
+	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)),
+		httpx.Unique, httpx.OneOf(names(webhook.Events)...)) {
 		n.Events = append(n.Events, webhook.Event(name))
 	}
 	if auth := o.Object("auth"); auth.Exists() {

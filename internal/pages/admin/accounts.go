@@ -20,7 +20,9 @@ type accountsView struct {
 }
 
 func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v := accountsView{Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	v := accountsView{
+		Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+	}
 	v.Search = strings.ReplaceAll(strings.ToValidUTF8(v.Search, ""), "\x00", "")
 	var err error
 	v.Accounts, v.Pager.Total, err = a.Service.Accounts(r.Context(), actorOf(who), v.Search, v.Pager.Page, v.Pager.Limit)
@@ -41,7 +43,9 @@ func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *visitor) e
 
 func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *ui.Form, status int) error {
 	locales := []ui.Option{{Value: "en", Label: "English"}, {Value: "ja", Label: "日本語"}}
-	return a.pages.Render(w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status})
+	return a.pages.Render(
+		w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status},
+	)
 }
 
 func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -58,7 +62,8 @@ func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visit
 		return a.renderNewAccount(w, r, form, http.StatusUnprocessableEntity)
 	}
 	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.accounts.created", "name", n.Account.Name), Text: a.Site.T(r, "admin.accounts.created_text"),
+		Title:  a.Site.T(r, "admin.accounts.created", "name", n.Account.Name),
+		Text:   a.Site.T(r, "admin.accounts.created_text"),
 		Values: []onceValue{{a.Site.T(r, "admin.email"), n.Owner.Email}, {a.Site.T(r, "admin.password"), n.Password}},
 		Back:   accountPath(&n.Account),
 	})

@@ -1,6 +1,6 @@
-// Package admin is the HTML pages of administrators, below /desk/admin: accounts with their users, keys and credits, the
-// catalog, staff, deliveries, certificates, the health of the system and statistics. They share sign-in, session and
-// navigation with the desk. Every form is one use case of package service.
+// Package admin is the HTML pages of administrators, below /desk/admin: accounts with their users, keys and credits,
+// the catalog, staff, deliveries, certificates, the health of the system and statistics. They share sign-in, session
+// and navigation with the desk. Every form is one use case of package service.
 package admin
 
 import (
@@ -91,7 +91,9 @@ func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 			{"log", "document"},
 			{"system", "settings"},
 		} {
-			group.Items = append(group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon})
+			group.Items = append(
+				group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon},
+			)
 		}
 		return []ui.NavGroup{group}
 	}

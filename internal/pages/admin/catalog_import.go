@@ -89,7 +89,10 @@ type previewView struct {
 func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	plan, err := a.Service.CatalogPlan(r.Context(), actorOf(who), r.PathValue("draft"))
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
-		v := importView{Form: ui.NewForm(), Total: len(broken.Problems), Problems: broken.Problems[:min(shownProblems, len(broken.Problems))]}
+		v := importView{
+			Form: ui.NewForm(), Total: len(broken.Problems),
+			Problems: broken.Problems[:min(shownProblems, len(broken.Problems))],
+		}
 		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
 		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
 	}

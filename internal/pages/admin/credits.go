@@ -34,7 +34,9 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visit
 	if err != nil {
 		return err
 	}
-	v := creditsView{accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	v := creditsView{
+		accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+	}
 	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -74,7 +76,9 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	if !form.OK() {
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.Site.Redirect(w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance))
+	return a.Site.Redirect(
+		w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance),
+	)
 }
 
 type ordersView struct {

@@ -76,7 +76,9 @@ func cleaned(q url.Values) url.Values {
 	return q
 }
 
-func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
+func (a *Admin) renderDeliveries(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int,
+) error {
 	v := deliveriesView{Form: form, Accounts: make(map[string]string), Redeliver: ui.NewForm("since", "24h")}
 	filter := a.deliveryFilter(r, who, form)
 	v.Filtered = filter != (webhook.DeliveryFilter{}) || !form.OK()

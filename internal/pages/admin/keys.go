@@ -55,7 +55,8 @@ func limitsOf(form *ui.Form) map[string]int {
 
 func (a *Admin) environments(r *http.Request) []ui.Option {
 	return []ui.Option{
-		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")}, {Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
+		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")},
+		{Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
 	}
 }
 
@@ -71,7 +72,9 @@ func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *visitor) e
 	return a.renderKeys(w, r, who, head, form, http.StatusOK)
 }
 
-func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int) error {
+func (a *Admin) renderKeys(
+	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int,
+) error {
 	keys, err := a.Service.Keys(r.Context(), actorOf(who), head.Account.ID)
 	if err != nil {
 		return err

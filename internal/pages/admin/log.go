@@ -166,7 +166,8 @@ func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) 
 		}
 		rows[i] = logRow{
 			Action: action, What: a.Site.T(r, "admin.action."+string(action.Code)), Account: names[action.AccountID],
-			Kind: a.Site.T(r, "admin.target."+string(action.Target.Type)), Href: hrefOf(action), Facts: a.logFacts(r, action.Details),
+			Kind: a.Site.T(r, "admin.target."+string(action.Target.Type)), Href: hrefOf(action),
+			Facts: a.logFacts(r, action.Details),
 		}
 	}
 	return rows, nil
@@ -187,7 +188,8 @@ func hrefOf(x *audit.Action) string {
 		return "/desk/orders/" + id
 	default:
 		return home + "/" + map[audit.ActionTargetType]string{
-			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries", audit.OfCertificate: "certificates",
+			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries",
+			audit.OfCertificate: "certificates",
 		}[x.Target.Type] + "/" + id
 	}
 }
@@ -233,14 +235,18 @@ func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if !form.OK() { // the page says what is wrong
 		return a.Site.Redirect(w, r, home+"/log?"+form.Values.Encode())
 	}
-	header := []string{"id", "at", "action", "staff_id", "staff_name", "account_id", "target_type", "target_id", "target_name", "ip_address", "user_agent", "details"}
+	header := []string{
+		"id", "at", "action", "staff_id", "staff_name", "account_id", "target_type", "target_id", "target_name",
+		"ip_address", "user_agent", "details",
+	}
 	return ui.WriteCSV(w, "administration.csv", header, func(write func(...string) error) error {
 		return a.Service.EachStaffAction(r.Context(), actorOf(who), filter, func(x *audit.Action) error {
 			details, err := json.Marshal(x.Details)
 			if err != nil {
 				return err
 			}
-			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID, string(x.Target.Type), x.Target.ID,
+			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID,
+				string(x.Target.Type), x.Target.ID,
 				ui.CSVText(x.Target.Name), x.IP, ui.CSVText(x.UserAgent), string(details))
 		})
 	})

@@ -53,7 +53,8 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 		return err
 	}
 	v := auditView{
-		Form: ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")), Events: events, Total: total,
+		Form:   ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")),
+		Events: events, Total: total,
 		Filtered: f != audit.Filter{}, Labels: p.codeLabels(r), Curl: p.curl(access.Test, "/audit/events?page=1&limit=50"),
 	}
 	rest := url.Values{}
@@ -107,7 +108,8 @@ func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {
 
 func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := []string{
-		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type", "target_id", "ip_address", "user_agent",
+		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type",
+		"target_id", "ip_address", "user_agent",
 		"metadata", "hash",
 	}
 	return ui.WriteCSV(w, "audit.csv", header, func(write func(...string) error) error {
@@ -116,8 +118,9 @@ func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visito
 			if err != nil {
 				return err
 			}
-			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type), e.Actor.ID, ui.CSVText(e.Actor.Name),
-				string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP, ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
+			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type),
+				e.Actor.ID, ui.CSVText(e.Actor.Name), string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP,
+				ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
 		})
 	})
 }
@@ -141,5 +144,10 @@ func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "audit_event", Data: auditEventView{Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata)}})
+	return p.pages.Render(
+		w, r,
+		ui.Page{
+			Template: "audit_event", Data: auditEventView{Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata)},
+		},
+	)
 }

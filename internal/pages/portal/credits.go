@@ -35,7 +35,9 @@ func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *visito
 }
 
 // creditsPage shows the ledger; form is that of the notice when it has to be shown again.
-func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form) error {
+func (p *Portal) creditsPage(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	q := r.URL.Query()
 	status := http.StatusOK
 	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}

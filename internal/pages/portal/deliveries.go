@@ -38,7 +38,8 @@ var spans = []struct {
 func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q, actor := r.URL.Query(), actorIn(who, env)
 	v := &deliveriesView{
-		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
+		place: p.place(r, who, env, "/deliveries"),
+		Form:  ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
 	}
 	f := webhook.DeliveryFilter{Tenant: actor.Tenant, Status: webhook.Status(q.Get("status"))}
 	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
@@ -169,5 +170,7 @@ func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor,
 	if err := p.Service.Redeliver(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"))
+	return p.Site.Redirect(
+		w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"),
+	)
 }

@@ -55,7 +55,10 @@ func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
 		})
 	}
 	for _, scope := range access.AllScopes {
-		v.Scopes = append(v.Scopes, ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))})
+		v.Scopes = append(
+			v.Scopes,
+			ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))},
+		)
 	}
 	return v
 }

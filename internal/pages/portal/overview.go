@@ -90,7 +90,9 @@ func (d *drawing) chart(kind ui.ChartKind, name string, args ...any) *ui.Chart {
 	if ui.LocaleOf(d.r) == text.Japanese {
 		layout = "1/2"
 	}
-	c := &ui.Chart{Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text")}
+	c := &ui.Chart{
+		Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text"),
+	}
 	for _, day := range d.days {
 		c.Labels = append(c.Labels, day.Day.Format(layout))
 	}
@@ -115,10 +117,15 @@ func (d *drawing) orders() *ui.Chart {
 func (d *drawing) results() *ui.Chart {
 	c := d.chart(ui.Bars, "results")
 	c.Stack = true
-	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} { // so that colours suit them
-		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) })
+	// so that colours suit them
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
+		d.series(
+			c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) },
+		)
 	}
-	d.series(c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) })
+	d.series(
+		c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) },
+	)
 	const usual = 3 // verdicts; what is called off or fails is shown where it happened
 	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
 		c.Series = c.Series[:len(c.Series)-1]
@@ -131,7 +138,10 @@ var scales = []struct {
 	name string
 	unit time.Duration
 	most time.Duration
-}{{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour}, {"hours", time.Hour, math.MaxInt64}}
+}{
+	{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour},
+	{"hours", time.Hour, math.MaxInt64},
+}
 
 func (d *drawing) turnaround() *ui.Chart {
 	var longest time.Duration

@@ -62,7 +62,9 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Environment, form *ui.Form) (*newEndpointView, error) {
+func (p *Portal) newEndpointView(
+	r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
 	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
@@ -74,10 +76,17 @@ func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Envir
 		}
 	}
 	for _, e := range webhook.Events {
-		v.Events = append(v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))})
+		v.Events = append(
+			v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))},
+		)
 	}
 	for _, a := range []string{webhook.AuthHMAC, webhook.AuthOAuth2} {
-		v.Auths = append(v.Auths, ui.Option{Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint")})
+		v.Auths = append(
+			v.Auths,
+			ui.Option{
+				Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint"),
+			},
+		)
 	}
 	return v, nil
 }
@@ -126,7 +135,9 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return p.refuse(w, r, page, form, err)
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}})
+	return p.pages.Render(
+		w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}},
+	)
 }
 
 // endpointOf reads an endpoint from a form and marks what is wrong with it.
@@ -158,7 +169,9 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	if form.Get("auth") != webhook.AuthOAuth2 {
 		return n
 	}
-	n.OAuth = &service.NewOAuth{ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope")}
+	n.OAuth = &service.NewOAuth{
+		ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope"),
+	}
 	if n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url")); problem != nil {
 		fail("token_url", *problem)
 	}
@@ -172,7 +185,9 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	return n
 }
 
-func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) showDeleteEndpoint(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+) error {
 	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
