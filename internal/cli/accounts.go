@@ -247,8 +247,8 @@ func keysList() *command {
 					if len(k.Networks) > 0 {
 						from = "  from " + k.Networks.String()
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name,
-						access.JoinScopes(k.Scopes), from)
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n",
+						k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -101,10 +102,18 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		return exitUsage
 	}
 	if err := c.run(ctx, inv); err != nil {
-		fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
+		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
 		return exitFailed
 	}
 	return exitOK
+}
+
+// messageOf is what an error says to people: the message of a refusal, without its code.
+func messageOf(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Message
+	}
+	return err.Error()
 }
 
 // find returns the command with the longest name that args start with.

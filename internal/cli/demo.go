@@ -50,7 +50,8 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.W
 			return err
 		}
 	}
-	reviewer, err := app.Service.CreateStaff(ctx, access.Operator, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
+	reviewer, err := app.Service.CreateStaff(ctx, access.Operator, "reviewer@demo.example", "Demo reviewer",
+		access.Reviewer)
 	if err != nil {
 		return err
 	}

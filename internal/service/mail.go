@@ -76,7 +76,7 @@ func mailContext(m *store.Mail) string { return "mail " + m.ID }
 // tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
 // is in the transaction of the charge, and runs only when that has happened.
 func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) error {
-	ctx := context.Background() // that of the transaction is used
+	ctx := tx.Context()
 	account, err := tx.Account(ctx, accountID)
 	if err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
@@ -70,7 +71,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 		if err := s.Service.MoveTestOrder(t.Context(), owner, live, order.StageError, nil); err == nil {
 			t.Error("a Live order was moved")
 		}
-		report, err := s.Service.Check(t.Context())
+		report, err := proof.Check(t.Context(), s.Store, s.Media)
 		must.NoError(t, err)
 		if !report.OK {
 			t.Errorf("the books do not prove: %+v", report)

@@ -40,7 +40,7 @@ func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
 }
 
 func (q Queries) key(ctx context.Context, text string, arg any) (*access.Key, error) {
-	return first(q.keys(q.brief(ctx), text, arg))
+	return first(q.keys(q.uncancelable(ctx), text, arg))
 }
 
 // Keys returns all keys of an account, oldest first.

@@ -111,7 +111,7 @@ func (q Queries) OrderPage(ctx context.Context, accountID string, env access.Env
 		return nil, total, nil
 	}
 	orders := make([]order.Order, 0, limit)
-	err := q.rows(q.brief(ctx), `SELECT id, number, external_id, status, outcome, due_at, updated_at FROM orders
+	err := q.rows(q.uncancelable(ctx), `SELECT id, number, external_id, status, outcome, due_at, updated_at FROM orders
 		WHERE account_id = $1 AND environment = CAST($2 AS TEXT) AND seq <= $3 AND seq > $4 ORDER BY seq DESC`, []any{accountID, string(env), high, low},
 		func(scan func(...any) error) error {
 			var o order.Order

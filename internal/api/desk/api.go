@@ -3,7 +3,6 @@
 package desk
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -88,14 +87,14 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	route := &a.routes[row]
-	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
 	}
 	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
-	ctx, cancel := context.WithTimeout(service.From(r.Context(), from), requestTimeout)
-	defer cancel()
-	return route.handle(w, r.WithContext(ctx), &call{staff: staff, id: id})
+	r = r.WithContext(service.From(r.Context(), from))
+	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return route.handle(w, r, &call{staff: staff, id: id})
+	})
 }
 
 // authenticate returns the staff user of a request.

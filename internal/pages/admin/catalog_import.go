@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -52,6 +53,7 @@ func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visit
 
 // readUpload returns the first file of a form. Only the file is read, however the form is made.
 func readUpload(w http.ResponseWriter, r *http.Request) (name string, content []byte, err error) {
+	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxCatalogBytes)
 	parts, err := r.MultipartReader()
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -298,7 +299,7 @@ func TestSandbox(t *testing.T) {
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
-	report, err := w.Service.Check(t.Context())
+	report, err := proof.Check(t.Context(), w.Store, w.Media)
 	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -37,6 +38,7 @@ func (u *upload) close() {
 // readUpload reads a form with photos. A refusal of a file goes to its field in the form; other errors end the upload.
 func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, error) {
 	u := &upload{form: ui.NewForm()}
+	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, (order.MaxPhotos+1)*(p.MaxPhotoBytes+maxField))
 	parts, err := r.MultipartReader()
 	if err != nil {

@@ -88,7 +88,7 @@ func (w *World) serve(t testing.TB) {
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
 	w.Admin = admin.New(admin.Config{
 		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: t.TempDir(), Started: w.Clock.Now(),
-		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "redis", Default: true}},
+		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "smtp-url", Default: true}},
 	})
 	pages := http.NewServeMux()
 	w.Site.Routes(pages)

@@ -1,4 +1,4 @@
-package service
+package proof
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// photoChecks is how many files are looked at in parallel: enough to hide the way to a media server.
+// photoChecks is how many files are checked in parallel: enough to hide the latency of a media server.
 const photoChecks = 8
 
-// photos looks at the file of every photo of an order, as far as the order with the id last.
+// photos checks the file of every photo of an order, up to the order with the id last.
 func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
 	var after store.OrderPhotoKey
 	for {
-		page, err := q.OrderPhotosAfter(ctx, after, last, checkPage)
+		page, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}

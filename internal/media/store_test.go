@@ -1,5 +1,4 @@
-// Package mediatest is the conformance suite of media stores: every implementation must pass it.
-package mediatest
+package media_test
 
 import (
 	"bytes"
@@ -16,8 +15,8 @@ import (
 	"github.com/assayhq/assay/internal/media"
 )
 
-// Run runs the suite. open returns an empty store and cleans up with t.Cleanup.
-func Run(t *testing.T, open func(t *testing.T) media.Store) {
+// TestStore checks what every media.Store promises, on the disk.
+func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, *suite)
@@ -38,16 +37,20 @@ func Run(t *testing.T, open func(t *testing.T) media.Store) {
 		{"Ping", testPing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			store := open(t)
-			dir := t.TempDir()
-			if d, ok := store.(interface{ StagingDir() string }); ok {
-				dir = d.StagingDir()
-			}
-			staging, err := media.NewStaging(dir)
+			disk, err := media.NewDisk(t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.test(t, &suite{Store: store, staging: staging})
+			t.Cleanup(func() {
+				if err := disk.Close(); err != nil {
+					t.Error(err)
+				}
+			})
+			staging, err := media.NewStaging(disk.StagingDir())
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.test(t, &suite{Store: disk, staging: staging})
 		})
 	}
 }
@@ -288,8 +291,7 @@ func testDelete(t *testing.T, s *suite) {
 	}
 }
 
-// testDerived checks that derived images are stored like photos, are never listed, and are deleted with their
-// photo.
+// testDerived checks that derived images are stored as photos are, are never listed, and are deleted with their photo.
 func testDerived(t *testing.T, s *suite) {
 	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
 	s.put(t, name, content("photo", 100))

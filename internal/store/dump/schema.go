@@ -1,15 +1,12 @@
-package store
+package dump
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
-	"github.com/pressly/goose/v3"
-	"github.com/pressly/goose/v3/database"
+	"github.com/assayhq/assay/internal/store"
 )
 
 // table is a table of the schema with its columns in the order of their definition.
@@ -25,25 +22,20 @@ type column struct {
 }
 
 // schemaAt returns the tables of a schema version in the order of their creation. It learns them from the migrations,
-// which it runs on a database in memory: they are one text for both engines, so every database of that version has these
-// tables and columns, and no list of them has to be kept. The version must not be newer than the program.
+// which run on a database in memory: they are one text for both engines, so every database of that version has these
+// tables and columns, and nobody has to maintain a list. The version must not be newer than the program.
 func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
-	db, err := sql.Open("sqlite", ":memory:")
+	db, err := store.OpenMemory(ctx, version)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	db.SetMaxOpenConns(1) // each connection would have a memory of its own
-	if err := migrate(ctx, db, database.DialectSQLite3, version); err != nil {
-		return nil, err
-	}
-	q := Queries{c: &pool{db: db}, d: &sqliteDialect}
-	err = q.rows(ctx, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
-		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'goose_db_version' ORDER BY t.rowid, c.cid`, nil,
+	err = queryRows(ctx, db, `SELECT t.name, c.name, c.type FROM sqlite_master AS t, pragma_table_info(t.name) AS c
+		WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite\_%' ESCAPE '\' AND t.name <> 'goose_db_version'
+		ORDER BY t.rowid, c.cid`,
 		func(scan func(...any) error) error {
-			var name string
+			var name, declared string
 			var c column
-			var declared string
 			if err := scan(&name, &c.name, &declared); err != nil {
 				return err
 			}
@@ -52,7 +44,8 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 				c.integer = true
 			case "TEXT":
 			default:
-				return fmt.Errorf("column %s.%s has the type %s: only BIGINT, INTEGER and TEXT can be copied exactly between engines", name, c.name, declared)
+				return fmt.Errorf("column %s.%s has the type %s: "+
+					"only BIGINT, INTEGER and TEXT can be copied exactly between engines", name, c.name, declared)
 			}
 			if len(tables) == 0 || tables[len(tables)-1].name != name {
 				tables = append(tables, table{name: name})
@@ -62,26 +55,9 @@ func schemaAt(ctx context.Context, version int64) (tables []table, err error) {
 			return nil
 		})
 	for i := 0; i < len(tables) && err == nil; i++ {
-		err = q.row(ctx, "SELECT COUNT(*) FROM "+tables[i].quoted(), nil, &tables[i].initial)
+		err = queryRow(ctx, db, "SELECT COUNT(*) FROM "+tables[i].quoted(), &tables[i].initial)
 	}
 	return tables, err
-}
-
-// newestVersion is the schema version that the program works with.
-func newestVersion() (int64, error) {
-	files, err := fs.Glob(migrations, "migrations/*.sql")
-	if err != nil {
-		return 0, err
-	}
-	var newest int64
-	for _, f := range files {
-		v, err := goose.NumericComponent(f)
-		if err != nil {
-			return 0, err
-		}
-		newest = max(newest, v)
-	}
-	return newest, nil
 }
 
 // quoted is the table's name in a statement.

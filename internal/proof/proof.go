@@ -1,4 +1,6 @@
-package service
+// Package proof checks an installation: that ledger, orders, audit log and photos are consistent with each other. The
+// rules are here, the SQL is in internal/store/proof.go.
+package proof
 
 import (
 	"context"
@@ -10,10 +12,11 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Report is the result of a check: what was looked at and what is wrong.
+// Report is the result of a check: what was checked and what is wrong.
 type Report struct {
 	OK            bool      `json:"ok"`
 	Accounts      int64     `json:"accounts"`
@@ -41,10 +44,10 @@ type Problem struct {
 	Message     string      `json:"message"`
 }
 
-// ProblemKind says what does not hold.
+// ProblemKind says which rule is violated.
 type ProblemKind string
 
-// The kinds of problems.
+// The kinds of problems, each with the rule.
 const (
 	BalanceMissing  ProblemKind = "balance-missing"        // an account has a balance in each environment
 	LedgerBalance   ProblemKind = "ledger-balance"         // the balance is the sum of its entries
@@ -65,13 +68,13 @@ const (
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
 )
 
-// Check proves the ledger, the audit log, the counters of orders and that every photo of an order is in the media store. It may run beside a
-// server that writes: rows are read as they are at one moment. Memory does not grow with the number of rows. An error
-// means that the check could not be made; what it finds wrong is in the report.
-func (s *Service) Check(ctx context.Context) (*Report, error) {
+// Check checks the ledger, the audit log, the counters of orders and that every photo of an order is in the media
+// store. Servers may write meanwhile: rows are read as they are at one moment. Memory does not grow with the number of
+// rows. An error means that the check could not be made; what it finds wrong is in the report.
+func Check(ctx context.Context, s *store.Store, files media.Store) (*Report, error) {
 	c := &check{report: Report{Problems: []Problem{}}}
 	var lastOrder string
-	err := s.Store.Snapshot(ctx, func(q store.Queries) (err error) {
+	err := s.Snapshot(ctx, func(q store.Queries) (err error) {
 		if lastOrder, err = q.LastOrderID(ctx); err != nil {
 			return err
 		}
@@ -93,16 +96,16 @@ func (s *Service) Check(ctx context.Context) (*Report, error) {
 		return nil, fmt.Errorf("check the database: %w", err)
 	}
 	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed or deleted.
-	if err := c.photos(ctx, s.Store.Queries, s.Media, lastOrder); err != nil {
+	if err := c.photos(ctx, s.Queries, files, lastOrder); err != nil {
 		return nil, fmt.Errorf("check the photos: %w", err)
 	}
 	c.report.OK = c.report.ProblemCount == 0
 	return &c.report, nil
 }
 
-// check is a check on its way.
+// check is a check in progress.
 type check struct {
-	mu     sync.Mutex // photos are looked at in parallel
+	mu     sync.Mutex // photos are checked in parallel
 	report Report
 }
 
@@ -114,13 +117,13 @@ func (c *check) add(p Problem) {
 	}
 }
 
-// checkPage is how many accounts or photos are read at once.
-const checkPage = 500
+// pageSize is how many accounts or photos are read at once.
+const pageSize = 500
 
 func (c *check) accounts(ctx context.Context, q store.Queries) error {
 	last := ""
 	for {
-		page, err := q.AccountsAfter(ctx, last, checkPage)
+		page, err := q.AccountsAfter(ctx, last, pageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -136,6 +139,9 @@ func (c *check) accounts(ctx context.Context, q store.Queries) error {
 
 // orderCounts counts the Live orders in each status.
 func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
+	problem := func(format string, args ...any) {
+		c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf(format, args...)})
+	}
 	counted, kept, err := q.LiveOrderCounts(ctx)
 	c.report.LiveOrders = make(Counts, len(order.Statuses))
 	for _, s := range order.Statuses {
@@ -144,9 +150,9 @@ func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
 		switch {
 		case s == order.Queued: // no counter: what is in no other status
 		case !ok:
-			c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf("there is no counter of orders in %s", s)})
+			problem("there is no counter of orders in %s", s)
 		case n != counted[s]:
-			c.add(Problem{Kind: OrderCount, Environment: string(access.Live), Message: fmt.Sprintf("%d orders are in %s, the counter says %d", counted[s], s, n)})
+			problem("%d orders are in %s, the counter says %d", counted[s], s, n)
 		}
 	}
 	return err
@@ -160,22 +166,25 @@ func (c *check) account(ctx context.Context, q store.Queries, a *store.AccountPr
 	for _, env := range access.Environments {
 		i := slices.IndexFunc(balances, func(b store.BalanceProof) bool { return b.Environment == env })
 		if i < 0 {
-			c.add(Problem{Kind: BalanceMissing, AccountID: a.ID, Environment: string(env), Message: "the account has no balance in this environment"})
+			c.add(Problem{
+				Kind: BalanceMissing, AccountID: a.ID, Environment: string(env),
+				Message: "the account has no balance in this environment",
+			})
 			continue
 		}
-		b := &book{check: c, accountID: a.ID, balance: balances[i]}
-		if err := b.ledger(ctx, q); err != nil {
+		t := &tenant{check: c, accountID: a.ID, balance: balances[i]}
+		if err := t.ledger(ctx, q); err != nil {
 			return err
 		}
-		if err := b.orders(ctx, q); err != nil {
+		if err := t.orders(ctx, q); err != nil {
 			return err
 		}
 	}
 	return c.auditLog(ctx, q, a)
 }
 
-// auditLog seals every event anew. After an event that does not hold, the chain goes on from the hash that is stored, so
-// that one change shows once.
+// auditLog computes the hash of every event. After an event with a wrong hash the chain continues with the stored hash,
+// so that one change is reported once.
 func (c *check) auditLog(ctx context.Context, q store.Queries, a *store.AccountProof) error {
 	problem := func(kind ProblemKind, id, format string, args ...any) {
 		c.add(Problem{Kind: kind, AccountID: a.ID, ID: id, Message: fmt.Sprintf(format, args...)})
