@@ -13,7 +13,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/server"
-	"github.com/assayhq/assay/internal/service"
 )
 
 // IO is the environment of a command.
@@ -102,7 +101,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	if err := c.run(service.ByOperator(ctx), inv); err != nil {
+	if err := c.run(ctx, inv); err != nil {
 		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
 		return exitFailed
 	}

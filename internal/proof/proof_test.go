@@ -185,7 +185,7 @@ var tamperings = []tampering{
 	},
 	{
 		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'",
-		undo: "UPDATE audit_events SET actor_name = 'operator' WHERE id = '{event}'",
+		undo: "UPDATE audit_events SET actor_name = 'system' WHERE id = '{event}'",
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{

@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -16,7 +17,7 @@ var errPortalOrderNotFound = fault.New(fault.NotFound, order.NotFound.Code, "The
 
 // PortalOrders returns a page of the account's orders, newest first, and how many there are.
 func (s *Service) PortalOrders(ctx context.Context, who *Member, env access.Environment, page, limit int) ([]store.OrderRow, int64, error) {
-	book, err := s.Store.Book(ctx, who.AccountID, env)
+	book, err := s.Store.AccountTotals(ctx, who.AccountID, env)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -54,7 +55,7 @@ func (f OrderFilter) states() []string {
 // sequence number before, which is 0 for the newest of all.
 func (s *Service) FilteredOrders(ctx context.Context, who *Member, env access.Environment, f OrderFilter, before int64, limit int) ([]store.OrderRow, error) {
 	if before <= 0 {
-		book, err := s.Store.Book(ctx, who.AccountID, env)
+		book, err := s.Store.AccountTotals(ctx, who.AccountID, env)
 		if err != nil {
 			return nil, err
 		}
@@ -86,7 +87,7 @@ const exportBatch = 500
 
 // EachOrder calls each for every order of the account that the filter chooses, newest first, as of now.
 func (s *Service) EachOrder(ctx context.Context, who *Member, env access.Environment, f OrderFilter, each func(*store.OrderRow) error) error {
-	book, err := s.Store.Book(ctx, who.AccountID, env)
+	book, err := s.Store.AccountTotals(ctx, who.AccountID, env)
 	if err != nil {
 		return err
 	}
@@ -111,7 +112,7 @@ type PortalOrder struct {
 	Photos     []order.Photo // of every round; without a name where it could not be provided
 	Notes      []store.Note
 	Timeline   []store.TimelineEntry
-	Deliveries []*store.DeliveryRecord
+	Deliveries []*webhook.Delivery
 	Key        *access.Key
 	Indexes    []*catalog.PhotoIndex // of its catalog context
 	IsLate     bool
@@ -140,7 +141,7 @@ func (s *Service) PortalOrder(ctx context.Context, who *Member, env access.Envir
 	if p.Key, err = s.Store.Key(ctx, o.APIKeyID); err != nil {
 		return nil, err
 	}
-	p.Deliveries, err = s.Store.Deliveries(ctx, store.DeliveryFilter{AccountID: who.AccountID, Environment: string(env), OrderID: o.ID}, orderDeliveries)
+	p.Deliveries, err = s.Store.Deliveries(ctx, webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: who.AccountID, Environment: env}, OrderID: o.ID}, orderDeliveries)
 	return p, err
 }
 

@@ -34,12 +34,12 @@ func (s *Service) CreateTestOrder(ctx context.Context, who *Member, keyID string
 
 // usableTestKey returns a Test key of the account that is in force.
 func (s *Service) usableTestKey(ctx context.Context, who *Member, id string) (*access.Key, error) {
-	k, err := s.PortalKey(ctx, who, id)
+	k, err := s.Key(ctx, who.Actor(access.Test, Origin{}), id)
 	if err != nil {
 		return nil, err
 	}
 	if k.Environment != access.Test || !k.UsableAt(s.now()) {
-		return nil, KeyNotFound
+		return nil, access.KeyNotFound
 	}
 	return k, nil
 }

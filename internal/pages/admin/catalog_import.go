@@ -39,7 +39,7 @@ func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visit
 		v.Form.Fail("document", "admin.import.no_file")
 		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
 	}
-	plan, err := a.use.UploadCatalog(r.Context(), who.User, name, document)
+	plan, err := a.Service.UploadCatalog(r.Context(), actorOf(who), name, document)
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok {
 		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
 		v.Total, v.Problems = len(broken.Problems), broken.Problems[:min(shownProblems, len(broken.Problems))]
@@ -89,9 +89,12 @@ type previewView struct {
 }
 
 func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	plan, err := a.use.CatalogPlan(r.Context(), who.User, r.PathValue("draft"))
+	plan, err := a.Service.CatalogPlan(r.Context(), actorOf(who), r.PathValue("draft"))
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
-		v := importView{Form: ui.NewForm(), Total: len(broken.Problems), Problems: broken.Problems[:min(shownProblems, len(broken.Problems))]}
+		v := importView{
+			Form: ui.NewForm(), Total: len(broken.Problems),
+			Problems: broken.Problems[:min(shownProblems, len(broken.Problems))],
+		}
 		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
 		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
 	}
@@ -113,7 +116,7 @@ func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	changes, err := a.use.ConfirmCatalog(r.Context(), who.User, r.PathValue("draft"))
+	changes, err := a.Service.ConfirmCatalog(r.Context(), actorOf(who), r.PathValue("draft"))
 	if err != nil {
 		return a.sorry(w, r, home+"/catalog/import", err)
 	}
@@ -121,7 +124,7 @@ func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (a *Admin) dropCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	if err := a.use.DropCatalogDraft(r.Context(), who.User, r.PathValue("draft")); err != nil {
+	if err := a.Service.DropCatalogDraft(r.Context(), actorOf(who), r.PathValue("draft")); err != nil {
 		return err
 	}
 	return a.Site.Redirect(w, r, home+"/catalog", ui.Note("admin.import.dropped"))

@@ -48,7 +48,7 @@ func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visito
 func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *sandboxView, status int) error {
 	v.place = p.place(r, who, env, "/sandbox")
 	v.Switch = nil // there is no sandbox in Live
-	book, err := p.Service.Store.Book(r.Context(), who.User.AccountID, env)
+	book, err := p.Service.AccountTotals(r.Context(), actorIn(who, env), actorIn(who, env).Tenant)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visi
 	if v.Recent, _, err = p.Service.PortalOrders(r.Context(), who.User, env, 1, 6); err != nil {
 		return err
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -199,7 +199,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 
 // makeTestOrder stores sample photos for the chosen indexes and makes the order with them.
 func (p *Portal) makeTestOrder(r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex) (string, error) {
-	if _, err := p.Service.PortalKey(r.Context(), who.User, form.Get("key")); err != nil {
+	if _, err := p.Service.Key(r.Context(), actorIn(who, access.Test), form.Get("key")); err != nil {
 		return "", err
 	}
 	var uploads []service.Upload

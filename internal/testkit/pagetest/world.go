@@ -125,7 +125,7 @@ func (w *World) addUsers(t testing.TB) {
 	}))
 	w.Developer = w.AddUser(t, w.Account.ID, "developer@acme.example", access.Developer)
 	w.Viewer = w.AddUser(t, w.Account.ID, "viewer@acme.example", access.Viewer)
-	other, err := w.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+	other, err := w.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)
 	must.NoError(t, err)
 	w.Stranger = &other.Owner
 }

@@ -238,7 +238,7 @@ func TestPermanentFailure(t *testing.T) {
 			t.Errorf("there is no %v", want)
 		}
 		o.Clock.Advance(30 * 24 * time.Hour)
-		if _, err := o.Service.ForgetMail(t.Context(), o.Clock.Now().Add(-24*time.Hour), 10); err != nil {
+		if _, err := o.Service.DeleteOldMail(t.Context(), o.Clock.Now().Add(-24*time.Hour), 10); err != nil {
 			t.Fatal(err)
 		}
 		if rows := o.queue(t); len(rows) != 1 || rows[0][1] != "expired" || rows[0][2] != "" {
@@ -314,7 +314,7 @@ func TestNothingHappened(t *testing.T) {
 		if err == nil {
 			t.Error("a member was invited")
 		}
-		taken, err := o.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+		taken, err := o.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)
 		must.NoError(t, err)
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)

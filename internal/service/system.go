@@ -32,36 +32,36 @@ type Health struct {
 const healthLimit = 5 * time.Second
 
 // Health looks at the parts of the service.
-func (a *Administration) Health(ctx context.Context, who *access.Staff) (*Health, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthLimit)
 	defer cancel()
-	h := &Health{CatalogVersion: a.service.Catalog().Version(), Mail: a.service.SendsMail()}
+	h := &Health{CatalogVersion: s.Catalog().Version(), Mail: s.SendsMail()}
 	begun := time.Now()
-	h.MediaError = a.service.Media.Ping(ctx)
+	h.MediaError = s.Media.Ping(ctx)
 	h.MediaLatency = time.Since(begun)
-	h.DatabaseError = a.lookAtDatabase(ctx, h)
+	h.DatabaseError = s.databaseHealth(ctx, h)
 	return h, nil
 }
 
-func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
+func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	var err error
-	if h.Database, err = a.store().SystemFacts(ctx, time.Now); err != nil {
+	if h.Database, err = s.Store.SystemFacts(ctx, time.Now); err != nil {
 		return err
 	}
-	if h.Orders, err = a.store().OrderCounts(ctx, access.Live); err != nil {
+	if h.Orders, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
-	first, _, err := a.store().DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
+	first, _, err := s.Store.DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
 	if err != nil {
 		return err
 	}
 	if len(first) > 0 {
 		h.OldestQueued = first[0].DueAt
 	}
-	pending, oldest, err := a.store().QueueState(ctx, a.service.now())
+	pending, oldest, err := s.Store.QueueState(ctx, s.now())
 	h.PendingDeliveries = pending
 	if !oldest.IsZero() {
 		h.OldestDelivery = &oldest
@@ -69,39 +69,43 @@ func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
 	if err != nil {
 		return err
 	}
-	if h.Photos, err = a.store().PhotoTotals(ctx); err != nil {
+	if h.Photos, err = s.Store.PhotoTotals(ctx); err != nil {
 		return err
 	}
-	h.QueuedMail, h.FailedMail, err = a.store().MailCounts(ctx)
+	h.QueuedMail, h.FailedMail, err = s.Store.MailCounts(ctx)
 	return err
 }
 
 // RevokedCertificates returns the certificates that were taken back last.
-func (a *Administration) RevokedCertificates(ctx context.Context, who *access.Staff, limit int) ([]store.RevokedCertificate, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) RevokedCertificates(
+	ctx context.Context, actor access.Actor, limit int,
+) ([]store.RevokedCertificate, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return a.store().RevokedCertificates(ctx, limit)
+	return s.Store.RevokedCertificates(ctx, limit)
 }
 
 // FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
-func (a *Administration) FindCertificate(ctx context.Context, who *access.Staff, text string) (*store.CertificateRow, error) {
-	if err := a.allow(who); err != nil {
+func (s *Service) FindCertificate(
+	ctx context.Context, actor access.Actor, text string,
+) (*store.CertificateRow, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
 	if order.IsCertificateID(text) {
-		return a.service.Certificate(ctx, text)
+		return s.Certificate(ctx, text)
 	}
-	id, err := a.service.FindOrderID(ctx, text)
+	id, err := s.FindOrderID(ctx, text)
 	if err != nil {
 		return nil, CertificateNotFound
 	}
-	o, err := a.store().Order(ctx, id)
+	o, err := s.Store.Order(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
 		return nil, CertificateNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return a.service.Certificate(ctx, o.CertificateID)
+	return s.Certificate(ctx, o.CertificateID)
 }

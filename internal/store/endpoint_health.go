@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
 const microsPerHour = int64(time.Hour / time.Microsecond)
@@ -19,8 +20,8 @@ type hourCount struct {
 	acknowledged, failed int64
 }
 
-// countAttempts counts attempts by endpoint and hour, in the order of the rows: senders then wait for each other instead of
-// locking each other out.
+// countAttempts counts attempts by endpoint and hour, in the order of the rows: senders then wait for each other
+// instead of locking each other out.
 func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 	var counts []*hourCount
 	byHour := make(map[hourCount]*hourCount)
@@ -46,36 +47,33 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 		for _, c := range batch {
 			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed)
 		}
-		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed) VALUES "+tuples(len(batch), 4)+`
+		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed) VALUES "+
+			tuples(len(batch), 4)+`
 			ON CONFLICT (endpoint_id, hour) DO UPDATE SET acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
 			failed = endpoint_hours.failed + excluded.failed`, args...)
 		return err
 	})
 }
 
-// AttemptCount is how many attempts were acknowledged, and how many were not.
-type AttemptCount struct{ Acknowledged, Failed int64 }
-
-// EndpointHealth is how the attempts on an endpoint went lately.
-type EndpointHealth struct {
-	EndpointID       string
-	Day, Week        AttemptCount
-	LastAcknowledged time.Time // the hour; zero: none in the week
-	LastFailed       time.Time
-}
-
-// EndpointHealth returns how the attempts on the endpoints of an account went in the last 24 hours and 7 days, in whole hours, as
-// far as there were any.
-func (q Queries) EndpointHealth(ctx context.Context, accountID string, env access.Environment, now time.Time) ([]EndpointHealth, error) {
+// EndpointHealth returns how the attempts on the endpoints of an account went in the last 24 hours and 7 days, in whole
+// hours, as far as there were any.
+func (q Queries) EndpointHealth(
+	ctx context.Context, accountID string, env access.Environment, now time.Time,
+) ([]webhook.EndpointHealth, error) {
 	hour := micros(now)/microsPerHour + 1
-	var health []EndpointHealth
-	err := q.rows(ctx, `SELECT e.id, CAST(SUM(CASE WHEN h.hour >= $4 THEN h.acknowledged ELSE 0 END) AS BIGINT), CAST(SUM(CASE WHEN h.hour >= $4 THEN h.failed ELSE 0 END) AS BIGINT),
-		CAST(SUM(h.acknowledged) AS BIGINT), CAST(SUM(h.failed) AS BIGINT), MAX(CASE WHEN h.acknowledged > 0 THEN h.hour ELSE 0 END), MAX(CASE WHEN h.failed > 0 THEN h.hour ELSE 0 END)
-		FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id WHERE e.account_id = $1 AND e.environment = $2 AND h.hour >= $3 GROUP BY e.id`,
+	var health []webhook.EndpointHealth
+	err := q.rows(ctx, `SELECT e.id, CAST(SUM(CASE WHEN h.hour >= $4 THEN h.acknowledged ELSE 0 END) AS BIGINT),
+		CAST(SUM(CASE WHEN h.hour >= $4 THEN h.failed ELSE 0 END) AS BIGINT),
+		CAST(SUM(h.acknowledged) AS BIGINT), CAST(SUM(h.failed) AS BIGINT),
+		MAX(CASE WHEN h.acknowledged > 0 THEN h.hour ELSE 0 END), MAX(CASE WHEN h.failed > 0 THEN h.hour ELSE 0 END)
+		FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id
+		WHERE e.account_id = $1 AND e.environment = $2 AND h.hour >= $3 GROUP BY e.id`,
 		[]any{accountID, string(env), hour - 7*24, hour - 24}, func(scan func(...any) error) error {
-			var h EndpointHealth
+			var h webhook.EndpointHealth
 			var acknowledged, failed int64
-			err := scan(&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed, &acknowledged, &failed)
+			err := scan(
+				&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed, &acknowledged, &failed,
+			)
 			h.LastAcknowledged, h.LastFailed = hourOrZero(acknowledged), hourOrZero(failed)
 			health = append(health, h)
 			return err
@@ -90,8 +88,8 @@ func hourOrZero(hour int64) time.Time {
 	return timeOf(hour * microsPerHour)
 }
 
-// ForgetEndpointHours removes the counts from before a time.
-func (t *Tx) ForgetEndpointHours(before time.Time) error {
+// DeleteOldEndpointHours removes the counts from before a time.
+func (t *Tx) DeleteOldEndpointHours(before time.Time) error {
 	_, err := t.exec("DELETE FROM endpoint_hours WHERE hour < $1", micros(before)/microsPerHour)
 	return err
 }

@@ -24,8 +24,8 @@ const (
 	// endpointHoursRetention is a day more than the portal shows.
 	endpointHoursRetention = 8 * 24 * time.Hour
 
-	// settling is how long after its end the figures of a day are taken for good: a transaction of its last second may be on
-	// its way, and clocks of nodes differ.
+	// settling is how long after its end the figures of a day become final: a transaction of its last second may still
+	// run, and clocks of nodes differ.
 	settling = 10 * time.Minute
 )
 
@@ -44,7 +44,7 @@ type ReviewerLoad struct {
 	ID       string
 	Name     string // empty when the staff user is unknown
 	Verdicts int64
-	Holds    int64 // orders in their hands now
+	Claimed  int64 // orders that they have claimed and not judged yet
 }
 
 // Statistics is what happened to Live orders in a period.
@@ -58,50 +58,57 @@ type Statistics struct {
 // AnswerTimes returns the answer times that had verdicts, the quickest first.
 func (s *Statistics) AnswerTimes() []int { return slices.Sorted(maps.Keys(s.Total.Times)) }
 
-// Statistics returns the figures of the last days, today included, MaxStatisticsDays at most. Days that are over are read
-// from what KeepStatistics has kept, so it costs a row a day and the orders of today.
-func (a *Administration) Statistics(ctx context.Context, who *access.Staff, days int) (*Statistics, error) {
-	if err := a.allow(who); err != nil {
+// Statistics returns the figures of the last days, today included, MaxStatisticsDays at most. Days that are over are
+// read from what SaveStatistics has saved, so it costs a row a day and the orders of today.
+func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) (*Statistics, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
 	days = min(max(days, 1), MaxStatisticsDays)
-	today := dayOf(a.service.now())
+	today := dayOf(s.now())
 	first := today.AddDate(0, 0, 1-days)
-	kept, err := a.store().DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
+	saved, err := s.Store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
-	s := &Statistics{Total: newDayFigures()}
+	st := &Statistics{Total: newDayFigures()}
 	for day := first; !day.After(today); day = day.AddDate(0, 0, 1) {
 		d := StatisticsDay{Date: day, Figures: newDayFigures()}
-		if text, ok := kept[day.Format(time.DateOnly)]; ok {
+		if text, ok := saved[day.Format(time.DateOnly)]; ok {
 			err = json.Unmarshal([]byte(text), d.Figures)
-		} else if today.Sub(day) <= 24*time.Hour { // earlier ones are kept, or were before there was anybody to keep them
-			d.Figures, err = a.service.figuresOf(ctx, day)
+		} else if today.Sub(day) <= 24*time.Hour { // earlier ones are saved, or were before there was anybody to save them
+			d.Figures, err = s.figuresOf(ctx, day)
 		}
 		if err != nil {
 			return nil, err
 		}
-		s.Total.add(d.Figures)
-		s.Days = append(s.Days, d)
+		st.Total.add(d.Figures)
+		st.Days = append(st.Days, d)
 	}
-	if err := a.addQueue(ctx, s, first); err != nil {
+	samples, err := s.Store.QueueSamples(ctx, first)
+	if err != nil {
 		return nil, err
 	}
-	if s.Open, err = a.store().OrderCounts(ctx, access.Live); err != nil {
+	st.addQueue(samples)
+	if st.Open, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
 		return nil, err
 	}
-	return s, a.addReviewers(ctx, s)
+	staff, err := s.Store.AllStaff(ctx)
+	if err != nil {
+		return nil, err
+	}
+	claimed, err := s.Store.ClaimedOrders(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.addReviewers(staff, claimed)
+	return st, nil
 }
 
 // addQueue adds how long the queue was on each day.
-func (a *Administration) addQueue(ctx context.Context, s *Statistics, first time.Time) error {
-	samples, err := a.store().QueueSamples(ctx, first)
-	if err != nil {
-		return err
-	}
+func (s *Statistics) addQueue(samples []store.QueueSample) {
 	for _, x := range samples {
-		i := int(x.At.Sub(first) / (24 * time.Hour))
+		i := int(x.At.Sub(s.Days[0].Date) / (24 * time.Hour))
 		if i >= len(s.Days) {
 			break
 		}
@@ -111,28 +118,17 @@ func (a *Administration) addQueue(ctx context.Context, s *Statistics, first time
 		d.MeanQueued += (float64(x.Queued) - d.MeanQueued) / float64(d.Samples)
 		d.MeanOpen += (float64(x.Queued+x.Processing+x.UpdatePhotos) - d.MeanOpen) / float64(d.Samples)
 	}
-	return nil
 }
 
-// addReviewers adds who gave the verdicts, and everybody who is there to give some.
-func (a *Administration) addReviewers(ctx context.Context, s *Statistics) error {
-	all, err := a.store().AllStaff(ctx)
-	if err != nil {
-		return err
-	}
+// addReviewers adds who gave the verdicts, and every active staff user.
+func (s *Statistics) addReviewers(all []*access.Staff, claimed map[string]int64) {
 	verdicts := maps.Clone(s.Total.Reviewers)
 	for _, staff := range all {
-		load := ReviewerLoad{ID: staff.ID, Name: staff.Name, Verdicts: verdicts[staff.ID]}
+		load := ReviewerLoad{ID: staff.ID, Name: staff.Name, Verdicts: verdicts[staff.ID], Claimed: claimed[staff.ID]}
 		delete(verdicts, staff.ID)
-		if !staff.Active() && load.Verdicts == 0 {
-			continue
+		if staff.Active() || load.Verdicts > 0 {
+			s.Reviewers = append(s.Reviewers, load)
 		}
-		counts, err := a.store().ClaimCounts(ctx, staff.ID)
-		if err != nil {
-			return err
-		}
-		load.Holds = counts[order.Processing]
-		s.Reviewers = append(s.Reviewers, load)
 	}
 	for id, n := range verdicts {
 		s.Reviewers = append(s.Reviewers, ReviewerLoad{ID: id, Verdicts: n})
@@ -140,21 +136,20 @@ func (a *Administration) addReviewers(ctx context.Context, s *Statistics) error 
 	slices.SortStableFunc(s.Reviewers, func(a, b ReviewerLoad) int {
 		return cmp.Or(cmp.Compare(b.Verdicts, a.Verdicts), cmp.Compare(a.Name, b.Name))
 	})
-	return nil
 }
 
-// KeepStatistics keeps the length of the queue every quarter of an hour, and the figures of days that are over. It returns
-// how many days it kept. Housekeeping of any number of nodes calls it.
-func (s *Service) KeepStatistics(ctx context.Context) (int, error) {
+// SaveStatistics saves the length of the queue every quarter of an hour, and the figures of days that are over. It
+// returns how many days it saved. Housekeeping of any number of nodes calls it.
+func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	now := s.now()
 	if err := s.sampleQueue(ctx, now); err != nil {
 		return 0, err
 	}
-	day, err := s.firstDayToKeep(ctx, now)
+	day, err := s.firstUnsavedDay(ctx, now)
 	if err != nil {
 		return 0, err
 	}
-	kept := make(map[string]string)
+	saved := make(map[string]string)
 	for ; !now.Before(day.AddDate(0, 0, 1).Add(settling)); day = day.AddDate(0, 0, 1) {
 		figures, err := s.figuresOf(ctx, day)
 		if err != nil {
@@ -164,25 +159,25 @@ func (s *Service) KeepStatistics(ctx context.Context) (int, error) {
 		if err != nil {
 			return 0, err
 		}
-		kept[day.Format(time.DateOnly)] = string(text)
+		saved[day.Format(time.DateOnly)] = string(text)
 	}
-	if len(kept) == 0 {
+	if len(saved) == 0 {
 		return 0, nil
 	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
-		for _, name := range slices.Sorted(maps.Keys(kept)) {
-			if err := tx.KeepDailyStatistics(name, kept[name]); err != nil {
+		for _, name := range slices.Sorted(maps.Keys(saved)) {
+			if err := tx.SaveDailyStatistics(name, saved[name]); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	return len(kept), err
+	return len(saved), err
 }
 
-// firstDayToKeep returns the day after the last one that is kept, or that of the first order, and no day that is too long
-// ago to be shown.
-func (s *Service) firstDayToKeep(ctx context.Context, now time.Time) (time.Time, error) {
+// firstUnsavedDay returns the day after the last one that is saved, or that of the first order, and no day that is too
+// long ago to be shown.
+func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time, error) {
 	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
 	last, err := s.Store.LastStatisticsDay(ctx)
 	if err != nil {
@@ -210,7 +205,8 @@ func (s *Service) firstDayToKeep(ctx context.Context, now time.Time) (time.Time,
 	return day, nil
 }
 
-// sampleQueue keeps the length of the queue, once for each quarter of an hour, and forgets counts that nobody looks at any more.
+// sampleQueue saves the length of the queue, once for each quarter of an hour, and deletes counts that nobody looks at
+// any more.
 func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	at := now.Truncate(sampleInterval)
 	if there, err := s.Store.HasQueueSample(ctx, at); err != nil || there {
@@ -220,12 +216,15 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	sample := &store.QueueSample{At: at, Queued: counts[order.Queued], Processing: counts[order.Processing], UpdatePhotos: counts[order.UpdatePhotos]}
+	sample := &store.QueueSample{
+		At: at, Queued: counts[order.Queued], Processing: counts[order.Processing],
+		UpdatePhotos: counts[order.UpdatePhotos],
+	}
 	return s.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.ForgetEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
+		if err := tx.DeleteOldEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
 			return err
 		}
-		return tx.KeepQueueSample(sample, now.Add(-sampleRetention))
+		return tx.SaveQueueSample(sample, now.Add(-sampleRetention))
 	})
 }
 

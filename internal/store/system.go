@@ -20,9 +20,11 @@ func (s *Store) SystemFacts(ctx context.Context, now func() time.Time) (*SystemF
 		return nil, err
 	}
 	f := &SystemFacts{Latency: now().Sub(begun)}
-	engine, size := "SELECT 'SQLite ' || sqlite_version()", "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+	engine := "SELECT 'SQLite ' || sqlite_version()"
+	size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
 	if s.d == &postgresDialect {
-		engine, size = "SELECT 'PostgreSQL ' || current_setting('server_version')", "SELECT pg_database_size(current_database())"
+		engine = "SELECT 'PostgreSQL ' || current_setting('server_version')"
+		size = "SELECT pg_database_size(current_database())"
 	}
 	if err := s.row(ctx, engine, nil, &f.Engine); err != nil {
 		return nil, err
@@ -46,8 +48,10 @@ type RevokedCertificate struct {
 // RevokedCertificates returns the certificates that were taken back last, the newest first.
 func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]RevokedCertificate, error) {
 	var found []RevokedCertificate
-	err := q.rows(ctx, `SELECT c.id, c.order_id, o.number, CASE o.environment WHEN 'test' THEN 1 ELSE 0 END, c.revoked_reason, c.revoked_at
-		FROM certificates c JOIN orders o ON o.id = c.order_id WHERE c.revoked_at IS NOT NULL ORDER BY c.revoked_at DESC LIMIT $1`, []any{limit},
+	err := q.rows(ctx, `SELECT c.id, c.order_id, o.number, CASE o.environment WHEN 'test' THEN 1 ELSE 0 END,
+		c.revoked_reason, c.revoked_at
+		FROM certificates c JOIN orders o ON o.id = c.order_id WHERE c.revoked_at IS NOT NULL
+		ORDER BY c.revoked_at DESC LIMIT $1`, []any{limit},
 		func(scan func(...any) error) error {
 			var c RevokedCertificate
 			var test, at int64

@@ -33,7 +33,8 @@ func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each fu
 			if err := scan(&o.Status, &outcome, &o.AnswerTime, &due, &ended, &assignee); err != nil {
 				return err
 			}
-			o.Outcome, o.AssigneeID, o.DueAt, o.EndedAt = order.Outcome(outcome.String), assignee.String, timeOrNil(due), timeOf(ended)
+			o.Outcome, o.AssigneeID = order.Outcome(outcome.String), assignee.String
+			o.DueAt, o.EndedAt = timeOrNil(due), timeOf(ended)
 			each(&o)
 			return nil
 		})
@@ -42,20 +43,41 @@ func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each fu
 // clockSlack is how far the clocks behind ids and behind the times of orders may differ.
 const clockSlack = time.Hour
 
-const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live' AND created_at >= $3 AND created_at < $4`
+const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live'
+	AND created_at >= $3 AND created_at < $4`
 
-// CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range of
-// the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
+// CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range
+// of the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
 func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
 	var n int64
-	err := q.row(ctx, createdOrders, []any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)}, &n)
+	err := q.row(
+		ctx, createdOrders, []any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)},
+		&n,
+	)
 	return n, err
 }
 
-// DailyStatistics returns the kept figures of the days from one to another, both included, by day.
+// ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.
+func (q Queries) ClaimedOrders(ctx context.Context) (map[string]int64, error) {
+	claimed := make(map[string]int64)
+	err := q.rows(ctx, claimedOrders, nil, func(scan func(...any) error) error {
+		var staffID string
+		var n int64
+		err := scan(&staffID, &n)
+		claimed[staffID] = n
+		return err
+	})
+	return claimed, err
+}
+
+const claimedOrders = `SELECT assignee_id, COUNT(*) FROM orders WHERE environment = 'live' AND status = 'processing'
+	AND assignee_id IS NOT NULL GROUP BY assignee_id`
+
+// DailyStatistics returns the saved figures of the days from one to another, both included, by day.
 func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[string]string, error) {
 	figures := make(map[string]string)
-	err := q.rows(ctx, "SELECT day, figures FROM daily_statistics WHERE day >= $1 AND day <= $2", []any{from, to}, func(scan func(...any) error) error {
+	err := q.rows(ctx, `SELECT day, figures FROM daily_statistics
+			WHERE day >= $1 AND day <= $2`, []any{from, to}, func(scan func(...any) error) error {
 		var day, text string
 		err := scan(&day, &text)
 		figures[day] = text
@@ -64,7 +86,7 @@ func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[stri
 	return figures, err
 }
 
-// LastStatisticsDay returns the newest day whose figures are kept; empty when there is none.
+// LastStatisticsDay returns the newest day whose figures are saved; empty when there is none.
 func (q Queries) LastStatisticsDay(ctx context.Context) (string, error) {
 	var day string
 	err := q.row(ctx, "SELECT COALESCE(MAX(day), '') FROM daily_statistics", nil, &day)
@@ -78,9 +100,12 @@ func (q Queries) FirstOrderAt(ctx context.Context) (time.Time, error) {
 	return timeOf(at), err
 }
 
-// KeepDailyStatistics keeps the figures of a day that is over. Another node may have kept them already; they are the same.
-func (t *Tx) KeepDailyStatistics(day, figures string) error {
-	_, err := t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures)
+// SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the
+// same.
+func (t *Tx) SaveDailyStatistics(day, figures string) error {
+	_, err := t.exec(
+		"INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures,
+	)
 	return err
 }
 
@@ -97,20 +122,22 @@ func (q Queries) HasQueueSample(ctx context.Context, at time.Time) (bool, error)
 	return n > 0, err
 }
 
-// KeepQueueSample keeps a sample, unless there is one of the time, and forgets those before another time.
-func (t *Tx) KeepQueueSample(s *QueueSample, forget time.Time) error {
-	if _, err := t.exec("INSERT INTO queue_samples (at, queued, processing, update_photos) VALUES ($1, $2, $3, $4) ON CONFLICT (at) DO NOTHING",
+// SaveQueueSample saves a sample, unless there is one of the time, and deletes those before another time.
+func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
+	if _, err := t.exec(`INSERT INTO queue_samples (at, queued, processing, update_photos)
+			VALUES ($1, $2, $3, $4) ON CONFLICT (at) DO NOTHING`,
 		micros(s.At), s.Queued, s.Processing, s.UpdatePhotos); err != nil {
 		return err
 	}
-	_, err := t.exec("DELETE FROM queue_samples WHERE at < $1", micros(forget))
+	_, err := t.exec("DELETE FROM queue_samples WHERE at < $1", micros(before))
 	return err
 }
 
 // QueueSamples returns the samples from a time on, the oldest first.
 func (q Queries) QueueSamples(ctx context.Context, from time.Time) ([]QueueSample, error) {
 	var samples []QueueSample
-	err := q.rows(ctx, "SELECT at, queued, processing, update_photos FROM queue_samples WHERE at >= $1 ORDER BY at", []any{micros(from)},
+	err := q.rows(ctx, `SELECT at, queued, processing, update_photos FROM queue_samples
+			WHERE at >= $1 ORDER BY at`, []any{micros(from)},
 		func(scan func(...any) error) error {
 			var s QueueSample
 			var at int64

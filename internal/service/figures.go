@@ -30,8 +30,8 @@ func newDayFigures() *DayFigures {
 	return &DayFigures{Ended: make(map[string]int64), Times: make(map[int]*TimeFigures), Reviewers: make(map[string]int64)}
 }
 
-// count adds an order that has ended. An order that is called off or cannot be processed has no verdict, and neither has
-// one whose photo request nobody answered.
+// count adds an order that has ended. An order that is called off or cannot be processed has no verdict, and neither
+// has one whose photo request nobody answered.
 func (f *DayFigures) count(o *store.EndedOrder) {
 	if o.Status == order.Failed {
 		f.Ended[string(order.Failed)]++
@@ -114,8 +114,8 @@ func bucket(d time.Duration, every int) int {
 	return every * int(math.Round(math.Log(max(1, d.Seconds()))/(float64(every)*math.Log(bucketGrowth))))
 }
 
-// resultBuckets is how many buckets the histograms of accounts take together: there are many of them, each day of each account
-// has one, so they are smaller and up to 6% off.
+// resultBuckets is how many buckets the histograms of accounts take together: there are many of them, each day of each
+// account has one, so they are smaller and up to 6% off.
 const resultBuckets = 3
 
 // turnaround is how long an order took on the customer's clock, which stands still while photos are requested.
@@ -123,8 +123,8 @@ func turnaround(answerTime int, due, ended time.Time) time.Duration {
 	return time.Duration(answerTime)*time.Minute - due.Sub(ended)
 }
 
-// bucketOfResult is the bucket of the turnaround of an order that has ended, or -1: an order without a verdict has none, nor has
-// one whose photo request nobody answered.
+// bucketOfResult is the bucket of the turnaround of an order that has ended, or -1: an order without a verdict has
+// none, nor has one whose photo request nobody answered.
 func bucketOfResult(o *order.Order) int {
 	if o.Status != order.Completed || o.Outcome == order.Canceled || o.DueAt == nil {
 		return -1
