@@ -195,8 +195,7 @@ func (s *Service) MailSent(ctx context.Context, m *OutgoingMail) error {
 // MailPutOff puts a mail that could not be sent for now back into the queue, or gives it up when it was tried for a
 // day; it tells which.
 func (s *Service) MailPutOff(ctx context.Context, m *OutgoingMail, failure string) (again bool, err error) {
-	// no secret depends on it
-	next, again := letter.NextAttempt(m.Attempts, m.CreatedAt, s.now(), rand.Float64()) //nolint:gosec
+	next, again := letter.NextAttempt(m.Attempts, m.CreatedAt, s.now(), rand.Float64()) //nolint:gosec // no secret
 	if !again {
 		return false, s.MailRefused(ctx, m, failure)
 	}

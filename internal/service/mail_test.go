@@ -135,7 +135,7 @@ func TestLowBalance(t *testing.T) {
 					t.Errorf("%d is taken", below)
 				}
 			}
-			viewer := &service.Member{User: *addOwner(t, s, "viewer@acme.example", access.Viewer), Account: s.Account}
+			viewer := addOwner(t, s, "viewer@acme.example", access.Viewer)
 			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", service.Origin{}), 5); err == nil {
 				t.Error("a viewer sets it")
 			}

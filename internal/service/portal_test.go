@@ -180,7 +180,7 @@ func TestKeyUseElsewhere(t *testing.T) {
 		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
 			t.Errorf("used at %v", at)
 		}
-		viewer := &service.Member{User: owner.User, Account: owner.Account}
+		viewer := owner.User
 		viewer.Role = access.Viewer
 		if err := s.Service.SetKeyNetworks(t.Context(), viewer.Actor("", portalOrigin), k.ID, nil); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("a viewer changes networks: %v", err)

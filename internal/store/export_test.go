@@ -61,6 +61,7 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 // StatisticsPlans returns how the engine runs the statements that read the orders of a day, by their names.
 func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) {
 	return s.explain(ctx, map[string]explained{
+		"claimed": {claimedOrders, nil},
 		"ended":   {endedOrders, []any{int64(1), int64(2)}},
 		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
 		"state":   {ordersInState, []any{NewID(), "live", "queued", int64(9), 25}},
