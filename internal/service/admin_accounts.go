@@ -110,11 +110,9 @@ func (a *Administration) Ledger(
 // Orders returns a page of the orders of an account and environment, newest first, and how many there are.
 func (a *Administration) Orders(
 	ctx context.Context, who *access.Staff, account *access.Account, env access.Environment, page, limit int,
-) ([]order.Order, int64, error) {
-	if err := a.allow(who); err != nil {
-		return nil, 0, err
-	}
-	return a.store().OrderPage(ctx, account.ID, env, page, limit)
+) ([]order.Summary, int64, error) {
+	f := order.Filter{Tenant: access.Tenant{AccountID: account.ID, Environment: env}}
+	return a.service.OrderPage(ctx, who.Actor(Origin{}), f, page, limit)
 }
 
 // GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the

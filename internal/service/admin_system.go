@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -54,7 +55,8 @@ func (a *Administration) lookAtDatabase(ctx context.Context, h *Health) error {
 	if h.Orders, err = a.store().OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
-	first, _, err := a.store().DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
+	queued := &order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
+	first, _, err := a.store().Orders(ctx, queued, nil, 1)
 	if err != nil {
 		return err
 	}
@@ -85,7 +87,7 @@ func (a *Administration) RevokedCertificates(ctx context.Context, who *access.St
 }
 
 // FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
-func (a *Administration) FindCertificate(ctx context.Context, who *access.Staff, text string) (*store.CertificateRow, error) {
+func (a *Administration) FindCertificate(ctx context.Context, who *access.Staff, text string) (*certificate.Issued, error) {
 	if err := a.allow(who); err != nil {
 		return nil, err
 	}

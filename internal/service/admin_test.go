@@ -158,7 +158,7 @@ func TestAdministration(t *testing.T) {
 			}
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
-			_, err = o.Service.ClaimOrder(ctx, leaving, id)
+			_, err = o.Service.ClaimOrder(ctx, leaving.Actor(access.Origin{}), id)
 			must(t, err)
 			m, err := o.use.StaffMember(ctx, o.boss, leaving.ID)
 			must(t, err)
@@ -237,12 +237,12 @@ func TestStatistics(t *testing.T) {
 		verdict := func(after time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := o.Order(t, o.Live, "")
-			_, err := o.Service.ClaimOrder(ctx, o.reviewer, id)
+			_, err := o.Service.ClaimOrder(ctx, o.reviewer.Actor(access.Origin{}), id)
 			must(t, err)
 			created := o.Clock.Now()
 			o.Clock.Advance(after)
 			v := &order.Verdict{Outcome: outcome}
-			_, err = o.Service.CompleteOrder(ctx, o.reviewer, id, v, "")
+			_, err = o.Service.CompleteOrder(ctx, o.reviewer.Actor(access.Origin{}), id, v, "")
 			must(t, err)
 			o.Clock.Set(created)
 		}
@@ -256,7 +256,7 @@ func TestStatistics(t *testing.T) {
 		}
 		verdict(in(1.5), order.UnableToVerify)
 		canceled := o.Order(t, o.Live, "")
-		_, err := o.Service.CancelOrder(ctx, o.boss, canceled, "")
+		_, err := o.Service.CancelOrder(ctx, o.boss.Actor(access.Origin{}), canceled, "")
 		must(t, err)
 		o.Order(t, o.Live, "")
 		o.Order(t, o.Test, order.MockAuthentic) // counts nowhere

@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -53,11 +52,6 @@ func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, 
 		return nil, err
 	}
 	return &Member{User: *user, Account: account}, nil
-}
-
-// userActor returns who moved an order.
-func userActor(m *Member) order.Actor {
-	return order.Actor{Type: order.ByUser, ID: m.ID, Name: m.Email}
 }
 
 // ownEvent is an audit event of what a user did about themselves.

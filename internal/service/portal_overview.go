@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -20,7 +21,7 @@ const (
 type Overview struct {
 	Book     store.Book
 	Waiting  int // orders that wait for photos
-	Recent   []store.OrderRow
+	Recent   []order.Summary
 	Days     []OverviewDay // the oldest first, today last
 	Total    OverviewDay   // of all these days
 	Webhooks *WebhookHealth
@@ -45,15 +46,15 @@ func (d *OverviewDay) Ended() int64 {
 
 // Overview returns how the member's account is doing.
 func (s *Service) Overview(ctx context.Context, who *Member, env access.Environment) (*Overview, error) {
-	o := new(Overview)
+	o, tenant := new(Overview), access.Tenant{AccountID: who.AccountID, Environment: env}
 	var err error
 	if o.Book, err = s.Store.Book(ctx, who.AccountID, env); err != nil {
 		return nil, err
 	}
-	if o.Waiting, err = s.Store.CountWaiting(ctx, who.AccountID, env, OverviewMost); err != nil {
+	if o.Waiting, err = s.Store.CountWaiting(ctx, tenant, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Recent, err = s.Store.OrdersBelow(ctx, who.AccountID, env, o.Book.Orders, overviewOrders); err != nil {
+	if o.Recent, _, err = s.Store.Orders(ctx, &order.Filter{Tenant: tenant}, nil, overviewOrders); err != nil {
 		return nil, err
 	}
 	if o.Days, err = s.ordersPerDay(ctx, who.AccountID, env, o.Book.Orders); err != nil {

@@ -31,10 +31,10 @@ func TestOverviewResults(t *testing.T) {
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := s.Order(t, s.Live, "")
-			_, err := s.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+			_, err := s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
 			noError(t, err)
 			s.Clock.Advance(took)
-			_, err = s.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: outcome}, "")
+			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: outcome}, "")
 			noError(t, err)
 		}
 		for range 18 {
@@ -43,11 +43,12 @@ func TestOverviewResults(t *testing.T) {
 		s.Clock.Advance(24 * time.Hour)
 		judge(time.Hour, order.UnableToVerify)
 		judge(3*time.Hour, order.Authentic)
-		noError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
-		failed := s.Order(t, s.Live, "")
-		_, err = s.Service.ClaimOrder(t.Context(), &reviewer.Staff, failed)
+		_, err = s.Service.CancelOrder(t.Context(), owner.Actor(access.Live, access.Origin{}), s.Order(t, s.Live, ""), "")
 		noError(t, err)
-		_, err = s.Service.FailOrder(t.Context(), &reviewer.Staff, failed, "cannot be read")
+		failed := s.Order(t, s.Live, "")
+		_, err = s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed)
+		noError(t, err)
+		_, err = s.Service.FailOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed, "cannot be read")
 		noError(t, err)
 		s.Order(t, s.Live, "") // open
 
@@ -86,18 +87,18 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
+		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
 		o, err := s.Service.Overview(t.Context(), owner, access.Test)
 		noError(t, err)
 		if o.Total.Results["fake"] != 1 || !about(o.Total.Turnaround, 0.5, 20*time.Minute) {
 			t.Errorf("%+v", o.Total)
 		}
 		// What is rehearsed again counts again.
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
-		noError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
+		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
+		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+		noError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
 		o, err = s.Service.Overview(t.Context(), owner, access.Test)
 		noError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
@@ -120,9 +121,9 @@ func TestOverviewUpgrade(t *testing.T) {
 		for i := range 5 {
 			s.Clock.Advance(7 * time.Hour)
 			id := s.Order(t, s.Test, order.MockUpdatePhotos)
-			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+			noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
-			noError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
+			noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
 		}
 		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
 		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
@@ -204,59 +205,6 @@ func TestWebhookHealth(t *testing.T) {
 		noError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])
-		}
-	})
-}
-
-// TestOrderFilter lists the orders of each status and outcome, page by page.
-func TestOrderFilter(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		for range 4 {
-			for _, mock := range order.MockOutcomes {
-				s.Order(t, s.Test, mock)
-			}
-		}
-		queued := s.Order(t, s.Test, order.MockFake)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
-		broken := s.Order(t, s.Test, order.MockFake)
-		noError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
-		s.Order(t, s.Live, "")
-		var all []store.OrderRow
-		noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
-			all = append(all, *o)
-			return nil
-		}))
-		if len(all) != 18 {
-			t.Fatalf("%d orders", len(all))
-		}
-		for _, status := range append([]order.Status{""}, order.Statuses...) {
-			for _, outcome := range append([]order.Outcome{""}, order.Outcomes...) {
-				f := service.OrderFilter{Status: status, Outcome: outcome}
-				var want, paged, exported []int64
-				for _, o := range all {
-					if (status == "" || o.Status == status) && (outcome == "" || o.Outcome == outcome) {
-						want = append(want, o.Seq)
-					}
-				}
-				for before := int64(0); ; {
-					rows, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, f, before, 3)
-					noError(t, err)
-					if len(rows) == 0 {
-						break
-					}
-					for _, o := range rows {
-						paged = append(paged, o.Seq)
-					}
-					before = rows[len(rows)-1].Seq
-				}
-				noError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
-					exported = append(exported, o.Seq)
-					return nil
-				}))
-				if !slices.Equal(paged, want) || !slices.Equal(exported, want) {
-					t.Errorf("%q %q: pages %v, export %v, want %v", status, outcome, paged, exported, want)
-				}
-			}
 		}
 	})
 }

@@ -150,7 +150,3 @@ func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	}
 	return nil
 }
-
-func staffActor(who *access.Staff) order.Actor {
-	return order.Actor{Type: order.ByStaff, ID: who.ID, Name: who.Name}
-}

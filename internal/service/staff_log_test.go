@@ -190,12 +190,18 @@ func TestStaffLog(t *testing.T) {
 
 		// Orders and what comes of them.
 		id := o.Order(t, o.Live, "")
-		ctxBoss(audit.OrderReassigned, id, func() error { _, err := o.Service.ReassignOrder(ctx, o.boss, id, o.reviewer.ID); return err })
-		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss, id, "withdrawn"); return err })
+		ctxBoss(audit.OrderReassigned, id, func() error {
+			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
+			return err
+		})
+		ctxBoss(audit.OrderCanceled, id, func() error {
+			_, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn")
+			return err
+		})
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
-			return o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "exchanged")
+			return o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "exchanged")
 		})
 
 		delivery := o.failedDelivery(t)
@@ -227,9 +233,9 @@ func TestStaffLog(t *testing.T) {
 				"the same email":    second(o.use.CreateStaff(ctx, o.boss, "mika@example.com", "x", access.Reviewer)),
 				"a revoked key":     o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "x"),
 				"one's own role":    second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)),
-				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss, id, "")),
+				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "")),
 				"a reviewer":        second(o.use.GrantCredits(ctx, o.reviewer, o.Account, access.Live, 1, "x")),
-				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "again"),
+				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "again"),
 			} {
 				if err == nil {
 					t.Errorf("%s is not refused", name)

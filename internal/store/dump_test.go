@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
@@ -63,7 +64,8 @@ func TestLoad(t *testing.T) {
 				// The copy goes on where the original stood.
 				other.Account, other.Test, other.Live = s.Account, s.Test, s.Live
 				other.Order(t, other.Test, order.MockAuthentic)
-				if _, total, err := other.Service.Orders(t.Context(), other.Test, 1, 10); err != nil || total != 6 {
+				key := other.Test.Actor(access.Origin{})
+				if _, total, err := other.Service.OrderPage(t.Context(), key, order.Filter{}, 1, 10); err != nil || total != 6 {
 					t.Errorf("%d orders, %v after one more, want 6", total, err)
 				}
 				if _, err := store.Load(t.Context(), copied, bytes.NewReader(want)); !errors.Is(err, store.ErrNotEmpty) {

@@ -68,7 +68,7 @@ func TestFindOrder(t *testing.T) {
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				o, err := s.FindOrder(t.Context(), account, tt.env, tt.key)
+				o, err := s.FindOrder(t.Context(), access.Tenant{AccountID: account, Environment: tt.env}, tt.key)
 				if tt.want == "" {
 					if !errors.Is(err, store.ErrNotFound) {
 						t.Fatalf("got %+v, %v, want ErrNotFound", o, err)

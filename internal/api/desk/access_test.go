@@ -47,7 +47,7 @@ func newWorldOn(t *testing.T) *world {
 	return newWorld(t, storetest.Open(t, storetest.SQLite(t)))
 }
 
-// TestAuthorization holds every operation against every kind of caller, on an order in processing that Mika holds.
+// TestAuthorization checks every operation against every kind of caller, on an order in processing that Mika holds.
 func TestAuthorization(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gone := w.staff(t, "gone@example.com", "Gone", access.Admin)

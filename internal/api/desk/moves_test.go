@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-// TestMoves holds every move against every state, by the assignee, another reviewer and an administrator.
+// TestMoves checks every move against every state, by the assignee, another reviewer and an administrator.
 func TestMoves(t *testing.T) {
 	const (
 		ok      = "200 "
@@ -180,7 +180,7 @@ func TestNote(t *testing.T) {
 	})
 }
 
-// TestWaking holds that the sender of webhooks is woken for the moves that the customer is told of, and for no others.
+// TestWaking checks that the sender of webhooks is woken for the moves that the customer is told of, and for no others.
 func TestWaking(t *testing.T) {
 	w := newWorldOn(t)
 	id := w.queued(t)

@@ -88,7 +88,7 @@ func TestAnswerTimes_Availability(t *testing.T) {
 	})
 }
 
-// TestAnswerTimes_AccountPrice holds that an account's own price wins over every rule of context.
+// TestAnswerTimes_AccountPrice checks that an account's own price wins over every rule of context.
 func TestAnswerTimes_AccountPrice(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		agreed, usual := w.NewAccount(t), w.NewAccount(t)
@@ -105,7 +105,7 @@ func TestAnswerTimes_AccountPrice(t *testing.T) {
 	})
 }
 
-// TestCreateOrder_AnswerTime holds which answer time an order gets.
+// TestCreateOrder_AnswerTime checks which answer time an order gets.
 func TestCreateOrder_AnswerTime(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		live := w.NewAccount(t).Live(t)

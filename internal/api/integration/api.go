@@ -51,6 +51,9 @@ type call struct {
 	id  string // the unescaped {id} of the path
 }
 
+// actor is the key as the actor of a use case.
+func (c *call) actor() access.Actor { return c.key.Actor(access.Origin{}) }
+
 const (
 	requestTimeout = 30 * time.Second
 	uploadTimeout  = 10 * time.Minute

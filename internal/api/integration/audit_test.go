@@ -95,7 +95,7 @@ func record(t *testing.T, account *integrationtest.Account, e audit.Event) {
 	}
 }
 
-// TestAudit_Filters holds what each filter finds, and what it refuses.
+// TestAudit_Filters checks what each filter finds, and what it refuses.
 func TestAudit_Filters(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

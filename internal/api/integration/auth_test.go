@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// TestAuthentication holds that nothing but a valid key gets in, and that no refusal tells why.
+// TestAuthentication checks that nothing but a valid key gets in, and that no refusal tells why.
 func TestAuthentication(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -141,7 +141,7 @@ func TestKeyLife(t *testing.T) {
 	})
 }
 
-// TestEnvironments holds that what is in one environment does not exist in the other, nor in another account.
+// TestEnvironments checks that what is in one environment does not exist in the other, nor in another account.
 func TestEnvironments(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account, other := w.NewAccount(t), w.NewAccount(t)
@@ -211,7 +211,7 @@ func TestEnvironments(t *testing.T) {
 	})
 }
 
-// TestAbuseProtection holds that guessing keys meets a wall which valid keys do not see.
+// TestAbuseProtection checks that guessing keys meets a wall which valid keys do not see.
 func TestAbuseProtection(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		valid := w.NewAccount(t).Test(t)
@@ -247,7 +247,7 @@ func TestAbuseProtection(t *testing.T) {
 	})
 }
 
-// TestAbuseProtection_Setting holds that the number of failures is a setting.
+// TestAbuseProtection_Setting checks that the number of failures is a setting.
 func TestAbuseProtection_Setting(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{FailureLimit: 2}, func(t *testing.T, w *world) {
 		t.Run("LimitOfTwo", func(t *testing.T) {

@@ -36,7 +36,7 @@ func padded(t *testing.T, body obj, size int) string {
 	return text[:len(text)-1] + strings.Repeat(" ", size-len(text)) + "}"
 }
 
-// TestBody holds what a JSON body may be, for every operation that takes one.
+// TestBody checks what a JSON body may be, for every operation that takes one.
 func TestBody(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		operations := jsonOperations(t, w)

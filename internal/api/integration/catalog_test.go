@@ -167,7 +167,7 @@ func TestPhotoIndexes(t *testing.T) {
 	})
 }
 
-// TestCatalog_Changes holds that an import shows at once and keeps what an order was made with.
+// TestCatalog_Changes checks that an import shows at once and keeps what an order was made with.
 func TestCatalog_Changes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)

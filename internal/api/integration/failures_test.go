@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// wantOpaque holds that a failure of the service tells nothing about its inside.
+// wantOpaque checks that a failure of the service tells nothing about its inside.
 func wantOpaque(t *testing.T, e *integrationtest.Envelope) {
 	t.Helper()
 	for _, inside := range []string{"sql", "SQL", "pg", "table", "goroutine", ".go:", "panic", "secret", "connect", "api_keys", "127.0.0.1"} {
@@ -37,7 +37,7 @@ func wantUnavailable(t *testing.T, r *integrationtest.Response) {
 	wantOpaque(t, e)
 }
 
-// TestFailure_Internal holds that a bug is an opaque 500, for every operation.
+// TestFailure_Internal checks that a bug is an opaque 500, for every operation.
 func TestFailure_Internal(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("BrokenStatement", func(t *testing.T) {
@@ -82,7 +82,7 @@ func (panicking) Take(context.Context, string, string, int) (ratelimit.Decision,
 	panic("secret of the inside")
 }
 
-// TestFailure_Panic holds that a panic is an opaque 500 too.
+// TestFailure_Panic checks that a panic is an opaque 500 too.
 func TestFailure_Panic(t *testing.T) {
 	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return panicking{l} }}
 	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
@@ -102,7 +102,7 @@ func (failing) Take(context.Context, string, string, int) (ratelimit.Decision, e
 	return ratelimit.Decision{}, errors.New("connect 127.0.0.1: refused")
 }
 
-// TestFailure_Limiter holds that a limiter out of reach is a 503, for every operation.
+// TestFailure_Limiter checks that a limiter out of reach is a 503, for every operation.
 func TestFailure_Limiter(t *testing.T) {
 	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return failing{l} }}
 	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
@@ -122,7 +122,7 @@ func (fullDisk) Put(context.Context, string, *media.Staged) error {
 	return fault.UnavailableError(errors.New("secret: no space left on device"))
 }
 
-// TestFailure_Media holds that a media store out of reach is a 503, and that nothing is stored.
+// TestFailure_Media checks that a media store out of reach is a 503, and that nothing is stored.
 func TestFailure_Media(t *testing.T) {
 	o := integrationtest.Options{Media: func(s media.Store) media.Store { return fullDisk{s} }}
 	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {

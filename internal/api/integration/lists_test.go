@@ -13,7 +13,7 @@ var localized = []string{
 	"/catalog/photo_indexes?category_code=bags", "/orders/none",
 }
 
-// TestLocale holds which languages can be asked for. What they show stands with each resource.
+// TestLocale checks which languages can be asked for. What they show stands with each resource.
 func TestLocale(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -48,7 +48,7 @@ func TestLocale(t *testing.T) {
 	})
 }
 
-// TestPaging holds the bounds of page and limit of every list.
+// TestPaging checks the bounds of page and limit of every list.
 func TestPaging(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -95,7 +95,7 @@ func number(s string) any {
 	return n
 }
 
-// TestETag holds that catalog answers can be kept by clients.
+// TestETag checks that catalog answers can be kept by clients.
 func TestETag(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)

@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// TestNetworks holds where a key may be used from.
+// TestNetworks checks where a key may be used from.
 func TestNetworks(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

@@ -83,7 +83,7 @@ func TestUploadPhotos(t *testing.T) {
 	})
 }
 
-// TestUploadPhotos_Formats holds that files are judged by their bytes.
+// TestUploadPhotos_Formats checks that files are judged by their bytes.
 func TestUploadPhotos_Formats(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -112,7 +112,7 @@ func TestUploadPhotos_Formats(t *testing.T) {
 	})
 }
 
-// TestUploadPhotos_Refused holds what is refused of a file, and what that does to the whole upload.
+// TestUploadPhotos_Refused checks what is refused of a file, and what that does to the whole upload.
 func TestUploadPhotos_Refused(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{MaxPhotoBytes: 4096}, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -173,7 +173,7 @@ func TestUploadPhotos_Refused(t *testing.T) {
 	})
 }
 
-// TestUploadPhotos_Whole holds what makes an upload fail as a whole: nothing of it is stored.
+// TestUploadPhotos_Whole checks what makes an upload fail as a whole: nothing of it is stored.
 func TestUploadPhotos_Whole(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -217,7 +217,7 @@ func TestUploadPhotos_Whole(t *testing.T) {
 	})
 }
 
-// TestUploadPhotos_OriginalName holds what a file is called in its result.
+// TestUploadPhotos_OriginalName checks what a file is called in its result.
 func TestUploadPhotos_OriginalName(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -245,7 +245,7 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 	})
 }
 
-// TestPhotoURLs holds which URLs an order may name.
+// TestPhotoURLs checks which URLs an order may name.
 func TestPhotoURLs(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Live(t)

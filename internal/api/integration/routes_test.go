@@ -35,7 +35,7 @@ var operations = []struct {
 	{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "DELETE", Path: "/webhooks/none"}},
 }
 
-// TestRoutes holds the table of operations, the OpenAPI document and the contract against each other.
+// TestRoutes checks the table of operations, the OpenAPI document and the contract against each other.
 func TestRoutes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		contract := make([]string, 0, len(operations))
@@ -124,7 +124,7 @@ func wantNoQuota(t *testing.T, r *integrationtest.Response) {
 	}
 }
 
-// TestScopes holds that each operation asks for its scope and no other.
+// TestScopes checks that each operation asks for its scope and no other.
 func TestScopes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -159,7 +159,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// TestVersion holds that the interface is version 1 by its prefix.
+// TestVersion checks that the interface is version 1 by its prefix.
 func TestVersion(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("Prefix", func(t *testing.T) {

@@ -111,7 +111,7 @@ func TestUpdatePhotos(t *testing.T) {
 	})
 }
 
-// TestUpdatePhotos_States holds that only a waiting order takes photos.
+// TestUpdatePhotos_States checks that only a waiting order takes photos.
 func TestUpdatePhotos_States(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Live(t)
@@ -139,7 +139,7 @@ func TestUpdatePhotos_States(t *testing.T) {
 	})
 }
 
-// TestUpdatePhotos_Refused holds the rules of a submission, one at a time.
+// TestUpdatePhotos_Refused checks the rules of a submission, one at a time.
 func TestUpdatePhotos_Refused(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -231,7 +231,7 @@ func TestUpdatePhotos_Refused(t *testing.T) {
 	})
 }
 
-// TestUpdatePhotos_MostEntries holds that 75 entries are taken.
+// TestUpdatePhotos_MostEntries checks that 75 entries are taken.
 func TestUpdatePhotos_MostEntries(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("SeventyFive", func(t *testing.T) {
@@ -247,7 +247,7 @@ func TestUpdatePhotos_MostEntries(t *testing.T) {
 	})
 }
 
-// TestUpdatePhotos_Race holds that of submissions that race one is accepted.
+// TestUpdatePhotos_Race checks that of submissions that race one is accepted.
 func TestUpdatePhotos_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		for _, env := range []struct {

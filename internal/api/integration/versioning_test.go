@@ -59,7 +59,7 @@ func surface() []string {
 	return slices.Compact(lines)
 }
 
-// TestVersioning holds that version 1 only grows: nothing that testdata/v1_surface.txt lists may go. New lines are added to the
+// TestVersioning checks that version 1 only grows: nothing that testdata/v1_surface.txt lists may go. New lines are added to the
 // file with ASSAY_UPDATE_GOLDEN.
 func TestVersioning(t *testing.T) {
 	const file = "testdata/v1_surface.txt"

@@ -88,7 +88,7 @@ func TestCreateWebhook(t *testing.T) {
 	})
 }
 
-// TestCreateWebhook_Shape holds the rules of form of an endpoint, one at a time.
+// TestCreateWebhook_Shape checks the rules of form of an endpoint, one at a time.
 func TestCreateWebhook_Shape(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -156,7 +156,7 @@ func TestCreateWebhook_Shape(t *testing.T) {
 	})
 }
 
-// TestCreateWebhook_Unsafe holds which hosts are refused; package netguard knows all addresses that are.
+// TestCreateWebhook_Unsafe checks which hosts are refused; package netguard knows all addresses that are.
 func TestCreateWebhook_Unsafe(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Live(t)
@@ -202,7 +202,7 @@ func TestCreateWebhook_Unsafe(t *testing.T) {
 	})
 }
 
-// TestCreateWebhook_Conflicts holds that a URL is registered once and a key has ten endpoints.
+// TestCreateWebhook_Conflicts checks that a URL is registered once and a key has ten endpoints.
 func TestCreateWebhook_Conflicts(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

@@ -69,8 +69,8 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 		return err
 	}
 	o.Outcome = v.Outcome
-	o.Facts.Reasons = reasons
-	o.Facts.OutcomeIndexes = v.IndexCodes
+	o.Reasons = reasons
+	o.OutcomeIndexes = v.IndexCodes
 	if v.Outcome == Authentic {
 		o.CertificateID = NewCertificateID()
 	}
@@ -107,7 +107,7 @@ func (o *Order) ReasonsTold() []CodedText {
 	if !o.Outcome.TellsReasons() {
 		return nil
 	}
-	return o.Facts.Reasons
+	return o.Reasons
 }
 
 // ReasonTextOutcomes says in words which outcomes take a reason in a reviewer's own words.
@@ -185,7 +185,7 @@ func (o *Order) Request(drafts []RequestDraft, words Vocabulary, indexes []*cata
 	if err := o.Apply(RequestPhotos, now); err != nil {
 		return err
 	}
-	o.Facts.Requested = requests
+	o.Requested = requests
 	return nil
 }
 

@@ -106,12 +106,12 @@ func TestJudge(t *testing.T) {
 			}
 			reasons := len(tt.verdict.ReasonCodes)
 			if own := tt.verdict.ReasonText; own.EN != "" {
-				if reasons++; o.Facts.Reasons[len(o.Facts.Reasons)-1] != (order.CodedText{Text: own}) {
-					t.Errorf("the last of the reasons %v is not %v", o.Facts.Reasons, own)
+				if reasons++; o.Reasons[len(o.Reasons)-1] != (order.CodedText{Text: own}) {
+					t.Errorf("the last of the reasons %v is not %v", o.Reasons, own)
 				}
 			}
-			if o.Status != order.Completed || o.Outcome != tt.verdict.Outcome || len(o.Facts.Reasons) != reasons ||
-				!slices.Equal(o.Facts.OutcomeIndexes, tt.verdict.IndexCodes) || !o.EndedAt.Equal(now) {
+			if o.Status != order.Completed || o.Outcome != tt.verdict.Outcome || len(o.Reasons) != reasons ||
+				!slices.Equal(o.OutcomeIndexes, tt.verdict.IndexCodes) || !o.EndedAt.Equal(now) {
 				t.Errorf("order %+v", o)
 			}
 			if (o.CertificateID != "") != (o.Outcome == order.Authentic) {
@@ -160,7 +160,7 @@ func TestRequest(t *testing.T) {
 				}
 				return
 			}
-			if o.Status != order.UpdatePhotos || o.Round != 1 || o.DueAt != nil || *o.TimeLeft != time.Hour || len(o.Facts.Requested) != len(tt.drafts) {
+			if o.Status != order.UpdatePhotos || o.Round != 1 || o.DueAt != nil || *o.TimeLeft != time.Hour || len(o.Requested) != len(tt.drafts) {
 				t.Errorf("order %+v", o)
 			}
 		})
@@ -170,7 +170,7 @@ func TestRequest(t *testing.T) {
 		if err := o.Request([]order.RequestDraft{{IndexCode: "front"}, {IndexCode: "retired"}, {IndexCode: "back", MaxPhotos: 7}}, words{}, indexes, photos, now); err != nil {
 			t.Fatal(err)
 		}
-		r := o.Facts.Requested
+		r := o.Requested
 		if r[0].MaxPhotos != 3 || r[0].Name.EN != "Front" || r[1].MaxPhotos != 1 || r[1].Name.EN != "retired" || r[2].MaxPhotos != 7 {
 			t.Errorf("requests %+v", r)
 		}

@@ -42,7 +42,7 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 }
 
 type certificateView struct {
-	*store.CertificateRow
+	*certificate.Issued
 	Facts    *certificate.Certificate
 	Item     string
 	IssuedAt time.Time
@@ -66,7 +66,7 @@ func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *v
 		return err
 	}
 	v := certificateView{
-		CertificateRow: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt), URL: a.Service.CertificateURL(c.ID), Form: form,
+		Issued: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt), URL: a.Service.CertificateURL(c.ID), Form: form,
 	}
 	if c.Revoked != nil {
 		v.Reason, v.At = c.Revoked.Reason, time.Time(c.Revoked.At)
@@ -81,7 +81,7 @@ func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *v
 	}
 	if form.Get("sure") != "yes" {
 		form.Fail("sure", "admin.certificates.say_yes")
-	} else if err := a.Service.RevokeCertificate(r.Context(), who.User, r.PathValue("certificate"), form.Get("reason")); err != nil {
+	} else if err := a.Service.RevokeCertificate(r.Context(), actorOf(who), r.PathValue("certificate"), form.Get("reason")); err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
 		}

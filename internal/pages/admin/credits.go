@@ -81,7 +81,7 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 type ordersView struct {
 	*accountHead
 	Environment access.Environment
-	Orders      []order.Order
+	Orders      []order.Summary
 	Pager       ui.Pager
 }
 

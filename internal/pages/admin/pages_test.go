@@ -360,10 +360,10 @@ func TestStatistics(t *testing.T) {
 	w.as(t, w.Aoi).get("/desk/admin/statistics").want(t, http.StatusOK, "Nothing to draw yet")
 	for range 3 {
 		id := w.Order(t, w.Live, "")
-		_, err := w.Service.ClaimOrder(t.Context(), w.Mika, id)
+		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		check(t, err)
 		w.Clock.Advance(20 * time.Minute)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.Authentic}, "")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
 		check(t, err)
 	}
 	_, err := w.Service.KeepStatistics(t.Context())

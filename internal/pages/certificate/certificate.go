@@ -19,7 +19,6 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 //go:embed templates messages static
@@ -98,7 +97,7 @@ type photoView struct {
 	SHA256 string
 }
 
-func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *store.CertificateRow, facts *certificate.Certificate) error {
+func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate) error {
 	qr, err := newQR(facts.URL)
 	if err != nil {
 		return err
@@ -125,7 +124,7 @@ func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *store.C
 }
 
 // document answers with the signed file. Any page may read it, to check it in a browser.
-func (c *Certificates) document(w http.ResponseWriter, row *store.CertificateRow) error {
+func (c *Certificates) document(w http.ResponseWriter, row *certificate.Issued) error {
 	file, err := row.File()
 	if err != nil {
 		return err

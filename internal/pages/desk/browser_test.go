@@ -246,7 +246,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.Follow("#verdict .primary")
 	b.Follow(`button[name=then][value=queue]`)
 	got := w.order(t, id)
-	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" || len(got.Facts.Reasons) != 1 || got.Facts.Reasons[0].Text != own {
-		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Facts.Reasons)
+	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" || len(got.Reasons) != 1 || got.Reasons[0].Text != own {
+		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Reasons)
 	}
 }

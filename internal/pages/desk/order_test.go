@@ -51,7 +51,7 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("Next", func(t *testing.T) {
-		if p := v.post("/desk/next"); p.location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika) {
+		if p := v.post("/desk/next"); p.location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika.Actor(access.Origin{})) {
 			t.Errorf("%d to %q", p.status, p.location)
 		}
 		w.as(t, w.Ren).follow("/desk/next").want(t, http.StatusOK, "The queue is empty")
@@ -92,7 +92,7 @@ func TestQueuePages(t *testing.T) {
 			delete(made, m[1])
 		}
 		lengths = append(lengths, len(ids))
-		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, ids[0][1], "") // which would move all that follows by one
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), ids[0][1], "") // which would move all that follows by one
 		check(t, err)
 		path = links["next"]
 	}
@@ -143,8 +143,8 @@ func TestVerdict(t *testing.T) {
 		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Stitches <b>").
 			want(t, http.StatusOK, "is completed: Fake.")
 		got := w.order(t, id)
-		if got.Outcome != order.Fake || len(got.Facts.Reasons) != 1 || len(got.Facts.OutcomeIndexes) != 1 {
-			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Facts.Reasons, got.Facts.OutcomeIndexes)
+		if got.Outcome != order.Fake || len(got.Reasons) != 1 || len(got.OutcomeIndexes) != 1 {
+			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Reasons, got.OutcomeIndexes)
 		}
 		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Result", "Fail", "Stitches &lt;b&gt;") // note and checklist stay
 	})
@@ -170,7 +170,7 @@ func TestVerdict(t *testing.T) {
 			`<li class="as-written">独自の理由</li>`, `name="reason_text.ja" value="独自の理由"`, `Line one\n\u003cb\u003etwo`)
 		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
 			want(t, http.StatusOK, "is completed: Fake.")
-		if got := w.order(t, id).Facts.Reasons; len(got) != 2 || got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
+		if got := w.order(t, id).Reasons; len(got) != 2 || got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
 			t.Errorf("the customer is told %+v", got)
 		}
 		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;")
@@ -187,7 +187,7 @@ func TestVerdict(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.as(t, w.Mika)
 		v.follow("/desk/orders/"+id+"/verdict", "outcome", "authentic").want(t, http.StatusOK)
-		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi, id, w.Ren.ID)
+		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, w.Ren.ID)
 		check(t, err)
 		v.follow("/desk/orders/"+id+"/complete", "outcome", "authentic").want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
 		if got := w.order(t, id).Status; got != order.Processing {
@@ -196,7 +196,7 @@ func TestVerdict(t *testing.T) {
 	})
 	t.Run("MovedOn", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, id, "")
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, "")
 		check(t, err)
 		w.as(t, w.Mika).follow("/desk/orders/"+id+"/release").want(t, http.StatusOK, "The order has moved on", "Canceled")
 	})
@@ -235,15 +235,15 @@ func TestRequestPhotos(t *testing.T) {
 	t.Run("Send", func(t *testing.T) {
 		v.follow(path, fields...).want(t, http.StatusOK, "is asked for photos")
 		got := w.order(t, id)
-		if got.Status != order.UpdatePhotos || len(got.Facts.Requested) != 1 || got.Facts.Requested[0].MaxPhotos != 2 || len(got.Facts.Requested[0].Requirements) != 2 {
-			t.Errorf("the order is in %s with %+v", got.Status, got.Facts.Requested)
+		if got.Status != order.UpdatePhotos || len(got.Requested) != 1 || got.Requested[0].MaxPhotos != 2 || len(got.Requested[0].Requirements) != 2 {
+			t.Errorf("the order is in %s with %+v", got.Status, got.Requested)
 		}
 		v.get("/desk?tab=photos").want(t, http.StatusOK, id)
 		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
 	})
 	t.Run("Answered", func(t *testing.T) {
 		url := w.Photo(t, w.Live)
-		_, err := w.Service.SubmitPhotos(t.Context(), w.Live, id, &order.Submission{
+		_, err := w.Service.SubmitPhotos(t.Context(), w.Live.Actor(access.Origin{}), id, &order.Submission{
 			Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &url}}, Note: "Is this <better>?",
 		})
 		check(t, err)

@@ -70,7 +70,7 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) er
 }
 
 func (d *Desk) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {
-	file, err := d.Service.Media.Open(r.Context(), name)
+	file, err := d.Service.OpenPhoto(r.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -89,9 +89,9 @@ func TestOrderPages(t *testing.T) {
 		id := w.Order(t, w.Live, "")
 		reviewer, err := w.Service.CreateStaff(t.Context(), "aoi@example.com", "Aoi Secretname", access.Reviewer)
 		check(t, err)
-		_, err = w.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+		_, err = w.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
 		check(t, err)
-		_, err = w.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: order.UnableToVerify}, "an inner note")
+		_, err = w.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.UnableToVerify}, "an inner note")
 		check(t, err)
 		v.get("/portal/live/orders/"+id).want(t, http.StatusOK, "reviewer").lacks(t, "Secretname", "an inner note")
 	})
@@ -148,7 +148,7 @@ func TestCredits(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"=1+1", "+1", "-1", "@x", "plain"} {
-		_, err := w.Service.CreateOrder(t.Context(), w.Test, &order.Draft{
+		_, err := w.Service.CreateOrder(t.Context(), w.Test.Actor(access.Origin{}), &order.Draft{
 			CategoryCode: "bags", BrandCode: "prada", Mock: order.MockFake, MockGiven: true, ExternalID: &id,
 			Photos: []order.DraftPhoto{{URL: w.Photo(t, w.Test), IndexCode: "overall-picture"}},
 		}, nil)
@@ -171,11 +171,11 @@ func TestOrderReasons(t *testing.T) {
 		id := w.Order(t, w.Test, mock)
 		o, err := w.Store.Order(t.Context(), id)
 		check(t, err)
-		if len(o.Facts.Reasons) == 0 {
+		if len(o.Reasons) == 0 {
 			t.Fatalf("the desk has no reasons for %s", mock)
 		}
 		p := v.get("/portal/test/orders/"+id).want(t, http.StatusOK)
-		if got := strings.Contains(p.body, o.Facts.Reasons[0].Text.EN); got != want {
+		if got := strings.Contains(p.body, o.Reasons[0].Text.EN); got != want {
 			t.Errorf("%s: the customer is told the reasons: %v", mock, got)
 		}
 	}
@@ -207,7 +207,7 @@ func TestAnswerPhotoRequest(t *testing.T) {
 	id := w.Order(t, w.Test, order.MockUpdatePhotos)
 	o, err := w.Store.Order(t.Context(), id)
 	check(t, err)
-	first, second := o.Facts.Requested[0].IndexCode, o.Facts.Requested[1].IndexCode
+	first, second := o.Requested[0].IndexCode, o.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
 	v.answer(path, nil, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
 	v.answer(path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
@@ -251,20 +251,20 @@ func TestSandbox(t *testing.T) {
 	id := p.location[strings.LastIndex(p.location, "/")+1:]
 	v.get(p.location).want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
 
-	for _, stage := range order.Stages {
-		v.follow("/portal/test/orders/"+id+"/stage", "stage", string(stage)).want(t, http.StatusOK, "The order is now:")
+	for _, stage := range order.SandboxStates {
+		v.follow("/portal/test/orders/"+id+"/state", "state", string(stage)).want(t, http.StatusOK, "The order is now:")
 	}
-	for _, stage := range []order.Stage{order.StageCanceled, order.StageAuthentic, order.StageError, order.StageFake} { // refunded once
-		v.follow("/portal/test/orders/"+id+"/stage", "stage", string(stage))
+	for _, stage := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} { // refunded once
+		v.follow("/portal/test/orders/"+id+"/state", "state", string(stage))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
 	check(t, err)
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))
 	}
-	v.follow("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").want(t, http.StatusOK, "Triangle logo plate")
-	v.post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").want(t, http.StatusUnprocessableEntity)
-	v.post("/portal/test/orders/"+id+"/stage", "stage", "sold").want(t, http.StatusUnprocessableEntity)
+	v.follow("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "logo").want(t, http.StatusOK, "Triangle logo plate")
+	v.post("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "nothing").want(t, http.StatusUnprocessableEntity)
+	v.post("/portal/test/orders/"+id+"/state", "state", "sold").want(t, http.StatusUnprocessableEntity)
 	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "1").want(t, http.StatusOK, "Late")
 	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "0").want(t, http.StatusOK, "no longer counts")
 

@@ -118,7 +118,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 		o := &order.Order{
 			ID: store.NewID(), AccountID: w.AccountID, Environment: access.Live, APIKeyID: w.KeyID, ExternalID: &sku, Status: status, AnswerTime: 1440, Price: 1,
 			DueAt: &due, CreatedAt: at, UpdatedAt: at,
-			Facts: order.Facts{Classification: order.Classification{
+			Recorded: order.Recorded{Classification: order.Classification{
 				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: brands[i%len(brands)], BrandName: text.Text{EN: "A brand"}, ModelName: &model,
 			}},
 		}

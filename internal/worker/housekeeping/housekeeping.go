@@ -59,7 +59,7 @@ func (k *Keeper) Round(ctx context.Context) error {
 		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
 		{"challenges forgotten", func() (int, error) { return k.Service.ForgetChallenges(ctx, batch) }},
 		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
-		{"idempotency keys forgotten", func() (int, error) { return k.Service.ForgetIdempotencyKeys(ctx, batch) }},
+		{"idempotency keys forgotten", func() (int, error) { return k.Service.DeleteOldIdempotencyKeys(ctx, batch) }},
 		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
 		{"mails given up or forgotten", func() (int, error) { return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch) }},
 		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},

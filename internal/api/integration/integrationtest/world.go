@@ -1,4 +1,4 @@
-// Package integrationtest is the world that tests of the integration interface live in: a database, a media folder, the
+// Package integrationtest is the world that tests of the integration API live in: a database, a media folder, the
 // use cases over a clock that stands still, and the interface behind a real HTTP server. Every answer that a Client gets
 // is held against the OpenAPI document.
 package integrationtest

@@ -49,7 +49,7 @@ var (
 	detour = regexp.MustCompile(`SCAN orders|(Seq|Bitmap Heap) Scan on (orders|verdict_drafts)|SEARCH orders.*\n\s*USE TEMP B-TREE`)
 )
 
-// wantPlan holds that a statement reads orders, or drafts, in the order of an index and no further than it needs.
+// wantPlan checks that a statement reads orders, or drafts, in the order of an index and no further than it needs.
 func wantPlan(t *testing.T, plan, index string) {
 	t.Helper()
 	for _, m := range reads.FindAllStringSubmatch(plan, -1) {
@@ -60,27 +60,31 @@ func wantPlan(t *testing.T, plan, index string) {
 	t.Errorf("it does not go by the index %s:\n%s", index, plan)
 }
 
-// TestBoardPlans proves that every page of every list of the desk goes by an index, so that it costs the same however many
-// orders there are and wherever in the list it is.
-func TestBoardPlans(t *testing.T) {
+// TestOrderListPlans checks that every page of every list of orders is read from an index, so that it costs the same however
+// many orders there are and wherever in the list it is.
+func TestOrderListPlans(t *testing.T) {
 	open, ended := []order.Status{order.Queued, order.Processing}, []order.Status{order.Completed, order.Failed}
-	deep := &store.BoardPlace{At: time.Now().Add(-crowd.Period / 4).UnixMicro(), ID: store.NewID()} // in the middle of the queue
+	deep := &order.Cursor{At: time.Now().Add(-crowd.Period / 4).UnixMicro(), ID: store.NewID()} // in the middle of the queue
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		for name, test := range map[string]struct {
-			filter store.BoardFilter
+			filter order.Filter
 			index  string
 		}{
-			"Queue":         {store.BoardFilter{Statuses: open}, "orders_desk"},
-			"Category":      {store.BoardFilter{Statuses: open, CategoryCode: "watches"}, "orders_open_by_category"},
-			"Mine":          {store.BoardFilter{Statuses: open, AssigneeID: "x"}, "orders_of_assignee"},
-			"Brand":         {store.BoardFilter{Statuses: open, BrandCode: "gucci"}, "orders_open_by_brand"},
-			"BrandCategory": {store.BoardFilter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"}, "orders_open_by_"}, // either
-			"Done":          {store.BoardFilter{Statuses: ended}, "orders_ended"},
-			"DoneMine":      {store.BoardFilter{Statuses: ended, AssigneeID: "x", BrandCode: "gucci"}, "orders_ended"},
+			"Queue":         {order.Filter{Statuses: open}, "orders_desk"},
+			"All":           {order.Filter{}, "orders_desk"},
+			"Category":      {order.Filter{Statuses: open, CategoryCode: "watches"}, "orders_open_by_category"},
+			"Mine":          {order.Filter{Statuses: open, AssigneeID: "x"}, "orders_of_assignee"},
+			"Brand":         {order.Filter{Statuses: open, BrandCode: "gucci"}, "orders_open_by_brand"},
+			"BrandCategory": {order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"}, "orders_open_by_"}, // either
+			"Done":          {order.Filter{Sort: order.EndedLast, Statuses: ended}, "orders_ended"},
+			"DoneMine":      {order.Filter{Sort: order.EndedLast, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"}, "orders_ended"},
 		} {
-			for place, after := range map[string]*store.BoardPlace{"First": nil, "Deep": deep} {
+			if test.filter.Sort == order.Newest {
+				test.filter.Sort, test.filter.Environment = order.DueFirst, access.Live
+			}
+			for place, after := range map[string]*order.Cursor{"First": nil, "Deep": deep} {
 				t.Run(name+"/"+place, func(t *testing.T) {
-					plan, err := s.BoardPlan(t.Context(), test.filter, after)
+					plan, err := s.OrderListPlan(t.Context(), test.filter, after)
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -91,8 +95,8 @@ func TestBoardPlans(t *testing.T) {
 	})
 }
 
-// TestDeskPlans proves the same of what else the desk asks all day: the list of the interface, the next order, who has
-// what, and drafts.
+// TestDeskPlans checks the same of what else the desk asks all day: the list of the API, the next order, who has what, and
+// drafts.
 func TestDeskPlans(t *testing.T) {
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		plans, err := s.DeskPlans(t.Context())
