@@ -1,5 +1,6 @@
-// Package api holds the OpenAPI documents of the two JSON interfaces. They are written by hand and are the contract:
-// the reference pages are made from them, and tests hold the server against them both ways.
+// Package api contains the OpenAPI documents of the integration API and the desk API. They are written by hand and
+// are the contract: the reference pages are generated from them, and tests check the server against them in both
+// directions.
 package api
 
 import (
@@ -16,7 +17,7 @@ var (
 	deskYAML []byte
 )
 
-// Where the interfaces are served. The paths of the documents are relative to these.
+// Paths of the APIs. The paths of the documents are relative to them.
 const (
 	IntegrationPrefix = "/v1/integrations"
 	DeskPrefix        = "/v1/desk"
@@ -29,26 +30,25 @@ var (
 	desk            = sync.OnceValue(func() *spec.Document { return mustParse(deskYAML) })
 )
 
-// IntegrationYAML returns the document of the integration interface as it is written. The caller must not change it.
+// IntegrationYAML returns the document of the integration API as YAML. The caller must not change it.
 func IntegrationYAML() []byte { return integrationYAML }
 
-// IntegrationJSON returns the document of the integration interface as JSON. The caller must not change it.
+// IntegrationJSON returns the document of the integration API as JSON. The caller must not change it.
 func IntegrationJSON() []byte { return integrationJSON() }
 
-// Integration returns the parsed document of the integration interface. The caller must not change it.
+// Integration returns the parsed document of the integration API. The caller must not change it.
 func Integration() *spec.Document { return integration() }
 
-// DeskYAML returns the document of the desk interface as it is written. The caller must not change it.
+// DeskYAML returns the document of the desk API as YAML. The caller must not change it.
 func DeskYAML() []byte { return deskYAML }
 
-// DeskJSON returns the document of the desk interface as JSON. The caller must not change it.
+// DeskJSON returns the document of the desk API as JSON. The caller must not change it.
 func DeskJSON() []byte { return deskJSON() }
 
-// Desk returns the parsed document of the desk interface. The caller must not change it.
+// Desk returns the parsed document of the desk API. The caller must not change it.
 func Desk() *spec.Document { return desk() }
 
-// The documents are part of the program: one that cannot be read is a mistake made while building it, and the
-// package's tests find it.
+// The documents are embedded: a broken one is a build mistake that the package's tests find.
 func mustJSON(document []byte) []byte {
 	out, err := spec.JSON(document)
 	if err != nil {

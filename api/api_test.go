@@ -19,7 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// row is a row of a route table with the statuses of its successes.
+// row is an expected route with the statuses of its successes.
 type row struct{ method, path, scope, category, successes string }
 
 func rows(d *spec.Document) []row {
@@ -78,7 +78,7 @@ func TestDeskRoutes(t *testing.T) {
 	}
 }
 
-// failures lists every "status code" that the operations of a document can answer.
+// failures lists every "status code" pair that the operations of a document can return.
 func failures(d *spec.Document) []string {
 	var out []string
 	for _, op := range d.Operations {
@@ -99,17 +99,20 @@ func TestErrorCodes(t *testing.T) {
 		want     []string
 	}{
 		{"Integration", api.Integration(), []string{
-			"400 INVALID_FILE_TYPE", "400 RESOLUTION_MISSING", "400 RESOLUTION_TOO_LARGE", "400 answer-time-unavailable", "400 bad-request",
-			"400 empty-photo-file", "400 invalid-audit-date-range", "400 invalid-update-photo", "400 missing-requested-photo-indexes",
-			"400 missing-required-photo-indexes", "400 mock-outcome-required", "400 photo-index-not-found", "400 photo-index-not-requested",
-			"400 photo-limit-exceeded", "400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
+			"400 INVALID_FILE_TYPE", "400 RESOLUTION_MISSING", "400 RESOLUTION_TOO_LARGE", "400 answer-time-unavailable",
+			"400 bad-request", "400 empty-photo-file", "400 invalid-audit-date-range", "400 invalid-update-photo",
+			"400 missing-requested-photo-indexes", "400 missing-required-photo-indexes", "400 mock-outcome-required",
+			"400 photo-index-not-found", "400 photo-index-not-requested", "400 photo-limit-exceeded",
+			"400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
 			"401 unauthorized", "402 not-enough-credits", "403 forbidden", "404 not-found", "404 order-not-found",
-			"409 order-not-awaiting-update-photos", "409 request-in-progress", "409 webhook-already-exists", "409 webhook-limit-reached",
-			"413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error", "503 service-unavailable",
+			"409 order-not-awaiting-update-photos", "409 request-in-progress", "409 webhook-already-exists",
+			"409 webhook-limit-reached", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
+			"503 service-unavailable",
 		}},
 		{"Desk", api.Desk(), []string{
 			"400 bad-request", "400 validation-error", "401 unauthorized", "403 forbidden", "404 order-not-found",
-			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error", "503 service-unavailable",
+			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error",
+			"503 service-unavailable",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -142,7 +145,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 			if err := json.Unmarshal(pair[1], &fromJSON); err != nil {
 				t.Fatal(err)
 			}
-			// One more round makes the numbers of both the same type.
+			// Decode once more so that numbers have the same type on both sides.
 			again, err := json.Marshal(fromYAML)
 			if err != nil {
 				t.Fatal(err)
@@ -160,7 +163,7 @@ func TestJSONEqualsYAML(t *testing.T) {
 	}
 }
 
-// A comma in an unquoted text inside braces silently ends the text and begins a key.
+// TestNoTextBecameAKey finds unquoted texts in braces: a comma in them silently ends the text and starts a key.
 func TestNoTextBecameAKey(t *testing.T) {
 	for _, document := range [][]byte{api.IntegrationYAML(), api.DeskYAML()} {
 		var root yaml.Node

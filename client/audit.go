@@ -8,7 +8,7 @@ import (
 
 const maxAuditLimit = 100
 
-// AuditEventCode names what happened.
+// AuditEventCode is the kind of an audit event.
 type AuditEventCode string
 
 // Audit events.
@@ -23,7 +23,7 @@ const (
 	AuditWebhookCreated  AuditEventCode = "webhook.created"
 )
 
-// AuditActorType is the kind of who did it.
+// AuditActorType is the kind of an actor.
 type AuditActorType string
 
 // Kinds of actors.
@@ -33,7 +33,7 @@ const (
 	ActorSystem AuditActorType = "system"
 )
 
-// AuditSource is where it was done.
+// AuditSource is the interface through which an action was performed.
 type AuditSource string
 
 // Sources.
@@ -44,7 +44,7 @@ const (
 	SourceSystem         AuditSource = "system"
 )
 
-// AuditTargetType is the kind of what it was done to.
+// AuditTargetType is the kind of a target.
 type AuditTargetType string
 
 // Kinds of targets.
@@ -70,7 +70,7 @@ type AuditEvent struct {
 	TargetID      *string         `json:"target_id"`
 	IPAddress     *string         `json:"ip_address"`
 	UserAgent     *string         `json:"user_agent"`
-	Metadata      map[string]any  `json:"metadata"` // depends on the event; holds no secrets
+	Metadata      map[string]any  `json:"metadata"` // depends on the event; no secrets
 }
 
 // AuditQuery selects audit events. Zero fields are not sent.

@@ -10,7 +10,8 @@ import (
 
 func TestAuditEvents(t *testing.T) {
 	s := newService(t, answer(200, `{"data":[{"id":"e1","account_user_id":"u1","occurred_at":"2026-03-01T10:00:00.000Z",
-		"event_code":"webhook.created","actor_type":"api-key","actor_id":"k1","actor_name":"Shop key","source":"integration-api",
+		"event_code":"webhook.created","actor_type":"api-key","actor_id":"k1","actor_name":"Shop key",
+		"source":"integration-api",
 		"target_type":"webhook","target_id":"w1","ip_address":"192.0.2.1","user_agent":null,
 		"metadata":{"name":"Shop","events":["order-outcome"],"auth_type":"hmac","environment":"test"}}],
 		"page":1,"limit":5,"total":1}`))

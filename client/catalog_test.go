@@ -103,7 +103,8 @@ func TestPhotoIndexesAndModelsDecode(t *testing.T) {
 	s := newService(t,
 		answer(200, `{"data":[{"code":"serial","name":"Serial","name_locale":"番号","required":true,"photo_limit":3,
 			"icon_url":null,"example_urls":["https://e.example/1.jpg"]}]}`),
-		answer(200, `{"data":[{"code":"flap","name":"Flap","name_locale":"Flap","image_url":null}],"page":1,"limit":50,"total":1}`),
+		answer(200, `{"data":[{"code":"flap","name":"Flap","name_locale":"Flap","image_url":null}],"page":1,"limit":50,`+
+			`"total":1}`),
 	)
 	c := s.client()
 	indexes, err := c.PhotoIndexes(t.Context(), client.PhotoIndexesQuery{CategoryCode: "bags"})

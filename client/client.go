@@ -20,7 +20,7 @@ const (
 	answerHeaderTimeout = 60 * time.Second
 )
 
-// Client calls the integration interface with one API key. It is safe for concurrent use.
+// Client calls the integration API with one API key. It is safe for concurrent use.
 type Client struct {
 	base      string // without trailing slash
 	key       string
@@ -75,7 +75,7 @@ func New(baseURL, apiKey string, opts ...Option) (*Client, error) {
 	return c, nil
 }
 
-// String names the client by its base URL. It never shows the API key.
+// String returns the base URL, never the API key.
 func (c *Client) String() string { return "assay client for " + c.base }
 
 // GoString keeps the API key out of %#v as well.

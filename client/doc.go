@@ -1,6 +1,6 @@
 // Package client is the Go client for integrators of an Assay item authentication service.
 //
-// It depends on the standard library alone and covers every operation of the integration interface: the catalog,
+// It depends on the standard library alone and covers every operation of the integration API: the catalog,
 // photo upload, orders, photo updates, the credit balance, audit events and webhook endpoints. It also has the
 // receiving side of webhooks: [ParseWebhook], [WebhookHandler] and [VerifySignature].
 //
@@ -10,7 +10,7 @@
 //
 //	c, err := client.New("https://assay.example/v1/integrations", os.Getenv("ASSAY_API_KEY"))
 //
-// A Client is safe for concurrent use. Make one and keep it: it holds the connection pool.
+// A Client is safe for concurrent use. Create one and reuse it: it has the connection pool.
 //
 // # The flow of an order
 //
@@ -18,10 +18,10 @@
 //     Codes are opaque. Send them exactly as they were returned.
 //  2. Upload the photos with [Client.UploadPhotos] and keep the returned URLs.
 //  3. Create the order with [Client.CreateOrder], best with an idempotency key: [WithIdempotencyKey].
-//  4. Follow it with webhooks, or with [Client.WaitForOrder]. An order in [StatusUpdatePhotos] wants the photos it
-//     lists in [OrderDetail.PhotosToResubmit]: answer with [Client.SubmitUpdatePhotos], then go on waiting.
+//  4. Follow it with webhooks, or with [Client.WaitForOrder]. An order in [StatusUpdatePhotos] needs the photos
+//     listed in [OrderDetail.PhotosToResubmit]: answer with [Client.SubmitUpdatePhotos], then continue waiting.
 //
-// Test keys work on simulated orders: [CreateOrder.MockOutcome] chooses the result. Live keys must leave it empty.
+// Test keys create simulated orders: [CreateOrder.MockOutcome] chooses the result. Live keys must leave it empty.
 //
 // # Errors
 //
@@ -42,11 +42,11 @@
 // Reads are repeated after 429, 5xx and transport failures, with capped exponential backoff and jitter; a Retry-After
 // header is honoured. [WithRetry] changes the policy, [WithoutRetry] turns it off. Writes are sent once, with one
 // exception: [Client.CreateOrder] with an idempotency key, which the service makes safe to repeat. After any other
-// failed write, [IsAmbiguous] tells whether the service may have carried it out, so that the state has to be read
+// failed write, [IsAmbiguous] reports whether the service may have carried it out, so that the state has to be read
 // before another attempt.
 //
 // # Limits
 //
 // [WithResponseHook] reports every answer with its rate-limit state. Answers are read up to a size limit
-// ([WithMaxAnswerBytes]), and redirects are not followed, because the interface has none.
+// ([WithMaxAnswerBytes]), and redirects are not followed, because the API has none.
 package client

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// ErrUnexpectedAnswer is wrapped by an [*Error] for an answer that does not follow the interface: a proxy's page, a
+// ErrUnexpectedAnswer is wrapped by an [*Error] for an answer that does not follow the API: a proxy's page, a
 // redirect, broken or foreign JSON, or more bytes than allowed. The beginning of the answer is in [Error.Body].
 var ErrUnexpectedAnswer = errors.New("the answer does not follow the interface")
 
@@ -26,12 +26,12 @@ type Error struct {
 	Code       Code            `json:"code"`                 // empty when the answer is not the service's
 	Message    string          `json:"message"`              // for people; never branch on it
 	Details    json.RawMessage `json:"details,omitempty"`    // a JSON object, or nil; the methods of Error read it
-	Timestamp  time.Time       `json:"timestamp,omitzero"`   // zero when the answer does not tell
+	Timestamp  time.Time       `json:"timestamp,omitzero"`   // zero if unknown
 	Path       string          `json:"path,omitempty"`       // requested path, without the query
 	RequestID  string          `json:"request_id,omitempty"` // to quote to support
 
 	Method     string        `json:"-"` // of the request
-	RetryAfter time.Duration `json:"-"` // wait that the service asks for; 0 when it does not
+	RetryAfter time.Duration `json:"-"` // requested by the service; 0 if not
 	Body       []byte        `json:"-"` // beginning of an unexpected answer; nil for the service's own errors
 
 	cause error
@@ -59,7 +59,7 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns [ErrUnexpectedAnswer] for an answer that does not follow the interface, and nil otherwise.
+// Unwrap returns [ErrUnexpectedAnswer] for an answer that does not follow the API, and nil otherwise.
 func (e *Error) Unwrap() error { return e.cause }
 
 // IsCode reports whether err is, or wraps, an [*Error] with one of the codes. It is false for nil.
@@ -122,7 +122,7 @@ func (r received) failure() *Error {
 	return r.complete(&e)
 }
 
-// unexpected returns the error for an answer that does not follow the interface.
+// unexpected returns the error for an answer that does not follow the API.
 func (r received) unexpected(why string) *Error {
 	return r.complete(&Error{
 		StatusCode: r.response.StatusCode,
@@ -160,7 +160,7 @@ func (r received) foreignAnswer() string {
 }
 
 // UnmarshalJSON reads an error as the service writes it: the envelope of a failed request, or the error of a failed
-// upload result. A property of an unexpected type is left at its zero value, so that one strange property does not
+// upload result. A property of an unexpected type is left at its zero value, so that one of them does not
 // hide the others.
 func (e *Error) UnmarshalJSON(data []byte) error {
 	var properties map[string]json.RawMessage
@@ -177,7 +177,7 @@ func (e *Error) UnmarshalJSON(data []byte) error {
 		"request_id": &e.RequestID,
 	} {
 		if raw, ok := properties[name]; ok {
-			_ = json.Unmarshal(raw, target) // a strange value stays zero
+			_ = json.Unmarshal(raw, target) // an unexpected value stays zero
 		}
 	}
 	if details := properties["details"]; bytes.HasPrefix(details, []byte("{")) {

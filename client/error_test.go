@@ -88,9 +88,15 @@ func TestForeignAnswers(t *testing.T) {
 		{"SuccessWithHTML", answer(200, `<html>Log in</html>`), 200, "cannot be decoded", `<html>Log in</html>`},
 		{"SuccessWithoutBody", answer(200, ``), 200, "cannot be decoded", ""},
 		{"SuccessWithForeignJSON", answer(200, `{"ok":true}`), 200, "the answer has no id", `{"ok":true}`},
-		{"SuccessWithTrailingData", answer(200, `{"id":"o1","status":"queued"}{}`), 200, "cannot be decoded", `{"id":"o1","status":"queued"}{}`},
+		{
+			"SuccessWithTrailingData", answer(200, `{"id":"o1","status":"queued"}{}`), 200, "cannot be decoded",
+			`{"id":"o1","status":"queued"}{}`,
+		},
 		{"SuccessWithWrongType", answer(200, `{"id":1}`), 200, "cannot be decoded", `{"id":1}`},
-		{"SuccessWithBadTime", answer(200, `{"id":"o1","status":"queued","due_date":"soon"}`), 200, "cannot be decoded", `{"id":"o1","status":"queued","due_date":"soon"}`},
+		{
+			"SuccessWithBadTime", answer(200, `{"id":"o1","status":"queued","due_date":"soon"}`), 200, "cannot be decoded",
+			`{"id":"o1","status":"queued","due_date":"soon"}`,
+		},
 		{"CutOffFailure", func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Length", "1000")
 			w.WriteHeader(http.StatusForbidden)
@@ -142,7 +148,8 @@ func TestErrorDetails(t *testing.T) {
 	with := func(code client.Code, details string) *client.Error {
 		return &client.Error{Code: code, Details: json.RawMessage(details)}
 	}
-	equal(t, "problems", with(client.CodeValidation, `{"errors":[{"field":"photos[3].url","code":"required","message":"is required"}]}`).
+	equal(t, "problems", with(client.CodeValidation,
+		`{"errors":[{"field":"photos[3].url","code":"required","message":"is required"}]}`).
 		ValidationProblems(), []client.ValidationProblem{{Field: "photos[3].url", Code: "required", Message: "is required"}})
 	equal(t, "missing", with(client.CodeMissingRequiredPhotoIndexes, `{"missing_index_codes":["a","b"]}`).
 		MissingIndexCodes(), []string{"a", "b"})
@@ -154,12 +161,14 @@ func TestErrorDetails(t *testing.T) {
 	equal(t, "address", with(client.CodeForbidden, `{"address":"203.0.113.7"}`).Address(), "203.0.113.7")
 	equal(t, "expected", with(client.CodeOrderNotAwaitingUpdatePhotos, `{"expected_status":"update-photos"}`).
 		ExpectedStatus(), client.StatusUpdatePhotos)
-	equal(t, "reason", with(client.CodeUnsafeWebhookURL, `{"reason":"private address"}`).UnsafeURLReason(), "private address")
+	equal(t, "reason", with(client.CodeUnsafeWebhookURL, `{"reason":"private address"}`).UnsafeURLReason(),
+		"private address")
 	equal(t, "bytes", with(client.CodeFileTooLarge, `{"max_bytes":10485760}`).MaxBytes(), int64(10485760))
 	entity, code := with(client.CodeNotFound, `{"entity":"brand","code":"x"}`).NotFoundEntity()
 	equal(t, "entity", entity+" "+code, "brand x")
 
-	limit, ok := with(client.CodePhotoLimitExceeded, `{"index_code":"a","max_photos":2,"received_photos":3}`).PhotoLimitDetails()
+	limit, ok := with(client.CodePhotoLimitExceeded,
+		`{"index_code":"a","max_photos":2,"received_photos":3}`).PhotoLimitDetails()
 	equal(t, "photo limit", ok, true)
 	equal(t, "photo limit", limit, client.PhotoLimitDetails{IndexCode: "a", MaxPhotos: 2, ReceivedPhotos: 3})
 
@@ -167,7 +176,10 @@ func TestErrorDetails(t *testing.T) {
 	times, ok := with(client.CodeAnswerTimeUnavailable,
 		`{"available_answer_times":[60,1440],"next_available_at":"2026-03-02T00:00:00.000Z"}`).AnswerTimeDetails()
 	equal(t, "answer times", ok, true)
-	equal(t, "answer times", times, client.AnswerTimeDetails{AvailableAnswerTimes: []int{60, 1440}, NextAvailableAt: &next})
+	equal(t, "answer times", times, client.AnswerTimeDetails{
+		AvailableAnswerTimes: []int{60, 1440},
+		NextAvailableAt:      &next,
+	})
 
 	var own struct{ Later int }
 	noError(t, with("later-code", `{"later":4}`).DecodeDetails(&own))
@@ -175,7 +187,9 @@ func TestErrorDetails(t *testing.T) {
 }
 
 func TestErrorDetailsOfAnotherForm(t *testing.T) {
-	for _, details := range []string{"", `{}`, `{"errors":7,"missing_index_codes":"a","max_bytes":"x","data":{},"entity":[]}`} {
+	for _, details := range []string{
+		"", `{}`, `{"errors":7,"missing_index_codes":"a","max_bytes":"x","data":{},"entity":[]}`,
+	} {
 		e := &client.Error{Code: client.CodeValidation, Details: json.RawMessage(details)}
 		equal(t, "problems", e.ValidationProblems(), []client.ValidationProblem(nil))
 		equal(t, "missing", e.MissingIndexCodes(), []string(nil))

@@ -23,7 +23,8 @@ func exampleService() *httptest.Server {
 	fixed := func(body string) func() string { return func() string { return body } }
 
 	reply("GET /v1/integrations/catalog/photo_indexes", 200, fixed(`{"data":[{"code":"overall-picture",
-		"name":"Overall picture","name_locale":"Overall picture","required":true,"photo_limit":2,"icon_url":null,"example_urls":[]}]}`))
+		"name":"Overall picture","name_locale":"Overall picture","required":true,"photo_limit":2,
+		"icon_url":null,"example_urls":[]}]}`))
 	reply("POST /v1/integrations/photos", 201, fixed(`{"data":[{"status":"uploaded",
 		"url":"https://assay.example/media/p1","original_name":"overall-picture.jpg"}]}`))
 	reply("POST /v1/integrations/orders", 201, fixed(`{"id":"0198c0de-0000-7000-8000-000000000001",
@@ -44,7 +45,8 @@ func exampleService() *httptest.Server {
 		return `{"id":"0198c0de-0000-7000-8000-000000000001","status":"update-photos","outcome":null,"outcome_locale":null,
 			"delayed":false,"classification":{},"due_date":null,"updated_at":null,"photos_to_resubmit":[
 			{"index_code":"overall-picture","name":"Overall picture","name_locale":"Overall picture","condition":"unclear",
-			"condition_locale":"Unclear","requirements":[],"requirements_locale":[],"comment":null,"reference_photo_url":null,"max_photos":1}]}`
+			"condition_locale":"Unclear","requirements":[],"requirements_locale":[],"comment":null,
+			"reference_photo_url":null,"max_photos":1}]}`
 	})
 	return httptest.NewServer(mux)
 }

@@ -65,8 +65,8 @@ type CreatedOrder struct {
 	Status      OrderStatus `json:"status"`
 	DueDate     *time.Time  `json:"due_date"`
 
-	// Replayed tells that the idempotency key was known: the order was created by an earlier request and nothing was
-	// charged for this one.
+	// Replayed reports whether the idempotency key was known: the order was created by an earlier request, and nothing
+	// was charged for this one.
 	Replayed bool `json:"-"`
 }
 
@@ -108,7 +108,7 @@ func (o *OrderDetail) HasOutcome(outcome Outcome) bool {
 	return o.Outcome != nil && *o.Outcome == outcome
 }
 
-// Classification is what the item is taken for.
+// Classification is how the item is classified in the catalog.
 type Classification struct {
 	BrandCode       *string `json:"brand_code"`
 	CategoryCode    *string `json:"category_code"`
@@ -117,7 +117,7 @@ type Classification struct {
 	ModelNameLocale *string `json:"model_name_locale"`
 }
 
-// PhotoToResubmit is a photo that an order asks for.
+// PhotoToResubmit is a photo that an order requests.
 type PhotoToResubmit struct {
 	IndexCode          string   `json:"index_code"`
 	Name               string   `json:"name"`

@@ -13,7 +13,8 @@ import (
 	"github.com/assayhq/assay/client"
 )
 
-const createdOrder = `{"id":"0198c0de-0000-7000-8000-000000000001","external_id":"shop/1","order_number":"AS-0000000X",` +
+const createdOrder = `{"id":"0198c0de-0000-7000-8000-000000000001","external_id":"shop/1",` +
+	`"order_number":"AS-0000000X",` +
 	`"status":"queued","due_date":"2026-03-01T10:30:00.250Z"}`
 
 func TestCreateOrder(t *testing.T) {
@@ -119,7 +120,7 @@ func TestGetOrderPath(t *testing.T) {
 	})
 }
 
-// TestIdentifiersReachARouter holds the escaping against the standard router, which cleans paths and redirects.
+// TestIdentifiersReachARouter checks the escaping against the standard router, which cleans paths and redirects.
 func TestIdentifiersReachARouter(t *testing.T) {
 	var got string
 	mux := http.NewServeMux()
@@ -135,7 +136,9 @@ func TestIdentifiersReachARouter(t *testing.T) {
 	defer server.Close()
 	c, err := client.New(server.URL+"/v1/integrations/", testKey)
 	noError(t, err)
-	for _, id := range []string{".", "..", "a/b", "a/../b", "//", "?", "#", "%", "%2e", "注文 1", "a;b", "a+b", "a:b@c", "~"} {
+	for _, id := range []string{
+		".", "..", "a/b", "a/../b", "//", "?", "#", "%", "%2e", "注文 1", "a;b", "a+b", "a:b@c", "~",
+	} {
 		_, err := c.GetOrder(t.Context(), id, "")
 		noError(t, err)
 		equal(t, "identifier of a read", got, id)
@@ -149,7 +152,8 @@ func TestIdentifiersReachARouter(t *testing.T) {
 func TestGetOrderDecodes(t *testing.T) {
 	s := newService(t, answer(200, `{
 		"id":"o1","status":"update-photos","outcome":null,"outcome_locale":null,"delayed":true,
-		"classification":{"brand_code":"chanel","category_code":"bags","model_code":null,"model_name":null,"model_name_locale":null},
+		"classification":{"brand_code":"chanel","category_code":"bags","model_code":null,"model_name":null,
+			"model_name_locale":null},
 		"due_date":null,"updated_at":"2026-03-01T10:30:00.001Z",
 		"photos_to_resubmit":[{"index_code":"serial","name":"Serial","name_locale":"番号","condition":"unclear",
 			"condition_locale":"不鮮明です","requirements":["sharp-focus"],"requirements_locale":["ピント"],
@@ -171,7 +175,8 @@ func TestGetOrderDecodes(t *testing.T) {
 }
 
 func TestGetCompletedOrder(t *testing.T) {
-	s := newService(t, answer(200, `{"id":"o1","status":"completed","outcome":"fake","outcome_locale":"偽物","delayed":false,
+	s := newService(t, answer(200,
+		`{"id":"o1","status":"completed","outcome":"fake","outcome_locale":"偽物","delayed":false,
 		"classification":{},"due_date":null,"updated_at":null,"certificate_url":"https://a.example/c/1",
 		"outcome_reasons":["Logo"],"outcome_reasons_locale":["ロゴ"],"outcome_indexes":["serial"]}`))
 	got, err := s.client().GetOrder(t.Context(), "o1", client.LocaleJapanese)
@@ -260,7 +265,8 @@ func TestWaitForOrder(t *testing.T) {
 
 func TestDetailIsWrittenAsItIsRead(t *testing.T) {
 	const document = `{"id":"o1","status":"queued","outcome":null,"outcome_locale":null,"delayed":false,` +
-		`"classification":{"brand_code":"b","category_code":"c","model_code":null,"model_name":null,"model_name_locale":null},` +
+		`"classification":{"brand_code":"b","category_code":"c","model_code":null,"model_name":null,` +
+		`"model_name_locale":null},` +
 		`"due_date":"2026-03-01T10:30:00Z","updated_at":null}`
 	var order client.OrderDetail
 	noError(t, json.Unmarshal([]byte(document), &order))

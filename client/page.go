@@ -15,7 +15,7 @@ type Page[T any] struct {
 
 func (p *Page[T]) missing() string { return missingData(p.Data) }
 
-// list is an answer that holds all entries at once.
+// list is an answer with all entries.
 type list[T any] struct {
 	Data []T `json:"data"`
 }
@@ -29,7 +29,7 @@ func missingData[T any](data []T) string {
 	return ""
 }
 
-// listOrder says what happens to a list while it is read page by page.
+// listOrder says how a list changes while it is read page by page.
 type listOrder int
 
 const (
@@ -77,7 +77,7 @@ func all[T any](first int, order listOrder, fetch func(page int) (*Page[T], erro
 	}
 }
 
-// limitOr returns limit, or largest when none is set: reading a whole list takes the fewest requests that way.
+// limitOr returns limit, or largest if none is set, to read a complete list with the fewest requests.
 func limitOr(limit, largest int) int {
 	if limit == 0 {
 		return largest

@@ -144,7 +144,7 @@ func TestAllAuditEvents(t *testing.T) {
 }
 
 func TestIterationOverAStrangeServiceEnds(t *testing.T) {
-	// It ignores the page and claims a limit of 0: the iteration must still end.
+	// The server ignores the page and claims a limit of 0: the iteration must still end.
 	strange := answer(200, `{"data":[{"id":"a"}],"page":1,"limit":0,"total":3}`)
 	s := newService(t, strange, strange, strange)
 	count := 0

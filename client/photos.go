@@ -9,16 +9,16 @@ import (
 	"net/http"
 )
 
-// photoField is the name of the multipart field that holds the files.
+// photoField is the name of the multipart field of the files.
 const photoField = "photos"
 
-// File is one photo to upload. Content is read once, from where it stands; the client does not close it.
+// File is one photo to upload. Content is read once, from its current position; the client does not close it.
 type File struct {
 	Name    string // comes back as [UploadResult.OriginalName], without its folders
 	Content io.Reader
 }
 
-// UploadStatus tells whether a file was stored.
+// UploadStatus says whether a file was stored.
 type UploadStatus string
 
 // Results of an upload.
@@ -113,7 +113,7 @@ func writeFiles(form *multipart.Writer, files []File) error {
 	return form.Close()
 }
 
-// fileReader marks the errors of a file's content, so that they can be told from those of the connection.
+// fileReader marks errors of a file's content, to distinguish them from those of the connection.
 type fileReader struct{ file File }
 
 func (r fileReader) Read(p []byte) (int, error) {
@@ -134,7 +134,7 @@ func (e *unreadableFileError) Error() string {
 }
 func (e *unreadableFileError) Unwrap() error { return e.err }
 
-// uploadAnswer checks that the results can be matched to the files by their place.
+// uploadAnswer checks that the results can be matched to the files by position.
 type uploadAnswer struct {
 	Data  []UploadResult `json:"data"`
 	files int

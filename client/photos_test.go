@@ -82,8 +82,10 @@ func TestUploadWithoutFiles(t *testing.T) {
 
 func TestUploadFailsAsAWhole(t *testing.T) {
 	s := newService(t, answer(400, `{"statusCode":400,"code":"INVALID_FILE_TYPE","message":"m","details":{"data":[
-		{"status":"failed","original_name":"a.txt","error":{"statusCode":400,"code":"INVALID_FILE_TYPE","message":"m","details":{}}},
-		{"status":"failed","original_name":"b.jpg","error":{"statusCode":400,"code":"empty-photo-file","message":"m","details":{}}}]}}`))
+		{"status":"failed","original_name":"a.txt","error":{
+			"statusCode":400,"code":"INVALID_FILE_TYPE","message":"m","details":{}}},
+		{"status":"failed","original_name":"b.jpg","error":{
+			"statusCode":400,"code":"empty-photo-file","message":"m","details":{}}}]}}`))
 	results, err := s.client().UploadPhotos(t.Context(),
 		client.File{Name: "a.txt", Content: strings.NewReader("a")},
 		client.File{Name: "b.jpg", Content: strings.NewReader("")},

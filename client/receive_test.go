@@ -54,7 +54,11 @@ func TestVerifySignature(t *testing.T) {
 		{"OtherTimestamp", func(d *delivery) { d.stamp += "0" }, client.ErrInvalidSignature},
 		{"WithoutVersion", func(d *delivery) { d.signature = d.signature[3:] }, client.ErrInvalidSignature},
 		{"OtherVersion", func(d *delivery) { d.signature = "v2=" + d.signature[3:] }, client.ErrInvalidSignature},
-		{"UpperCase", func(d *delivery) { d.signature = "v1=" + strings.ToUpper(d.signature[3:]) }, client.ErrInvalidSignature},
+		{
+			"UpperCase", func(d *delivery) {
+				d.signature = "v1=" + strings.ToUpper(d.signature[3:])
+			}, client.ErrInvalidSignature,
+		},
 		{"Shortened", func(d *delivery) { d.signature = d.signature[:40] }, client.ErrInvalidSignature},
 		{"JustInTime", func(d *delivery) { d.stamp, d.signature = at(-5 * time.Minute) }, nil},
 		{"TooOld", func(d *delivery) { d.stamp, d.signature = at(-5*time.Minute - time.Second) }, client.ErrTimestamp},
@@ -83,10 +87,10 @@ func TestVerifySignature(t *testing.T) {
 	}
 }
 
-// TestSignatureIsThatOfTheInterface holds the signature against a value computed with another program:
+// TestSignatureMatchesOpenSSL checks the signature against a value computed with another program:
 //
 //	printf '1772359201.{"a":1}' | openssl dgst -sha256 -hmac "$SECRET"
-func TestSignatureIsThatOfTheInterface(t *testing.T) {
+func TestSignatureMatchesOpenSSL(t *testing.T) {
 	stamp, signature := client.Sign(signingSecret, received, []byte(`{"a":1}`))
 	equal(t, "timestamp", stamp, "1772359201")
 	equal(t, "signature", signature, "v1=68a9a9c0400a2cbe7a64d73926265bd39bf3cfaaf73bfe76d0b3606b073d856a")
@@ -121,18 +125,23 @@ func TestParseWebhook(t *testing.T) {
 	})
 	t.Run("UpdatePhotos", func(t *testing.T) {
 		got, err := client.ParseWebhook(signed(t, `{"webhook_event":"update-photos","delivery_id":"d2","id":"o1",
-			"created_at":"2026-03-01T10:00:00.000Z","status":"update-photos","photos_to_resubmit":[{"index_code":"serial","max_photos":2}]}`),
+			"created_at":"2026-03-01T10:00:00.000Z","status":"update-photos",
+			"photos_to_resubmit":[{"index_code":"serial","max_photos":2}]}`),
 			signingSecret, atReceipt)
 		noError(t, err)
 		equal(t, "event", got.Event, client.EventUpdatePhotos)
 		equal(t, "photos", got.PhotosToResubmit[0].IndexCode, "serial")
 	})
 	t.Run("UnknownEvent", func(t *testing.T) {
-		got, err := client.ParseWebhook(signed(t, `{"webhook_event":"later","delivery_id":"d","id":"o1"}`), signingSecret, atReceipt)
+		got, err := client.ParseWebhook(signed(t, `{"webhook_event":"later","delivery_id":"d","id":"o1"}`), signingSecret,
+			atReceipt)
 		noError(t, err)
 		equal(t, "event", got.Event, client.WebhookEvent("later"))
 	})
-	for _, body := range []string{``, `{`, `[]`, `{"webhook_event":"later","id":"o1"}`, `{"delivery_id":"d","id":"o1"}`, `{"webhook_event":"x","delivery_id":"d"}`} {
+	for _, body := range []string{
+		``, `{`, `[]`, `{"webhook_event":"later","id":"o1"}`, `{"delivery_id":"d","id":"o1"}`,
+		`{"webhook_event":"x","delivery_id":"d"}`,
+	} {
 		t.Run("Malformed", func(t *testing.T) {
 			_, err := client.ParseWebhook(signed(t, body), signingSecret, atReceipt)
 			if !errors.Is(err, client.ErrMalformedWebhook) {
@@ -188,7 +197,11 @@ func TestWebhookHandler(t *testing.T) {
 		{name: "HandlerFails", result: errors.New("database password is hunter2"), status: 500, handled: true},
 		{name: "OtherMethod", request: func(r *http.Request) { r.Method = http.MethodGet }, status: 405},
 		{name: "Unsigned", request: func(r *http.Request) { r.Header.Del(client.HeaderSignature) }, status: 401},
-		{name: "WrongSignature", request: func(r *http.Request) { r.Header.Set(client.HeaderSignature, "v1=0") }, status: 401},
+		{
+			name:    "WrongSignature",
+			request: func(r *http.Request) { r.Header.Set(client.HeaderSignature, "v1=0") },
+			status:  401,
+		},
 		{name: "WrongTimestamp", request: func(r *http.Request) {
 			r.Header.Set(client.HeaderTimestamp, strconv.Itoa(int(received.Unix())+1))
 		}, status: 401},

@@ -12,7 +12,7 @@ import (
 	"strconv"
 )
 
-// request is one call of the interface, to be sent once or several times.
+// request is one API call, to be sent once or several times.
 type request struct {
 	method      string
 	path        string // below the base URL, escaped

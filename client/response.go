@@ -11,12 +11,12 @@ type Response struct {
 	Path       string // as requested, escaped, without the query
 	Attempt    int    // 1 for the first
 	StatusCode int
-	RequestID  string      // X-Request-Id; empty when something else than the service answered
-	RateLimit  *RateLimit  // nil when the answer does not tell
+	RequestID  string      // X-Request-Id; empty if the answer is not from the service
+	RateLimit  *RateLimit  // nil if the answer has none
 	Header     http.Header // to be read only
 }
 
-// RateLimit is what an answer tells about the quota of the API key in the category of the operation.
+// RateLimit is the quota of the API key in the category of the operation.
 type RateLimit struct {
 	Limit     int // requests in a window of 60 seconds
 	Remaining int // requests left in the current window

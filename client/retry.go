@@ -105,7 +105,7 @@ func (c *Client) waitToRetry(ctx context.Context, attempt int, failure error) er
 	return nil
 }
 
-// worthRepeating reports whether the same request can have another result later.
+// worthRepeating reports whether the same request may succeed later.
 func worthRepeating(failure error) bool {
 	var answer *Error
 	if errors.As(failure, &answer) {

@@ -15,7 +15,7 @@ import (
 
 const testKey = "assay_test_0123456789abcdefghijABCDEFGHIJ0123456789"
 
-// service is a scripted service: it records every request and gives the answers in turn.
+// service is a scripted server: it records requests and sends the given answers in order.
 type service struct {
 	t      *testing.T
 	url    string // base URL
@@ -59,7 +59,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.script[turn](w, r)
 }
 
-// client returns a client of the service whose waiting is recorded instead of done, without random parts.
+// client returns a client that records waits instead of sleeping, without random backoff.
 func (s *service) client(opts ...client.Option) *client.Client {
 	s.t.Helper()
 	c, err := client.New(s.url, testKey, append([]client.Option{

@@ -34,10 +34,11 @@ func (r *UpdatePhotosResult) missing() string {
 	return firstMissing("id", r.ID, "status", string(r.Status))
 }
 
-// SubmitUpdatePhotos answers the photo request of an order in update-photos. The order then goes on; it may ask again.
+// SubmitUpdatePhotos answers the photo request of an order in update-photos. The order then continues; it may ask
+// again.
 //
 // The request is never repeated automatically. When it fails and [IsAmbiguous] is true, read the order first: it is in
-// update-photos only if the submission was not accepted, or if it asks anew.
+// update-photos only if the submission was not accepted, or if it asks for photos again.
 func (c *Client) SubmitUpdatePhotos(
 	ctx context.Context, idOrExternalID string, update UpdatePhotos,
 ) (*UpdatePhotosResult, error) {

@@ -33,7 +33,7 @@ type OAuth2 struct {
 	Scope        string // optional, separated by spaces
 }
 
-// MarshalJSON writes the form of the interface, with the type oauth2.
+// MarshalJSON writes the form of the API, with the type oauth2.
 func (o OAuth2) MarshalJSON() ([]byte, error) {
 	properties := map[string]string{
 		"type":          AuthOAuth2,

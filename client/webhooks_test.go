@@ -66,7 +66,8 @@ func TestCreateWebhook(t *testing.T) {
 }
 
 func TestListWebhooks(t *testing.T) {
-	s := newService(t, answer(200, `{"data":[{"id":"w2","url":"https://b.example"},{"id":"w1","url":"https://a.example"}]}`))
+	s := newService(t, answer(200,
+		`{"data":[{"id":"w2","url":"https://b.example"},{"id":"w1","url":"https://a.example"}]}`))
 	got, err := s.client().ListWebhooks(t.Context())
 	noError(t, err)
 	equal(t, "endpoints", len(got), 2)

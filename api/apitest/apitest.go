@@ -1,7 +1,6 @@
-// Package apitest holds a running interface against its OpenAPI document. Tests send their requests through
-// Validator.Transport; every answer must then be one that the document describes for the operation: its status, headers,
-// media type, body and error code. What has been seen is recorded, so that a test can prove that every documented answer
-// was exercised.
+// Package apitest checks a running API against its OpenAPI document. Tests send requests through
+// Validator.Transport, which checks that each response is documented for the operation: status, headers, media
+// type, body and error code. It records the responses, so that a test can check that every documented one occurred.
 package apitest
 
 import (
@@ -12,13 +11,13 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// Validator reports what an interface does against its document as errors of a test.
+// Validator reports deviations from the document as test errors.
 type Validator struct {
 	tb testing.TB
 	*contract
 }
 
-// contract is a document with what has been seen of it.
+// contract is a document with the responses seen so far.
 type contract struct {
 	prefix   string
 	document *spec.Document
@@ -29,13 +28,13 @@ type contract struct {
 	requestIDs map[string]struct{}
 }
 
-// New returns a validator of the integration interface.
+// New returns a validator of the integration API.
 func New(tb testing.TB) *Validator {
 	tb.Helper()
 	return newValidator(tb, api.IntegrationPrefix, api.Integration(), api.IntegrationJSON())
 }
 
-// NewDesk returns a validator of the desk interface.
+// NewDesk returns a validator of the desk API.
 func NewDesk(tb testing.TB) *Validator {
 	tb.Helper()
 	return newValidator(tb, api.DeskPrefix, api.Desk(), api.DeskJSON())
@@ -53,5 +52,5 @@ func newValidator(tb testing.TB, prefix string, document *spec.Document, documen
 	}}
 }
 
-// For returns a validator that reports to another test and shares the record of what has been seen.
+// For returns a validator that reports to another test and shares the record of responses.
 func (v *Validator) For(tb testing.TB) *Validator { return &Validator{tb: tb, contract: v.contract} }

@@ -20,7 +20,7 @@ const (
 	errorSchema   = "/components/schemas/Error"
 )
 
-// exchange is a request with its answer, both read to the end.
+// exchange is a request with its response, both read completely.
 type exchange struct {
 	method, path  string
 	query         url.Values
@@ -31,7 +31,7 @@ type exchange struct {
 	body          []byte
 }
 
-// envelope is the part of an error that has to agree with the rest of the answer.
+// envelope is the part of an error that must agree with the response.
 type envelope struct {
 	StatusCode int    `json:"statusCode"`
 	Code       string `json:"code"`
@@ -42,7 +42,7 @@ type envelope struct {
 	} `json:"details"`
 }
 
-// check reports everything that the document does not allow of an exchange as one error of the test.
+// check reports everything undocumented in an exchange as one test error.
 func (v *Validator) check(x exchange) {
 	v.tb.Helper()
 	op := v.match(x.method, x.path)
@@ -56,7 +56,7 @@ func (v *Validator) check(x exchange) {
 	switch {
 	case op != nil:
 		v.checkOperation(op, x, add)
-	case x.method == http.MethodHead: // has no body that could tell anything
+	case x.method == http.MethodHead: // has no body
 	default:
 		v.checkUnmatched(x, add)
 	}
@@ -106,10 +106,11 @@ func (v *Validator) checkOperation(op *spec.Operation, x exchange, add func(stri
 	v.checkAccepted(op, x, add)
 }
 
-// checkUnmatched checks the answer for a route that does not exist: only the envelope, whatever the reason.
+// checkUnmatched checks the response for an unknown route: only the envelope.
 func (v *Validator) checkUnmatched(x exchange, add func(string, error)) {
 	expected := []int{
-		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests, http.StatusInternalServerError, http.StatusServiceUnavailable,
+		http.StatusUnauthorized, http.StatusForbidden, http.StatusNotFound, http.StatusTooManyRequests,
+		http.StatusInternalServerError, http.StatusServiceUnavailable,
 	}
 	if !slices.Contains(expected, x.status) {
 		add("status", errors.New("is not one that an unknown route answers"))
@@ -145,7 +146,7 @@ func (v *Validator) checkHeaders(response *spec.Response, x exchange, add func(s
 	}
 }
 
-// checkAccepted checks that the document allows a request that the server accepted.
+// checkAccepted checks that a request that the server accepted is valid according to the document.
 func (v *Validator) checkAccepted(op *spec.Operation, x exchange, add func(string, error)) {
 	for _, p := range op.Parameters {
 		var values []string
@@ -182,11 +183,11 @@ func checkMediaType(header http.Header, want string) error {
 	return nil
 }
 
-// checkEnvelope checks that an error agrees with its answer, and returns its code.
+// checkEnvelope checks that an error agrees with its response, and returns its code.
 func checkEnvelope(x exchange, add func(string, error)) string {
 	var e envelope
 	if err := json.Unmarshal(x.body, &e); err != nil {
-		return "" // the schema has told already
+		return "" // already reported by the schema
 	}
 	if e.StatusCode != x.status {
 		add("body", fmt.Errorf("statusCode is %d", e.StatusCode))

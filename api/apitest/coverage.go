@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Case is one answer of one operation: a success, or a failure with a code.
+// Case is a documented response of an operation: a success, or a failure with a code.
 type Case struct {
 	Operation string // operationId
 	Status    int
@@ -21,13 +21,13 @@ func (c Case) String() string {
 	return fmt.Sprintf("%s %d %s", c.Operation, c.Status, c.Code)
 }
 
-// Coverage tells which documented answers have been seen, and how often.
+// Coverage lists which documented responses have been seen, and how often.
 type Coverage struct {
 	Seen    map[Case]int
 	Missing []Case // in the order of operation, status and code
 }
 
-// Coverage returns what has been seen so far by this validator and those it shares its record with.
+// Coverage returns the responses seen so far by this validator and those that share its record.
 func (v *Validator) Coverage() Coverage {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -46,7 +46,7 @@ func (v *Validator) Coverage() Coverage {
 	return out
 }
 
-// documented returns every answer that the document describes.
+// documented returns every documented response.
 func (c *contract) documented() []Case {
 	var out []Case
 	for _, op := range c.document.Operations {

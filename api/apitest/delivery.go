@@ -6,7 +6,7 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// Delivery checks the body of a webhook delivery against the payload that the document describes for its event.
+// Delivery checks the body of a webhook delivery against the payload documented for its event.
 func (v *Validator) Delivery(event string, body []byte) {
 	v.tb.Helper()
 	i := slices.IndexFunc(v.document.Webhooks, func(op *spec.Operation) bool { return op.Path == event })

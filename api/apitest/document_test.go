@@ -22,7 +22,7 @@ func eachDocument(t *testing.T, test func(t *testing.T, v *Validator)) {
 	t.Run("Desk", func(t *testing.T) { test(t, NewDesk(t)) })
 }
 
-// contents returns every body of the document with the name of its place.
+// contents returns every body of the document by its location.
 func contents(d *spec.Document) map[string]*spec.Content {
 	out := make(map[string]*spec.Content)
 	for _, op := range slices.Concat(d.Operations, d.Webhooks) {
@@ -138,7 +138,7 @@ func eachSchema(s *spec.Schema, visit func(*spec.Schema)) {
 	}
 }
 
-// A validator is only worth something if an answer with a property too many is refused.
+// TestResponsesAreStrict checks that additional properties are refused.
 func TestResponsesAreStrict(t *testing.T) {
 	eachDocument(t, func(t *testing.T, v *Validator) {
 		for where, c := range contents(v.document) {
@@ -193,8 +193,17 @@ func TestOrderDetailConditions(t *testing.T) {
 		change        func(map[string]any)
 		accepted      bool
 	}{
-		{"AuthenticWithoutReasons", "authentic", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, false},
-		{"AuthenticWithEmptyReasons", "authentic", func(o map[string]any) { o["outcome_reasons"], o["outcome_reasons_locale"] = []any{}, []any{} }, true},
+		{
+			"AuthenticWithoutReasons", "authentic", func(o map[string]any) {
+				delete(o, "outcome_reasons")
+				delete(o, "outcome_reasons_locale")
+			}, false,
+		},
+		{
+			"AuthenticWithEmptyReasons", "authentic", func(o map[string]any) {
+				o["outcome_reasons"], o["outcome_reasons_locale"] = []any{}, []any{}
+			}, true,
+		},
 		{"AuthenticWithoutCertificate", "authentic", set("certificate_url", nil), true},
 		{"ErrorWithoutOutcome", "queued", set("status", "error"), true},
 		{"CompletedWithoutCertificateProperty", "authentic", remove("certificate_url"), false},
@@ -202,7 +211,12 @@ func TestOrderDetailConditions(t *testing.T) {
 		{"AuthenticWithIndexes", "authentic", set("outcome_indexes", []any{"serial-number"}), false},
 		{"ReasonsWithoutTranslation", "authentic", remove("outcome_reasons_locale"), false},
 		{"CanceledWithReasons", "authentic", set("outcome", "canceled"), false},
-		{"FakeWithoutReasons", "fake", func(o map[string]any) { delete(o, "outcome_reasons"); delete(o, "outcome_reasons_locale") }, false},
+		{
+			"FakeWithoutReasons", "fake", func(o map[string]any) {
+				delete(o, "outcome_reasons")
+				delete(o, "outcome_reasons_locale")
+			}, false,
+		},
 		{"FakeWithRepeatedIndex", "fake", set("outcome_indexes", []any{"sole", "sole"}), false},
 		{"QueuedWithOutcome", "queued", set("outcome", "fake"), false},
 		{"QueuedWithCertificate", "queued", set("certificate_url", nil), false},
@@ -260,7 +274,8 @@ func TestEverythingIsDescribed(t *testing.T) {
 	})
 }
 
-// Every failure tells its codes three times, for programs, for readers and by example; they must agree.
+// TestErrorCodesAgree checks that every failure states the same codes in the schema, the description and the
+// examples.
 func TestErrorCodesAgree(t *testing.T) {
 	eachDocument(t, func(t *testing.T, v *Validator) {
 		for _, op := range v.document.Operations {

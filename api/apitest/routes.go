@@ -6,27 +6,34 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// Route is a row of the interface's route table as the document has it.
+// Route is a route of the document.
 type Route struct {
 	Method      string
-	Path        string // relative to the interface's prefix, such as /orders/{id}
+	Path        string // relative to the prefix of the API, such as /orders/{id}
 	Scope       string // empty: none
 	Category    string // of the rate limit; empty: not limited
 	OperationID string
 	Public      bool // needs no credentials
 }
 
-// Routes returns the routes of the document in its order.
+// Routes returns the routes in document order.
 func (v *Validator) Routes() []Route {
 	out := make([]Route, len(v.document.Operations))
 	for i, op := range v.document.Operations {
-		out[i] = Route{Method: op.Method, Path: op.Path, Scope: op.Scope, Category: op.Category, OperationID: op.ID, Public: op.Public}
+		out[i] = Route{
+			Method:      op.Method,
+			Path:        op.Path,
+			Scope:       op.Scope,
+			Category:    op.Category,
+			OperationID: op.ID,
+			Public:      op.Public,
+		}
 	}
 	return out
 }
 
-// match returns the operation of a request, or nil. The path is the escaped one, so that an encoded slash is part of
-// an id; a literal path wins over one with a parameter.
+// match returns the operation of a request, or nil. The path is escaped, so that an encoded slash is part of an id;
+// a literal path takes precedence over one with a parameter.
 func (c *contract) match(method, escapedPath string) *spec.Operation {
 	path, ok := strings.CutPrefix(escapedPath, c.prefix)
 	if !ok {

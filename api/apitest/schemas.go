@@ -14,7 +14,7 @@ import (
 
 const documentURL = "https://assay.invalid/openapi.json"
 
-// schemas validates values against the schemas of a document, with formats asserted.
+// schemas validates values against the schemas of a document, including formats.
 type schemas struct {
 	mu       sync.Mutex
 	compiler *jsonschema.Compiler
@@ -42,7 +42,8 @@ func (s *schemas) at(pointer string) (*jsonschema.Schema, error) {
 	if known, ok := s.compiled[pointer]; ok {
 		return known, nil
 	}
-	schema, err := s.compiler.Compile(documentURL + "#" + strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer))
+	schema, err := s.compiler.Compile(documentURL + "#" +
+		strings.NewReplacer("%", "%25", "{", "%7B", "}", "%7D").Replace(pointer))
 	if err != nil {
 		return nil, fmt.Errorf("schema %s: %w", pointer, err)
 	}
@@ -63,7 +64,7 @@ func (s *schemas) body(pointer string, body []byte) error {
 	return schema.Validate(value)
 }
 
-// text validates the value of a header or parameter, which travels as text.
+// text validates the value of a header or parameter.
 func (s *schemas) text(of *spec.Schema, text string) error {
 	schema, err := s.at(of.Pointer)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Transport returns a round tripper that sends requests through next (http.DefaultTransport if nil) and checks every
-// answer whose path is under the interface's prefix. It may be used by several goroutines.
+// Transport returns a round tripper that sends requests through next (http.DefaultTransport if nil) and checks
+// every response under the path prefix of the API. It is safe for concurrent use.
 func (v *Validator) Transport(next http.RoundTripper) http.RoundTripper {
 	if next == nil {
 		next = http.DefaultTransport
@@ -23,7 +23,7 @@ type transport struct {
 	next      http.RoundTripper
 }
 
-// RoundTrip sends the request and checks the answer. The caller reads the body as if nothing had happened.
+// RoundTrip sends the request and checks the response. The caller can still read the body.
 func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	path := req.URL.EscapedPath()
 	if prefix := t.validator.prefix; path != prefix && !strings.HasPrefix(path, prefix+"/") {
@@ -59,7 +59,7 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// isJSON reports whether the request has a body that the interface reads as JSON; one without a type is.
+// isJSON reports whether the API reads the body as JSON, which includes one without a type.
 func isJSON(req *http.Request) bool {
 	if req.Body == nil || req.Body == http.NoBody {
 		return false

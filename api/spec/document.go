@@ -1,5 +1,5 @@
-// Package spec reads an OpenAPI 3.1 document into the little that reference pages and contract tests need: references
-// are followed, and everything stays in the order of the document.
+// Package spec reads an OpenAPI 3.1 document into the part that reference pages and contract tests need. References
+// are resolved, and everything stays in document order.
 package spec
 
 import (
@@ -54,7 +54,7 @@ type Body struct {
 	Content     []*Content
 }
 
-// Response is an answer of an operation.
+// Response is a response of an operation.
 type Response struct {
 	Status      string // 200, 2XX or default
 	Description string
@@ -76,7 +76,7 @@ type Example struct {
 	JSON []byte
 }
 
-// Codes returns the error codes that the response can carry, or nil for a success.
+// Codes returns the error codes of the response, nil for a success.
 func (r *Response) Codes() []string {
 	for _, c := range r.Content {
 		if code := c.Schema.Property("code"); code != nil && c.Schema.Property("statusCode") != nil {
@@ -86,7 +86,7 @@ func (r *Response) Codes() []string {
 	return nil
 }
 
-// Response returns the answer with the status, or nil if the operation does not have it.
+// Response returns the response with the status, or nil.
 func (o *Operation) Response(status int) *Response {
 	want := strconv.Itoa(status)
 	i := slices.IndexFunc(o.Responses, func(r *Response) bool { return r.Status == want })

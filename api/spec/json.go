@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// JSON converts a YAML document to JSON and keeps the order of its keys.
+// JSON converts a YAML document to JSON in the same key order.
 func JSON(document []byte) ([]byte, error) {
 	var root yaml.Node
 	if err := yaml.Unmarshal(document, &root); err != nil {

@@ -32,7 +32,11 @@ func readOperation(p place, method, path string) (*Operation, error) {
 		if err != nil {
 			return nil, err
 		}
-		op.Body = &Body{Description: body.get("description").text(), Required: body.get("required").text() == "true", Content: content}
+		op.Body = &Body{
+			Description: body.get("description").text(),
+			Required:    body.get("required").text() == "true",
+			Content:     content,
+		}
 	}
 	responses := p.get("responses")
 	for _, status := range responses.keys() {
@@ -55,8 +59,12 @@ func readParameter(p place) (*Parameter, error) {
 		return nil, err
 	}
 	return &Parameter{
-		Name: p.get("name").text(), In: p.get("in").text(), Description: p.get("description").text(), Example: p.get("example").text(),
-		Required: p.get("required").text() == "true", Schema: s,
+		Name:        p.get("name").text(),
+		In:          p.get("in").text(),
+		Description: p.get("description").text(),
+		Example:     p.get("example").text(),
+		Required:    p.get("required").text() == "true",
+		Schema:      s,
 	}, nil
 }
 
@@ -105,7 +113,7 @@ func readContent(p place) ([]*Content, error) {
 	return out, nil
 }
 
-// quoted returns a scalar of a schema as it looks on the wire: null and numbers bare, strings without quotes.
+// quoted returns a scalar of a schema as in JSON, with strings unquoted.
 func quoted(p place) string {
 	if p.node == nil {
 		return ""

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Schema is a JSON schema as far as it can be told in a table. Validators use Pointer to find the whole of it.
+// Schema is the part of a JSON schema that fits into a table. Validators find the complete schema by Pointer.
 type Schema struct {
-	Pointer string // JSON pointer of the place where it is written
+	Pointer string // JSON pointer of its definition
 	Name    string // of the component, if it has one
 
 	Title, Description, Format, Pattern, Const, Default string
@@ -23,7 +23,7 @@ type Schema struct {
 	Variants   []*Schema // exactly one of them applies besides the rest
 }
 
-// Bounds are the limits of a value as they are written; an empty one does not apply.
+// Bounds are the limits of a value as written; empty ones do not apply.
 type Bounds struct{ Minimum, Maximum, MinLength, MaxLength, MinItems, MaxItems string }
 
 // Property is a property of an object.
@@ -50,8 +50,8 @@ func (s *Schema) Nullable() bool { return slices.Contains(s.Types, "null") }
 
 const schemaPrefix = "#/components/schemas/"
 
-// readSchema reads a schema with what it refers to. Descriptions and examples beside a reference win over those of
-// its target; parts of allOf are read as one.
+// readSchema reads a schema and resolves references. Descriptions and examples beside a reference override those of
+// its target; the parts of allOf are merged.
 func readSchema(p place) (*Schema, error) {
 	if p.node == nil {
 		return nil, nil
@@ -76,13 +76,13 @@ func (s *Schema) read(p place) error {
 	}
 	for _, part := range p.get("allOf").items() {
 		if part.has("if") {
-			continue // conditions are told in prose
+			continue // conditions are described in prose
 		}
 		name := s.Name
 		if err := s.read(part); err != nil {
 			return err
 		}
-		s.Name = name // a part does not name the whole
+		s.Name = name // a part does not name the schema
 	}
 	s.readScalars(p)
 	if err := s.readProperties(p); err != nil {
@@ -136,7 +136,7 @@ func (s *Schema) readScalars(p place) {
 	s.WriteOnly = s.WriteOnly || p.get("writeOnly").text() == "true"
 }
 
-// readProperties adds properties; one that an earlier part has already is refined.
+// readProperties adds properties and refines those of an earlier part.
 func (s *Schema) readProperties(p place) error {
 	properties := p.get("properties")
 	for _, name := range properties.keys() {

@@ -51,7 +51,8 @@ func TestParse(t *testing.T) {
 	}
 	t.Run("DescriptionBesideReferenceWins", func(t *testing.T) {
 		p := op.Parameters[0]
-		if p.Name != "id" || !p.Required || p.Schema.Name != "Id" || p.Schema.Description != "here" || p.Schema.Bounds.MaxLength != "3" || !p.Schema.Nullable() {
+		if p.Name != "id" || !p.Required || p.Schema.Name != "Id" || p.Schema.Description != "here" ||
+			p.Schema.Bounds.MaxLength != "3" || !p.Schema.Nullable() {
 			t.Errorf("parameter is %+v with schema %+v", p, p.Schema)
 		}
 	})

@@ -8,8 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// place is a node of the document and where it stands. The zero place is a node that does not exist; reading it
-// gives zero values.
+// place is a node of the document with its position. The zero place does not exist; reading it gives zero values.
 type place struct {
 	node    *yaml.Node
 	pointer string
@@ -87,7 +86,7 @@ func (p place) json() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// resolve follows a reference to its target; a place that is no reference is its own target.
+// resolve follows a reference; any other place resolves to itself.
 func (p place) resolve() (place, error) {
 	for range 8 {
 		ref := p.get("$ref").text()

@@ -150,8 +150,7 @@ func (p *place) wantCopyOf(t *testing.T, i *installation) {
 	if _, err := os.Stat(filepath.Join(p.dataDir, "assay.log")); err == nil {
 		t.Error("a file that is no secret was copied")
 	}
-	got.Account, got.Test, got.Live = i.Account, i.Test, i.Live
-	got.Order(t, got.Live, "") // business goes on
+	(&shop.Shop{Installation: got}).Order(t, i.Live, "") // business goes on
 }
 
 func content(t testing.TB, m media.Store, name string) []byte {

@@ -1,10 +1,10 @@
-// Package buildinfo tells which build of the program is running.
+// Package buildinfo has the version and commit of the running build.
 package buildinfo
 
 import "runtime/debug"
 
-// Version and Commit are set by the linker in `make build`. A binary that was built in another way (go install, go run,
-// go test) takes them from what the Go toolchain recorded. Neither is ever empty.
+// Version and Commit are set by the linker in `make build`. Other builds (go install, go run, go test) take them
+// from the Go toolchain's build info. They are never empty.
 var (
 	Version string
 	Commit  string
@@ -20,7 +20,7 @@ func init() {
 	Version, Commit = complete(Version, Commit, info)
 }
 
-// complete fills what the linker left empty from the toolchain's record, which may be nil.
+// complete fills what the linker left empty from the build info, which may be nil.
 func complete(version, commit string, info *debug.BuildInfo) (filledVersion, filledCommit string) {
 	if info != nil {
 		if version == "" && info.Main.Version != "(devel)" {

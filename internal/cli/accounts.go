@@ -22,7 +22,9 @@ import (
 
 func accountsCreate() *command {
 	return &command{
-		name: "accounts create", args: "--name N --owner EMAIL [--locale en|ja]", about: "makes an account and its owner",
+		name:  "accounts create",
+		args:  "--name N --owner EMAIL [--locale en|ja]",
+		about: "create an account and its owner",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
@@ -47,7 +49,8 @@ func accountsCreate() *command {
 					Email     string `json:"email"`
 					Password  string `json:"password"`
 				}{n.Account.ID, n.Owner.ID, n.Owner.Email, n.Password},
-					"account %s made\nowner %s (%s)\npassword %s\nThe password is not shown again.\n", n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
+					"account %s created\nowner %s (%s)\npassword %s\nThe password is not shown again.\n",
+					n.Account.ID, n.Owner.Email, n.Owner.ID, n.Password)
 			})
 		},
 	}
@@ -55,7 +58,9 @@ func accountsCreate() *command {
 
 func accountsResetPassword() *command {
 	return &command{
-		name: "accounts reset-password", args: "--email E", about: "makes a link with which an account user chooses a new password",
+		name:  "accounts reset-password",
+		args:  "--email E",
+		about: "create a link with which an account user chooses a new password",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` of the user")
 		},
@@ -71,9 +76,9 @@ func accountsResetPassword() *command {
 				if err != nil {
 					return err
 				}
-				mailed := "Hand it over by a way you trust."
+				mailed := "Send it through a channel you trust."
 				if app.Service.SendsMail() {
-					mailed = "It is also on its way by mail."
+					mailed = "It is also being sent by mail."
 				}
 				return inv.print(struct {
 					UserID string `json:"user_id"`
@@ -81,13 +86,13 @@ func accountsResetPassword() *command {
 					Link   string `json:"link"`
 					Mailed bool   `json:"mailed"`
 				}{user.ID, user.Email, link, app.Service.SendsMail()},
-					"link for %s\n%s\nIt works once, for one day, and is not shown again. %s\n", user.Email, link, mailed)
+					"link for %s\n%s\nIt can be used once within one day and is not shown again. %s\n", user.Email, link, mailed)
 			})
 		},
 	}
 }
 
-// limitFlags are repeated --limit CATEGORY=N.
+// limitFlags collects repeated --limit CATEGORY=N flags.
 type limitFlags map[string]int
 
 func (l *limitFlags) String() string { return "" }
@@ -96,7 +101,8 @@ func (l *limitFlags) Set(s string) error {
 	category, number, ok := strings.Cut(s, "=")
 	n, err := strconv.Atoi(number)
 	if !ok || err != nil || n < 1 || !slices.Contains(ratelimit.Categories, category) {
-		return fmt.Errorf("must be CATEGORY=N with N at least 1 and one of the categories %s", strings.Join(ratelimit.Categories, ", "))
+		return fmt.Errorf("must be CATEGORY=N with N at least 1 and one of the categories %s",
+			strings.Join(ratelimit.Categories, ", "))
 	}
 	if *l == nil {
 		*l = make(limitFlags)
@@ -105,7 +111,7 @@ func (l *limitFlags) Set(s string) error {
 	return nil
 }
 
-// networkFlags are repeated --allow-network CIDR.
+// networkFlags collects repeated --allow-network CIDR flags.
 type networkFlags []string
 
 func (n *networkFlags) String() string { return "" }
@@ -118,7 +124,7 @@ func (n *networkFlags) Set(s string) error {
 	return nil
 }
 
-// networks are those of the flags; each was checked as it was read.
+// networks parses the flags, which Set has validated.
 func (n networkFlags) networks() access.Networks {
 	networks, _ := access.CheckNetworks("allow-network", n)
 	return networks
@@ -126,17 +132,28 @@ func (n networkFlags) networks() access.Networks {
 
 func keysCreate() *command {
 	return &command{
-		name: "keys create", args: "--account ID|NAME --env test|live --name N --scopes all|a,b [--limit CATEGORY=N]… [--allow-network CIDR]…", about: "makes an API key",
+		name: "keys create",
+		args: "--account ID|NAME --env test|live --name N --scopes all|a,b" +
+			" [--limit CATEGORY=N]… [--allow-network CIDR]…",
+		about: "create an API key",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
 			fs.StringVar(&inv.name, "name", "", "`name` of the key")
-			fs.StringVar(&inv.scopes, "scopes", "", "all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
-			fs.Var(&inv.limits, "limit", "`CATEGORY=N`: requests per minute in a category instead of the default; may be repeated")
-			fs.Var(&inv.networks, "allow-network", "`CIDR`: a network or address that the key may be used from, instead of anywhere; may be repeated")
+			fs.StringVar(&inv.scopes, "scopes", "",
+				"all, or a comma-separated list of orders:read, orders:write, webhooks:manage, audit:read")
+			fs.Var(&inv.limits, "limit",
+				"`CATEGORY=N`: requests per minute in a category, instead of the default; may be repeated")
+			fs.Var(&inv.networks, "allow-network",
+				"`CIDR`: network or address that the key may be used from (default: any); may be repeated")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"account": inv.account, "env": inv.env, "name": inv.name, "scopes": inv.scopes}); err != nil {
+			if err := required(map[string]string{
+				"account": inv.account,
+				"env":     inv.env,
+				"name":    inv.name,
+				"scopes":  inv.scopes,
+			}); err != nil {
 				return err
 			}
 			env, ok := access.ParseEnvironment(inv.env)
@@ -149,7 +166,13 @@ func keysCreate() *command {
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				k, secret, err := app.Service.CreateKey(ctx, service.NewKey{
-					AccountID: a.ID, Environment: env, Name: inv.name, Scopes: scopes, Limits: inv.limits, Networks: inv.networks.networks(), Actor: audit.Operator,
+					AccountID:   a.ID,
+					Environment: env,
+					Name:        inv.name,
+					Scopes:      scopes,
+					Limits:      inv.limits,
+					Networks:    inv.networks.networks(),
+					Actor:       audit.Operator,
 				})
 				if err != nil {
 					return err
@@ -159,13 +182,13 @@ func keysCreate() *command {
 					Key         string             `json:"key"`
 					Environment access.Environment `json:"environment"`
 					Scopes      []access.Scope     `json:"scopes"`
-				}{k.ID, secret, k.Environment, k.Scopes}, "key %s made\n%s\nThe key is not shown again.\n", k.ID, secret)
+				}{k.ID, secret, k.Environment, k.Scopes}, "key %s created\n%s\nThe key is not shown again.\n", k.ID, secret)
 			})
 		},
 	}
 }
 
-// keyView is a key as the command line shows it.
+// keyView is the JSON output for a key.
 type keyView struct {
 	ID          string             `json:"id"`
 	Name        string             `json:"name"`
@@ -173,7 +196,7 @@ type keyView struct {
 	Hint        string             `json:"hint"`
 	Scopes      []access.Scope     `json:"scopes"`
 	Limits      map[string]int     `json:"limits"`
-	Networks    []string           `json:"networks"` // empty: anywhere
+	Networks    []string           `json:"networks"` // empty: any
 	CreatedAt   order.Timestamp    `json:"created_at"`
 	ExpiresAt   *order.Timestamp   `json:"expires_at"`
 	RevokedAt   *order.Timestamp   `json:"revoked_at"`
@@ -181,14 +204,24 @@ type keyView struct {
 
 func viewKey(k *access.Key) keyView {
 	return keyView{
-		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits, Networks: k.Networks.Texts(),
-		CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt), RevokedAt: order.At(k.RevokedAt),
+		ID:          k.ID,
+		Name:        k.Name,
+		Environment: k.Environment,
+		Hint:        k.Hint,
+		Scopes:      k.Scopes,
+		Limits:      k.Limits,
+		Networks:    k.Networks.Texts(),
+		CreatedAt:   order.Timestamp(k.CreatedAt),
+		ExpiresAt:   order.At(k.ExpiresAt),
+		RevokedAt:   order.At(k.RevokedAt),
 	}
 }
 
 func keysList() *command {
 	return &command{
-		name: "keys list", args: "--account ID|NAME", about: "lists the API keys of an account",
+		name:  "keys list",
+		args:  "--account ID|NAME",
+		about: "list the API keys of an account",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 		},
@@ -213,7 +246,8 @@ func keysList() *command {
 					if len(k.Networks) > 0 {
 						from = "  from " + k.Networks.String()
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name,
+						access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})
@@ -223,7 +257,10 @@ func keysList() *command {
 
 func keysRevoke() *command {
 	return &command{
-		name: "keys revoke", args: "KEY_ID", about: "ends an API key for good", nargs: 1,
+		name:  "keys revoke",
+		args:  "KEY_ID",
+		about: "revoke an API key permanently",
+		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				k, err := app.Service.RevokeKey(ctx, inv.args[0], audit.Operator)
@@ -238,12 +275,14 @@ func keysRevoke() *command {
 
 func creditsGrant() *command {
 	return &command{
-		name: "credits grant", args: "--account ID|NAME --env test|live --amount N --note T", about: "changes a balance by a ledger entry; N may be negative",
+		name:  "credits grant",
+		args:  "--account ID|NAME --env test|live --amount N --note T",
+		about: "add credits to a balance; N may be negative",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
-			fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to take")
-			fs.StringVar(&inv.note, "note", "", "why, for the ledger")
+			fs.Int64Var(&inv.amount, "amount", 0, "`credits` to add; negative to subtract")
+			fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
 			if err := required(map[string]string{"account": inv.account, "env": inv.env, "note": inv.note}); err != nil {
@@ -259,7 +298,8 @@ func creditsGrant() *command {
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				balance, err := app.Service.GrantCredits(ctx, a, env, inv.amount, inv.note)
 				if fault.CodeOf(err) == "not-enough-credits" {
-					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d", inv.amount, int64(credit.MaxCredits))
+					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
+						inv.amount, int64(credit.MaxCredits))
 				}
 				if err != nil {
 					return err

@@ -17,9 +17,12 @@ import (
 
 func catalogImport() *command {
 	return &command{
-		name: "catalog import", args: "FILE [--dry-run]", about: "replaces the whole catalog with a YAML or JSON document; - is standard input", nargs: 1,
+		name:  "catalog import",
+		args:  "FILE [--dry-run]",
+		about: "replace the catalog with a YAML or JSON document; - is standard input",
+		nargs: 1,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change and change nothing")
+			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change, without changing it")
 		},
 		run: importCatalog,
 	}
@@ -74,7 +77,8 @@ func (inv *invocation) read(path string) ([]byte, error) {
 
 func catalogExport() *command {
 	return &command{
-		name: "catalog export", about: "prints the whole catalog as YAML, or as JSON with --json",
+		name:  "catalog export",
+		about: "print the catalog as YAML, or as JSON with --json",
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				doc, err := app.Service.CatalogDocument(ctx)

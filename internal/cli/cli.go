@@ -1,5 +1,5 @@
-// Package cli is the command line: it parses, calls a use case and prints. Data goes to standard output, everything else
-// to standard error; with --json a command prints one JSON value and nothing else.
+// Package cli implements the command line: it parses flags, calls a use case and prints the result. Data goes to
+// standard output, everything else to standard error; with --json a command prints exactly one JSON value.
 package cli
 
 import (
@@ -15,29 +15,30 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-// IO is what a command reads and writes.
+// IO is the environment of a command.
 type IO struct {
 	Stdin     io.Reader
 	Stdout    io.Writer
 	Stderr    io.Writer
 	LookupEnv func(string) (string, bool)
 
-	// Program is the file of this program, which starts itself for what needs a process of its own; empty: it does not.
+	// Program is the path of this executable, which the server starts again as a helper process to decode images;
+	// empty: no helper process.
 	Program string
 }
 
-// command is one subcommand. Its run is called with flags parsed and settings complete.
+// command is a subcommand. run is called with flags and settings parsed.
 type command struct {
-	name  string // one or two words
-	args  string // what follows the name in the usage line
-	about string
-	flags func(*flag.FlagSet, *invocation)
-	nargs int // positional arguments; anyArgs: the command checks them itself
-	run   func(context.Context, *invocation) error
-	inner bool // for the program itself: not listed
+	name   string // one or two words
+	args   string // arguments in the usage line
+	about  string
+	flags  func(*flag.FlagSet, *invocation)
+	nargs  int // positional arguments; anyArgs: the command checks them itself
+	run    func(context.Context, *invocation) error
+	hidden bool // used by the program itself
 }
 
-// invocation is one call of a command.
+// invocation is a call of a command.
 type invocation struct {
 	IO
 	settings server.Settings
@@ -46,19 +47,22 @@ type invocation struct {
 	options
 }
 
-// options are the flags of single commands.
+// options are the flags of all commands.
 type options struct {
-	demo, dryRun                                                                                bool
-	account, name, owner, locale, env, scopes, note, email, role, keys, endpoint, status, since string
-	amount                                                                                      int64
-	rows                                                                                        int
-	limits                                                                                      limitFlags
-	networks                                                                                    networkFlags
+	demo, dryRun bool
+
+	account, name, owner, locale, env, scopes, note, email, role string
+	keys, endpoint, status, since                                string
+
+	amount   int64
+	rows     int
+	limits   limitFlags
+	networks networkFlags
 }
 
 const anyArgs = -1
 
-// errUsage says that the call was wrong; how it should be was printed.
+// errUsage is returned for a wrong call after the usage was printed.
 var errUsage = errors.New("usage")
 
 // Exit codes.
@@ -70,8 +74,9 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(),
-		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
+		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
+		staffCreate(), catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
+		checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
 	}
 }
 
@@ -103,7 +108,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 	return exitOK
 }
 
-// find returns the command with the longest name that args begin with.
+// find returns the command with the longest name that args start with.
 func find(args []string) (*command, []string) {
 	for words := 2; words >= 1; words-- {
 		if len(args) < words {
@@ -119,7 +124,7 @@ func find(args []string) (*command, []string) {
 	return nil, nil
 }
 
-// parse reads settings from the environment, then flags, which may stand before and after positional arguments.
+// parse reads settings from the environment, then flags, which may come before and after positional arguments.
 func (c *command) parse(inv *invocation, args []string) error {
 	fs := flag.NewFlagSet("assay "+c.name, flag.ContinueOnError)
 	fs.SetOutput(inv.Stderr)
@@ -158,16 +163,17 @@ func (c *command) parse(inv *invocation, args []string) error {
 func usage(w io.Writer) {
 	fmt.Fprint(w, "Assay is an item authentication service.\n\nUsage: assay COMMAND [flags]\n\nCommands:\n")
 	for _, c := range commands() {
-		if c.inner {
+		if c.hidden {
 			continue
 		}
 		line := strings.TrimSpace(c.name + " " + c.args)
 		fmt.Fprintf(w, "  %s\n        %s\n", line, c.about)
 	}
-	fmt.Fprint(w, "\nassay COMMAND --help lists the flags of a command. Every setting is also an environment variable: --data is ASSAY_DATA.\n")
+	fmt.Fprint(w, "\nRun assay COMMAND --help for the flags of a command.\n"+
+		"Every setting is also an environment variable: --data is ASSAY_DATA.\n")
 }
 
-// open opens what the settings name for the time of a command.
+// open opens the installation while f runs.
 func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err error) {
 	app, err := server.Open(ctx, inv.settings, inv.logger())
 	if err != nil {
@@ -177,7 +183,7 @@ func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err
 	return f(app)
 }
 
-// print writes v as JSON with --json, else the text.
+// print writes v as JSON with --json, otherwise the formatted text.
 func (inv *invocation) print(v any, format string, args ...any) error {
 	if inv.json {
 		e := json.NewEncoder(inv.Stdout)

@@ -12,22 +12,27 @@ import (
 	"github.com/assayhq/assay/internal/cli"
 )
 
-// run calls the program with its own data folder and returns what it printed.
+// run runs the program on a data directory and returns its output.
 func run(t *testing.T, data string, environment map[string]string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, errors bytes.Buffer
-	stdio := cli.IO{Stdin: strings.NewReader(""), Stdout: &out, Stderr: &errors, LookupEnv: func(name string) (string, bool) {
-		if name == "ASSAY_DATA" {
-			return data, true
-		}
-		value, ok := environment[name]
-		return value, ok
-	}}
+	stdio := cli.IO{
+		Stdin:  strings.NewReader(""),
+		Stdout: &out,
+		Stderr: &errors,
+		LookupEnv: func(name string) (string, bool) {
+			if name == "ASSAY_DATA" {
+				return data, true
+			}
+			value, ok := environment[name]
+			return value, ok
+		},
+	}
 	code = cli.Run(t.Context(), args, stdio)
 	return code, out.String(), errors.String()
 }
 
-// only decodes the one JSON value that a command may print.
+// only decodes the single JSON value that a command may print.
 func only(t *testing.T, stdout string, v any) {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(stdout))
@@ -37,7 +42,7 @@ func only(t *testing.T, stdout string, v any) {
 	}
 }
 
-// TestUsage holds what is told about wrong calls: on standard error, with a status that is not 0.
+// TestUsage checks that wrong calls are reported on standard error with a non-zero status.
 func TestUsage(t *testing.T) {
 	for _, call := range []struct {
 		name string
@@ -54,12 +59,37 @@ func TestUsage(t *testing.T) {
 		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 arguments, has 0"},
 		{name: "TooManyArguments", args: []string{"version", "now"}, code: 2, want: "takes 0 arguments, has 1"},
 		{name: "MissingFlag", args: []string{"accounts", "create"}, code: 1, want: "--name is required"},
-		{name: "WrongEnvironment", args: []string{"credits", "grant", "--account", "a", "--env", "prod", "--amount", "1", "--note", "n"}, code: 1, want: "--env must be test or live"},
-		{name: "WrongScope", args: []string{"keys", "create", "--account", "a", "--env", "test", "--name", "n", "--scopes", "x"}, code: 1, want: `unknown scope "x"`},
+		{
+			name: "WrongEnvironment",
+			args: []string{"credits", "grant", "--account", "a", "--env", "prod", "--amount", "1", "--note", "n"},
+			code: 1,
+			want: "--env must be test or live",
+		},
+		{
+			name: "WrongScope",
+			args: []string{"keys", "create", "--account", "a", "--env", "test", "--name", "n", "--scopes", "x"},
+			code: 1,
+			want: `unknown scope "x"`,
+		},
 		{name: "WrongLimit", args: []string{"keys", "create", "--limit", "read=0"}, code: 2, want: "N at least 1"},
-		{name: "WrongCategory", args: []string{"keys", "create", "--limit", "reads=5"}, code: 2, want: "catalog, read, create"},
-		{name: "WrongNetwork", args: []string{"keys", "create", "--allow-network", "example.com"}, code: 2, want: `"example.com" is no IPv4 or IPv6 address`},
-		{name: "WrongLocale", args: []string{"accounts", "create", "--name", "n", "--owner", "a@b.example", "--locale", "fr"}, code: 1, want: "--locale must be en or ja"},
+		{
+			name: "WrongCategory",
+			args: []string{"keys", "create", "--limit", "reads=5"},
+			code: 2,
+			want: "catalog, read, create",
+		},
+		{
+			name: "WrongNetwork",
+			args: []string{"keys", "create", "--allow-network", "example.com"},
+			code: 2,
+			want: `"example.com" is no IPv4 or IPv6 address`,
+		},
+		{
+			name: "WrongLocale",
+			args: []string{"accounts", "create", "--name", "n", "--owner", "a@b.example", "--locale", "fr"},
+			code: 1,
+			want: "--locale must be en or ja",
+		},
 		{name: "WrongSize", args: []string{"version", "--max-photo-bytes", "big"}, code: 2, want: "10MiB"},
 	} {
 		t.Run(call.name, func(t *testing.T) {
@@ -71,7 +101,6 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestVersion tells which build this is.
 func TestVersion(t *testing.T) {
 	t.Run("JSON", func(t *testing.T) {
 		code, stdout, _ := run(t, t.TempDir(), nil, "version", "--json")
@@ -83,11 +112,12 @@ func TestVersion(t *testing.T) {
 	})
 }
 
-// TestSettings holds where settings come from.
+// TestSettings checks flags, environment variables and their errors.
 func TestSettings(t *testing.T) {
 	t.Run("FlagWinsOverEnvironment", func(t *testing.T) {
 		set := map[string]string{"ASSAY_LOG_FORMAT": "xml"}
-		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 || !strings.Contains(stderr, "--log-format must be text or json") {
+		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 ||
+			!strings.Contains(stderr, "--log-format must be text or json") {
 			t.Errorf("the environment does not count: status %d, %s", code, stderr)
 		}
 		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export", "--log-format", "json"); code != 0 {
@@ -96,23 +126,26 @@ func TestSettings(t *testing.T) {
 	})
 	t.Run("BrokenEnvironment", func(t *testing.T) {
 		set := map[string]string{"ASSAY_WEBHOOK_TIMEOUT": "soon"}
-		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 || !strings.Contains(stderr, "ASSAY_WEBHOOK_TIMEOUT") {
+		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export"); code == 0 ||
+			!strings.Contains(stderr, "ASSAY_WEBHOOK_TIMEOUT") {
 			t.Errorf("status %d, %s", code, stderr)
 		}
 	})
 	t.Run("SecretKeyWithDatabase", func(t *testing.T) {
-		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--database", "postgres://x"); code == 0 || !strings.Contains(stderr, "--secret-key is required") {
+		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--database", "postgres://x"); code == 0 ||
+			!strings.Contains(stderr, "--secret-key is required") {
 			t.Errorf("status %d, %s", code, stderr)
 		}
 	})
 	t.Run("MediaURLMustBeHTTPS", func(t *testing.T) {
-		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--media-url", "http://x/"); code == 0 || !strings.Contains(stderr, "--media-url") {
+		if code, _, stderr := run(t, t.TempDir(), nil, "catalog", "export", "--media-url", "http://x/"); code == 0 ||
+			!strings.Contains(stderr, "--media-url") {
 			t.Errorf("status %d, %s", code, stderr)
 		}
 	})
 }
 
-// TestCommands administers an installation.
+// TestCommands runs the administration commands against one installation.
 func TestCommands(t *testing.T) {
 	data := t.TempDir()
 	var account struct {
@@ -144,15 +177,18 @@ func TestCommands(t *testing.T) {
 	}
 	t.Run("AccountsCreate", func(t *testing.T) {
 		succeed(t, &account, "accounts", "create", "--name", "Acme", "--owner", "Owner@acme.example", "--locale", "ja")
-		if account.AccountID == "" || account.UserID == "" || account.Email != "owner@acme.example" || account.Password == "" {
+		if account.AccountID == "" || account.UserID == "" || account.Email != "owner@acme.example" ||
+			account.Password == "" {
 			t.Errorf("the account is %+v", account)
 		}
 		fail(t, `"Acme" exists already`, "accounts", "create", "--name", "Acme", "--owner", "other@acme.example")
 	})
 	t.Run("KeysCreate", func(t *testing.T) {
-		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes", "orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6",
+		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes",
+			"orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6",
 			"--allow-network", "192.0.2.9/24", "--allow-network", "2001:DB8::1")
-		if !strings.HasPrefix(key.Key, "assay_live_") || key.Environment != "live" || strings.Join(key.Scopes, " ") != "orders:read audit:read" {
+		if !strings.HasPrefix(key.Key, "assay_live_") || key.Environment != "live" ||
+			strings.Join(key.Scopes, " ") != "orders:read audit:read" {
 			t.Errorf("the key is %+v", key)
 		}
 		fail(t, `"Nobody"`, "keys", "create", "--account", "Nobody", "--env", "live", "--name", "shop", "--scopes", "all")
@@ -169,7 +205,8 @@ func TestCommands(t *testing.T) {
 		if networks := fmt.Sprint(list[0]["networks"]); networks != "[192.0.2.0/24 2001:db8::1]" {
 			t.Errorf("the networks are %s", networks)
 		}
-		if code, stdout, _ := run(t, data, nil, "keys", "list", "--account", account.AccountID); code != 0 || !strings.Contains(stdout, "from 192.0.2.0/24 2001:db8::1") {
+		if code, stdout, _ := run(t, data, nil, "keys", "list", "--account", account.AccountID); code != 0 ||
+			!strings.Contains(stdout, "from 192.0.2.0/24 2001:db8::1") {
 			t.Errorf("status %d, the list is %s", code, stdout)
 		}
 		if text, err := json.Marshal(list); err != nil || strings.Contains(string(text), key.Key) {
@@ -189,7 +226,8 @@ func TestCommands(t *testing.T) {
 			Balance int64 `json:"balance"`
 		}
 		succeed(t, &balance, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "50", "--note", "start")
-		succeed(t, &balance, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-20", "--note", "correction")
+		succeed(t, &balance, "credits", "grant", "--account", "Acme", "--env", "live", "--amount", "-20", "--note",
+			"correction")
 		if balance.Balance != 30 {
 			t.Errorf("the balance is %d", balance.Balance)
 		}

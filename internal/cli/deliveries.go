@@ -17,7 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// deliveryView is a delivery as the command line shows it.
+// deliveryView is the JSON output for a delivery.
 type deliveryView struct {
 	ID            string           `json:"id"`
 	AccountID     string           `json:"account_id"`
@@ -37,15 +37,25 @@ type attemptView struct {
 	Number     int             `json:"number"`
 	At         order.Timestamp `json:"at"`
 	DurationMS int64           `json:"duration_ms"`
-	HTTPStatus int             `json:"http_status"` // 0: no answer
+	HTTPStatus int             `json:"http_status"` // 0: no response
 	Failure    webhook.Failure `json:"failure"`
 	Answer     string          `json:"answer"`
 }
 
 func viewDelivery(d *store.DeliveryRecord) deliveryView {
 	return deliveryView{
-		ID: d.ID, AccountID: d.AccountID, Environment: d.Environment, EndpointID: d.EndpointID, URL: d.EndpointURL, OrderID: d.OrderID, Event: d.Event,
-		Status: d.Status, Attempts: d.Attempts, CreatedAt: order.Timestamp(d.CreatedAt), NextAttemptAt: orNull(d.NextAttemptAt), FinishedAt: orNull(d.FinishedAt),
+		ID:            d.ID,
+		AccountID:     d.AccountID,
+		Environment:   d.Environment,
+		EndpointID:    d.EndpointID,
+		URL:           d.EndpointURL,
+		OrderID:       d.OrderID,
+		Event:         d.Event,
+		Status:        d.Status,
+		Attempts:      d.Attempts,
+		CreatedAt:     order.Timestamp(d.CreatedAt),
+		NextAttemptAt: orNull(d.NextAttemptAt),
+		FinishedAt:    orNull(d.FinishedAt),
 	}
 }
 
@@ -62,13 +72,14 @@ func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.endpoint, "endpoint", "", "`id` of the endpoint; empty: all")
 }
 
-// deliveryFilter returns what the flags choose.
+// deliveryFilter returns the filter selected by the flags.
 func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (store.DeliveryFilter, error) {
 	f := store.DeliveryFilter{EndpointID: inv.endpoint, Environment: inv.env, Status: webhook.Status(inv.status)}
 	if _, ok := access.ParseEnvironment(inv.env); inv.env != "" && !ok {
 		return f, errors.New("--env must be test or live")
 	}
-	if inv.status != "" && !slices.Contains([]webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed}, f.Status) {
+	statuses := []webhook.Status{"", webhook.Pending, webhook.Delivered, webhook.Failed}
+	if !slices.Contains(statuses, f.Status) {
 		return f, errors.New("--status must be pending, delivered or failed")
 	}
 	if inv.account != "" {
@@ -85,11 +96,13 @@ const maxListed = 1000
 
 func deliveriesList() *command {
 	return &command{
-		name: "deliveries list", args: "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]", about: "lists webhook deliveries, newest first",
+		name:  "deliveries list",
+		args:  "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
+		about: "list webhook deliveries, newest first",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			deliveryFlags(fs, inv)
 			fs.StringVar(&inv.status, "status", "", "pending, delivered or failed; empty: all")
-			fs.IntVar(&inv.rows, "limit-rows", 50, "`number` of deliveries at most")
+			fs.IntVar(&inv.rows, "limit-rows", 50, "maximum `number` of deliveries")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
 			if inv.rows < 1 || inv.rows > maxListed {
@@ -108,7 +121,8 @@ func deliveriesList() *command {
 				var lines strings.Builder
 				for i, d := range found {
 					views[i] = viewDelivery(d)
-					fmt.Fprintf(&lines, "%s  %s  %-9s  %d attempts  %s  %s\n", d.ID, d.CreatedAt.Format(time.RFC3339), d.Status, d.Attempts, d.Event, d.EndpointURL)
+					fmt.Fprintf(&lines, "%s  %s  %-9s  %d attempts  %s  %s\n",
+						d.ID, d.CreatedAt.Format(time.RFC3339), d.Status, d.Attempts, d.Event, d.EndpointURL)
 				}
 				return inv.print(views, "%s", lines.String())
 			})
@@ -118,7 +132,10 @@ func deliveriesList() *command {
 
 func deliveriesShow() *command {
 	return &command{
-		name: "deliveries show", args: "DELIVERY_ID", about: "shows a webhook delivery with its body and attempts", nargs: 1,
+		name:  "deliveries show",
+		args:  "DELIVERY_ID",
+		about: "show a webhook delivery with its body and attempts",
+		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				d, attempts, err := app.Service.Delivery(ctx, inv.args[0])
@@ -132,8 +149,11 @@ func deliveriesShow() *command {
 				}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
 				var lines strings.Builder
 				for i, a := range attempts {
-					view.AttemptLog[i] = attemptView{a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer}
-					fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n", a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
+					view.AttemptLog[i] = attemptView{
+						a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
+					}
+					fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n",
+						a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
 				}
 				return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
 			})
@@ -143,8 +163,10 @@ func deliveriesShow() *command {
 
 func deliveriesRedeliver() *command {
 	return &command{
-		name: "deliveries redeliver", args: "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]", nargs: anyArgs,
-		about: "sends a delivery that has ended again, or all that failed since a time, with the same delivery ids",
+		name:  "deliveries redeliver",
+		args:  "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]",
+		nargs: anyArgs,
+		about: "resend a finished delivery, or all that failed since a time; delivery ids stay the same",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			deliveryFlags(fs, inv)
 			fs.StringVar(&inv.since, "failed-since", "", "RFC 3339 `time`")
@@ -176,7 +198,7 @@ func deliveriesRedeliver() *command {
 						return err
 					}
 				}
-				return inv.print(map[string]int{"redelivered": n}, "%d deliveries are sent again\n", n)
+				return inv.print(map[string]int{"redelivered": n}, "%d deliveries queued to be resent\n", n)
 			})
 		},
 	}

@@ -17,14 +17,16 @@ import (
 
 const demoCredits = 1000
 
-// makeDemo fills an empty database with everything needed to try the service, and prints it: secrets are shown only now.
-func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Writer) error {
+// createDemo fills an empty database with everything needed to try the service, and prints it. Secrets are shown
+// only this once.
+func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.Writer) error {
 	accounts, err := app.Store.AccountIDs(ctx)
 	if err != nil {
 		return err
 	}
 	if len(accounts) > 0 {
-		_, err := fmt.Fprintln(out, "The database is not empty: no demo data made. Keys and passwords were shown at the first start.")
+		_, err := fmt.Fprintln(out, "The database is not empty: no demo data created. "+
+			"Keys and passwords were shown at the first start.")
 		return err
 	}
 	if _, err := app.Service.ImportCatalog(ctx, demo.Catalog); err != nil {
@@ -40,7 +42,11 @@ func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Wri
 	keys := make(map[access.Environment]string)
 	for _, env := range access.Environments {
 		_, keys[env], err = app.Service.CreateKey(ctx, service.NewKey{
-			AccountID: account.Account.ID, Environment: env, Name: "Demo " + string(env), Scopes: access.AllScopes, Actor: audit.Operator,
+			AccountID:   account.Account.ID,
+			Environment: env,
+			Name:        "Demo " + string(env),
+			Scopes:      access.AllScopes,
+			Actor:       audit.Operator,
 		})
 		if err != nil {
 			return err
@@ -54,7 +60,7 @@ func makeDemo(ctx context.Context, app *server.App, s *server.Server, out io.Wri
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(out, `Assay demo: this is shown once.
+	_, err = fmt.Fprintf(out, `Assay demo: this is shown only once.
 
   account      %s  (%s)
   owner        %s  password %s
@@ -70,15 +76,16 @@ Try it:
   curl%s -H "Authorization: Bearer %s" "%s/v1/integrations/catalog/brands?limit=3"
 
 Sign in as owner at %s/portal, as reviewer or administrator at %s/desk.
-The interface is described at %s/docs
+API documentation: %s/docs
 
-`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password, keys[access.Test], keys[access.Live],
+`, account.Account.Name, account.Account.ID, account.Owner.Email, account.Password,
+		keys[access.Test], keys[access.Live],
 		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
 		trust(app, s), keys[access.Test], s.BaseURL(), s.BaseURL(), s.BaseURL(), s.BaseURL())
 	return err
 }
 
-// trust is what curl needs to speak to a server that has only TLS, with the certificate that it made for itself.
+// trust returns the curl option for a server that has only TLS with a self-signed certificate.
 func trust(app *server.App, s *server.Server) string {
 	set := &app.Settings
 	if !strings.HasPrefix(s.BaseURL(), "https:") || set.TLSCert != "" || set.TLSDomain != "" {

@@ -11,7 +11,8 @@ import (
 
 func checkCommand() *command {
 	return &command{
-		name: "check", about: "proves the ledger, the audit log, the counters of orders and that every photo of an order exists; fails when something is wrong",
+		name:  "check",
+		about: "check the integrity of the ledger, the audit log, the order counters and the stored photos",
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				report, err := app.Service.Check(ctx)
@@ -22,8 +23,11 @@ func checkCommand() *command {
 				for _, p := range report.Problems {
 					fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
 				}
-				if err := inv.print(report, "%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
-					lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents, report.Photos, report.ProblemCount); err != nil {
+				err = inv.print(report,
+					"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
+					lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
+					report.Photos, report.ProblemCount)
+				if err != nil {
 					return err
 				}
 				if !report.OK {
@@ -37,7 +41,10 @@ func checkCommand() *command {
 
 func backupCommand() *command {
 	return &command{
-		name: "backup", args: "DIR", about: "copies database, photos and generated secrets into an empty folder while the server runs", nargs: 1,
+		name:  "backup",
+		args:  "DIR",
+		about: "copy database, photos and generated secrets into an empty directory; the server may be running",
+		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
 				s, err := app.Backup(ctx, inv.args[0], inv.progress)
@@ -52,7 +59,10 @@ func backupCommand() *command {
 
 func restoreCommand() *command {
 	return &command{
-		name: "restore", args: "DIR", about: "fills an empty place with a backup, on either database engine", nargs: 1,
+		name:  "restore",
+		args:  "DIR",
+		about: "restore a backup into an empty installation, on either database engine",
+		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			s, err := server.Restore(ctx, inv.settings, inv.args[0], inv.progress)
 			if err != nil {
@@ -66,5 +76,6 @@ func restoreCommand() *command {
 func (inv *invocation) progress(line string) { fmt.Fprintln(inv.Stderr, line) }
 
 func (inv *invocation) printSummary(verb string, s *backup.Summary) error {
-	return inv.print(s, "%s %d accounts, %d orders, %d photos (%d rows, %d bytes)\n", verb, s.Accounts, s.Orders, s.Photos, s.Rows, s.Bytes)
+	return inv.print(s, "%s %d accounts, %d orders, %d photos (%d rows, %d bytes)\n",
+		verb, s.Accounts, s.Orders, s.Photos, s.Rows, s.Bytes)
 }

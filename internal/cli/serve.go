@@ -14,9 +14,12 @@ import (
 
 func serveCommand() *command {
 	return &command{
-		name: "serve", args: "[--demo]", about: "runs everything: integration interface, desk, portal, certificates, media, delivery, housekeeping",
+		name:  "serve",
+		args:  "[--demo]",
+		about: "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.demo, "demo", false, "on an empty database, first make a demo catalog, account, keys, credits and staff, and print them once")
+			fs.BoolVar(&inv.demo, "demo", false,
+				"on an empty database, create a demo catalog, account, keys, credits and staff, and print them once")
 		},
 		run: serve,
 	}
@@ -36,21 +39,26 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		return err
 	}
 	if inv.demo {
-		if err := makeDemo(ctx, app, s, inv.Stdout); err != nil {
+		if err := createDemo(ctx, app, s, inv.Stdout); err != nil {
 			return err
 		}
 	}
 	return s.Run(ctx, inv.Stderr)
 }
 
-// imagesCommand is what the server starts to decode photos apart from itself.
+// imagesCommand is the helper process in which the server decodes photos.
 func imagesCommand() *command {
-	return &command{name: "derive-images", about: "is started by the server", inner: true, run: func(_ context.Context, inv *invocation) error {
-		return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
-	}}
+	return &command{
+		name:   "derive-images",
+		about:  "decode images for the server",
+		hidden: true,
+		run: func(_ context.Context, inv *invocation) error {
+			return imaging.ServeHelper(inv.Stdin, inv.Stdout, imaging.HelperMemory)
+		},
+	}
 }
 
-// logger writes to standard error: text for people, JSON for machines.
+// logger logs to standard error: text on a terminal, otherwise JSON.
 func (inv *invocation) logger() *slog.Logger {
 	format := inv.settings.LogFormat
 	if format == "" {
@@ -68,8 +76,12 @@ func (inv *invocation) logger() *slog.Logger {
 }
 
 func versionCommand() *command {
-	return &command{name: "version", about: "tells which build this is", run: func(_ context.Context, inv *invocation) error {
-		return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
-			"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
-	}}
+	return &command{
+		name:  "version",
+		about: "print version and commit",
+		run: func(_ context.Context, inv *invocation) error {
+			return inv.print(map[string]string{"version": buildinfo.Version, "commit": buildinfo.Commit},
+				"assay %s (commit %s)\n", buildinfo.Version, buildinfo.Commit)
+		},
+	}
 }

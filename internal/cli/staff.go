@@ -11,10 +11,12 @@ import (
 
 func staffCreate() *command {
 	return &command{
-		name: "staff create", args: "--email E --name N --role reviewer|admin", about: "makes a staff user with a password and a token for the desk interface",
+		name:  "staff create",
+		args:  "--email E --name N --role reviewer|admin",
+		about: "create a staff user with a password and a token for the desk API",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
-			fs.StringVar(&inv.name, "name", "", "`name` that others at the desk see")
+			fs.StringVar(&inv.name, "name", "", "`name` shown at the desk")
 			fs.StringVar(&inv.role, "role", "", "reviewer or admin")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
@@ -36,7 +38,8 @@ func staffCreate() *command {
 					Password string `json:"password"`
 					Token    string `json:"token"`
 				}{n.Staff.ID, n.Staff.Email, n.Password, n.Token},
-					"%s %s (%s) made\npassword %s\ntoken %s\nPassword and token are not shown again.\n", role, n.Staff.Email, n.Staff.ID, n.Password, n.Token)
+					"%s %s (%s) created\npassword %s\ntoken %s\nPassword and token are not shown again.\n",
+					role, n.Staff.Email, n.Staff.ID, n.Password, n.Token)
 			})
 		},
 	}

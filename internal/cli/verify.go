@@ -23,10 +23,13 @@ const (
 
 func verifyCommand() *command {
 	return &command{
-		name: "verify", args: "FILE|URL [--keys FILE|URL]", nargs: 1,
-		about: "checks a certificate; a file is checked offline, with the keys of this installation or those given",
+		name:  "verify",
+		args:  "FILE|URL [--keys FILE|URL]",
+		nargs: 1,
+		about: "verify a certificate; a file is verified offline, with the keys of this installation or --keys",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.keys, "keys", "", "`file or URL` of the issuer's keys; empty: those of this installation for a file, those of the same host for a URL")
+			fs.StringVar(&inv.keys, "keys", "",
+				"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")
 		},
 		run: verify,
 	}
@@ -50,21 +53,24 @@ func verify(ctx context.Context, inv *invocation) error {
 		state = "revoked"
 	}
 	c := result.Certificate
-	if err := inv.print(struct {
+	err = inv.print(struct {
 		OK          bool                     `json:"ok"`
 		State       string                   `json:"state"`
 		KeyID       string                   `json:"key_id"`
 		Revoked     *certificate.Revocation  `json:"revoked"`
 		Certificate *certificate.Certificate `json:"certificate"`
 	}{result.Revoked == nil, state, result.KeyID, result.Revoked, c},
-		"%s: %s, %s, order %s, issued by %s%s\n", state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer, testMark(c.Test)); err != nil {
+		"%s: %s, %s, order %s, issued by %s%s\n",
+		state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer, testMark(c.Test))
+	if err != nil {
 		return err
 	}
 	if result.Revoked != nil {
 		return errors.New("the certificate was revoked: " + result.Revoked.Reason)
 	}
 	if !isURL(inv.args[0]) { // it may have been revoked since the file was saved
-		_, err = fmt.Fprintf(inv.Stderr, "The file was checked offline. Whether the certificate still stands is told at %s\n", c.URL)
+		_, err = fmt.Fprintf(inv.Stderr,
+			"The file was verified offline. Check %s for a revocation.\n", c.URL)
 	}
 	return err
 }
@@ -76,7 +82,7 @@ func testMark(test bool) string {
 	return ""
 }
 
-// certificateAddress lets people paste the address of the page: the file is beside it.
+// certificateAddress returns the address of the JSON file for that of the certificate's page or PDF.
 func certificateAddress(s string) string {
 	if isURL(s) && !strings.HasSuffix(s, ".json") {
 		return strings.TrimSuffix(s, ".pdf") + ".json"
@@ -86,7 +92,7 @@ func certificateAddress(s string) string {
 
 func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
 
-// certificateKeys returns the keys to check against.
+// certificateKeys returns the keys to verify with.
 func (inv *invocation) certificateKeys(ctx context.Context) (keys certificate.KeySet, err error) {
 	source := inv.keys
 	if source == "" && isURL(inv.args[0]) {
@@ -110,7 +116,7 @@ func (inv *invocation) certificateKeys(ctx context.Context) (keys certificate.Ke
 	return certificate.ParseKeys(text)
 }
 
-// fetch reads a file or a URL that the caller has named.
+// fetch reads a file or a URL given on the command line.
 func (inv *invocation) fetch(ctx context.Context, source string) (body []byte, err error) {
 	if !isURL(source) {
 		return inv.read(source)

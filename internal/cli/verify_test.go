@@ -14,13 +14,20 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// issued is a certificate as its issuer hands it out, with the keys.
+// issued returns a signed certificate file.
 func issued(t *testing.T, signer *certificate.Signer, test bool, revoked *certificate.Revocation) string {
 	t.Helper()
 	name := func(s string) certificate.Name { return certificate.Name{Code: s, Text: text.Text{EN: s}} }
 	signed, err := signer.Sign(&certificate.Certificate{
-		ID: "c1", URL: "https://assay.example/certificates/c1", Issuer: "https://assay.example", IssuedAt: certificate.Time(time.Unix(1_700_000_000, 0)),
-		OrderNumber: "AS-12345678", Outcome: "authentic", Test: test, Item: certificate.Item{Category: name("bags"), Brand: name("prada")}, Photos: []certificate.Photo{},
+		ID:          "c1",
+		URL:         "https://assay.example/certificates/c1",
+		Issuer:      "https://assay.example",
+		IssuedAt:    certificate.Time(time.Unix(1_700_000_000, 0)),
+		OrderNumber: "AS-12345678",
+		Outcome:     "authentic",
+		Test:        test,
+		Item:        certificate.Item{Category: name("bags"), Brand: name("prada")},
+		Photos:      []certificate.Photo{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -33,12 +40,15 @@ func issued(t *testing.T, signer *certificate.Signer, test bool, revoked *certif
 	return string(file)
 }
 
-// TestVerify holds what an outsider is told of a certificate: in words, as JSON and by the exit status.
+// TestVerify checks the text, the JSON and the exit status of verify.
 func TestVerify(t *testing.T) {
 	signer, stranger := newSigner(t, "a"), newSigner(t, "b")
 	keys := keysOf(t, signer)
 	good := issued(t, signer, false, nil)
-	revoked := issued(t, signer, true, &certificate.Revocation{At: certificate.Time(time.Unix(1_700_000_100, 0)), Reason: "exchanged"})
+	revoked := issued(t, signer, true, &certificate.Revocation{
+		At:     certificate.Time(time.Unix(1_700_000_100, 0)),
+		Reason: "exchanged",
+	})
 	dir := t.TempDir()
 	write := func(name, content string) string {
 		path := filepath.Join(dir, name)
@@ -53,14 +63,27 @@ func TestVerify(t *testing.T) {
 		code           int
 		stdout, stderr []string
 	}{
-		{"Valid", good, 0, []string{"valid: authentic, prada bags, order AS-12345678, issued by https://assay.example"}, []string{"offline", "https://assay.example/certificates/c1"}},
+		{
+			"Valid", good, 0,
+			[]string{"valid: authentic, prada bags, order AS-12345678, issued by https://assay.example"},
+			[]string{"offline", "https://assay.example/certificates/c1"},
+		},
 		{"Test", issued(t, signer, true, nil), 0, []string{"valid", "(TEST: no item was examined)"}, nil},
 		{"Revoked", revoked, 1, []string{"revoked: authentic", "TEST"}, []string{"was revoked: exchanged"}},
-		{"Changed", strings.Replace(good, "prada", "gucci", 1), 1, nil, []string{"the signature is wrong: the certificate was changed"}},
-		{"TestTakenAway", strings.Replace(issued(t, signer, true, nil), `"test": true`, `"test": false`, 1), 1, nil, []string{"the signature is wrong"}},
+		{
+			"Changed", strings.Replace(good, "prada", "gucci", 1), 1, nil,
+			[]string{"the signature is wrong: the certificate was changed"},
+		},
+		{
+			"TestTakenAway", strings.Replace(issued(t, signer, true, nil), `"test": true`, `"test": false`, 1), 1, nil,
+			[]string{"the signature is wrong"},
+		},
 		{"OtherKey", issued(t, stranger, false, nil), 1, nil, []string{"a key that is not in the key set"}},
 		{"NoCertificate", `{"hello": 1}`, 1, nil, []string{"this is not a certificate file"}},
-		{"TwoReadings", strings.Replace(good, `"outcome"`, `"outcome": "x", "outcome"`, 1), 1, nil, []string{"this is not a certificate file"}},
+		{
+			"TwoReadings", strings.Replace(good, `"outcome"`, `"outcome": "x", "outcome"`, 1), 1, nil,
+			[]string{"this is not a certificate file"},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := write(c.name+".json", c.file)
@@ -107,16 +130,19 @@ func TestVerify(t *testing.T) {
 		}))
 		t.Cleanup(server.Close)
 		for _, form := range []string{"", ".json", ".pdf"} {
-			if code, stdout, stderr := run(t, dir, nil, "verify", server.URL+"/certificates/c1"+form); code != 0 || !strings.HasPrefix(stdout, "valid") || stderr != "" {
+			if code, stdout, stderr := run(t, dir, nil, "verify", server.URL+"/certificates/c1"+form); code != 0 ||
+				!strings.HasPrefix(stdout, "valid") || stderr != "" {
 				t.Errorf("%q: status %d, says %q and %q", form, code, stdout, stderr)
 			}
 		}
-		if code, stdout, stderr := run(t, dir, nil, "verify", server.URL+"/certificates/c2"); code != 1 || stdout != "" || !strings.Contains(stderr, "404") {
+		if code, stdout, stderr := run(t, dir, nil, "verify", server.URL+"/certificates/c2"); code != 1 || stdout != "" ||
+			!strings.Contains(stderr, "404") {
 			t.Errorf("status %d, says %q and %q", code, stdout, stderr)
 		}
 	})
 	t.Run("NoFile", func(t *testing.T) {
-		if code, _, stderr := run(t, dir, nil, "verify", filepath.Join(dir, "nothing"), "--keys", keyFile); code != 1 || !strings.Contains(stderr, "no such file") {
+		if code, _, stderr := run(t, dir, nil, "verify", filepath.Join(dir, "nothing"), "--keys", keyFile); code != 1 ||
+			!strings.Contains(stderr, "no such file") {
 			t.Errorf("status %d, says %q", code, stderr)
 		}
 	})

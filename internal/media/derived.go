@@ -6,15 +6,15 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// DerivedPrefix is where stores keep derived images: a folder, or the beginning of an object key. They can be made again
-// at any time, so an operator may empty that place, and copies of the store need not hold it.
+// DerivedPrefix is the directory or key prefix of derived images. They can be recreated at any time, so that an
+// operator may delete them and backups skip them.
 const DerivedPrefix = "derived"
 
-// derivedSizes are the sizes that a photo may have derived images of.
+// derivedSizes are the sizes of derived images.
 var derivedSizes = [...]string{"thumb", "screen", "full"}
 
-// DerivedName returns the name of the image that was made of a photo in a size: the photo's name, a dot and the size. It
-// is no managed name, so nothing that serves or lists photos takes it for one.
+// DerivedName returns the name of a derived image: the photo's name, a dot and the size. It is not a managed name,
+// so that derived images are not served or listed as photos.
 func DerivedName(name, size string) string { return name + "." + size }
 
 // IsDerived reports whether a name is that of a derived image.
@@ -28,8 +28,7 @@ func IsDerived(name string) bool {
 	return false
 }
 
-// WithDerived returns a name and, when it is a photo's, the names of all that may have been derived from it: what a store
-// removes when it is told to delete the photo.
+// WithDerived returns the names that a store deletes with a name: for a photo, also those of all derived images.
 func WithDerived(name string) []string {
 	names := []string{name}
 	if _, ok := photo.ParseName(name); ok {

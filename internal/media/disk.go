@@ -21,23 +21,23 @@ const (
 	listBatch     = 512
 )
 
-// Disk is a Store in a folder of the local file system.
+// Disk is a Store in a local directory.
 //
-// A file lies two folders deep, by the first two characters of its name: 1,024 leaves, soon all there, so that a Put
-// hardly ever makes one. Derived images lie the same way in a folder of their own. Put costs one flush of the file and one of its leaf. Puts in parallel share the file system's
-// journal writes: whoever has several files to store should store them at the same time.
+// Files are two directories deep, by the first two characters of the name: 1,024 leaf directories, which soon all
+// exist. Derived images have the same layout in a directory of their own. Put costs one flush of the file and one
+// of its leaf directory. Concurrent puts share the file system's journal writes: store several files concurrently.
 type Disk struct {
 	root   *os.Root
 	dir    string
-	leaves sync.Map // leaves known to be durable
+	leaves sync.Map // leaf directories known to be durable
 
-	rename func(from, to string) error // replaced by tests to fail
+	rename func(from, to string) error // replaced by tests
 	flush  func(*os.File) error
 }
 
 var _ Store = (*Disk)(nil)
 
-// NewDisk opens the store in a folder and makes the folder if needed. Several programs may have it open.
+// NewDisk opens or creates the store in a directory. Several processes may share it.
 func NewDisk(dir string) (*Disk, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -53,14 +53,14 @@ func NewDisk(dir string) (*Disk, error) {
 	return &Disk{root: root, dir: dir, rename: os.Rename, flush: (*os.File).Sync}, nil
 }
 
-// Close lets go of the folder. Open files stay readable.
+// Close closes the directory. Open files stay readable.
 func (d *Disk) Close() error { return d.root.Close() }
 
-// StagingDir returns the folder for NewStaging whose files Put can store: it lies inside the store, because a file is
-// moved in one step only within one file system.
+// StagingDir returns the directory for NewStaging. It is inside the store, because a rename is atomic only within
+// one file system.
 func (d *Disk) StagingDir() string { return filepath.Join(d.dir, stagingFolder) }
 
-// leafOf returns the folder of a name, relative to the root.
+// leafOf returns the leaf directory of a name, relative to the root.
 func leafOf(name string) string {
 	leaf := filepath.Join(name[:1], name[1:2])
 	if IsDerived(name) {
@@ -71,7 +71,7 @@ func leafOf(name string) string {
 
 func pathOf(name string) string { return filepath.Join(leafOf(name), name) }
 
-// Put flushes the staged file, moves it to its name and flushes the folder.
+// Put flushes the staged file, renames it and flushes the directory.
 func (d *Disk) Put(ctx context.Context, name string, staged *Staged) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -94,15 +94,15 @@ func (d *Disk) place(name string, staged *Staged) error {
 		return err
 	}
 	if err := d.rename(staged.file.Name(), filepath.Join(d.dir, leaf, name)); err != nil {
-		d.leaves.Delete(leaf) // perhaps somebody removed it
+		d.leaves.Delete(leaf) // it may have been removed
 		return err
 	}
 	staged.placed = true
 	return d.flushDir(leaf)
 }
 
-// makeLeaf makes a leaf and the folders above it durable. Two callers may do so at once; each waits for its own flushes,
-// so neither relies on an entry that the other has yet to flush.
+// makeLeaf creates a leaf and its parents durably. Each concurrent caller waits for its own flushes, so that none
+// relies on an entry that another has not flushed yet.
 func (d *Disk) makeLeaf(leaf string) error {
 	if _, known := d.leaves.Load(leaf); known {
 		return nil
@@ -123,7 +123,7 @@ func (d *Disk) makeLeaf(leaf string) error {
 	return nil
 }
 
-// flushDir makes the entries of a folder durable.
+// flushDir makes the entries of a directory durable.
 func (d *Disk) flushDir(dir string) error {
 	f, err := d.root.Open(dir)
 	if err != nil {
@@ -132,7 +132,6 @@ func (d *Disk) flushDir(dir string) error {
 	return errors.Join(d.flush(f), f.Close())
 }
 
-// Open opens the file.
 func (d *Disk) Open(ctx context.Context, name string) (File, error) {
 	if CheckName(name) != nil {
 		return nil, ErrNotFound
@@ -152,7 +151,7 @@ func (d *Disk) Open(ctx context.Context, name string) (File, error) {
 	return diskFile{File: f, stat: Stat{Size: info.Size(), ModTime: info.ModTime()}}, nil
 }
 
-// diskFile is an *os.File with its size and time. The embedded file lets the kernel send it to a connection directly.
+// diskFile is an *os.File with its size and time. Embedding the file enables sendfile.
 type diskFile struct {
 	*os.File
 	stat Stat
@@ -161,7 +160,6 @@ type diskFile struct {
 func (f diskFile) Size() int64        { return f.stat.Size }
 func (f diskFile) ModTime() time.Time { return f.stat.ModTime }
 
-// Stat reads the file's directory entry.
 func (d *Disk) Stat(ctx context.Context, name string) (Stat, error) {
 	if CheckName(name) != nil {
 		return Stat{}, ErrNotFound
@@ -176,7 +174,7 @@ func (d *Disk) Stat(ctx context.Context, name string) (Stat, error) {
 	return Stat{Size: info.Size(), ModTime: info.ModTime()}, nil
 }
 
-// missingOr tells a missing file from a failing disk.
+// missingOr maps a missing file to ErrNotFound and other errors to unavailable.
 func missingOr(doing string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return ErrNotFound
@@ -184,8 +182,8 @@ func missingOr(doing string, err error) error {
 	return unavailable(doing, err)
 }
 
-// Delete removes the file, and what was derived from it, and flushes its folder, so that what was deleted does not come
-// back after a crash.
+// Delete removes the file and its derived images and flushes the directory, so that they do not reappear after a
+// crash.
 func (d *Disk) Delete(ctx context.Context, name string) error {
 	if err := CheckName(name); err != nil {
 		return err
@@ -212,7 +210,7 @@ func (d *Disk) remove(name string) error {
 	return d.flushDir(leafOf(name))
 }
 
-// Ping writes a small file, which a disk that has vanished or turned read-only does not let happen.
+// Ping writes a small file, which fails if the disk is missing or read-only.
 func (d *Disk) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -223,7 +221,7 @@ func (d *Disk) Ping(ctx context.Context) error {
 	return nil
 }
 
-// Names walks the leaves in batches, so that its memory does not grow with the store.
+// Names reads the directories in batches, so that its memory does not grow with the store.
 func (d *Disk) Names(ctx context.Context) iter.Seq2[string, error] {
 	return func(yield func(string, error) bool) {
 		leaves, err := d.listLeaves()
@@ -239,7 +237,7 @@ func (d *Disk) Names(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// listLeaves returns the leaves that are there. Nothing else in the store has a name of one character.
+// listLeaves returns the existing leaves. Nothing else in the store has a one-character name.
 func (d *Disk) listLeaves() ([]string, error) {
 	leaves := []string{"."}
 	for range 2 {
@@ -260,7 +258,7 @@ func (d *Disk) listLeaves() ([]string, error) {
 	return leaves, nil
 }
 
-// listLeaf yields the names in one leaf and tells whether to go on.
+// listLeaf yields the names in one leaf and reports whether to continue.
 func (d *Disk) listLeaf(ctx context.Context, leaf string, yield func(string, error) bool) bool {
 	f, err := d.root.Open(leaf)
 	if err != nil {

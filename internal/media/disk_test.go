@@ -50,7 +50,7 @@ func stage(t testing.TB, s *Staging, content string) *Staged {
 
 const someName = "abcdefghijklmnopqrstuvwxyz234567.jpg"
 
-// record notes the steps of a Put instead of leaving their order to chance.
+// record records the steps of a Put.
 func record(d *Disk) *[]string {
 	var steps []string
 	rel := func(path string) string {
@@ -74,8 +74,8 @@ func record(d *Disk) *[]string {
 	return &steps
 }
 
-// TestDisk_PutOrder proves the order that survives a crash at any step: the bytes before the name, the name before the
-// answer.
+// TestDisk_PutOrder checks the order that survives a crash at any step: the bytes are flushed before the name, the
+// name before Put returns.
 func TestDisk_PutOrder(t *testing.T) {
 	d, s := openDisk(t)
 	steps := record(d)
@@ -104,7 +104,7 @@ func TestDisk_PutOrder(t *testing.T) {
 	}
 }
 
-// TestDisk_PutFails lets every step fail. Before the rename nothing may be visible, after it only the whole file.
+// TestDisk_PutFails fails every step. Before the rename no file may be visible, after it only the complete file.
 func TestDisk_PutFails(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -164,8 +164,7 @@ func TestDisk_PutAfterClose(t *testing.T) {
 	}
 }
 
-// TestDisk_LeafRemoved takes away an empty folder behind the store's back: the next put fails, the one after makes it
-// again.
+// TestDisk_LeafRemoved removes an empty directory of the store: the next put fails, the one after recreates it.
 func TestDisk_LeafRemoved(t *testing.T) {
 	d, s := openDisk(t)
 	if err := d.Put(t.Context(), someName, stage(t, s, "bytes")); err != nil {
@@ -229,13 +228,15 @@ func TestDisk_Gone(t *testing.T) {
 	}
 }
 
-// TestDisk_NamesOfOthers puts things into the folder that the store did not make.
+// TestDisk_NamesOfOthers checks that foreign files in the directory are ignored.
 func TestDisk_NamesOfOthers(t *testing.T) {
 	d, s := openDisk(t)
 	if err := d.Put(t.Context(), someName, stage(t, s, "bytes")); err != nil {
 		t.Fatal(err)
 	}
-	for _, path := range []string{"README", "a/README", "a/b/README", "a/b/." + someName, "c/d/" + someName, "lost+found/x/" + someName} {
+	for _, path := range []string{
+		"README", "a/README", "a/b/README", "a/b/." + someName, "c/d/" + someName, "lost+found/x/" + someName,
+	} {
 		full := filepath.Join(d.dir, path)
 		if err := os.MkdirAll(filepath.Dir(full), 0o700); err != nil {
 			t.Fatal(err)
@@ -256,7 +257,7 @@ func TestDisk_NamesOfOthers(t *testing.T) {
 	}
 }
 
-// TestDisk_Reopened finds the files of an earlier run, and two programs on one folder see each other's.
+// TestDisk_Reopened checks that files survive a restart, and that two processes can share a directory.
 func TestDisk_Reopened(t *testing.T) {
 	d, s := openDisk(t)
 	other, err := NewDisk(d.dir)

@@ -4,5 +4,5 @@ package media
 
 import "os"
 
-// beginFlush does nothing where the kernel cannot be asked.
+// beginFlush is only implemented on Linux.
 func beginFlush(*os.File) {}

@@ -13,14 +13,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// defaultRetryAfter is told when the store's error does not say when to come back.
+// defaultRetryAfter is used when the store's error has no retry time.
 const defaultRetryAfter = 5 * time.Second
 
-// Handler serves GET and HEAD of /{name}: the stored bytes, unchanged. The caller strips what stands before that.
+// Handler serves GET and HEAD of /{name}: the stored bytes, unchanged. The caller strips the path prefix.
 //
-// A name is never given to other bytes, so an answer may be kept for good and the name is its entity tag. The bytes are
-// a stranger's: the type is the one that the upload was recognised as, browsers may not guess another, and nothing
-// inside may run. No credentials are asked for: who knows a name may see the photo.
+// A name never refers to other bytes, so that responses are immutable and the name is the ETag. The bytes are
+// untrusted: the content type is the one recognised at upload, browsers must not sniff another, and scripts must
+// not run. There is no authentication: whoever knows a name may see the photo.
 func Handler(store Store, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -33,7 +33,7 @@ func Handler(store Store, log *slog.Logger) http.Handler {
 		}
 		name := strings.TrimPrefix(r.URL.Path, "/")
 		format, ok := photo.ParseName(name)
-		if !ok || r.URL.RawPath != "" { // another spelling of a path is not the managed URL
+		if !ok || r.URL.RawPath != "" { // an escaped path is not the managed URL
 			refuse(w, http.StatusNotFound, "not found")
 			return
 		}
@@ -52,7 +52,7 @@ func Handler(store Store, log *slog.Logger) http.Handler {
 	})
 }
 
-// refuseOpen answers for a file that could not be opened.
+// refuseOpen responds for a file that could not be opened.
 func refuseOpen(ctx context.Context, w http.ResponseWriter, log *slog.Logger, name string, err error) {
 	if errors.Is(err, ErrNotFound) {
 		refuse(w, http.StatusNotFound, "not found")
@@ -67,7 +67,7 @@ func refuseOpen(ctx context.Context, w http.ResponseWriter, log *slog.Logger, na
 			err = cause
 		}
 	}
-	if ctx.Err() == nil { // else the client has gone and the store is not to blame
+	if ctx.Err() == nil { // otherwise the client is gone
 		log.ErrorContext(ctx, "photo cannot be served", slog.String("name", name), slog.Any("error", err))
 	}
 	seconds := int((after + time.Second - 1) / time.Second)
@@ -75,7 +75,7 @@ func refuseOpen(ctx context.Context, w http.ResponseWriter, log *slog.Logger, na
 	refuse(w, http.StatusServiceUnavailable, "temporarily unavailable")
 }
 
-// refuse answers with a short text that no cache keeps: the photo may be there in a moment.
+// refuse responds with a short text that is not cached, because the photo may be available soon.
 func refuse(w http.ResponseWriter, status int, text string) {
 	w.Header().Set("Cache-Control", "no-store")
 	http.Error(w, text, status)

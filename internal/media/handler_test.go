@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// serveMedia serves a disk store below /media, as the program does.
+// serveMedia serves a disk store at /media, as the program does.
 func serveMedia(t *testing.T, store Store, log io.Writer) *httptest.Server {
 	t.Helper()
 	mux := http.NewServeMux()
@@ -131,7 +131,8 @@ func TestHandler_Refused(t *testing.T) {
 	d, s := openDisk(t)
 	srv := serveMedia(t, d, io.Discard)
 	derived := DerivedName(someName, "thumb")
-	if err := errors.Join(d.Put(t.Context(), someName, stage(t, s, "bytes")), d.Put(t.Context(), derived, stage(t, s, "bytes"))); err != nil {
+	if err := errors.Join(d.Put(t.Context(), someName, stage(t, s, "bytes")),
+		d.Put(t.Context(), derived, stage(t, s, "bytes"))); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
@@ -173,7 +174,7 @@ func TestHandler_Refused(t *testing.T) {
 	}
 }
 
-// failing is a store that cannot open anything.
+// failing is a store that cannot open files.
 type failing struct {
 	Store
 	err error

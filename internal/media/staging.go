@@ -18,12 +18,12 @@ import (
 
 const stagedPrefix = "staged-"
 
-// Staging is a folder where uploads wait, complete and hashed, until they are stored or refused. Files on disk instead
-// of buffers keep the memory of an upload the same whatever its size.
+// Staging is a directory for complete, hashed uploads until they are stored or refused. Files on disk instead of
+// buffers keep the memory of an upload independent of its size.
 type Staging struct{ dir string }
 
-// NewStaging opens the folder, makes it if needed and removes what an earlier run left in it. The folder belongs to one
-// running program; for a Disk store it is the store's StagingDir.
+// NewStaging opens or creates the directory and removes leftovers of earlier runs. For a Disk store it is the
+// store's StagingDir.
 func NewStaging(dir string) (*Staging, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,7 +38,7 @@ func NewStaging(dir string) (*Staging, error) {
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), stagedPrefix) || fresh(e) {
-			continue // not made here, or still being written by another server on the same folder
+			continue // foreign, or still being written by another server on the same directory
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
@@ -55,9 +55,9 @@ func fresh(e fs.DirEntry) bool {
 	return err == nil && time.Since(info.ModTime()) < leftover
 }
 
-// Stage reads r to its end into a new file. A file over maxBytes is refused with photo.FileTooLarge as soon as that is
-// known; what is left of r is then the caller's to drain. An error of r and that of the context are returned as they
-// are, a failure of the disk is fault.UnavailableError.
+// Stage copies r into a new file. A file over maxBytes is refused with photo.FileTooLarge as soon as that is known;
+// the caller drains the rest of r. Errors of r and of the context are returned unchanged, a disk failure is a
+// fault.UnavailableError.
 func (s *Staging) Stage(ctx context.Context, r io.Reader, maxBytes int64) (*Staged, error) {
 	f, err := os.CreateTemp(s.dir, stagedPrefix) // readable by its owner only
 	if err != nil {
@@ -65,13 +65,14 @@ func (s *Staging) Stage(ctx context.Context, r io.Reader, maxBytes int64) (*Stag
 	}
 	staged := &Staged{file: f}
 	if err := staged.fill(ctx, r, maxBytes); err != nil {
-		_ = staged.Close() // what cannot be removed now is removed at the next start
+		_ = staged.Close() // leftovers are removed at the next start
 		return nil, err
 	}
 	return staged, nil
 }
 
-// Staged is one complete upload on local disk. It reads as an io.ReaderAt until it is closed, also after it was stored.
+// Staged is a complete upload on local disk. It can be read as an io.ReaderAt until it is closed, even after it was
+// stored.
 type Staged struct {
 	file   *os.File
 	size   int64
@@ -84,9 +85,9 @@ type copyBuffer [32 << 10]byte
 
 var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
 
-// fill copies r into the file and hashes it on the way.
+// fill copies r into the file and hashes it.
 func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
-	buf, _ := copyBuffers.Get().(*copyBuffer) // the pool holds nothing else
+	buf, _ := copyBuffers.Get().(*copyBuffer) // the pool has no other type
 	defer copyBuffers.Put(buf)
 	hash := sha256.New()
 	for {
@@ -95,7 +96,7 @@ func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
 		}
 		limit := len(buf)
 		if left := maxBytes - s.size; left < int64(limit) {
-			limit = int(left) + 1 // one more tells a file that fits from one that does not
+			limit = int(left) + 1 // one more to detect a file that is too large
 		}
 		n, readErr := readMost(r, buf[:limit])
 		s.size += int64(n)
@@ -117,8 +118,8 @@ func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
 	}
 }
 
-// readMost reads until buf is full or r ends or fails. Other than io.ReadFull it returns r's error unchanged, so that
-// a body cut short (io.ErrUnexpectedEOF) is not taken for its end.
+// readMost reads until buf is full or r ends or fails. Unlike io.ReadFull it returns r's error unchanged, so that a
+// truncated body (io.ErrUnexpectedEOF) is not mistaken for its end.
 func readMost(r io.Reader, buf []byte) (n int, err error) {
 	for n < len(buf) && err == nil {
 		var m int
@@ -128,10 +129,10 @@ func readMost(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadAt reads the file, as io.ReaderAt.
+// ReadAt implements io.ReaderAt.
 func (s *Staged) ReadAt(p []byte, off int64) (int, error) { return s.file.ReadAt(p, off) }
 
-// Reader returns a reader of the whole file, independent of any other.
+// Reader returns an independent reader of the complete file.
 func (s *Staged) Reader() *io.SectionReader { return io.NewSectionReader(s.file, 0, s.size) }
 
 // Size returns the number of bytes.
@@ -140,7 +141,7 @@ func (s *Staged) Size() int64 { return s.size }
 // SHA256 returns the hash of the bytes in lower-case hex.
 func (s *Staged) SHA256() string { return hex.EncodeToString(s.sum[:]) }
 
-// Close discards the staged file. A file that was stored stays stored, and closing again does nothing.
+// Close discards the staged file, unless it was stored. Closing again does nothing.
 func (s *Staged) Close() error {
 	err := s.file.Close()
 	if errors.Is(err, os.ErrClosed) {

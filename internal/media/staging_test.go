@@ -101,9 +101,15 @@ func TestStage_Refused(t *testing.T) {
 	}{
 		{"OneByteOver", t.Context(), strings.NewReader(strings.Repeat("x", 1001)), photo.FileTooLarge(1000)},
 		{"Endless", t.Context(), zeros{}, photo.FileTooLarge(1000)},
-		{"OverThenBroken", t.Context(), io.MultiReader(strings.NewReader(strings.Repeat("x", 1001)), iotest.ErrReader(broken)), photo.FileTooLarge(1000)},
+		{
+			"OverThenBroken", t.Context(),
+			io.MultiReader(strings.NewReader(strings.Repeat("x", 1001)), iotest.ErrReader(broken)), photo.FileTooLarge(1000),
+		},
 		{"Broken", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(broken)), broken},
-		{"CutShort", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)), io.ErrUnexpectedEOF},
+		{
+			"CutShort", t.Context(), io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF)),
+			io.ErrUnexpectedEOF,
+		},
 		{"Canceled", canceled, strings.NewReader("abc"), context.Canceled},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,7 +135,7 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// TestStage_StopsEarly leaves the rest of a file that is too large to the caller.
+// TestStage_StopsEarly checks that the rest of a file that is too large is not read.
 func TestStage_StopsEarly(t *testing.T) {
 	r := bytes.NewReader(make([]byte, 1<<20))
 	if _, err := newStaging(t).Stage(t.Context(), r, 1000); fault.CodeOf(err) != photo.CodeFileTooLarge {
@@ -180,7 +186,7 @@ func TestNewStaging_RemovesLeftovers(t *testing.T) {
 	}
 }
 
-// TestStage_Memory stages 10 MiB several times: what is allocated does not depend on the size.
+// TestStage_Memory checks that allocations do not depend on the file size.
 func TestStage_Memory(t *testing.T) {
 	s := newStaging(t)
 	const size = 10 << 20

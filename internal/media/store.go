@@ -1,5 +1,5 @@
-// Package media keeps photo files and the images that were derived from them: it stages files on local disk, stores them
-// under their names and serves photos. What a photo may be is decided in domain/photo; here a file is bytes with a name.
+// Package media stores photo files and the images derived from them: it stages uploads on local disk, stores them
+// by name and serves photos. Which files are valid photos is decided in domain/photo.
 package media
 
 import (
@@ -14,42 +14,41 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// ErrNotFound tells that the store has no file of that name.
+// ErrNotFound is returned if the store has no file with that name.
 var ErrNotFound = errors.New("media: file not found")
 
-// Store keeps photos by their managed names (photo.NewName), and images derived from them by the names that DerivedName
-// gives. All methods may be called concurrently.
+// Store stores photos by their managed names (photo.NewName), and images derived from them by DerivedName. It is
+// safe for concurrent use.
 //
-// A name that is neither is refused by Put and Delete with an error and is ErrNotFound for Open and Stat. A
-// canceled context gives the context's error. Every other failure is the store's own (a full disk, an unreachable
-// server) and is fault.UnavailableError with the cause inside.
+// For any other name Put and Delete return an error, and Open and Stat return ErrNotFound. A canceled context
+// returns the context's error. Every other failure (a full disk, an unreachable server) is a fault.UnavailableError
+// with the cause.
 type Store interface {
-	// Put stores a staged file, which it may use up: a staged file is put once. When Put returns nil the file is
-	// durable. At no time does anyone see a part of a file; a file already there is replaced as a whole. After an error
-	// the file may be there or not, and the caller should delete the name.
+	// Put stores a staged file and may consume it: a staged file is put once. When Put returns nil, the file is
+	// durable. Readers never see a partial file; an existing file is replaced atomically. After an error the file may
+	// or may not exist, and the caller should delete the name.
 	Put(ctx context.Context, name string, staged *Staged) error
-	// Open returns the file for reading; the caller closes it. The context covers the reading too.
+	// Open returns the file for reading; the caller closes it. The context also applies to reading.
 	Open(ctx context.Context, name string) (File, error)
-	// Stat tells size and time of a file without opening it.
+	// Stat returns size and time of a file without opening it.
 	Stat(ctx context.Context, name string) (Stat, error)
-	// Delete removes a file, durably when it returns nil, and with a photo all that was derived from it. A missing file is
-	// no error.
+	// Delete removes a file durably, and with a photo the images derived from it. A missing file is not an error.
 	Delete(ctx context.Context, name string) error
-	// Names lists the stored photos in no particular order, without what was derived from them; one that comes or goes
-	// meanwhile may or may not be listed. An error ends the list.
+	// Names lists the stored photos in no particular order, without derived images. Concurrent changes may or may not
+	// be seen. An error ends the list.
 	Names(ctx context.Context) iter.Seq2[string, error]
-	// Ping tells whether the store can take files now.
+	// Ping checks that the store can accept files.
 	Ping(ctx context.Context) error
 }
 
-// File is a stored file, open for reading.
+// File is a stored file opened for reading.
 type File interface {
 	io.ReadSeekCloser
 	Size() int64
 	ModTime() time.Time
 }
 
-// Stat is what is known of a file without opening it.
+// Stat is the size and time of a file.
 type Stat struct {
 	Size    int64
 	ModTime time.Time
@@ -64,7 +63,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// unavailable is the fault for a failure of the store itself while it did what is told.
+// unavailable returns the fault for a failure of the store.
 func unavailable(doing string, cause error) error {
 	return fault.UnavailableError(fmt.Errorf("media: %s: %w", doing, cause))
 }

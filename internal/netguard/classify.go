@@ -6,24 +6,24 @@ import (
 	"code.dny.dev/ssrf"
 )
 
-// The reasons of a refusal. They are stable: integrators read them in error details.
+// Reasons of a refusal. They are stable: integrators see them in error details.
 const (
 	ReasonUnresolvable  = "unresolvable"  // the name has no address
 	ReasonInvalidHost   = "invalid-host"  // not a host name or IP address in ASCII
-	ReasonNumericHost   = "numeric-host"  // an IPv4 address in another spelling than four decimal numbers
-	ReasonZone          = "zone-id"       // an IPv6 address of one interface
+	ReasonNumericHost   = "numeric-host"  // an IPv4 address that is not four decimal numbers
+	ReasonZone          = "zone-id"       // an IPv6 address with a zone
 	ReasonUnspecified   = "unspecified"   // 0.0.0.0, ::
 	ReasonLoopback      = "loopback"      // this machine
 	ReasonPrivate       = "private"       // RFC 1918
 	ReasonShared        = "shared"        // carrier-grade NAT
-	ReasonLinkLocal     = "link-local"    // this link, cloud metadata services among it
-	ReasonUniqueLocal   = "unique-local"  // IPv6's private addresses
-	ReasonSiteLocal     = "site-local"    // their deprecated form
+	ReasonLinkLocal     = "link-local"    // includes cloud metadata services
+	ReasonUniqueLocal   = "unique-local"  // private IPv6 addresses
+	ReasonSiteLocal     = "site-local"    // deprecated private IPv6 addresses
 	ReasonMulticast     = "multicast"     // no single receiver
 	ReasonBroadcast     = "broadcast"     // no single receiver
 	ReasonDocumentation = "documentation" // for examples only
-	ReasonBenchmarking  = "benchmarking"  // for laboratories only
-	ReasonEmbeddedIPv4  = "embedded-ipv4" // an IPv6 address that leads to an IPv4 address
+	ReasonBenchmarking  = "benchmarking"  // for benchmarks only
+	ReasonEmbeddedIPv4  = "embedded-ipv4" // an IPv6 address that is translated to IPv4
 	ReasonReserved      = "reserved"      // everything else that is not assigned to ordinary hosts
 	ReasonNetwork       = "network"       // not TCP
 )
@@ -34,7 +34,7 @@ type block struct {
 }
 
 // specialBlocks are the IANA special-purpose registries of both families, with older assignments that systems still
-// honour. The first match counts, so narrow blocks stand before wide ones.
+// honour. The first match counts, so narrow blocks come before wide ones.
 var specialBlocks = parseBlocks([][2]string{
 	{"0.0.0.0/32", ReasonUnspecified},
 	{"0.0.0.0/8", ReasonReserved}, // this network
@@ -77,15 +77,16 @@ var specialBlocks = parseBlocks([][2]string{
 	{"ff00::/8", ReasonMulticast},
 })
 
-// globalUnicast is the only part of the IPv6 space from which addresses are assigned to hosts of the internet. Discard
-// (100::/64), segment routing (5f00::/16) and all that is not assigned yet are outside.
+// globalUnicast is the only IPv6 block from which public hosts get addresses. Discard (100::/64), segment routing
+// (5f00::/16) and unassigned blocks are outside.
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// secondOpinion is a list of the same registries kept by others. What it refuses is refused, even if ours lags behind.
+// secondOpinion is a third-party list of the same registries. What it refuses is refused too, even if ours is out
+// of date.
 var secondOpinion = ssrf.New(ssrf.WithAnyPort())
 
-// Classify says whether an address belongs to a host on the public internet, and if not, why. IPv4 inside IPv6 is never
-// public, whatever the inner address: no honest endpoint is published that way.
+// Classify reports whether an address is public, and if not, why. IPv4 embedded in IPv6 is never public, whatever
+// the inner address: legitimate endpoints are not published that way.
 func Classify(addr netip.Addr) (reason string, public bool) {
 	if !addr.IsValid() {
 		return ReasonInvalidHost, false
@@ -110,8 +111,7 @@ func Classify(addr netip.Addr) (reason string, public bool) {
 	return "", true
 }
 
-// isISATAP recognises addresses of any network that a tunnel on the way takes to the IPv4 address in their last four
-// bytes (RFC 5214).
+// isISATAP recognises addresses that a tunnel translates to the IPv4 address in their last four bytes (RFC 5214).
 func isISATAP(addr netip.Addr) bool {
 	if !addr.Is6() {
 		return false

@@ -118,7 +118,7 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestClassifyCoversSecondOpinion shows where the other list knows a block that ours should name.
+// TestClassifyCoversSecondOpinion finds blocks that only the third-party list knows and ours should name.
 func TestClassifyCoversSecondOpinion(t *testing.T) {
 	for _, denied := range append(append([]netip.Prefix{}, ssrf.IPv4DeniedPrefixes...), ssrf.IPv6DeniedPrefixes...) {
 		named := false

@@ -13,8 +13,8 @@ import (
 )
 
 const (
-	connectTimeout    = 5 * time.Second // for all addresses of a host together
-	minConnectTimeout = 1 * time.Second // for one of many
+	connectTimeout    = 5 * time.Second // for all addresses of a host
+	minConnectTimeout = 1 * time.Second // for one address of several
 	handshakeTimeout  = 5 * time.Second
 	idleTimeout       = 30 * time.Second
 	pingAfter         = 15 * time.Second // without a frame on an HTTP/2 connection
@@ -27,8 +27,8 @@ const (
 	continueWaitTimeout = 1 * time.Second
 )
 
-// Control refuses, for net.Dialer, the address that is about to be dialled. It is the last word: it sees what the
-// operating system will see.
+// Control is a net.Dialer.Control function that refuses addresses which are not public. It sees the address that
+// the operating system connects to.
 func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	if !strings.HasPrefix(network, "tcp") {
 		return &RefusedError{Host: address, Reason: ReasonNetwork}
@@ -46,8 +46,8 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// DialContext resolves the host of address once, checks all it resolves to as CheckHost does, and connects to one of just
-// these addresses: there is no second lookup that could answer differently.
+// DialContext resolves the host once, checks all its addresses as CheckHost does, and connects to one of them.
+// There is no second lookup that could return another address.
 func (g *Guard) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -79,8 +79,8 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	return nil, fmt.Errorf("connect to %s: %w", host, first)
 }
 
-// Transport returns an HTTP transport whose every connection is guarded: no proxy, whatever the environment says, and
-// answers taken as they are. tlsConfig may be nil; it is not changed.
+// Transport returns an HTTP transport that guards every connection. It ignores proxy settings and does not
+// decompress. tlsConfig may be nil; it is not changed.
 func (g *Guard) Transport(tlsConfig *tls.Config) *http.Transport {
 	if tlsConfig == nil {
 		tlsConfig = &tls.Config{MinVersion: tlsMinVersion}
@@ -95,7 +95,7 @@ func (g *Guard) Transport(tlsConfig *tls.Config) *http.Transport {
 		TLSHandshakeTimeout:    handshakeTimeout,
 		ForceAttemptHTTP2:      true,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: pingAfter, PingTimeout: pingTimeout},
-		DisableCompression:     true, // a small answer must not unpack into a large one
+		DisableCompression:     true, // against decompression bombs
 		MaxResponseHeaderBytes: maxHeaderBytes,
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdleForEachHost,
@@ -104,8 +104,8 @@ func (g *Guard) Transport(tlsConfig *tls.Config) *http.Transport {
 	}
 }
 
-// Client returns an HTTP client on a Transport of its own. A redirect is returned as the answer that it is, never
-// followed. timeout is for a whole exchange, from the lookup to the last byte of the answer's body.
+// Client returns an HTTP client with a guarded Transport that does not follow redirects. timeout covers the
+// complete exchange, from the lookup to the end of the response body.
 func (g *Guard) Client(tlsConfig *tls.Config, timeout time.Duration) *http.Client {
 	return &http.Client{
 		Transport:     g.Transport(tlsConfig),

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// counted starts a TLS server and returns it with the number of connections it saw.
+// counted starts a TLS server that counts its connections.
 func counted(t *testing.T, handler http.HandlerFunc) (*httptest.Server, *atomic.Int64) {
 	t.Helper()
 	var connections atomic.Int64
@@ -48,7 +48,7 @@ func port(t *testing.T, server *httptest.Server) string {
 	return port
 }
 
-// answer is what is left of a response when its body was read and closed.
+// answer is a response whose body was read and closed.
 type answer struct {
 	status int
 	proto  int
@@ -87,7 +87,8 @@ func TestControl(t *testing.T) {
 		{"tcp4", "example.com:443", ReasonInvalidHost},
 		{"tcp4", "8.8.8.8", ReasonInvalidHost},
 	} {
-		if err := strict.Control(test.network, test.address, nil); ReasonOf(err) != test.want || (err == nil) != (test.want == "") {
+		if err := strict.Control(test.network, test.address, nil); ReasonOf(err) != test.want ||
+			(err == nil) != (test.want == "") {
 			t.Errorf("Control(%s, %s) = %v, want %q", test.network, test.address, err, test.want)
 		}
 	}
@@ -100,7 +101,7 @@ func TestControl(t *testing.T) {
 	}
 }
 
-// TestControlInDialer shows that the check holds in a dialer that resolves for itself.
+// TestControlInDialer checks the guard in a dialer that resolves names itself.
 func TestControlInDialer(t *testing.T) {
 	server, connections := counted(t, ok)
 	dialer := net.Dialer{Control: (&Guard{}).Control}
@@ -136,12 +137,13 @@ func TestRebinding(t *testing.T) {
 	}
 }
 
-// TestDialLooksUpOnce shows that a connection goes to an address that was checked, not to the answer of another lookup.
+// TestDialLooksUpOnce checks that the connection goes to a checked address, not to the result of a second lookup.
 func TestDialLooksUpOnce(t *testing.T) {
 	server, _ := counted(t, ok)
 	resolver := &script{lists: []string{"127.0.0.1", "192.0.2.1"}}
 	g := &Guard{AllowPrivate: true, Resolver: resolver}
-	if _, err := get(t, g.Client(trusting(server), 5*time.Second), "https://example.com:"+port(t, server)+"/"); err != nil {
+	if _, err := get(t, g.Client(trusting(server), 5*time.Second),
+		"https://example.com:"+port(t, server)+"/"); err != nil {
 		t.Fatal(err)
 	}
 	if resolver.asked != 1 {
@@ -191,7 +193,7 @@ func TestClientDoesNotFollowRedirects(t *testing.T) {
 	}
 }
 
-// TestTransportGuardsRedirects shows that even a client that follows redirects cannot be led inside.
+// TestTransportGuardsRedirects checks that a client that follows redirects cannot reach internal addresses.
 func TestTransportGuardsRedirects(t *testing.T) {
 	inside, insideSaw := counted(t, ok)
 	outside := roundTripper(func(r *http.Request) (*http.Response, error) {
@@ -219,7 +221,8 @@ func TestClientIgnoresProxies(t *testing.T) {
 	}
 	server, _ := counted(t, ok)
 	g := &Guard{AllowPrivate: true, Resolver: answers{"example.com": "127.0.0.1"}}
-	if got, err := get(t, g.Client(trusting(server), 5*time.Second), "https://example.com:"+port(t, server)+"/"); err != nil || got.body != "ok" {
+	if got, err := get(t, g.Client(trusting(server), 5*time.Second),
+		"https://example.com:"+port(t, server)+"/"); err != nil || got.body != "ok" {
 		t.Errorf("request: %+v, %v", got, err)
 	}
 }
@@ -243,7 +246,9 @@ func TestClientSpeaksHTTP2AndKeepsConnections(t *testing.T) {
 
 func TestClientDoesNotAskForCompression(t *testing.T) {
 	var accepted atomic.Value
-	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) { accepted.Store(r.Header.Get("Accept-Encoding")) })
+	server, _ := counted(t, func(_ http.ResponseWriter, r *http.Request) {
+		accepted.Store(r.Header.Get("Accept-Encoding"))
+	})
 	if _, err := get(t, (&Guard{AllowPrivate: true}).Client(trusting(server), 5*time.Second), server.URL); err != nil {
 		t.Fatal(err)
 	}
@@ -304,7 +309,8 @@ func TestDialTriesEveryAddress(t *testing.T) {
 	_ = conn.Close()
 
 	g.Resolver = answers{"example.com": "127.0.0.2,127.0.0.3"}
-	if _, err := g.DialContext(t.Context(), "tcp", "example.com:"+port(t, server)); err == nil || !strings.Contains(err.Error(), "127.0.0.2") {
+	if _, err := g.DialContext(t.Context(), "tcp", "example.com:"+port(t, server)); err == nil ||
+		!strings.Contains(err.Error(), "127.0.0.2") {
 		t.Errorf("no address answers, yet: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
-// Package netguard keeps connections to hosts that customers name away from everything that is not on the public internet:
-// this machine, its network, cloud metadata services. A host is checked when it is registered, and again, on the address
-// really dialled, for every connection, because what a name resolves to is in its owner's hand.
+// Package netguard prevents server-side request forgery (SSRF): connections to hosts named by customers may only
+// reach the public internet, not this machine, its network or cloud metadata services. A host is checked when it is
+// registered, and again on the dialled address of every connection, because its owner can change what the name
+// resolves to.
 package netguard
 
 import (
@@ -14,24 +15,24 @@ import (
 
 const lookupTimeout = 3 * time.Second
 
-// Resolver finds the addresses of a name. *net.Resolver is one.
+// Resolver looks up the addresses of a name. *net.Resolver implements it.
 type Resolver interface {
 	LookupNetIP(ctx context.Context, network, host string) ([]netip.Addr, error)
 }
 
-// Guard decides which hosts may be called. The zero value is ready and strict.
+// Guard decides which hosts may be called. The zero value allows only public addresses.
 type Guard struct {
-	// AllowPrivate lets every address pass that a host resolves to, loopback included. It is for development.
+	// AllowPrivate allows all addresses, including loopback. For development.
 	AllowPrivate bool
-	// Resolver looks names up; nil is the system's.
+	// Resolver looks up names; nil is the system's resolver.
 	Resolver Resolver
 }
 
-// RefusedError says that a host must not be called. Its text is for logs, because it can name internal addresses; callers
-// are told the Reason.
+// RefusedError says that a host must not be called. Its text may contain internal addresses and is for logs;
+// callers are shown the Reason.
 type RefusedError struct {
-	Host   string     // as asked for
-	Addr   netip.Addr // the address that was refused, if it came to that
+	Host   string     // as given
+	Addr   netip.Addr // the refused address, if any
 	Reason string     // one of the Reason constants
 	cause  error
 }
@@ -47,10 +48,10 @@ func (e *RefusedError) Error() string {
 	}
 }
 
-// Unwrap returns the resolver's error, if there was one.
+// Unwrap returns the resolver's error, if any.
 func (e *RefusedError) Unwrap() error { return e.cause }
 
-// ReasonOf returns the reason of the refusal inside err, or "" when err is none.
+// ReasonOf returns the reason of a RefusedError in err, or "".
 func ReasonOf(err error) string {
 	if refused, ok := errors.AsType[*RefusedError](err); ok {
 		return refused.Reason
@@ -58,15 +59,15 @@ func ReasonOf(err error) string {
 	return ""
 }
 
-// CheckHost returns a *RefusedError when the host, a name or an IP address without port, does not resolve or when any of
-// its addresses is not public. Another error is that of ctx. It is no promise about later: names change, so connections
-// must go through DialContext.
+// CheckHost returns a *RefusedError if the host, a name or an IP address without port, does not resolve or has an
+// address that is not public. Any other error is that of ctx. Names can change later, so connections must still go
+// through DialContext.
 func (g *Guard) CheckHost(ctx context.Context, host string) error {
 	_, err := g.resolve(ctx, host)
 	return err
 }
 
-// resolve returns the addresses of a host that may be called: all it has, or none at all.
+// resolve returns the addresses of a host if all of them may be called.
 func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) {
 	addr, err := parseHost(host)
 	if err != nil {
@@ -97,7 +98,7 @@ func (g *Guard) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 		resolver = g.Resolver
 	}
 	addrs, err := resolver.LookupNetIP(limited, "ip", name)
-	if ctx.Err() != nil { // the caller gave up, which says nothing about the name
+	if ctx.Err() != nil { // canceled: says nothing about the name
 		return nil, fmt.Errorf("resolve %q: %w", name, context.Cause(ctx))
 	}
 	if err != nil || len(addrs) == 0 {
@@ -105,7 +106,7 @@ func (g *Guard) lookup(ctx context.Context, name string) ([]netip.Addr, error) {
 	}
 	unmapped := make([]netip.Addr, len(addrs))
 	for i, addr := range addrs {
-		// The standard library returns plain A records in mapped form too, and dials both forms as IPv4.
+		// The standard library may return A records as IPv4-mapped IPv6, and dials both forms as IPv4.
 		unmapped[i] = addr.Unmap()
 	}
 	return unmapped, nil

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// world is what the resolver of these tests knows: names of hostile zones and a few honest ones.
+// world is what the test resolver knows: hostile names and a few legitimate ones.
 var world = answers{
 	"localhost":                 "127.0.0.1,::1",
 	"localhost.":                "127.0.0.1,::1",
@@ -88,7 +88,7 @@ func hostOf(t *testing.T, raw string) string {
 func TestCheckHostRefuses(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("a", 49)+".", 5) + "com."
 	for raw, want := range map[string]string{
-		// Addresses, plainly.
+		// Plain addresses.
 		"https://127.0.0.1/":                   ReasonLoopback,
 		"https://127.0.0.1:8443/":              ReasonLoopback,
 		"https://127.255.255.254/":             ReasonLoopback,
@@ -125,7 +125,7 @@ func TestCheckHostRefuses(t *testing.T) {
 		"https://[2001::7f00:1]/":              ReasonEmbeddedIPv4,
 		"https://[2606:4700::5efe:127.0.0.1]/": ReasonEmbeddedIPv4,
 
-		// Addresses in spellings that only some systems read.
+		// Spellings of addresses that only some systems accept.
 		"https://2130706433/":                    ReasonNumericHost,
 		"https://017700000001/":                  ReasonNumericHost,
 		"https://0x7f000001/":                    ReasonNumericHost,
@@ -159,7 +159,7 @@ func TestCheckHostRefuses(t *testing.T) {
 		"https://loc\u00adalhost/":               ReasonInvalidHost, // soft hyphen
 		"https://例え.jp/":                         ReasonInvalidHost, // must be xn--r8jz45g.jp
 
-		// Texts that are no host at all.
+		// Invalid hosts.
 		"https:///":              ReasonInvalidHost,
 		"https://./":             ReasonInvalidHost,
 		"https://../":            ReasonInvalidHost,
@@ -326,7 +326,7 @@ func TestCheckHostCallerGivesUp(t *testing.T) {
 	})
 }
 
-// lookups is a resolver that knows nothing and remembers what it was asked.
+// lookups is a resolver that finds nothing and records the names.
 type lookups struct{ names []string }
 
 func (l *lookups) LookupNetIP(_ context.Context, _, host string) ([]netip.Addr, error) {

@@ -10,9 +10,9 @@ const (
 	maxLabel = 63
 )
 
-// parseHost returns the address that a host spells, or the zero address for a name that is to be looked up. It refuses
-// what is neither, and everything that some system reads as an IPv4 address though it is not four plain decimal numbers
-// (2130706433, 0177.0.0.1, 0x7f.1, 127.1): what would be dialled then depends on the resolver in use.
+// parseHost returns the IP address that a host spells, or the zero address for a name. It refuses invalid hosts,
+// and everything that some systems read as an IPv4 address although it is not four decimal numbers (2130706433,
+// 0177.0.0.1, 0x7f.1, 127.1), because the dialled address would depend on the resolver.
 func parseHost(host string) (netip.Addr, error) {
 	refuse := func(reason string) (netip.Addr, error) {
 		return netip.Addr{}, &RefusedError{Host: host, Reason: reason}
@@ -35,7 +35,7 @@ func parseHost(host string) (netip.Addr, error) {
 	if err != nil {
 		return refuse(ReasonNumericHost)
 	}
-	if name != host { // an address has no trailing dot: some systems look it up as a name, others dial it
+	if name != host { // an address with a trailing dot: some systems resolve it, others dial it
 		if reason, public := Classify(addr); !public {
 			return refuse(reason)
 		}
@@ -44,9 +44,9 @@ func parseHost(host string) (netip.Addr, error) {
 	return addr, nil
 }
 
-// isName says whether s can be a name in the DNS or a hosts file: labels of letters, digits, hyphens and underscores.
-// Names in other scripts must be in their ASCII form (xn--…); their other forms can turn into digits on the way to the
-// resolver.
+// isName reports whether s can be a name in the DNS or a hosts file: labels of letters, digits, hyphens and
+// underscores. Internationalised names must be in ASCII form (xn--…), because other forms can be normalised to
+// digits.
 func isName(s string) bool {
 	if s == "" || len(s) > maxName {
 		return false
@@ -65,7 +65,7 @@ const (
 	nameCharacters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ" + digits + "-_"
 )
 
-// endsInNumber says whether the last label of a name is a number, decimal or hexadecimal. No top-level domain is one.
+// endsInNumber reports whether the last label is a decimal or hexadecimal number, which no top-level domain is.
 func endsInNumber(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	if len(last) >= 2 && last[0] == '0' && (last[1] == 'x' || last[1] == 'X') {

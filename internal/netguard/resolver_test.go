@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// answers is a resolver with one answer a name, comma-separated addresses.
+// answers is a resolver with fixed, comma-separated addresses per name.
 type answers map[string]string
 
 func (a answers) LookupNetIP(_ context.Context, network, host string) ([]netip.Addr, error) {
@@ -19,7 +19,7 @@ func (a answers) LookupNetIP(_ context.Context, network, host string) ([]netip.A
 	return parseAddrs(list), nil
 }
 
-// script is a resolver whose answers change from call to call, whatever the name; the last one stays.
+// script is a resolver whose results change from call to call; the last one stays.
 type script struct {
 	mu    sync.Mutex
 	lists []string

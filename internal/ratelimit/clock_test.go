@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// clock is a time that moves only when told.
+// clock is a clock that is advanced manually.
 type clock struct {
 	mu sync.Mutex
 	at time.Time

@@ -7,18 +7,18 @@ import (
 )
 
 const (
-	// DefaultFailureLimit is the number of failed authentications that an address has in a window.
+	// DefaultFailureLimit is the number of failed authentications per address and window.
 	DefaultFailureLimit = 300
 
-	// maxFailureOrigins bounds the memory: with more origins than that, the longest known are forgotten first.
+	// maxFailureOrigins bounds the memory: beyond it, the oldest origins are forgotten first.
 	maxFailureOrigins = 1 << 16
 
-	// originBits6 is the part of an IPv6 address that a site cannot choose: everyone has a whole /64 to send from.
+	// originBits6 is the prefix length that identifies an IPv6 site: anybody can send from a complete /64.
 	originBits6 = 64
 )
 
-// Failures counts failed authentications by address, so that guessing keys meets a wall that valid keys never see: the
-// caller asks Blocked only after an authentication has failed.
+// Failures counts failed authentications by address to slow down guessing of keys. The caller checks Blocked only
+// after an authentication failed, so that valid keys are never blocked.
 type Failures struct {
 	limit int
 	now   func() time.Time
@@ -29,13 +29,14 @@ type Failures struct {
 	windows windows[netip.Prefix]
 }
 
-// NewFailures returns a counter that blocks an address after limit failures in a window; a limit below 1 blocks nobody.
+// NewFailures returns a counter that blocks an address after limit failures per window; a limit below 1 disables
+// it.
 func NewFailures(limit int, now func() time.Time) *Failures {
 	return &Failures{limit: limit, now: now, epoch: now(), max: maxFailureOrigins}
 }
 
-// Blocked says whether the address has used up its failures, and for how long that holds. The address is an IP address
-// with or without a port; addresses of one IPv6 /64 count together, and so do all texts that are not an IP address.
+// Blocked reports whether the address has used up its failures, and for how long. The address is an IP address with
+// or without port. Addresses of one IPv6 /64 are counted together, and so are all invalid addresses.
 func (f *Failures) Blocked(addr string) (retryAfter time.Duration, blocked bool) {
 	if f.limit < 1 {
 		return 0, false
@@ -51,7 +52,7 @@ func (f *Failures) Blocked(addr string) (retryAfter time.Duration, blocked bool)
 	return w.left(now), true
 }
 
-// Failed counts a failed authentication. Failures beyond the limit do not make the block longer.
+// Failed counts a failed authentication. Failures beyond the limit do not extend the block.
 func (f *Failures) Failed(addr string) {
 	if f.limit < 1 {
 		return
@@ -73,7 +74,7 @@ func (f *Failures) Failed(addr string) {
 	}
 }
 
-// origin returns what an address is counted as: itself, its /64, or the zero prefix for what is not an address.
+// origin returns the prefix that an address is counted under: itself, its /64, or the zero prefix if it is invalid.
 func origin(addr string) netip.Prefix {
 	ip, err := netip.ParseAddr(addr)
 	if err != nil {

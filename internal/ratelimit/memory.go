@@ -9,8 +9,7 @@ import (
 
 const memoryShards = 64
 
-// Memory is the Limiter of a single node. It holds the windows of the keys that were active in the last Window or so;
-// expired ones are removed by later calls, a few at a time.
+// Memory is the Limiter of a single node. Expired windows are removed by later calls, a few at a time.
 type Memory struct {
 	now    func() time.Time
 	epoch  time.Time
@@ -21,10 +20,10 @@ type Memory struct {
 type memoryShard struct {
 	mu      sync.Mutex
 	windows windows[Quota]
-	_       [64]byte // keeps neighbours off each other's cache line
+	_       [64]byte // against false sharing
 }
 
-// NewMemory returns a limiter that reads the time from now.
+// NewMemory returns a limiter with the clock now.
 func NewMemory(now func() time.Time) *Memory {
 	return &Memory{now: now, epoch: now(), seed: maphash.MakeSeed()}
 }
@@ -39,7 +38,7 @@ func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decis
 
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
-	now := m.now().Sub(m.epoch) // read under the lock, so that windows of a shard start in order
+	now := m.now().Sub(m.epoch) // under the lock, so that the windows of a shard are sorted by start
 	shard.windows.expire(now)
 	w := shard.windows.running(counted, now)
 	if w == nil {

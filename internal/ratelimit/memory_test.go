@@ -74,7 +74,7 @@ func TestMemory(t *testing.T) {
 		t.Parallel()
 		c := newClock()
 		m := NewMemory(c.now)
-		c.advance(45 * time.Second) // of no meaning: nothing was counted
+		c.advance(45 * time.Second) // irrelevant: nothing was counted
 		take(t, m, "key", Read, 1)
 		c.advance(Window - time.Nanosecond)
 		want(t, take(t, m, "key", Read, 1), Decision{Limit: 1, RetryAfter: time.Nanosecond})
@@ -159,7 +159,7 @@ func TestMemoryForgetsExpired(t *testing.T) {
 		t.Fatalf("%d windows held, want %d", got, keys)
 	}
 	c.advance(Window)
-	// The same number of requests from one in ten of the keys: what the others left must go meanwhile.
+	// The same number of requests from a tenth of the keys: the windows of the others must be removed meanwhile.
 	for i := range keys {
 		take(t, m, "again-"+strconv.Itoa(i%(keys/10)), Read, 100)
 	}
@@ -221,7 +221,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// TestUses reads counts without counting.
+// TestUses checks that reading usage does not count.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -1,5 +1,5 @@
-// Package ratelimit counts requests in fixed windows of 60 seconds, each starting at its first counted request: of API
-// keys by category of operation, and of failed authentications by address.
+// Package ratelimit counts requests in fixed windows of 60 seconds, each starting with its first request: requests
+// of API keys by category, and failed authentications by address.
 package ratelimit
 
 import (
@@ -23,8 +23,7 @@ const (
 // Categories lists the categories.
 var Categories = []string{Catalog, Read, Create, Update, Upload, Webhook}
 
-// DefaultLimit returns the requests of a category that a key has in a window unless an operator gave it more; it is 0
-// for an unknown category.
+// DefaultLimit returns the default requests per window of a category, 0 for an unknown category.
 func DefaultLimit(category string) int {
 	switch category {
 	case Catalog:
@@ -41,7 +40,7 @@ func DefaultLimit(category string) int {
 	return 0
 }
 
-// LimitOf returns the requests of a category that a key with the limits has in a window: its own limit, or else the default.
+// LimitOf returns the requests per window of a category: the limit of the key, or else the default.
 func LimitOf(limits map[string]int, category string) int {
 	if limit, ok := limits[category]; ok {
 		return limit
@@ -49,7 +48,7 @@ func LimitOf(limits map[string]int, category string) int {
 	return DefaultLimit(category)
 }
 
-// Decision says whether a request may go on and what is left.
+// Decision says whether a request is allowed and how many are left.
 type Decision struct {
 	Allowed    bool
 	Limit      int           // requests in a window
@@ -57,21 +56,21 @@ type Decision struct {
 	RetryAfter time.Duration // until the window ends; more than zero exactly when refused
 }
 
-// Limiter counts requests. Take counts one request of a key in a category if the window has room for it under the limit;
-// a refused request is not counted and does not make the window longer. The limit may change from call to call and
-// holds for the window that is running. An error means that the count could not be reached, never a refusal.
+// Limiter counts requests. Take counts a request of a key in a category if the window has room under the limit; a
+// refused request is not counted and does not extend the window. The limit may change between calls and applies to
+// the current window. An error means that the counter is unavailable, not a refusal.
 type Limiter interface {
 	Take(ctx context.Context, key, category string, limit int) (Decision, error)
 
-	// Uses returns how much of each quota is used, in the order of the quotas. It counts nothing and begins no window.
+	// Uses returns how much of each quota is used, in the order of the quotas. It does not count or start a window.
 	Uses(ctx context.Context, quotas []Quota) ([]Use, error)
 }
 
-// Quota is what is counted: one category of one key.
+// Quota identifies a counter: a category of a key.
 type Quota struct{ Key, Category string }
 
-// Use is how much of a quota is used; the zero value where no window is running.
+// Use is the usage of a quota; zero if no window is running.
 type Use struct {
-	Count int           // requests in the window that is running
+	Count int           // requests in the current window
 	Left  time.Duration // until that window ends
 }

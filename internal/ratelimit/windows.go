@@ -2,13 +2,12 @@ package ratelimit
 
 import "time"
 
-// expirePerCall bounds the expired windows that one call removes. It is more than the one window that a call can add, so
-// that expired windows never outnumber what was active in the last Window for long, and few enough that no single
-// request pays for the cleaning after a burst.
+// expirePerCall bounds the expired windows that one call removes. It is more than the one window that a call can
+// add, so that expired windows do not pile up, and small, so that no single request pays for a burst.
 const expirePerCall = 4
 
-// windows holds the windows of many keys. All have the same length, so a list in order of their start is also in order
-// of their end: the oldest are always at its head. It is not safe for concurrent use.
+// windows stores the windows of many keys. All have the same length, so that the list is sorted by start and by
+// end, oldest first. It is not safe for concurrent use.
 type windows[K comparable] struct {
 	byKey          map[K]*window[K]
 	oldest, newest *window[K]
@@ -21,8 +20,8 @@ type window[K comparable] struct {
 	older, newer *window[K]
 }
 
-// running returns the key's window at the moment now, nil if it has none. A window that starts later than now belongs to
-// a clock that was set back and has ended.
+// running returns the current window of the key, or nil. A window that starts after now belongs to a clock that was
+// set back, and is over.
 func (w *windows[K]) running(key K, now time.Duration) *window[K] {
 	found := w.byKey[key]
 	if found == nil || found.over(now) {
@@ -31,7 +30,7 @@ func (w *windows[K]) running(key K, now time.Duration) *window[K] {
 	return found
 }
 
-// begin starts a window of the key and returns it with a count of zero. A former window of the key is used again.
+// begin starts a window for the key with a count of zero, reusing its previous one.
 func (w *windows[K]) begin(key K, now time.Duration) *window[K] {
 	started := w.byKey[key]
 	if started == nil {
@@ -54,7 +53,7 @@ func (w *windows[K]) begin(key K, now time.Duration) *window[K] {
 	return started
 }
 
-// expire removes some of the windows that are over.
+// expire removes some expired windows.
 func (w *windows[K]) expire(now time.Duration) {
 	for range expirePerCall {
 		if w.oldest == nil || !w.oldest.over(now) {
@@ -88,7 +87,7 @@ func (w *window[K]) over(now time.Duration) bool {
 	return now < w.start || now-w.start >= Window
 }
 
-// left is the time until the window ends; it is more than zero while the window is running.
+// left returns the time until the window ends, positive while it is running.
 func (w *window[K]) left(now time.Duration) time.Duration {
 	return Window - (now - w.start)
 }

@@ -1,6 +1,5 @@
-// Package secret keeps secrets unreadable at rest. One setting, the secret key, is the root of everything: sealed values
-// and the keys that other packages ask for are all derived from it, each for its own purpose, so that none of them
-// reveals another.
+// Package secret encrypts secrets at rest. All keys are derived from one setting, the secret key, each for one
+// purpose, so that none reveals another.
 package secret
 
 import (
@@ -18,33 +17,32 @@ import (
 )
 
 const (
-	// StrongKeyLength is the least number of characters of a key that is not weak.
+	// StrongKeyLength is the minimum length of a key that is not Weak.
 	StrongKeyLength = 32
 
 	keySize = 32 // bytes of every derived key: AES-256, ed25519 seeds, HMAC-SHA256
 
-	// version marks the form of a sealed value, so that a later form can be told apart and old values still opened.
+	// version is the format of a sealed value, so that later formats can be told apart.
 	version = "v1:"
 
-	// The purposes of derived keys. Changing one makes everything sealed or signed under it unreadable.
+	// Purposes of derived keys. Changing one makes everything encrypted or signed with it unreadable.
 	sealPurpose   = "assay seal v1"
 	derivePurpose = "assay derive v1: "
 )
 
-// ErrOpen is returned by Open for everything that cannot be opened: another key, another context, a changed or a
-// malformed value.
+// ErrOpen is returned by Open for a wrong key, a wrong context, or a changed or malformed value.
 var ErrOpen = errors.New("secret cannot be opened")
 
-// Box seals and opens secrets under one secret key. It is safe for concurrent use.
+// Box encrypts and decrypts secrets with one secret key. It is safe for concurrent use.
 type Box struct {
 	root []byte // HKDF's pseudorandom key
 	aead cipher.AEAD
 }
 
-// Weak reports whether a key is so short that it could be a password typed in place of a random key.
+// Weak reports whether a key is so short that it may be a typed password instead of a random key.
 func Weak(key string) bool { return utf8.RuneCountInString(key) < StrongKeyLength }
 
-// New returns the box of a secret key: any text. The error never holds the key.
+// New returns the box for a secret key, which may be any text. The error never contains the key.
 func New(key string) (*Box, error) {
 	if key == "" {
 		return nil, errors.New("secret key must not be empty")
@@ -64,21 +62,21 @@ func New(key string) (*Box, error) {
 	return b, nil
 }
 
-// Generate returns a fresh secret key: 64 lower-case hex characters that encode 32 random bytes.
+// Generate returns a new secret key: 32 random bytes in lower-case hex.
 func Generate() string {
 	var b [32]byte
 	_, _ = rand.Read(b[:]) // never fails: the program ends when the system has no randomness
 	return hex.EncodeToString(b[:])
 }
 
-// Seal encrypts plaintext and binds it to context, for example the id of the row that holds it: a sealed value moved to
-// another row does not open. Two seals of the same plaintext differ.
+// Seal encrypts plaintext and binds it to context, for example the id of its row: a sealed value copied to another
+// row does not open. Sealing is not deterministic.
 func (b *Box) Seal(plaintext, context string) string {
 	sealed := b.aead.Seal(nil, nil, []byte(plaintext), []byte(context))
 	return version + base64.RawStdEncoding.EncodeToString(sealed)
 }
 
-// Open returns what was sealed with the same key and context, or an error that is ErrOpen.
+// Open decrypts a value that was sealed with the same key and context. Its error is ErrOpen.
 func (b *Box) Open(sealed, context string) (string, error) {
 	encoded, ok := strings.CutPrefix(sealed, version)
 	if !ok {
@@ -95,8 +93,7 @@ func (b *Box) Open(sealed, context string) (string, error) {
 	return string(plaintext), nil
 }
 
-// Derive returns 32 bytes that depend on the secret key and the label alone: the same after every start and on every
-// node, unrelated to those of any other label.
+// Derive returns a 32-byte key that depends only on the secret key and the label: the same on every node.
 func (b *Box) Derive(label string) []byte {
 	return b.expand(derivePurpose + label)
 }
@@ -104,13 +101,13 @@ func (b *Box) Derive(label string) []byte {
 func (b *Box) expand(purpose string) []byte {
 	key, err := hkdf.Expand(sha256.New, b.root, purpose, keySize)
 	if err != nil {
-		panic("secret: " + err.Error()) // only a length over 255 hashes is refused
+		panic("secret: " + err.Error()) // only for lengths over 255 hashes
 	}
 	return key
 }
 
-// String keeps the key out of logs and messages that print a box by accident.
+// String keeps the key out of logs.
 func (*Box) String() string { return "secret.Box" }
 
-// GoString does the same for %#v.
+// GoString keeps the key out of %#v.
 func (b *Box) GoString() string { return b.String() }

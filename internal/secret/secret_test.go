@@ -25,7 +25,11 @@ func box(t *testing.T, key string) *secret.Box {
 
 func TestWeak(t *testing.T) {
 	for key, want := range map[string]bool{
-		strings.Repeat("k", 31): true, strings.Repeat("鍵", 31): true, strings.Repeat("k", 32): false, strings.Repeat("鍵", 32): false, secret.Generate(): false,
+		strings.Repeat("k", 31): true,
+		strings.Repeat("鍵", 31): true,
+		strings.Repeat("k", 32): false,
+		strings.Repeat("鍵", 32): false,
+		secret.Generate():       false,
 	} {
 		if secret.Weak(key) != want {
 			t.Errorf("a key of %d bytes: weak is %v, want %v", len(key), !want, want)
@@ -85,7 +89,7 @@ func TestSealOpen(t *testing.T) {
 	}
 }
 
-// TestOpenKept holds the stored form: values sealed by earlier versions of the program must open.
+// TestOpenKept pins the stored format: values sealed by earlier versions must open.
 func TestOpenKept(t *testing.T) {
 	const sealed = "v1:bif2Qxo+pGXFJbr5Zo4gzroZrUe3hEo4HCGT56hi75VLemJroh8VaLmVtzRdDroxOX7BimjbgL0"
 	got, err := box(t, key).Open(sealed, "endpoint-1")

@@ -17,6 +17,8 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -41,15 +43,8 @@ func newOffice(t *testing.T, s *shop.Shop) *office {
 func (o *office) hire(t *testing.T, name string, role access.StaffRole) *access.Staff {
 	t.Helper()
 	s := &access.Staff{ID: store.NewID(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role, PasswordHash: "$none$", CreatedAt: o.Clock.Now()}
-	must(t, o.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken())) }))
+	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken())) }))
 	return s
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestAdministration(t *testing.T) {
@@ -94,13 +89,13 @@ func TestAdministration(t *testing.T) {
 		})
 		t.Run("Accounts", func(t *testing.T) {
 			_, err := o.use.CreateAccount(ctx, o.boss, "100% Beta_!", "beta@example.com", "ja")
-			must(t, err)
+			must.NoError(t, err)
 			for search, want := range map[string][]string{
 				"": {"100% Beta_!", "Acme 鑑定"}, "ACME": {"Acme 鑑定"}, "鑑": {"Acme 鑑定"}, "% beta_!": {"100% Beta_!"}, "beta@": {"100% Beta_!"}, "%%": nil,
 				o.Account.ID: {"Acme 鑑定"},
 			} {
 				found, total, err := o.use.Accounts(ctx, o.boss, search, 1, 10)
-				must(t, err)
+				must.NoError(t, err)
 				var names []string
 				for _, a := range found {
 					names = append(names, a.Name)
@@ -110,19 +105,23 @@ func TestAdministration(t *testing.T) {
 				}
 			}
 			second, total, err := o.use.Accounts(ctx, o.boss, "", 2, 1)
-			must(t, err)
-			if total != 2 || len(second) != 1 || second[0].Name != "Acme 鑑定" || second[0].LiveCredits != 1000 || second[0].TestCredits != 100_000 || second[0].ActiveKeys != 2 {
-				t.Errorf("second page %+v of %d", second, total)
+			must.NoError(t, err)
+			if total != 2 || len(second) != 1 {
+				t.Fatalf("second page %+v of %d", second, total)
 			}
+			expect.Equal(t, "name", second[0].Name, "Acme 鑑定")
+			expect.Equal(t, "Live credits", second[0].LiveCredits, 1000)
+			expect.Equal(t, "Test credits", second[0].TestCredits, 100_000)
+			expect.Equal(t, "active keys", second[0].ActiveKeys, 2)
 			_, err = o.use.CreateAccount(ctx, o.boss, "Acme 鑑定", "beta@example.com", "en")
 			if got := problemsOf(err); !slices.Equal(got, []string{"name taken", "email taken"}) {
 				t.Errorf("problems %v", got)
 			}
 		})
 		t.Run("KeyLimits", func(t *testing.T) {
-			must(t, o.use.SetKeyLimits(ctx, o.boss, o.Account, o.Live.ID, map[string]int{"read": 7}))
+			must.NoError(t, o.use.SetKeyLimits(ctx, o.boss, o.Account, o.Live.ID, map[string]int{"read": 7}))
 			k, _, err := o.use.Key(ctx, o.boss, o.Account, o.Live.ID)
-			must(t, err)
+			must.NoError(t, err)
 			if len(k.Limits) != 1 || k.Limits["read"] != 7 {
 				t.Errorf("limits %v", k.Limits)
 			}
@@ -131,19 +130,22 @@ func TestAdministration(t *testing.T) {
 			}
 		})
 		t.Run("RenameKey", func(t *testing.T) {
-			must(t, o.use.RenameKey(ctx, o.boss, o.Account, o.Live.ID, "nightly"))
+			must.NoError(t, o.use.RenameKey(ctx, o.boss, o.Account, o.Live.ID, "nightly"))
 			events, _, err := o.Store.AuditPage(ctx, o.Account.ID, store.AuditFilter{Code: audit.KeyRenamed}, 1, 10)
-			must(t, err)
+			must.NoError(t, err)
 			owner, err := o.Store.Owner(ctx, o.Account.ID)
-			must(t, err)
-			if len(events) != 1 || events[0].Actor != (audit.Actor{Type: audit.BySystem, Name: "Boss", Source: audit.FromSystem}) || events[0].UserID != owner.ID {
-				t.Errorf("events %+v", events)
+			must.NoError(t, err)
+			if len(events) != 1 {
+				t.Fatalf("events %+v", events)
 			}
+			boss := audit.Actor{Type: audit.BySystem, Name: "Boss", Source: audit.FromSystem}
+			expect.Equal(t, "actor", events[0].Actor, boss)
+			expect.Equal(t, "user", events[0].UserID, owner.ID)
 		})
 		t.Run("Health", func(t *testing.T) {
 			h, err := o.use.Health(ctx, o.boss)
-			must(t, err)
-			must(t, errors.Join(h.DatabaseError, h.MediaError))
+			must.NoError(t, err)
+			must.NoError(t, errors.Join(h.DatabaseError, h.MediaError))
 			if h.Database.Bytes <= 0 || h.Database.Schema < 8 || h.Database.Engine == "" {
 				t.Errorf("database %+v", h.Database)
 			}
@@ -159,14 +161,14 @@ func TestAdministration(t *testing.T) {
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
 			_, err = o.Service.ClaimOrder(ctx, leaving.Actor(access.Origin{}), id)
-			must(t, err)
+			must.NoError(t, err)
 			m, err := o.use.StaffMember(ctx, o.boss, leaving.ID)
-			must(t, err)
+			must.NoError(t, err)
 			if m.Holds[order.Processing] != 1 {
 				t.Errorf("holds %v", m.Holds)
 			}
 			_, err = o.use.DeactivateStaff(ctx, o.boss, leaving.ID)
-			must(t, err)
+			must.NoError(t, err)
 			if got, err := o.Store.Order(ctx, id); err != nil || got.Status != order.Queued {
 				t.Errorf("the order is %+v, %v", got, err)
 			}
@@ -196,7 +198,7 @@ func TestConfirmCatalog(t *testing.T) {
 		upload := func(name string) *service.CatalogPlan {
 			t.Helper()
 			plan, err := o.use.UploadCatalog(ctx, o.boss, "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: "+name, 1)))
-			must(t, err)
+			must.NoError(t, err)
 			return plan
 		}
 		first, second := upload("CHANEL"), upload("Chanel Paris")
@@ -204,7 +206,7 @@ func TestConfirmCatalog(t *testing.T) {
 			t.Errorf("changes %+v", first.Changes)
 		}
 		_, err := o.use.ConfirmCatalog(ctx, o.boss, first.Draft.ID)
-		must(t, err)
+		must.NoError(t, err)
 		if got := o.Service.Catalog().Brand("chanel").Name.EN; got != "CHANEL" {
 			t.Errorf("the brand is called %q", got)
 		}
@@ -215,7 +217,7 @@ func TestConfirmCatalog(t *testing.T) {
 			t.Errorf("a draft over another catalog than it was compared with: %v", err)
 		}
 		plan, err := o.use.CatalogPlan(ctx, o.boss, second.Draft.ID)
-		must(t, err)
+		must.NoError(t, err)
 		if !plan.Stale {
 			t.Error("the draft does not say that it is stale")
 		}
@@ -238,12 +240,12 @@ func TestStatistics(t *testing.T) {
 			t.Helper()
 			id := o.Order(t, o.Live, "")
 			_, err := o.Service.ClaimOrder(ctx, o.reviewer.Actor(access.Origin{}), id)
-			must(t, err)
+			must.NoError(t, err)
 			created := o.Clock.Now()
 			o.Clock.Advance(after)
 			v := &order.Verdict{Outcome: outcome}
 			_, err = o.Service.CompleteOrder(ctx, o.reviewer.Actor(access.Origin{}), id, v, "")
-			must(t, err)
+			must.NoError(t, err)
 			o.Clock.Set(created)
 		}
 		minutes := s.Service.Catalog().Document().AnswerTimes
@@ -257,15 +259,15 @@ func TestStatistics(t *testing.T) {
 		verdict(in(1.5), order.UnableToVerify)
 		canceled := o.Order(t, o.Live, "")
 		_, err := o.Service.CancelOrder(ctx, o.boss.Actor(access.Origin{}), canceled, "")
-		must(t, err)
+		must.NoError(t, err)
 		o.Order(t, o.Live, "")
 		o.Order(t, o.Test, order.MockAuthentic) // counts nowhere
-		must(t, ignore(o.Service.KeepStatistics(ctx)))
+		must.NoError(t, ignore(o.Service.KeepStatistics(ctx)))
 
 		holds := func(t *testing.T) {
 			t.Helper()
 			got, err := o.use.Statistics(ctx, o.boss, 30)
-			must(t, err)
+			must.NoError(t, err)
 			if len(got.Days) != 30 || got.Total.Created != 12 {
 				t.Errorf("%d days, %d created, want 30 and 12", len(got.Days), got.Total.Created)
 			}
@@ -289,7 +291,7 @@ func TestStatistics(t *testing.T) {
 		t.Run("Today", holds)
 		o.Clock.Advance(49 * time.Hour)
 		n, err := o.Service.KeepStatistics(ctx)
-		must(t, err)
+		must.NoError(t, err)
 		if n < 2 {
 			t.Errorf("%d days were kept, want at least 2", n)
 		}
@@ -299,7 +301,7 @@ func TestStatistics(t *testing.T) {
 		t.Run("Kept", holds)
 		t.Run("Queue", func(t *testing.T) {
 			got, err := o.use.Statistics(ctx, o.boss, 30)
-			must(t, err)
+			must.NoError(t, err)
 			sampled := 0
 			for _, d := range got.Days {
 				if d.Samples > 0 {

@@ -26,6 +26,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/hostile"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -40,7 +41,7 @@ func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...
 		t.Fatal(problem)
 	}
 	e, _, err := s.Service.CreateEndpoint(t.Context(), k, service.NewEndpoint{URL: u, Events: events}, service.Origin{})
-	noError(t, err)
+	must.NoError(t, err)
 	return e
 }
 
@@ -48,12 +49,12 @@ func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...
 func newest(t *testing.T, s *shop.Shop) *store.DeliveryRecord {
 	t.Helper()
 	found, err := s.Service.Deliveries(t.Context(), store.DeliveryFilter{}, 1)
-	noError(t, err)
+	must.NoError(t, err)
 	if len(found) != 1 {
 		t.Fatal("there is no delivery")
 	}
 	d, _, err := s.Service.Delivery(t.Context(), found[0].ID)
-	noError(t, err)
+	must.NoError(t, err)
 	return d
 }
 
@@ -70,17 +71,17 @@ var (
 func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
 	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")
-	noError(t, err)
+	must.NoError(t, err)
 	_, err = s.Service.ImportCatalog(t.Context(), catalog)
-	noError(t, err)
+	must.NoError(t, err)
 	made, err := s.Service.CreateAccount(t.Context(), "日本", "owner@example.jp", text.Japanese)
-	noError(t, err)
+	must.NoError(t, err)
 	japanese, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
 		AccountID: made.Account.ID, Environment: access.Test, Name: "ja", Scopes: access.AllScopes, Actor: audit.Operator,
 	})
-	noError(t, err)
+	must.NoError(t, err)
 	admin, err := s.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
-	noError(t, err)
+	must.NoError(t, err)
 	for _, k := range []*access.Key{s.Test, s.Live, japanese} {
 		endpoint(t, s, k, k.ID, webhook.Events...)
 	}
@@ -88,9 +89,9 @@ func TestPayloads(t *testing.T) {
 		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
 		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
 		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
-		noError(t, err)
+		must.NoError(t, err)
 		var receipt struct{ ID string }
-		noError(t, json.Unmarshal(answer, &receipt))
+		must.NoError(t, json.Unmarshal(answer, &receipt))
 		return receipt.ID
 	}
 	reference := "order <1> & \"more\" 鞄"
@@ -113,7 +114,7 @@ func TestPayloads(t *testing.T) {
 		"canceled": {
 			func() {
 				_, err := s.Service.CancelOrder(t.Context(), admin.Staff.Actor(access.Origin{}), create(s.Live, order.Draft{}), "")
-				noError(t, err)
+				must.NoError(t, err)
 			},
 			outcome,
 		},
@@ -124,7 +125,7 @@ func TestPayloads(t *testing.T) {
 			test.run()
 			d := newest(t, s)
 			var fields map[string]any
-			noError(t, json.Unmarshal(d.Body, &fields))
+			must.NoError(t, json.Unmarshal(d.Body, &fields))
 			want := slices.Sorted(slices.Values(append(slices.Clone(commonFields), test.more...)))
 			if got := slices.Sorted(maps.Keys(fields)); !slices.Equal(got, want) {
 				t.Errorf("fields:\n%v, want\n%v", got, want)
@@ -151,11 +152,11 @@ func compareGolden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
 	if *updateGolden {
-		noError(t, os.WriteFile(path, []byte(got), 0o600))
+		must.NoError(t, os.WriteFile(path, []byte(got), 0o600))
 		return
 	}
 	want, err := os.ReadFile(path)
-	noError(t, err)
+	must.NoError(t, err)
 	if got != string(want) {
 		t.Errorf("%s:\n%s\nwant\n%s", path, got, want)
 	}
@@ -172,7 +173,7 @@ func TestOutbox(t *testing.T) {
 		endpoint(t, s, s.Live, "live", webhook.Events...)
 		count := func(f store.DeliveryFilter) int {
 			found, err := s.Service.Deliveries(t.Context(), f, 100)
-			noError(t, err)
+			must.NoError(t, err)
 			return len(found)
 		}
 		id := s.Order(t, s.Test, order.MockFake)
@@ -185,12 +186,12 @@ func TestOutbox(t *testing.T) {
 			count(store.DeliveryFilter{AccountID: s.Account.ID}); a != 1 || b != 2 || all != 3 {
 			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
 		}
-		noError(t, s.Service.DeleteEndpoint(t.Context(), s.Test, both.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test, both.ID))
 		if n := count(store.DeliveryFilter{}); n != 1 {
 			t.Errorf("%d deliveries after an endpoint was deleted", n)
 		}
 		_, err := s.Service.RevokeKey(t.Context(), s.Test.ID, audit.Operator)
-		noError(t, err)
+		must.NoError(t, err)
 		s.Order(t, s.Test, order.MockFake)
 		if n := count(store.DeliveryFilter{}); n != 0 {
 			t.Errorf("%d deliveries for a revoked key", n)
@@ -206,12 +207,12 @@ func TestRedeliver(t *testing.T) {
 		fail := func() {
 			const sender = "01980000-0000-7000-8000-000000000001"
 			now := s.Clock.Now()
-			noError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
+			must.NoError(t, s.Store.Update(ctx, func(tx *store.Tx) error {
 				_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
 				return err
 			}))
 			due, err := s.Store.DueDeliveries(ctx, e.ID, store.Place{}, now, 1000)
-			noError(t, err)
+			must.NoError(t, err)
 			var results []store.AttemptResult
 			for _, d := range due {
 				results = append(results, store.AttemptResult{
@@ -219,7 +220,7 @@ func TestRedeliver(t *testing.T) {
 					EndpointID: e.ID, DueAt: d.DueAt,
 				})
 			}
-			noError(t, s.Store.RecordAttempts(ctx, sender, results))
+			must.NoError(t, s.Store.RecordAttempts(ctx, sender, results))
 		}
 		for range 250 {
 			s.Order(t, s.Test, order.MockUnableToVerify)
@@ -233,7 +234,7 @@ func TestRedeliver(t *testing.T) {
 		if err != nil || d.Status != webhook.Failed || len(attempts) != 1 || attempts[0].HTTPStatus != http.StatusGone {
 			t.Errorf("delivery: %+v, %+v, %v", d, attempts, err)
 		}
-		noError(t, s.Service.Redeliver(ctx, d))
+		must.NoError(t, s.Service.Redeliver(ctx, d))
 		if got := newest(t, s); got.Status != webhook.Pending || string(got.Body) != string(pending.Body) {
 			t.Errorf("redelivered: %+v", got)
 		}
@@ -245,7 +246,7 @@ func TestRedeliver(t *testing.T) {
 			t.Errorf("%d failed were sent again, %v", n, err)
 		}
 		fail()
-		noError(t, s.Service.DeleteEndpoint(ctx, s.Test, e.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test, e.ID))
 		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{}, since); n != 0 || err != nil {
 			t.Errorf("%d were sent again to a deleted endpoint, %v", n, err)
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -33,11 +34,11 @@ func posted(t *testing.T, s *shop.Shop) []*service.OutgoingMail {
 	var all []*service.OutgoingMail
 	for {
 		m, err := s.Service.NextMail(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if m == nil {
 			return all
 		}
-		noError(t, s.Service.MailSent(t.Context(), m))
+		must.NoError(t, s.Service.MailSent(t.Context(), m))
 		all = append(all, m)
 	}
 }
@@ -61,7 +62,7 @@ func wantPosted(t *testing.T, s *shop.Shop, want ...string) []*service.OutgoingM
 func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
 	t.Helper()
 	u := &access.User{ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x", CreatedAt: s.Clock.Now()}
-	noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	return u
 }
 
@@ -71,18 +72,18 @@ func TestLowBalance(t *testing.T) {
 		addOwner(t, s, "second@acme.example", access.Owner)
 		addOwner(t, s, "developer@acme.example", access.Developer)
 		gone := addOwner(t, s, "gone@acme.example", access.Owner)
-		noError(t, s.Service.RemoveUser(t.Context(), owner, gone.ID))
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetAccountLocale(s.Account.ID, text.Japanese) }))
+		must.NoError(t, s.Service.RemoveUser(t.Context(), owner, gone.ID))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetAccountLocale(s.Account.ID, text.Japanese) }))
 		before, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
-		noError(t, err)
+		must.NoError(t, err)
 		s.Order(t, s.Live, "")
 		price := func() int64 {
 			after, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
+			must.NoError(t, err)
 			return before - after
 		}()
 		balance := before - price
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -98,23 +99,23 @@ func TestLowBalance(t *testing.T) {
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
 			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 2*price-1, "a little")
-			noError(t, err)
+			must.NoError(t, err)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
 			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, book.LowCredits-book.Credits, "enough")
-			noError(t, err)
+			must.NoError(t, err)
 			wantPosted(t, s)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
 			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1_000_000, "much")
-			noError(t, err)
+			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				if _, err := tx.ChargeForOrder(s.Account.ID, access.Live, first, 500_000_000, s.Clock.Now()); err != nil {
 					return err // there is not that much
@@ -127,7 +128,7 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
@@ -144,8 +145,8 @@ func TestLowBalance(t *testing.T) {
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
 			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
-			noError(t, err)
-			noError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
+			must.NoError(t, err)
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
 			s.Service.Mail = nil
 			s.Order(t, s.Live, "")
 			s.Service.Mail = func() {}
@@ -159,9 +160,9 @@ func TestLowBalance_Default(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		for _, env := range access.Environments {
 			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = s.Service.GrantCredits(t.Context(), s.Account, env, 100-balance, "to the default")
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
 		wantPosted(t, s)
@@ -173,7 +174,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		noError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })
@@ -188,11 +189,11 @@ func TestNotices(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		g := service.NewPortalSignIn(s.Service)
 		const password, next = "a password of my own", "another long password"
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
 		again := func() {
 			var err error
 			owner, err = s.Service.MemberOfSession(t.Context(), owner.ID)
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		again()
 		inJapanese := service.Origin{IP: "192.0.2.7", Locale: text.Japanese}
@@ -201,7 +202,7 @@ func TestNotices(t *testing.T) {
 				t.Fatal(err)
 			}
 			wantPosted(t, s)
-			noError(t, g.ChangePassword(t.Context(), owner, password, next, "", inJapanese))
+			must.NoError(t, g.ChangePassword(t.Context(), owner, password, next, "", inJapanese))
 			if m := wantPosted(t, s, "password-changed "+owner.Email)[0]; m.Locale != text.Japanese || m.Subject != "パスワードが変更されました" || strings.Contains(m.Text, next) {
 				t.Errorf("%+v", m)
 			}
@@ -209,7 +210,7 @@ func TestNotices(t *testing.T) {
 		})
 		t.Run("Email", func(t *testing.T) {
 			old := owner.Email
-			noError(t, g.ChangeEmail(t.Context(), owner, next, "Boss@acme.example", "", portalOrigin))
+			must.NoError(t, g.ChangeEmail(t.Context(), owner, next, "Boss@acme.example", "", portalOrigin))
 			for _, m := range wantPosted(t, s, "email-changed-old "+old, "email-changed-new boss@acme.example") {
 				if m.Locale != text.English || !strings.Contains(m.Text, old) || !strings.Contains(m.Text, "boss@acme.example") {
 					t.Errorf("%+v", m)
@@ -219,19 +220,19 @@ func TestNotices(t *testing.T) {
 		})
 		t.Run("Reset", func(t *testing.T) {
 			user, address, err := s.Service.ResetPasswordByOperator(t.Context(), "BOSS@acme.example")
-			noError(t, err)
+			must.NoError(t, err)
 			m := wantPosted(t, s, "reset-made boss@acme.example")[0]
 			if user.ID != owner.ID || !strings.Contains(m.Text, address) || !strings.Contains(m.Text, "The operator of the service") {
 				t.Errorf("%s is not in\n%s", address, m.Text)
 			}
 			_, token, _ := strings.Cut(address, "token=")
-			noError(t, g.ResetPassword(t.Context(), token, password, portalOrigin))
+			must.NoError(t, g.ResetPassword(t.Context(), token, password, portalOrigin))
 			wantPosted(t, s, "password-changed boss@acme.example")
 		})
 		t.Run("ByOwner", func(t *testing.T) {
 			hana := addOwner(t, s, "hana@acme.example", access.Viewer)
 			address, err := s.Service.ResetPasswordOf(t.Context(), owner, hana.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if m := wantPosted(t, s, "reset-made hana@acme.example")[0]; address != "" || !strings.Contains(m.Text, "boss@acme.example has made a link") {
 				t.Errorf("%q\n%s", address, m.Text)
 			}
@@ -245,7 +246,7 @@ func TestRequestReset(t *testing.T) {
 		g := service.NewPortalSignIn(s.Service)
 		request := func(email string) {
 			t.Helper()
-			noError(t, g.RequestReset(t.Context(), email, service.Origin{IP: "192.0.2.1", Locale: text.Japanese}))
+			must.NoError(t, g.RequestReset(t.Context(), email, service.Origin{IP: "192.0.2.1", Locale: text.Japanese}))
 		}
 		request("Owner@Acme.example")
 		request("nobody@acme.example")
@@ -267,7 +268,7 @@ func TestRequestReset(t *testing.T) {
 				t.Errorf("link %d: %v: a request of somebody else must not spoil it", i, err)
 			}
 		}
-		noError(t, g.ResetPassword(t.Context(), tokenIn(second.Text), "a password of my own", portalOrigin))
+		must.NoError(t, g.ResetPassword(t.Context(), tokenIn(second.Text), "a password of my own", portalOrigin))
 		if _, err := s.Service.Link(t.Context(), store.PasswordReset, tokenIn(m.Text)); !errors.Is(err, service.LinkUnusable) {
 			t.Errorf("the other link after the reset: %v", err)
 		}
@@ -292,14 +293,14 @@ func TestRequestReset(t *testing.T) {
 					t.Errorf("%s: %v", email, err)
 				}
 				for i := range 5 { // from elsewhere
-					noError(t, g.RequestReset(t.Context(), email, service.Origin{IP: fmt.Sprintf("198.51.100.%d", i)}))
+					must.NoError(t, g.RequestReset(t.Context(), email, service.Origin{IP: fmt.Sprintf("198.51.100.%d", i)}))
 				}
 				if err := g.RequestReset(t.Context(), email, service.Origin{IP: "203.0.113.9"}); !errors.Is(err, service.TooManyLogins) {
 					t.Errorf("%s from many addresses: %v", email, err)
 				}
 			}
 			s.Clock.Advance(16 * time.Minute)
-			noError(t, g.RequestReset(t.Context(), "hana@acme.example", portalOrigin))
+			must.NoError(t, g.RequestReset(t.Context(), "hana@acme.example", portalOrigin))
 		})
 		t.Run("TooOld", func(t *testing.T) {
 			posted(t, s)
@@ -320,12 +321,12 @@ func tokenIn(text string) string {
 func TestMailOfAnotherKey(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		_, err := s.Service.Invite(t.Context(), owner, "first@acme.example", access.Viewer)
-		noError(t, err)
+		must.NoError(t, err)
 		rawsql.Exec(t, s.Target, "UPDATE mails SET sealed = 'v1:AAAA'")
-		noError(t, service.NewPortalSignIn(s.Service).RequestReset(t.Context(), "x@acme.example", portalOrigin))
+		must.NoError(t, service.NewPortalSignIn(s.Service).RequestReset(t.Context(), "x@acme.example", portalOrigin))
 		rawsql.Exec(t, s.Target, "UPDATE mails SET sealed = 'v1:AAAA' WHERE kind = 'reset-request'")
 		_, err = s.Service.Invite(t.Context(), owner, "second@acme.example", access.Viewer)
-		noError(t, err)
+		must.NoError(t, err)
 		wantPosted(t, s, "invitation second@acme.example")
 		if rows := rawsql.Rows(t, s.Target, "SELECT failure FROM mails"); len(rows) != 2 || rows[0][0] != "unreadable" || rows[1][0] != "unreadable" {
 			t.Errorf("the queue is %q", rows)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -44,11 +45,13 @@ func (s *Service) ExpireClaims(ctx context.Context, since time.Time, limit int) 
 	return eachOrder(ids, func(id string) (bool, error) { return s.returnToQueue(ctx, id, "claim expired", idle) })
 }
 
-// eachOrder changes orders one by one and returns how many were changed. One that fails does not keep the others.
+// eachOrder changes orders one by one and returns how many were changed. One that fails does not stop the others.
 func eachOrder(ids []string, change func(id string) (bool, error)) (changed int, failed error) {
 	for _, id := range ids {
 		ok, err := change(id)
-		failed = errors.Join(failed, err)
+		if err != nil {
+			failed = errors.Join(failed, fmt.Errorf("order %s: %w", id, err))
+		}
 		if ok {
 			changed++
 		}

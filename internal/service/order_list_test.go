@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
@@ -171,12 +172,12 @@ func TestOrderFilter(t *testing.T) {
 		}
 		queued := s.Order(t, s.Test, order.MockFake)
 		developer := owner.Actor(access.Test, access.Origin{})
-		noError(t, s.Service.SimulateState(t.Context(), developer, queued, order.SandboxState(order.Queued), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), developer, queued, order.SandboxState(order.Queued), nil))
 		broken := s.Order(t, s.Test, order.MockFake)
-		noError(t, s.Service.SimulateState(t.Context(), developer, broken, order.SandboxState(order.Failed), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), developer, broken, order.SandboxState(order.Failed), nil))
 		s.Order(t, s.Live, "")
 		var all []order.Summary
-		noError(t, s.Service.EachOrder(t.Context(), developer, order.Filter{}, func(o *order.Summary) error {
+		must.NoError(t, s.Service.EachOrder(t.Context(), developer, order.Filter{}, func(o *order.Summary) error {
 			all = append(all, *o)
 			return nil
 		}))
@@ -197,7 +198,7 @@ func TestOrderFilter(t *testing.T) {
 				}
 				for after := (*order.Cursor)(nil); ; {
 					rows, next, err := s.Service.Orders(t.Context(), developer, f, after, 3)
-					noError(t, err)
+					must.NoError(t, err)
 					for _, o := range rows {
 						paged = append(paged, o.Seq)
 					}
@@ -205,7 +206,7 @@ func TestOrderFilter(t *testing.T) {
 						break
 					}
 				}
-				noError(t, s.Service.EachOrder(t.Context(), developer, f, func(o *order.Summary) error {
+				must.NoError(t, s.Service.EachOrder(t.Context(), developer, f, func(o *order.Summary) error {
 					exported = append(exported, o.Seq)
 					return nil
 				}))

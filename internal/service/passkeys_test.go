@@ -14,6 +14,8 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/pquerna/otp/totp"
 )
@@ -38,10 +40,10 @@ func eachCounter(t *testing.T, f func(t *testing.T, c *counter)) {
 	t.Helper()
 	hash := access.HashPassword(ownersPassword)
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, hash) }))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, hash) }))
 		owner.PasswordHash = hash
 		session, _, err := s.Service.StartSession(t.Context(), access.Portal, owner.ID, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		f(t, &counter{
 			Shop: s, PortalSignIn: service.NewPortalSignIn(s.Service), owner: owner, session: session, device: &device.Device{Origin: portalAddress, Counts: true},
 		})
@@ -51,7 +53,7 @@ func eachCounter(t *testing.T, f func(t *testing.T, c *counter)) {
 func (c *counter) begin(t *testing.T, name string) *service.PasskeyCeremony {
 	t.Helper()
 	asked, err := c.BeginNewPasskey(t.Context(), c.owner, name, ownersPassword, c.session.ID, portalOrigin)
-	noError(t, err)
+	must.NoError(t, err)
 	return asked
 }
 
@@ -59,14 +61,14 @@ func (c *counter) add(t *testing.T, d *device.Device) *access.Passkey {
 	t.Helper()
 	asked := c.begin(t, "Phone")
 	k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, d.Create(t, asked.Options), c.session.ID, portalOrigin)
-	noError(t, err)
+	must.NoError(t, err)
 	return k
 }
 
 func (c *counter) challenge(t *testing.T) *service.PasskeyCeremony {
 	t.Helper()
 	asked, err := c.BeginPasskey(thisBrowser)
-	noError(t, err)
+	must.NoError(t, err)
 	return asked
 }
 
@@ -93,7 +95,7 @@ func (c *counter) refused(t *testing.T, err error, want *fault.Error, reason str
 func (c *counter) lastEvent(t *testing.T) *audit.Event {
 	t.Helper()
 	events, _, err := c.Store.AuditPage(t.Context(), c.Account.ID, store.AuditFilter{}, 1, 1)
-	noError(t, err)
+	must.NoError(t, err)
 	return events[0]
 }
 
@@ -101,49 +103,54 @@ func TestPasskey(t *testing.T) {
 	eachCounter(t, func(t *testing.T, c *counter) {
 		// The second factor is on, and still a passkey needs no code.
 		e, err := c.BeginSecondFactor(c.owner)
-		noError(t, err)
+		must.NoError(t, err)
 		code, err := totp.GenerateCode(e.Secret, c.Clock.Now())
-		noError(t, err)
+		must.NoError(t, err)
 		_, err = c.ConfirmSecondFactor(t.Context(), c.owner, e, code, c.session.ID, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 
 		asked := c.begin(t, "  Phone  ")
 		var options device.CreationOptions
-		noError(t, json.Unmarshal(asked.Options, &options))
-		if options.RP.ID != "assay.example" || options.Selection.ResidentKey != "required" || options.Selection.UserVerification != "required" || options.Attestation != "none" {
-			t.Errorf("the browser is asked %s", asked.Options)
-		}
+		must.NoError(t, json.Unmarshal(asked.Options, &options))
+		expect.Equal(t, "relying party", options.RP.ID, "assay.example")
+		expect.Equal(t, "resident key", options.Selection.ResidentKey, "required")
+		expect.Equal(t, "user verification", options.Selection.UserVerification, "required")
+		expect.Equal(t, "attestation", options.Attestation, "none")
 		if handle := string(options.User.ID); handle == "" || strings.Contains(handle, "@") {
 			t.Errorf("the device is told %q of the user", handle)
 		}
 		c.device.Synced = true
 		k, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, c.device.Create(t, asked.Options), c.session.ID, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		if k.Name != "Phone" || !k.BackupEligible || !k.BackedUp || strings.Join(k.Transports, " ") != "internal hybrid" || k.LastUsedAt != nil {
 			t.Errorf("passkey %+v", k)
 		}
 		kept, err := c.Passkeys(t.Context(), c.owner)
-		noError(t, err)
-		if len(kept) != 1 || kept[0].ID != k.ID || string(kept[0].PublicKey) != string(k.PublicKey) || kept[0].SignCount != 1 || !kept[0].CreatedAt.Equal(c.Clock.Now()) {
-			t.Errorf("kept %+v, want %+v", kept, k)
+		must.NoError(t, err)
+		if len(kept) != 1 {
+			t.Fatalf("kept %+v, want %+v", kept, k)
 		}
+		expect.Equal(t, "id", kept[0].ID, k.ID)
+		expect.Equal(t, "public key", string(kept[0].PublicKey), string(k.PublicKey))
+		expect.Equal(t, "sign count", kept[0].SignCount, 1)
+		expect.Equal(t, "time", kept[0].CreatedAt.UTC(), c.Clock.Now().UTC())
 
 		c.Clock.Advance(time.Hour)
 		c.device.Synced = true
 		for n := range 3 {
 			id, err := c.signIn(t, c.device)
-			noError(t, err)
+			must.NoError(t, err)
 			if id != c.owner.ID {
 				t.Errorf("user %s", id)
 			}
 			used, err := c.PasskeyOf(t.Context(), c.owner, k.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if used.SignCount != uint32(n)+2 || used.LastUsedAt == nil || !used.LastUsedAt.Equal(c.Clock.Now()) {
 				t.Errorf("after use %d: %+v", n+1, used)
 			}
 		}
 		_, err = c.Begin(t.Context(), c.owner.ID, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		if e := c.lastEvent(t); e.Code != audit.LoginSucceeded || e.Actor.Source != audit.FromPortal || e.Actor.IP != portalOrigin.IP {
 			t.Errorf("event %+v", e)
 		}
@@ -152,7 +159,7 @@ func TestPasskey(t *testing.T) {
 			c.add(t, d)
 			for range 2 {
 				_, err := c.signIn(t, d)
-				noError(t, err)
+				must.NoError(t, err)
 			}
 		})
 		t.Run("OnceForEachDevice", func(t *testing.T) {
@@ -196,7 +203,7 @@ func TestPasskeyRefused(t *testing.T) {
 			thief := c.device.Copy()
 			for range 2 {
 				_, err := c.signIn(t, c.device)
-				noError(t, err)
+				must.NoError(t, err)
 			}
 			_, err := c.signIn(t, thief) // the counter is behind
 			c.refused(t, err, service.WrongPasskey, "passkey-sign-count")
@@ -206,22 +213,22 @@ func TestPasskeyRefused(t *testing.T) {
 			_, err = c.signIn(t, thief)
 			c.refused(t, err, service.WrongPasskey, "passkey-sign-count")
 			_, err = c.signIn(t, c.device)
-			noError(t, err)
+			must.NoError(t, err)
 		})
 		t.Run("AnswerOfAnotherUser", func(t *testing.T) {
 			asked := c.challenge(t)
 			answer := c.device.Get(t, asked.Options)
 			var fields map[string]any
-			noError(t, json.Unmarshal([]byte(answer), &fields))
+			must.NoError(t, json.Unmarshal([]byte(answer), &fields))
 			fields["response"].(map[string]any)["userHandle"] = "c29tZWJvZHkgZWxzZQ"
 			changed, err := json.Marshal(fields)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = c.Passkey(t.Context(), thisBrowser, asked.Sealed, string(changed), portalOrigin)
 			c.refused(t, err, service.WrongPasskey, "wrong-passkey")
 		})
 		t.Run("Unknown", func(t *testing.T) {
 			before, err := c.Store.AuditCount(t.Context(), c.Account.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			stranger := &device.Device{Origin: portalAddress}
 			stranger.Create(t, c.begin(t, "Never added").Options)
 			if _, err := c.signIn(t, stranger); !errors.Is(err, service.WrongPasskey) {
@@ -241,13 +248,13 @@ func TestPasskeyRefused(t *testing.T) {
 			if id, err := c.signIn(t, d); err != nil || id != leaver.ID {
 				t.Fatalf("%s, %v", id, err)
 			}
-			noError(t, c.Service.RemoveUser(t.Context(), c.owner, leaver.ID))
+			must.NoError(t, c.Service.RemoveUser(t.Context(), c.owner, leaver.ID))
 			if _, err := c.signIn(t, d); !errors.Is(err, service.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
 		})
 		t.Run("Removed", func(t *testing.T) {
-			noError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
+			must.NoError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
 			if _, err := c.signIn(t, c.device); !errors.Is(err, service.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
@@ -261,16 +268,16 @@ func (c *counter) colleague(t *testing.T) (*service.Member, *device.Device) {
 	u := &access.User{
 		ID: store.NewID(), AccountID: c.Account.ID, Email: "member-" + store.NewID() + "@acme.example", Role: access.Viewer, PasswordHash: c.owner.PasswordHash, CreatedAt: c.Clock.Now(),
 	}
-	noError(t, c.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
+	must.NoError(t, c.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	who, err := c.Service.MemberOfSession(t.Context(), u.ID)
-	noError(t, err)
+	must.NoError(t, err)
 	session, _, err := c.Service.StartSession(t.Context(), access.Portal, who.ID, portalOrigin)
-	noError(t, err)
+	must.NoError(t, err)
 	d := &device.Device{Origin: portalAddress, Counts: true}
 	asked, err := c.BeginNewPasskey(t.Context(), who, "Their phone", ownersPassword, session.ID, portalOrigin)
-	noError(t, err)
+	must.NoError(t, err)
 	_, err = c.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), session.ID, portalOrigin)
-	noError(t, err)
+	must.NoError(t, err)
 	return who, d
 }
 
@@ -286,14 +293,14 @@ func TestPasskeyChallenge(t *testing.T) {
 			asked := c.challenge(t)
 			answer := c.device.Get(t, asked.Options)
 			_, err := c.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, portalOrigin)
-			noError(t, err)
+			must.NoError(t, err)
 			_, err = c.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, portalOrigin)
 			c.refused(t, err, service.PasskeyTooLate, "passkey-too-late")
 			c.refused(t, pass(asked, thisBrowser), service.PasskeyTooLate, "passkey-too-late") // nor with a fresh signature
 		})
 		t.Run("ReplayToAnotherNode", func(t *testing.T) {
 			asked := c.challenge(t)
-			noError(t, pass(asked, thisBrowser))
+			must.NoError(t, pass(asked, thisBrowser))
 			other := service.NewPortalSignIn(c.Service)
 			_, err := other.Passkey(t.Context(), thisBrowser, asked.Sealed, c.device.Get(t, asked.Options), portalOrigin)
 			c.refused(t, err, service.PasskeyTooLate, "passkey-too-late")
@@ -309,7 +316,7 @@ func TestPasskeyChallenge(t *testing.T) {
 		t.Run("Expired", func(t *testing.T) {
 			asked := c.challenge(t)
 			c.Clock.Advance(service.PasskeyCeremonyLife - time.Microsecond)
-			noError(t, pass(asked, thisBrowser))
+			must.NoError(t, pass(asked, thisBrowser))
 			asked = c.challenge(t)
 			c.Clock.Advance(service.PasskeyCeremonyLife)
 			c.refused(t, pass(asked, thisBrowser), service.PasskeyTooLate, "passkey-too-late")
@@ -339,7 +346,7 @@ func TestPasskeyChallenge(t *testing.T) {
 			d := &device.Device{Origin: portalAddress}
 			answer := d.Create(t, asked.Options)
 			other, _, err := c.Service.StartSession(t.Context(), access.Portal, c.owner.ID, portalOrigin)
-			noError(t, err)
+			must.NoError(t, err)
 			colleague, _ := c.colleague(t)
 			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, other.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("in another session: %v", err)
@@ -348,7 +355,7 @@ func TestPasskeyChallenge(t *testing.T) {
 				t.Errorf("by another user: %v", err)
 			}
 			_, err = c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin)
-			noError(t, err)
+			must.NoError(t, err)
 			if _, err := c.AddPasskey(t.Context(), c.owner, asked.Sealed, answer, c.session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 				t.Errorf("again: %v", err)
 			}
@@ -380,12 +387,12 @@ func TestPasskeyChallenge(t *testing.T) {
 		t.Run("Forgotten", func(t *testing.T) {
 			forget := func() int {
 				n, err := c.Service.ForgetChallenges(t.Context(), 1000)
-				noError(t, err)
+				must.NoError(t, err)
 				return n
 			}
 			c.Clock.Advance(2 * time.Hour)
 			forget()
-			noError(t, pass(c.challenge(t), thisBrowser))
+			must.NoError(t, pass(c.challenge(t), thisBrowser))
 			if n := forget(); n != 0 {
 				t.Errorf("%d challenges are forgotten while they could be answered", n)
 			}
@@ -413,7 +420,7 @@ func TestPasskeyThrottled(t *testing.T) {
 		c.Clock.Advance(16 * time.Minute)
 		for range 12 { // what succeeds is not counted
 			_, err := c.signIn(t, c.device)
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		for n := range 11 {
 			_, err := c.Passkey(t.Context(), thisBrowser, "", "{", portalOrigin)
@@ -429,7 +436,7 @@ func TestPasskeyChange(t *testing.T) {
 		elsewhere := func(t *testing.T) (token string) {
 			t.Helper()
 			_, token, err := c.Service.StartSession(t.Context(), access.Portal, c.owner.ID, portalOrigin)
-			noError(t, err)
+			must.NoError(t, err)
 			return token
 		}
 		ended := func(t *testing.T, token string) bool {
@@ -446,7 +453,7 @@ func TestPasskeyChange(t *testing.T) {
 				t.Errorf("remove: %v", err)
 			}
 			_, err := c.signIn(t, c.device)
-			noError(t, err)
+			must.NoError(t, err)
 		})
 		t.Run("IsTold", func(t *testing.T) {
 			c.Service.Mail = func() {}
@@ -454,7 +461,7 @@ func TestPasskeyChange(t *testing.T) {
 			if m := wantPosted(t, c.Shop, "passkey-added "+c.owner.Email)[0]; !strings.Contains(m.Text, "“Phone”") || !strings.Contains(m.Text, portalAddress+"/portal/settings") {
 				t.Errorf("%s", m.Text)
 			}
-			noError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
+			must.NoError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
 			wantPosted(t, c.Shop)
 		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
@@ -464,16 +471,16 @@ func TestPasskeyChange(t *testing.T) {
 				t.Error("another session goes on after a passkey was added")
 			}
 			token = elsewhere(t)
-			noError(t, c.RenamePasskey(t.Context(), c.owner, k.ID, "Tablet"))
+			must.NoError(t, c.RenamePasskey(t.Context(), c.owner, k.ID, "Tablet"))
 			if ended(t, token) {
 				t.Error("another session has ended for a name")
 			}
-			noError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
+			must.NoError(t, c.RemovePasskey(t.Context(), c.owner, k.ID, ownersPassword, c.session.ID, portalOrigin))
 			if !ended(t, token) {
 				t.Error("another session goes on after a passkey was removed")
 			}
 			sessions, err := c.Service.Sessions(t.Context(), access.Portal, c.owner.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if len(sessions) != 1 || sessions[0].ID != c.session.ID {
 				t.Errorf("sessions %+v", sessions)
 			}
@@ -488,9 +495,9 @@ func TestPasskeyChange(t *testing.T) {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
 			}
-			noError(t, c.RenamePasskey(t.Context(), c.owner, k.ID, " 会社のノート "))
+			must.NoError(t, c.RenamePasskey(t.Context(), c.owner, k.ID, " 会社のノート "))
 			got, err := c.PasskeyOf(t.Context(), c.owner, k.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			if got.Name != "会社のノート" {
 				t.Errorf("name %q", got.Name)
 			}
@@ -515,7 +522,7 @@ func TestPasskeyChange(t *testing.T) {
 			answer := d.Create(t, asked.Options)
 			for range access.MaxPasskeys {
 				passkeys, err := c.Passkeys(t.Context(), c.owner)
-				noError(t, err)
+				must.NoError(t, err)
 				if len(passkeys) == access.MaxPasskeys {
 					break
 				}
@@ -538,7 +545,7 @@ func TestPasskeyReset(t *testing.T) {
 			t.Errorf("an owner gets rid of their own without a password: %v", err)
 		}
 		admin, err := c.Service.CreateStaff(t.Context(), "admin@assay.example", "Admin", access.Admin)
-		noError(t, err)
+		must.NoError(t, err)
 		for name, reset := range map[string]func(userID string) error{
 			"ByAnOwner": func(id string) error { return c.Service.ResetSecondFactorOf(t.Context(), c.owner, id) },
 			"ByAnAdministrator": func(id string) error {
@@ -549,12 +556,12 @@ func TestPasskeyReset(t *testing.T) {
 			t.Run(name, func(t *testing.T) {
 				who, d := c.colleague(t)
 				session, token, err := c.Service.StartSession(t.Context(), access.Portal, who.ID, portalOrigin)
-				noError(t, err)
+				must.NoError(t, err)
 				_, err = c.signIn(t, d)
-				noError(t, err)
+				must.NoError(t, err)
 				begun, err := c.BeginNewPasskey(t.Context(), who, "Another", ownersPassword, session.ID, portalOrigin)
-				noError(t, err)
-				noError(t, reset(who.ID))
+				must.NoError(t, err)
+				must.NoError(t, reset(who.ID))
 				another := &device.Device{Origin: portalAddress, Counts: true}
 				if _, err := c.AddPasskey(t.Context(), who, begun.Sealed, another.Create(t, begun.Options), session.ID, portalOrigin); !errors.Is(err, service.PasskeyTooLate) {
 					t.Errorf("a passkey that was begun before: %v", err)

@@ -13,29 +13,33 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // about reports whether a quantile of a histogram is a duration, as far as its buckets allow.
-func about(h service.Histogram, q float64, want time.Duration) bool {
-	got, ok := h.Quantile(q)
-	return ok && (got-want).Abs() <= want/16
+func wantAbout(t *testing.T, what string, h service.Histogram, q float64, want time.Duration) {
+	t.Helper()
+	if got, ok := h.Quantile(q); !ok || (got-want).Abs() > want/16 {
+		t.Errorf("%s: %v, %v, want about %v", what, got, ok, want)
+	}
 }
 
 // TestOverviewResults counts how orders end on the day on which they do, and how long they took.
 func TestOverviewResults(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
-		noError(t, err)
+		must.NoError(t, err)
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := s.Order(t, s.Live, "")
 			_, err := s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
-			noError(t, err)
+			must.NoError(t, err)
 			s.Clock.Advance(took)
 			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: outcome}, "")
-			noError(t, err)
+			must.NoError(t, err)
 		}
 		for range 18 {
 			judge(10*time.Minute, order.Authentic)
@@ -44,41 +48,48 @@ func TestOverviewResults(t *testing.T) {
 		judge(time.Hour, order.UnableToVerify)
 		judge(3*time.Hour, order.Authentic)
 		_, err = s.Service.CancelOrder(t.Context(), owner.Actor(access.Live, access.Origin{}), s.Order(t, s.Live, ""), "")
-		noError(t, err)
+		must.NoError(t, err)
 		failed := s.Order(t, s.Live, "")
 		_, err = s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed)
-		noError(t, err)
+		must.NoError(t, err)
 		_, err = s.Service.FailOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed, "cannot be read")
-		noError(t, err)
+		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
 		o, err := s.Service.Overview(t.Context(), owner, access.Live)
-		noError(t, err)
+		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
-		if before.Ended() != 18 || before.Results["authentic"] != 18 || before.Orders != 18 || !about(before.Turnaround, 0.5, 10*time.Minute) {
-			t.Errorf("yesterday %+v", before)
+		expect.Equal(t, "ended yesterday", before.Ended(), 18)
+		expect.Equal(t, "authentic yesterday", before.Results["authentic"], 18)
+		expect.Equal(t, "created yesterday", before.Orders, 18)
+		expect.Equal(t, "ended today", today.Ended(), 4)
+		for _, result := range []string{"authentic", "unable-to-verify", "canceled", "error"} {
+			expect.Equal(t, result+" today", today.Results[result], 1)
 		}
-		if today.Ended() != 4 || today.Results["authentic"] != 1 || today.Results["unable-to-verify"] != 1 || today.Results["canceled"] != 1 || today.Results["error"] != 1 || today.Orders != 5 {
-			t.Errorf("today %+v", today)
-		}
-		if !about(today.Turnaround, 0.5, time.Hour) || !about(today.Turnaround, 0.95, 3*time.Hour) {
-			t.Errorf("today took %v", today.Turnaround)
-		}
-		if o.Total.Ended() != 22 || o.Total.Orders != 23 || !about(o.Total.Turnaround, 0.5, 10*time.Minute) || !about(o.Total.Turnaround, 0.95, time.Hour) {
-			t.Errorf("in all %+v", o.Total)
-		}
+		expect.Equal(t, "created today", today.Orders, 5)
+		expect.Equal(t, "ended in total", o.Total.Ended(), 22)
+		expect.Equal(t, "created in total", o.Total.Orders, 23)
+		wantAbout(t, "median yesterday", before.Turnaround, 0.5, 10*time.Minute)
+		wantAbout(t, "median today", today.Turnaround, 0.5, time.Hour)
+		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
+		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
+		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
 		test, err := s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
 		o, err = s.Service.Overview(t.Context(), owner, access.Live)
-		noError(t, err)
-		if o.Total.Ended() != 4 || len(o.Days) != 30 || o.Days[0].Orders != 5 || o.Days[29].Orders != 1 || o.Total.Orders != 6 {
-			t.Errorf("after 29 days %+v of %d days", o.Total, len(o.Days))
+		must.NoError(t, err)
+		if len(o.Days) != 30 {
+			t.Fatalf("%d days, want 30", len(o.Days))
 		}
+		expect.Equal(t, "created on the first day", o.Days[0].Orders, 5)
+		expect.Equal(t, "created on the last day", o.Days[29].Orders, 1)
+		expect.Equal(t, "ended in 30 days", o.Total.Ended(), 4)
+		expect.Equal(t, "created in 30 days", o.Total.Orders, 6)
 	})
 }
 
@@ -87,20 +98,19 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
-		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
 		o, err := s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
-		if o.Total.Results["fake"] != 1 || !about(o.Total.Turnaround, 0.5, 20*time.Minute) {
-			t.Errorf("%+v", o.Total)
-		}
+		must.NoError(t, err)
+		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
+		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
-		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
-		noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
-		noError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
 		o, err = s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
 		}
@@ -110,7 +120,7 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 // TestOverviewUpgrade counts the orders of before the counting: the migration finds what the program would have counted.
 func TestOverviewUpgrade(t *testing.T) {
 	migration, err := os.ReadFile("../store/migrations/00011_portal_pages.sql")
-	noError(t, err)
+	must.NoError(t, err)
 	_, rest, _ := strings.Cut(string(migration), "INSERT INTO order_results")
 	backfill, _, ok := strings.Cut("INSERT INTO order_results"+rest, ";")
 	if !ok {
@@ -121,9 +131,9 @@ func TestOverviewUpgrade(t *testing.T) {
 		for i := range 5 {
 			s.Clock.Advance(7 * time.Hour)
 			id := s.Order(t, s.Test, order.MockUpdatePhotos)
-			noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
+			must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
-			noError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+			must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
 		}
 		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
 		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
@@ -142,7 +152,7 @@ func TestWebhookHealth(t *testing.T) {
 		health := func() *service.WebhookHealth {
 			t.Helper()
 			o, err := s.Service.Overview(t.Context(), owner, access.Test)
-			noError(t, err)
+			must.NoError(t, err)
 			return o.Webhooks
 		}
 		if h := health(); h.Endpoints != 0 || h.Pending != 0 || !h.Oldest.IsZero() {
@@ -151,7 +161,7 @@ func TestWebhookHealth(t *testing.T) {
 		good, bad := endpoint(t, s, s.Test, "good", webhook.Events...), endpoint(t, s, s.Test, "bad", webhook.Events...)
 		endpoint(t, s, s.Live, "live", webhook.Events...)
 		const sender = "01980000-0000-7000-8000-000000000001"
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 			_, err := tx.LeaseQueues(sender, slices.Sorted(slices.Values([]string{good.ID, bad.ID})), s.Clock.Now(), s.Clock.Now().Add(1000*time.Hour))
 			return err
 		}))
@@ -159,7 +169,7 @@ func TestWebhookHealth(t *testing.T) {
 		attempt := func(e *webhook.Endpoint, status int, next time.Duration) {
 			t.Helper()
 			due, err := s.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, s.Clock.Now(), 100)
-			noError(t, err)
+			must.NoError(t, err)
 			var results []store.AttemptResult
 			for _, d := range due {
 				r := store.AttemptResult{Attempt: webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: s.Clock.Now(), HTTPStatus: status}, EndpointID: e.ID, DueAt: d.DueAt}
@@ -169,8 +179,8 @@ func TestWebhookHealth(t *testing.T) {
 				}
 				results = append(results, r)
 			}
-			noError(t, s.Store.RecordAttempts(t.Context(), sender, results))
-			noError(t, s.Store.RecordAttempts(t.Context(), sender, results)) // what is recorded twice counts once
+			must.NoError(t, s.Store.RecordAttempts(t.Context(), sender, results))
+			must.NoError(t, s.Store.RecordAttempts(t.Context(), sender, results)) // what is recorded twice counts once
 		}
 		for range 3 {
 			s.Order(t, s.Test, order.MockAuthentic)
@@ -182,8 +192,12 @@ func TestWebhookHealth(t *testing.T) {
 		attempt(good, 200, 0)
 		attempt(bad, 500, time.Minute)
 		h := health()
-		if h.Day != (store.AttemptCount{Acknowledged: 3, Failed: 3}) || h.Week != h.Day || h.Pending != 3 || len(h.Failing) != 1 || h.Failing[0].ID != bad.ID || h.Failed != 0 {
-			t.Errorf("after the first attempts %+v", h)
+		expect.Equal(t, "attempts of the day", h.Day, store.AttemptCount{Acknowledged: 3, Failed: 3})
+		expect.Equal(t, "attempts of the week", h.Week, h.Day)
+		expect.Equal(t, "pending", h.Pending, 3)
+		expect.Equal(t, "failed", h.Failed, 0)
+		if len(h.Failing) != 1 || h.Failing[0].ID != bad.ID {
+			t.Errorf("failing %+v, want %s", h.Failing, bad.ID)
 		}
 		s.Clock.Advance(time.Minute)
 		attempt(bad, 503, 0)
@@ -202,7 +216,7 @@ func TestWebhookHealth(t *testing.T) {
 		}
 		s.Clock.Advance(9 * 24 * time.Hour)
 		_, err := s.Service.KeepStatistics(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/pquerna/otp/totp"
 )
@@ -23,18 +24,11 @@ func eachPortal(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		u, err := s.Store.Owner(t.Context(), s.Account.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		owner, err := s.Service.MemberOfSession(t.Context(), u.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		f(t, s, owner)
 	})
-}
-
-func noError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 var portalOrigin = service.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
@@ -43,9 +37,9 @@ func TestPortalSignIn(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		g := service.NewPortalSignIn(s.Service)
 		const password = "a password of my own"
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
 		before, err := s.Store.AuditCount(t.Context(), s.Account.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		if _, _, err := g.Password(t.Context(), "nobody@acme.example", password, portalOrigin); !errors.Is(err, service.WrongSignIn) {
 			t.Errorf("unknown email: %v", err)
 		}
@@ -53,19 +47,19 @@ func TestPortalSignIn(t *testing.T) {
 			t.Errorf("wrong password: %v", err)
 		}
 		id, owes, err := g.Password(t.Context(), owner.Email, password, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		if id != owner.ID || owes {
 			t.Errorf("user %s, owes a code: %v", id, owes)
 		}
 		token, err := g.Begin(t.Context(), id, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		session, err := s.Service.Session(t.Context(), access.Portal, token)
-		noError(t, err)
+		must.NoError(t, err)
 		if session.UserID != owner.ID || session.IP != portalOrigin.IP {
 			t.Errorf("session %+v", session)
 		}
 		events, after, err := s.Store.AuditPage(t.Context(), s.Account.ID, store.AuditFilter{}, 1, 2)
-		noError(t, err)
+		must.NoError(t, err)
 		if after != before+2 || events[0].Code != audit.LoginSucceeded || events[1].Code != audit.LoginFailed || events[1].Metadata["reason"] != "wrong-password" {
 			t.Errorf("%d events: %+v %+v", after-before, events[0], events[1])
 		}
@@ -77,14 +71,14 @@ func TestPortalCodeRace(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		g := service.NewPortalSignIn(s.Service)
 		e, err := g.BeginSecondFactor(owner)
-		noError(t, err)
+		must.NoError(t, err)
 		code, err := totp.GenerateCode(e.Secret, s.Clock.Now())
-		noError(t, err)
+		must.NoError(t, err)
 		recovery, err := g.ConfirmSecondFactor(t.Context(), owner, e, code, "", portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		s.Clock.Advance(time.Minute)
 		code, err = totp.GenerateCode(e.Secret, s.Clock.Now())
-		noError(t, err)
+		must.NoError(t, err)
 		for _, code := range []string{code, recovery[3]} {
 			var wg sync.WaitGroup
 			var mu sync.Mutex
@@ -113,7 +107,7 @@ func TestPortalLinkRace(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		g := service.NewPortalSignIn(s.Service)
 		address, err := s.Service.Invite(t.Context(), owner, "new@acme.example", access.Developer)
-		noError(t, err)
+		must.NoError(t, err)
 		token := address[len(address)-43:]
 		var wg sync.WaitGroup
 		var mu sync.Mutex
@@ -133,7 +127,7 @@ func TestPortalLinkRace(t *testing.T) {
 		}
 		wg.Wait()
 		users, _, err := s.Service.Team(t.Context(), owner)
-		noError(t, err)
+		must.NoError(t, err)
 		if accepted != 1 || len(users) != 2 {
 			t.Errorf("accepted %d times, %d users", accepted, len(users))
 		}
@@ -144,9 +138,9 @@ func TestPortalLinkRace(t *testing.T) {
 func TestPortalLastOwner(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		second := &access.User{ID: store.NewID(), AccountID: s.Account.ID, Email: "second@acme.example", Role: access.Owner, PasswordHash: "x", CreatedAt: s.Clock.Now()}
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(second) }))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(second) }))
 		other, err := s.Service.MemberOfSession(t.Context(), second.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		var wg sync.WaitGroup
 		wg.Go(func() { _ = s.Service.ChangeRole(t.Context(), owner, second.ID, access.Viewer) })
 		wg.Go(func() { _ = s.Service.RemoveUser(t.Context(), other, owner.ID) })
@@ -169,8 +163,8 @@ func TestPortalMoveTestOrder(t *testing.T) {
 				}
 			}
 		}
-		noError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
-		noError(t, s.Service.SetTestBalance(t.Context(), owner.Actor(access.Test, access.Origin{}), 7))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
+		must.NoError(t, s.Service.SetTestBalance(t.Context(), owner.Actor(access.Test, access.Origin{}), 7))
 		if balance, err := s.Store.Balance(t.Context(), s.Account.ID, access.Test); err != nil || balance != 7 {
 			t.Errorf("balance %d, %v", balance, err)
 		}
@@ -179,7 +173,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 			t.Error("a Live order was moved")
 		}
 		report, err := s.Service.Check(t.Context())
-		noError(t, err)
+		must.NoError(t, err)
 		if !report.OK {
 			t.Errorf("the books do not prove: %+v", report)
 		}
@@ -191,34 +185,34 @@ func TestPortalLists(t *testing.T) {
 		s.Trade(t)
 		actor := owner.Actor(access.Test, access.Origin{})
 		rows, total, err := s.Service.OrderPage(t.Context(), actor, order.Filter{}, 1, 3)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Classification.BrandCode != "prada" {
 			t.Errorf("%d rows of %d: %+v", len(rows), total, rows)
 		}
 		photos := order.Filter{Statuses: []order.Status{order.UpdatePhotos}}
 		waiting, _, err := s.Service.Orders(t.Context(), actor, photos, nil, 10)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(waiting) != 1 {
 			t.Errorf("%d orders wait", len(waiting))
 		}
 		found, err := s.Service.FindOrders(t.Context(), actor, rows[1].Number, 10)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)
 		}
 		overview, err := s.Service.Overview(t.Context(), owner, access.Test)
-		noError(t, err)
+		must.NoError(t, err)
 		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)
 		}
 		lines, book, err := s.Service.PortalLedger(t.Context(), owner, access.Live, 1, 10)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(lines) != int(book.Entries) || lines[0].BalanceAfter != book.Credits || lines[0].OrderNumber == "" {
 			t.Errorf("%d of %d lines: %+v", len(lines), book.Entries, lines)
 		}
 		from, to := s.Clock.Now().Add(-time.Hour), s.Clock.Now().Add(time.Hour)
 		events, _, err := s.Service.PortalAudit(t.Context(), owner, store.AuditFilter{Code: audit.KeyCreated, From: &from, To: &to}, 0, 10)
-		noError(t, err)
+		must.NoError(t, err)
 		if len(events) != 2 {
 			t.Errorf("%d events", len(events))
 		}
@@ -232,9 +226,9 @@ func TestPortalLists(t *testing.T) {
 func TestKeyUse(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes}, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		_, err = s.Service.Authenticate(t.Context(), secret, "")
-		noError(t, err)
+		must.NoError(t, err)
 		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
 			t.Errorf("used at %v", at)
 		}
@@ -247,7 +241,7 @@ func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
 	deadline := time.Now().Add(10 * time.Second)
 	for {
 		uses, err := s.Store.KeyUses(t.Context(), s.Account.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		if at, ok := uses[keyID]; ok {
 			return at
 		}
@@ -266,9 +260,9 @@ func TestKeyUseElsewhere(t *testing.T) {
 			t.Fatal(problem.Message)
 		}
 		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes, Networks: networks}, portalOrigin)
-		noError(t, err)
+		must.NoError(t, err)
 		stored, err := s.Service.PortalKey(t.Context(), owner, k.ID)
-		noError(t, err)
+		must.NoError(t, err)
 		if stored.Networks.String() != "192.0.2.0/24" {
 			t.Errorf("networks %s", stored.Networks)
 		}
@@ -278,7 +272,7 @@ func TestKeyUseElsewhere(t *testing.T) {
 		// A use is noted once a minute: were the refusal noted, this one would not be.
 		s.Clock.Advance(time.Second)
 		_, err = s.Service.Authenticate(t.Context(), secret, "192.0.2.1")
-		noError(t, err)
+		must.NoError(t, err)
 		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
 			t.Errorf("used at %v", at)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -32,11 +33,11 @@ func TestSignInWork(t *testing.T) {
 		leaver := &access.User{
 			ID: store.NewID(), AccountID: s.Account.ID, Email: "leaver@acme.example", Role: access.Viewer, PasswordHash: owner.PasswordHash, CreatedAt: s.Clock.Now(),
 		}
-		noError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(leaver) }))
-		noError(t, s.Service.RemoveUser(t.Context(), owner, leaver.ID))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(leaver) }))
+		must.NoError(t, s.Service.RemoveUser(t.Context(), owner, leaver.ID))
 		writes := func() int {
 			n, err := s.Store.AuditCount(t.Context(), s.Account.ID)
-			noError(t, err)
+			must.NoError(t, err)
 			for _, row := range rawsql.Rows(t, s.Target, "SELECT attempts FROM unknown_sign_ins") {
 				var attempts int64
 				for _, digit := range row[0] {
@@ -66,7 +67,7 @@ func TestSignInWork(t *testing.T) {
 		}
 		t.Run("Staff", func(t *testing.T) {
 			made, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
-			noError(t, err)
+			must.NoError(t, err)
 			desk := service.NewStaffSignIn(s.Service)
 			refuse := func(email string) {
 				if _, _, err := desk.Password(t.Context(), email, "wrong", portalOrigin); !errors.Is(err, service.WrongSignIn) {

@@ -18,6 +18,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/pquerna/otp/totp"
 )
 
@@ -25,7 +27,7 @@ import (
 func (o *office) logged(t *testing.T, f store.StaffActionFilter) []*audit.Action {
 	t.Helper()
 	var all []*audit.Action
-	must(t, o.use.EachStaffAction(t.Context(), o.boss, f, func(a *audit.Action) error {
+	must.NoError(t, o.use.EachStaffAction(t.Context(), o.boss, f, func(a *audit.Action) error {
 		all = append(all, a)
 		return nil
 	}))
@@ -57,9 +59,13 @@ func TestStaffLog(t *testing.T) {
 				t.Fatalf("%s: %d entries, want one more than %d", code, len(all), before)
 			}
 			a := all[before]
-			if a.Code != code || a.StaffID != who.ID || a.StaffName != who.Name || a.Target.ID != target || a.IP != ip || a.UserAgent != "Browser" || !a.At.Equal(o.Clock.Now()) {
-				t.Errorf("%s: %+v", code, a)
-			}
+			expect.Equal(t, "code", a.Code, code)
+			expect.Equal(t, "id of the staff user", a.StaffID, who.ID)
+			expect.Equal(t, "name of the staff user", a.StaffName, who.Name)
+			expect.Equal(t, "target of "+string(code), a.Target.ID, target)
+			expect.Equal(t, "address", a.IP, ip)
+			expect.Equal(t, "browser", a.UserAgent, "Browser")
+			expect.Equal(t, "time", a.At.UTC(), o.Clock.Now().UTC())
 			return a
 		}
 
@@ -69,12 +75,12 @@ func TestStaffLog(t *testing.T) {
 		}
 		ctxBoss := func(code audit.ActionCode, target string, use func() error) *audit.Action {
 			t.Helper()
-			return did(code, o.boss, target, func() { must(t, use()) })
+			return did(code, o.boss, target, func() { must.NoError(t, use()) })
 		}
 
 		// Staff.
 		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
-		must(t, err)
+		must.NoError(t, err)
 		mika := &n.Staff
 		secret(n.Password)
 		secret(n.Token)
@@ -82,10 +88,10 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("the new staff user is not in the log")
 		}
 		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, from)
-		must(t, err)
+		must.NoError(t, err)
 		did(audit.StaffSignedIn, mika, mika.ID, func() {
 			_, token, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
-			must(t, err)
+			must.NoError(t, err)
 			secret(token)
 		})
 		failed := did(audit.StaffSignInFailed, mika, mika.ID, func() {
@@ -97,26 +103,26 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("details %v", failed.Details)
 		}
 		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
-			must(t, signIn.ChangePassword(ctx, mika, n.Password, "another long password", "", from))
+			must.NoError(t, signIn.ChangePassword(ctx, mika, n.Password, "another long password", "", from))
 			secret("another long password")
 		})
 		mika, err = o.Store.Staff(ctx, mika.ID)
-		must(t, err)
+		must.NoError(t, err)
 		did(audit.StaffFactorAdded, mika, mika.ID, func() {
 			e, err := signIn.BeginSecondFactor(mika)
-			must(t, err)
+			must.NoError(t, err)
 			secret(e.Secret)
-			must(t, signIn.ConfirmSecondFactor(ctx, mika, e, codeOf(t, e.Secret, o.Clock.Now()), "", from))
+			must.NoError(t, signIn.ConfirmSecondFactor(ctx, mika, e, codeOf(t, e.Secret, o.Clock.Now()), "", from))
 		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
 			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, service.WrongCode) {
 				t.Error(err)
 			}
 		})
-		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must(t, signIn.EndSecondFactor(ctx, mika, "another long password", "", from)) })
+		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika, "another long password", "", from)) })
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
 			token, err := signIn.RotateToken(ctx, mika, "another long password", from)
-			must(t, err)
+			must.NoError(t, err)
 			secret(token)
 		})
 		ctxBoss(audit.StaffTokenMade, mika.ID, func() error {
@@ -149,9 +155,9 @@ func TestStaffLog(t *testing.T) {
 
 		// Accounts.
 		owner, err := o.Store.Owner(ctx, o.Account.ID)
-		must(t, err)
+		must.NoError(t, err)
 		made, err := o.use.CreateAccount(ctx, o.boss, "Beta", "beta@example.com", "en")
-		must(t, err)
+		must.NoError(t, err)
 		secret(made.Password)
 		if a := o.logged(t, store.StaffActionFilter{AccountID: made.Account.ID}); len(a) != 1 || a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
 			t.Errorf("the log of the new account: %+v", a)
@@ -167,11 +173,12 @@ func TestStaffLog(t *testing.T) {
 			_, err := o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 50, "invoice 7")
 			return err
 		})
-		if grant.Details["amount"] != 50.0 || grant.Details["balance"] != 1050.0 || grant.Details["note"] != "invoice 7" || grant.AccountID != o.Account.ID {
-			t.Errorf("details %v of %q", grant.Details, grant.AccountID)
+		expect.Equal(t, "account", grant.AccountID, o.Account.ID)
+		for name, want := range map[string]any{"amount": 50.0, "balance": 1050.0, "note": "invoice 7"} {
+			expect.Equal(t, name, grant.Details[name], want)
 		}
 		k, keySecret, err := o.use.CreateKey(ctx, o.boss, service.NewKey{AccountID: o.Account.ID, Environment: access.Live, Name: "erp", Scopes: access.AllScopes})
-		must(t, err)
+		must.NoError(t, err)
 		secret(keySecret)
 		if newest() != k.ID {
 			t.Error("the new key is not in the log")
@@ -183,7 +190,7 @@ func TestStaffLog(t *testing.T) {
 
 		// The catalog.
 		plan, err := o.use.UploadCatalog(ctx, o.boss, "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
-		must(t, err)
+		must.NoError(t, err)
 		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1), func() error { _, err := o.use.ConfirmCatalog(ctx, o.boss, plan.Draft.ID); return err })
 		ctxBoss(audit.AnswerTimePaused, "60", func() error { return o.use.PauseAnswerTime(ctx, o.boss, 60) })
 		ctxBoss(audit.AnswerTimeResumed, "60", func() error { return o.use.ResumeAnswerTime(ctx, o.boss, 60) })
@@ -199,7 +206,7 @@ func TestStaffLog(t *testing.T) {
 			return err
 		})
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
-		must(t, err)
+		must.NoError(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
 			return o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "exchanged")
 		})
@@ -217,11 +224,11 @@ func TestStaffLog(t *testing.T) {
 		t.Run("NothingForOthers", func(t *testing.T) {
 			before := len(o.logged(t, store.StaffActionFilter{}))
 			member, err := o.Service.MemberOfSession(ctx, owner.ID)
-			must(t, err)
+			must.NoError(t, err)
 			_, _, err = o.Service.PortalCreateKey(ctx, member, service.NewKey{Environment: access.Test, Name: "own", Scopes: access.AllScopes}, from)
-			must(t, err)
+			must.NoError(t, err)
 			_, _, err = o.Service.StartSession(ctx, access.Portal, owner.ID, from)
-			must(t, err)
+			must.NoError(t, err)
 			if after := len(o.logged(t, store.StaffActionFilter{})); after != before {
 				t.Errorf("%d entries for what an account's own user did", after-before)
 			}
@@ -248,7 +255,7 @@ func TestStaffLog(t *testing.T) {
 		t.Run("Operator", func(t *testing.T) {
 			o.Clock.Advance(time.Second)
 			_, err := o.Service.GrantCredits(service.ByOperator(t.Context()), o.Account, access.Live, 1, "by hand")
-			must(t, err)
+			must.NoError(t, err)
 			all := o.logged(t, store.StaffActionFilter{Operator: true})
 			if len(all) != 1 || all[0].StaffID != "" || all[0].StaffName != "operator" || all[0].IP != "" || all[0].Code != audit.CreditsGranted {
 				t.Errorf("entries %+v", all)
@@ -267,7 +274,7 @@ func TestStaffLog(t *testing.T) {
 		})
 		t.Run("NoSecrets", func(t *testing.T) {
 			text, err := json.Marshal(o.logged(t, store.StaffActionFilter{}))
-			must(t, err)
+			must.NoError(t, err)
 			for _, s := range secrets {
 				if s == "" || strings.Contains(string(text), s) {
 					t.Errorf("the log has the secret %q", s)
@@ -311,7 +318,7 @@ func TestStaffLog(t *testing.T) {
 			var ids []string
 			for below := (store.ActionPlace{}); ; {
 				page, err := o.use.StaffActions(ctx, o.boss, store.StaffActionFilter{}, below, 3)
-				must(t, err)
+				must.NoError(t, err)
 				if len(page) == 0 {
 					break
 				}
@@ -320,7 +327,7 @@ func TestStaffLog(t *testing.T) {
 				}
 				below = store.PlaceOfAction(page[len(page)-1])
 				if len(ids) == 3 { // what comes meanwhile moves no page
-					must(t, second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 1, "meanwhile")))
+					must.NoError(t, second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 1, "meanwhile")))
 				}
 			}
 			slices.Reverse(ids)
@@ -339,13 +346,13 @@ func (o *office) failedDelivery(t *testing.T) string {
 	e, now := endpoint(t, o.Shop, o.Test, store.NewID(), webhook.OrderOutcome), o.Clock.Now()
 	o.Order(t, o.Test, order.MockFake)
 	const sender = "01980000-0000-7000-8000-000000000001"
-	must(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
 		_, err := tx.LeaseQueues(sender, []string{e.ID}, now, now.Add(time.Hour))
 		return err
 	}))
 	due, err := o.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, now, 1)
-	must(t, err)
-	must(t, o.Store.RecordAttempts(t.Context(), sender, []store.AttemptResult{{
+	must.NoError(t, err)
+	must.NoError(t, o.Store.RecordAttempts(t.Context(), sender, []store.AttemptResult{{
 		Attempt:    webhook.Attempt{DeliveryID: due[0].ID, Number: 1, At: now, HTTPStatus: 500},
 		EndpointID: e.ID, DueAt: due[0].DueAt,
 	}}))
@@ -357,7 +364,7 @@ func second[T any](_ T, err error) error { return err }
 func codeOf(t *testing.T, secret string, at time.Time) string {
 	t.Helper()
 	c, err := totp.GenerateCode(secret, at)
-	must(t, err)
+	must.NoError(t, err)
 	return c
 }
 
@@ -367,10 +374,10 @@ func TestStaffAccess(t *testing.T) {
 		ctx := t.Context()
 		signIn := service.NewStaffSignIn(o.Service)
 		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
-		must(t, err)
+		must.NoError(t, err)
 		session := func() string {
 			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
-			must(t, err)
+			must.NoError(t, err)
 			return token
 		}
 		works := func(what string, err error, want bool) {
@@ -384,7 +391,7 @@ func TestStaffAccess(t *testing.T) {
 
 		first := session()
 		s, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Admin)
-		must(t, err)
+		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
 		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
@@ -394,18 +401,18 @@ func TestStaffAccess(t *testing.T) {
 		}
 
 		_, err = o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)
-		must(t, err)
+		must.NoError(t, err)
 		works("a revoked token", authenticate(n.Token), false)
 		if m, err := o.use.StaffMember(ctx, o.boss, n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
 		_, token, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID)
-		must(t, err)
+		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
 		open := session()
 		_, err = o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)
-		must(t, err)
+		must.NoError(t, err)
 		for name, use := range map[string]func() error{
 			"role":   func() error { return second(o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Reviewer)) },
 			"token":  func() error { _, _, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID); return err },
@@ -417,7 +424,7 @@ func TestStaffAccess(t *testing.T) {
 			}
 		}
 		_, password, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID)
-		must(t, err)
+		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
 		works("a session from before", resume(open), false)
 		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, service.Origin{})
@@ -450,7 +457,7 @@ func TestAdministratorRemains(t *testing.T) {
 			left := 0
 			for _, s := range []*access.Staff{a, b} {
 				s, err := o.Store.Staff(ctx, s.ID)
-				must(t, err)
+				must.NoError(t, err)
 				if s.Active() && s.Allows(access.Admin) {
 					left++
 				}

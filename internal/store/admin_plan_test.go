@@ -7,14 +7,17 @@ import (
 	"github.com/assayhq/assay/internal/store/storetest"
 )
 
-// TestStatisticsPlans holds that the figures of a day, and the lists of orders in a state, are ranges of an index: they must not
-// cost more with every order there has ever been.
+// TestStatisticsPlans checks that the figures of a day, and the lists of orders in a state, are ranges of an index: they
+// must not cost more with every order there has ever been.
 func TestStatisticsPlans(t *testing.T) {
 	plans, err := storetest.Open(t, storetest.SQLite(t)).StatisticsPlans(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, want := range map[string]string{"ended": "ended_at>? AND ended_at<?)", "created": "(id>? AND id<?)", "state": "USING INDEX orders_by_state (account_id=? AND environment=? AND <expr>=? AND seq<?)"} {
+	for name, want := range map[string]string{
+		"ended": "ended_at>? AND ended_at<?)", "created": "(id>? AND id<?)",
+		"state": "USING INDEX orders_by_state (account_id=? AND environment=? AND <expr>=? AND seq<?)",
+	} {
 		if !strings.Contains(plans[name], want) || strings.Contains(plans[name], "B-TREE") {
 			t.Errorf("%s: %s; want %s", name, plans[name], want)
 		}

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestQueuePlans proves that finding, reading and ending deliveries costs the same however long the queues are: all go by
-// the index alone, with and without statistics.
+// TestQueuePlans proves that finding, reading and ending deliveries costs the same however long the queues are: all go
+// by the index alone, with and without statistics.
 func TestQueuePlans(t *testing.T) {
 	eachQueue(t, 5, func(q *queueTest) {
 		q.queue(2000, noon)
@@ -32,7 +32,8 @@ func checkPlans(q *queueTest, when string) {
 			switch {
 			case strings.Contains(line, "autoindex_delivery_queue"), strings.Contains(line, "delivery_queue_pkey"):
 				reads++
-			case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"), strings.Contains(line, "SCAN q"),
+			case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"), strings.Contains(line,
+				"SCAN q"),
 				strings.Contains(line, "Sort"), strings.Contains(line, "B-TREE"):
 				more = true
 			}

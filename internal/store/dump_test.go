@@ -62,9 +62,8 @@ func TestLoad(t *testing.T) {
 					t.Errorf("the copy differs:\n%s\nwant\n%s", got, want)
 				}
 				// The copy goes on where the original stood.
-				other.Account, other.Test, other.Live = s.Account, s.Test, s.Live
-				other.Order(t, other.Test, order.MockAuthentic)
-				key := other.Test.Actor(access.Origin{})
+				(&shop.Shop{Installation: other}).Order(t, s.Test, order.MockAuthentic)
+				key := s.Test.Actor(access.Origin{})
 				if _, total, err := other.Service.OrderPage(t.Context(), key, order.Filter{}, 1, 10); err != nil || total != 6 {
 					t.Errorf("%d orders, %v after one more, want 6", total, err)
 				}

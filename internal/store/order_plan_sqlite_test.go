@@ -9,8 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// TestDeskPlans checks that SQLite finds every list of the desk, the next order and the load of an answer time through an
-// index: no other test would notice a scan, because their tables are small.
+// TestDeskPlans checks that SQLite finds every list of the desk, the next order and the load of an answer time through
+// an index: a scan would not be seen in any other test, for their tables are small.
 func TestDeskPlans(t *testing.T) {
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
 	if err != nil {
@@ -26,11 +26,17 @@ func TestDeskPlans(t *testing.T) {
 		args []any
 	}
 	queries := map[string]query{
-		"Next": {"SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' ORDER BY " + dueKey + ", id LIMIT 1", nil},
-		"OpenOrders": {`SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing')
-			AND answer_time = $1 ORDER BY due_at LIMIT $2`, []any{1, 1}},
-		"Claims": {`SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live' AND status = 'processing'
-			ORDER BY ` + dueKey + ", id", []any{"x"}},
+		"Next": {
+			"SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' ORDER BY " + dueKey + ", id LIMIT 1", nil,
+		},
+		"OpenOrders": {
+			"SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing') " +
+				"AND answer_time = $1 ORDER BY due_at LIMIT $2", []any{1, 1},
+		},
+		"Claims": {
+			"SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live' AND status = 'processing' ORDER BY " +
+				dueKey + ", id", []any{"x"},
+		},
 	}
 	for _, status := range append([]order.Status{""}, order.Statuses...) {
 		for _, assignee := range []string{"", "x"} {

@@ -21,7 +21,9 @@ func insertPhotos(t *testing.T, s *store.Store, count int) (accountID string, na
 	a := &access.Account{ID: store.NewID(), Name: "Acme", Locale: text.English, CreatedAt: at}
 	rows := make([]photo.Stored, count)
 	for i := range rows {
-		rows[i] = photo.Stored{Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Test}, Width: 1, Height: 1, CreatedAt: at}
+		rows[i] = photo.Stored{
+			Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Test}, Width: 1, Height: 1, CreatedAt: at,
+		}
 		names = append(names, rows[i].Name)
 	}
 	err := s.Update(t.Context(), func(tx *store.Tx) error {
@@ -109,7 +111,7 @@ func TestUsePhotos_Shared(t *testing.T) {
 	}
 }
 
-// TestPhotoTotals holds that the totals follow what is uploaded and what is deleted.
+// TestPhotoTotals checks that the totals follow what is uploaded and what is deleted.
 func TestPhotoTotals(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		want := func(photos, bytes int64) {

@@ -24,14 +24,18 @@ func TestUpdate(t *testing.T) {
 		t.Run("UniqueViolation", func(t *testing.T) {
 			b := *a
 			b.ID = store.NewID()
-			if err := s.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertAccount(&b) }); !errors.Is(err, store.ErrExists) {
+			if err := s.Update(t.Context(), func(tx *store.Tx) error {
+				return tx.InsertAccount(&b)
+			}); !errors.Is(err, store.ErrExists) {
 				t.Errorf("second account of the same name: %v, want ErrExists", err)
 			}
 		})
 		t.Run("RollsBackAlone", func(t *testing.T) {
 			boom := errors.New("boom")
 			b := &access.Account{ID: store.NewID(), Name: "Bolt", Locale: text.Japanese, CreatedAt: a.CreatedAt}
-			if err := s.Update(t.Context(), func(tx *store.Tx) error { return errors.Join(tx.InsertAccount(b), boom) }); !errors.Is(err, boom) {
+			if err := s.Update(t.Context(), func(tx *store.Tx) error {
+				return errors.Join(tx.InsertAccount(b), boom)
+			}); !errors.Is(err, boom) {
 				t.Errorf("got %v, want the error of the function", err)
 			}
 			if _, err := s.Account(t.Context(), b.ID); !errors.Is(err, store.ErrNotFound) {
@@ -49,7 +53,7 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateTogether has one row wanted by many: each use case stands or falls alone, whatever becomes of the others in
+// TestUpdateTogether has one row wanted by many: each use case succeeds or fails alone, whatever happens to the others in
 // its transaction.
 func TestUpdateTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
@@ -73,7 +77,9 @@ func TestUpdateTogether(t *testing.T) {
 		var work sync.WaitGroup
 		accounts, errs := make([]*access.Account, calls), make([]error, calls)
 		for i := range calls {
-			accounts[i] = &access.Account{ID: store.NewID(), Name: fmt.Sprint("Account ", i), Locale: text.English, CreatedAt: time.UnixMicro(1).UTC()}
+			accounts[i] = &access.Account{
+				ID: store.NewID(), Name: fmt.Sprint("Account ", i), Locale: text.English, CreatedAt: time.UnixMicro(1).UTC(),
+			}
 			work.Go(func() {
 				tries := 0
 				errs[i] = s.UpdateTogether(t.Context(), "row", func(tx *store.Tx) error {

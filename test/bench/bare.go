@@ -19,8 +19,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 )
 
-// serveBare is the role of the least that a Go program must do to answer the same: read the body, write a body of the
-// same size. What a path answers is set with PUT.
+// serveBare is the role of the baseline server: read the body, write a body of the same size. The response of a
+// path is set with PUT.
 func serveBare(ctx context.Context) error {
 	var answers sync.Map
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -74,7 +74,7 @@ func (s *suite) startBare(ctx context.Context) (*bare, error) {
 	return &bare{running}, nil
 }
 
-// answer sets what the bare server says at a path.
+// answer sets the response of a path.
 func (b *bare) answer(ctx context.Context, path string, body []byte) error {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+b.http+path, bytes.NewReader(body))
 	if err != nil {
@@ -87,7 +87,7 @@ func (b *bare) answer(ctx context.Context, path string, body []byte) error {
 	return response.Body.Close()
 }
 
-// server is a process that tells where it listens.
+// server is a process that announces its addresses.
 type server struct {
 	http, ops string
 	process   *child.Process

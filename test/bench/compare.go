@@ -21,8 +21,7 @@ const (
 	requestUnit = "req/s"
 )
 
-// compare loads two targets in turns, in short rounds, so that whatever else the machine does meets both alike, and
-// reports the medians.
+// compare loads two targets in short alternating rounds, so that other load affects both, and reports the medians.
 func (s *suite) compare(ctx context.Context, name, versus string, measured, base *target) error {
 	if !s.wanted(name) {
 		return nil
@@ -49,15 +48,23 @@ func (s *suite) compare(ctx context.Context, name, versus string, measured, base
 	}
 	slices.Sort(latencies)
 	s.report.add(figure{
-		Name: name, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit,
-		Work: median(work), BaseWork: median(baseWork), P50: percentile(latencies, 0.5), P99: percentile(latencies, 0.99), Versus: versus,
+		Name:     name,
+		Ratio:    median(ratios),
+		Rate:     median(rates),
+		Base:     median(bases),
+		Unit:     requestUnit,
+		Work:     median(work),
+		BaseWork: median(baseWork),
+		P50:      percentile(latencies, 0.5),
+		P99:      percentile(latencies, 0.99),
+		Versus:   versus,
 	})
 	return s.saveProfile(ctx, name, measured)
 }
 
 func microseconds(d time.Duration) float64 { return float64(d.Nanoseconds()) / 1000 }
 
-// saveProfile writes a CPU profile of the program under the load, if one was asked for.
+// saveProfile writes a CPU profile of the program under load, if requested.
 func (s *suite) saveProfile(ctx context.Context, name string, measured *target) error {
 	if s.profiles == "" {
 		return ctx.Err()
@@ -69,7 +76,8 @@ func (s *suite) saveProfile(ctx context.Context, name string, measured *target) 
 		return err
 	})
 	both.Go(func() error {
-		profile, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", measured.ops, seconds), nil, nil, http.StatusOK)
+		profile, err := exchange(ctx, http.MethodGet,
+			fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", measured.ops, seconds), nil, nil, http.StatusOK)
 		if err != nil {
 			return err
 		}

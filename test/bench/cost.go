@@ -10,23 +10,23 @@ import (
 )
 
 const (
-	costLimit = 1.5 // more than that much dearer is no longer the same
-	costTurns = 7
-	costCount = 60 // requests in a turn
+	costLimit = 1.5 // a higher ratio is a regression
+	costRounds = 7
+	costCount = 60 // requests per round
 	costUnit  = "µs"
 )
 
-// visit is one request that a person's browser, or a program at the desk, sends again and again.
-type visit struct {
+// pageRequest is a repeated request of a browser or a desk API client.
+type pageRequest struct {
 	server *server
 	method string
 	path   string
 	header http.Header
-	after  func(context.Context) error // makes good what a turn of requests has used up; nil: nothing
+	after  func(context.Context) error // restores what a round has consumed; may be nil
 }
 
-// turn sends requests one after the other and returns how long each took.
-func (v *visit) turn(ctx context.Context, client *http.Client) (took []time.Duration, err error) {
+// round sends of requests sequentially and returns their latencies.
+func (v *pageRequest) round(ctx context.Context, client *http.Client) (took []time.Duration, err error) {
 	for range costCount {
 		request, err := http.NewRequestWithContext(ctx, v.method, "http://"+v.server.http+v.path, http.NoBody)
 		if err != nil {
@@ -54,9 +54,9 @@ func (v *visit) turn(ctx context.Context, client *http.Client) (took []time.Dura
 	return took, err
 }
 
-// cost compares what one answer costs in two places, in turns, by the median time of each turn. The limit, 0 for none, is
-// named in the report.
-func (s *suite) cost(ctx context.Context, name, versus string, limit float64, measured, base *visit) error {
+// cost compares the latency of two requests in alternating rounds, by the median of each round. limit is the
+// maximum ratio, 0 for none.
+func (s *suite) cost(ctx context.Context, name, versus string, limit float64, measured, base *pageRequest) error {
 	if !s.wanted(name) {
 		return nil
 	}
@@ -64,10 +64,10 @@ func (s *suite) cost(ctx context.Context, name, versus string, limit float64, me
 	defer client.CloseIdleConnections()
 	var costs, bases, ratios []float64
 	var all []time.Duration
-	for turn := range costTurns + 1 {
+	for turn := range costRounds + 1 {
 		var middle [2]float64
-		for i, v := range []*visit{measured, base} {
-			took, err := v.turn(ctx, client)
+		for i, v := range []*pageRequest{measured, base} {
+			took, err := v.round(ctx, client)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
@@ -77,7 +77,7 @@ func (s *suite) cost(ctx context.Context, name, versus string, limit float64, me
 				all = append(all, took...)
 			}
 		}
-		if turn > 0 { // the first one is to warm up
+		if turn > 0 { // the first round is a warm-up
 			costs, bases, ratios = append(costs, middle[0]), append(bases, middle[1]), append(ratios, middle[0]/middle[1])
 		}
 	}

@@ -18,12 +18,12 @@ import (
 const (
 	fewOrders  = 1_000
 	manyOrders = 200_000
-	details    = 1_000 // ids that a load goes through
+	details    = 1_000 // ids in a load
 
 	seedVariable = "ASSAY_BENCH_SEED"
 )
 
-// seed is the role that fills a database, in a process whose memory goes with it.
+// seed is the role that fills a database, in a process of its own because of its memory.
 func seed(ctx context.Context) error {
 	var w crowd.Wish
 	if err := json.Unmarshal([]byte(os.Getenv(seedVariable)), &w); err != nil {
@@ -32,8 +32,8 @@ func seed(ctx context.Context) error {
 	return crowd.Fill(ctx, w)
 }
 
-// depth shows that lists cost the same at any depth, and details the same among few and many orders. All databases are
-// seeded at once, then loaded one after the other.
+// depth checks that lists cost the same at any depth, and details the same among few and many orders. The databases
+// are seeded concurrently, then measured sequentially.
 func depth(ctx context.Context, s *suite) (err error) {
 	few, many := map[engine]*shop{}, map[engine]*shop{}
 	defer func() {
@@ -77,7 +77,8 @@ func lastPageName(e engine) string   { return fmt.Sprintf("depth: last page of %
 func manyDetailName(e engine) string { return fmt.Sprintf("depth: detail of %d %s", manyOrders, e) }
 
 func (s *suite) compareDepth(ctx context.Context, e engine, few, many *shop) error {
-	if err := s.compare(ctx, lastPageName(e), "the first page", many.pages(manyOrders/pageLimit), many.pages(1)); err != nil {
+	if err := s.compare(ctx, lastPageName(e), "the first page", many.pages(manyOrders/pageLimit),
+		many.pages(1)); err != nil {
 		return err
 	}
 	manyDetails, err := many.details(ctx)
@@ -133,20 +134,21 @@ func (i *installation) seed(ctx context.Context, w crowd.Wish) error {
 	return nil
 }
 
-// pages is a load of one page of the list.
+// pages returns a load of one page of the list.
 func (s *shop) pages(page int) *target {
 	path := fmt.Sprintf("%s/orders?page=%d&limit=%d", prefix, page, pageLimit)
 	return newTarget(s.server, http.MethodGet, []string{path}, s.header(), nil, http.StatusOK)
 }
 
-// details is a load of order details from all over the list.
+// details returns a load of order details spread over the list.
 func (s *shop) details(ctx context.Context) (*target, error) {
 	const limit = 50
 	var paths []string
 	pages := s.orders / limit
 	step := max(1, pages*limit/details)
 	for page := 1; page <= pages; page += step {
-		answer, err := exchange(ctx, http.MethodGet, "http://"+s.server.http+prefix+"/orders?limit="+strconv.Itoa(limit)+"&page="+strconv.Itoa(page),
+		answer, err := exchange(ctx, http.MethodGet,
+			"http://"+s.server.http+prefix+"/orders?limit="+strconv.Itoa(limit)+"&page="+strconv.Itoa(page),
 			s.header(), nil, http.StatusOK)
 		if err != nil {
 			return nil, err

@@ -32,7 +32,7 @@ const (
 	secretKey   = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	accountName = "Bench"
 	credits     = "1000000000"
-	limit       = "1000000000" // requests a minute: none of these loads reaches it
+	limit       = "1000000000" // requests per minute, out of reach of these loads
 )
 
 // installation is the program on an empty database, with an account.
@@ -58,17 +58,22 @@ type installation struct {
 	}
 }
 
-// install makes an installation with the demo catalog and a Live key. Durability is as in production: synchronous=FULL,
-// fsync on.
+// install creates an installation with the demo catalog and a Live key. Durability is as in production:
+// synchronous=FULL, fsync on.
 func (s *suite) install(ctx context.Context, e engine) (*installation, error) {
 	folder, err := os.MkdirTemp(s.folder, "installation-")
 	if err != nil {
 		return nil, err
 	}
-	i := &installation{suite: s, folder: folder, environment: append(
-		os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=", "ASSAY_OPS_LISTEN=127.0.0.1:0",
-		"ASSAY_LOG_FORMAT=json",
-	)}
+	i := &installation{
+		suite:  s,
+		folder: folder,
+		environment: append(
+			os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=",
+			"ASSAY_OPS_LISTEN=127.0.0.1:0",
+			"ASSAY_LOG_FORMAT=json",
+		),
+	}
 	if e == postgres {
 		if i.database, err = pgtest.Launch("fsync=on", "full_page_writes=on", "shared_buffers=256MB"); err != nil {
 			return nil, err
@@ -97,8 +102,10 @@ func (i *installation) fill(ctx context.Context) error {
 		i.command(ctx, new(any), "catalog", "import", catalog),
 		i.command(ctx, &i.account, "accounts", "create", "--name", accountName, "--owner", "owner@bench.example"),
 		i.command(ctx, &i.key, keys...),
-		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role", "reviewer"),
-		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits, "--note", "bench"),
+		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role",
+			"reviewer"),
+		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits,
+			"--note", "bench"),
 	)
 }
 
@@ -114,7 +121,7 @@ func (i *installation) command(ctx context.Context, answer any, arguments ...str
 	return json.Unmarshal(output, answer)
 }
 
-// target is what the store opens.
+// target returns the store's target.
 func (i *installation) target() string {
 	if i.dsn != "" {
 		return i.dsn
@@ -122,7 +129,7 @@ func (i *installation) target() string {
 	return filepath.Join(i.folder, "data", "assay.db")
 }
 
-// remove ends the database and gives the disk back.
+// remove ends the database and frees the disk space.
 func (i *installation) remove() error {
 	var err error
 	if i.database != nil {
@@ -143,7 +150,7 @@ func (i *installation) header() http.Header {
 
 var listening = regexp.MustCompile(`(?m)^listening http=(\S+) tls=\S+ ops=(\S+)\n`)
 
-// startServer starts a server that logs into a file, as a service would, and returns when it listens.
+// startServer starts a server that logs to a file, and returns when it is listening.
 func startServer(ctx context.Context, cmd *exec.Cmd, logFile string) (*server, error) {
 	log, err := os.Create(logFile)
 	if err != nil {

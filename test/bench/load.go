@@ -19,17 +19,17 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 )
 
-// connections is how many clients a load has. Each sends its next request when it has the answer to the last.
+// connections is the number of clients of a load. Each sends its next request after the response to the last.
 const connections = 32
 
-// target is where a load goes. It speaks HTTP/1.1 itself, over connections that stay open: a client that does more would
-// take the processors from the servers that are to be compared.
+// target is the destination of a load. It implements HTTP/1.1 over kept-alive connections itself: a full client
+// would take CPU time from the servers to be compared.
 type target struct {
 	address  string
 	process  *child.Process
-	ops      string   // where a profile can be had; "-" for what is not the program
-	requests [][]byte // sent in turns, each connection from a place of its own
-	status   int      // that every answer must have
+	ops      string   // ops listener for profiles; "-" if none
+	requests [][]byte // sent in rotation, each connection with its own offset
+	status   int      // expected status
 }
 
 // newTarget prepares requests of one method with one body to some paths.
@@ -48,10 +48,10 @@ func newTarget(at *server, method string, paths []string, header http.Header, bo
 	return t
 }
 
-// sample is what one round has measured.
+// sample is the measurement of one round.
 type sample struct {
-	rate      float64       // answers in a second
-	work      time.Duration // of a processor, for one answer
+	rate      float64       // responses per second
+	work      time.Duration // CPU time per response
 	latencies []time.Duration
 }
 
@@ -87,14 +87,14 @@ func (t *target) load(ctx context.Context, duration time.Duration) (sample, erro
 	return merged, errors.Join(failed, err)
 }
 
-// processorTime is how long a process has kept processors busy. Other than the time on the clock it hardly depends on
-// what else the machine does. The kernel tells it in hundredths of a second.
+// processorTime returns the CPU time of a process. Unlike wall-clock time it hardly depends on other load. Its
+// resolution is a hundredth of a second.
 func processorTime(pid int) (time.Duration, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return 0, err
 	}
-	// The fields are counted from the end of the name, which is in brackets and may hold anything.
+	// Fields are counted from the end of the name, which is in parentheses and may contain anything.
 	fields := bytes.Fields(text[bytes.LastIndexByte(text, ')')+1:])
 	const user, system = 11, 12
 	var ticks int64
@@ -126,7 +126,8 @@ func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, 
 			return latencies, fmt.Errorf("read an answer: %w", err)
 		}
 		if status != t.status {
-			return latencies, fmt.Errorf("%s: status %d, want %d", bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status, t.status)
+			return latencies, fmt.Errorf("%s: status %d, want %d", bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status,
+				t.status)
 		}
 		latencies = append(latencies, time.Since(sent))
 	}
@@ -163,7 +164,7 @@ func readAnswer(r *bufio.Reader) (status int, err error) {
 	}
 }
 
-// percentile of latencies that are in order, in milliseconds.
+// percentile of sorted latencies, in milliseconds.
 func percentile(ordered []time.Duration, share float64) float64 {
 	if len(ordered) == 0 {
 		return 0

@@ -1,6 +1,5 @@
-// Command bench measures the real program against the least that could do the same work: a bare net/http handler, a bare
-// copy to disk. Both sides run in turns under the same load in the same minute, and what counts is the ratio: it says
-// what the program costs, whatever the machine.
+// Command bench measures the real program against a minimal baseline: a bare net/http handler, a bare copy to disk.
+// Both run in alternating rounds under the same load, and the result is the ratio, which hardly depends on the machine.
 //
 //	go run ./test/bench [--only NAME] [--json] [--profiles FOLDER]
 package main
@@ -20,7 +19,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 )
 
-// The program runs itself in other roles, in processes of their own.
+// roleVariable selects another role of this program, which it starts as a child process.
 const roleVariable = "ASSAY_BENCH_ROLE"
 
 var roles = map[string]func(context.Context) error{
@@ -42,16 +41,16 @@ func main() {
 	}
 }
 
-// suite is one run of the program: where it works and what it has found.
+// suite is a run of the benchmarks.
 type suite struct {
-	folder   string // for everything, on the disk that the system's temporary folder is on
+	folder   string // working directory, on the disk of the system's temporary directory
 	binary   string
 	only     string
 	profiles string // folder for CPU profiles; empty: none
 	report   *report
 }
 
-// step is a part that can be run alone.
+// step is a benchmark that can be run alone.
 type step struct {
 	name string
 	run  func(context.Context, *suite) error
@@ -68,7 +67,9 @@ var steps = []step{
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
-	only := flag.String("only", "", "run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, webhooks or 'GET /orders'")
+	only := flag.String("only", "",
+		"run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, "+
+			"webhooks or 'GET /orders'")
 	profiles := flag.String("profiles", "", "also save a CPU profile of each comparison in this `folder`")
 	flag.Parse()
 
@@ -76,7 +77,7 @@ func bench(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, err := child.StartJanitor(folder); err != nil { // removes the folder however this process ends
+	if _, err := child.StartJanitor(folder); err != nil { // removes the directory however this process ends
 		return err
 	}
 	s := &suite{folder: folder, only: strings.ToLower(*only), profiles: *profiles, report: &report{quiet: *asJSON}}
@@ -95,18 +96,19 @@ func bench(ctx context.Context) (err error) {
 	return nil
 }
 
-// wanted tells whether a figure is to be measured.
+// wanted reports whether a figure is selected.
 func (s *suite) wanted(name string) bool {
 	return strings.Contains(strings.ToLower(name), s.only)
 }
 
-// build returns the program: the one that ASSAY_TEST_BINARY names, or one built from the sources.
+// build returns the binary named by ASSAY_TEST_BINARY, or builds one.
 func build(ctx context.Context, folder string) (string, error) {
 	if binary := os.Getenv("ASSAY_TEST_BINARY"); binary != "" {
 		return binary, nil
 	}
 	binary := filepath.Join(folder, "assay")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "nodynamic", "-o", binary, "github.com/assayhq/assay/cmd/assay")
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "nodynamic", "-o", binary,
+		"github.com/assayhq/assay/cmd/assay")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if output, err := cmd.CombinedOutput(); err != nil {
 		return "", fmt.Errorf("build the program: %w\n%s", err, output)

@@ -17,27 +17,27 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// Sizes of what lies behind a page.
+// Row counts.
 const (
 	few  = 1_000
 	many = 1_000_000
 )
 
-// crowds are the installations that pages are measured on.
+// crowds are the installations on which pages are measured.
 var crowds = map[string]crowd.Wish{
 	"few":     {Completed: few, Queued: few, Events: few},
 	"done":    {Completed: many, Queued: few, Events: many},
 	"waiting": {Completed: few, Queued: many},
 }
 
-// pageCost is what people wait for, in an installation with many rows, against the same page with few behind it. Addresses
-// have places for what differs between installations.
+// pageCost compares a page of an installation with many rows to the same page with few rows. Paths have
+// placeholders for what differs between installations.
 type pageCost struct {
 	name    string
 	in      string // of crowds
-	path    string // a POST where it takes the next order
+	path    string // nextPath is a POST
 	base    string // empty: the same path with few
-	noLimit bool   // for what is known to cost more
+	noLimit bool   // known to cost more
 }
 
 var pageCosts = []pageCost{
@@ -47,8 +47,13 @@ var pageCosts = []pageCost{
 	{name: "desk: queue, 1,000,000 queued", in: "waiting", path: "/desk"},
 	{name: "desk: next, 1,000,000 queued", in: "waiting", path: nextPath},
 	{name: "desk: rare brand, 1,000,000 queued", in: "waiting", path: "/desk?brand=gucci&category=shoes"},
-	{name: "desk: last page, 1,000,000 queued", in: "waiting", path: "/desk?status=queued&after={place}", base: "/desk?status=queued"},
-	// Pages of the interface have numbers: a deep one is found by walking the index.
+	{
+		name: "desk: last page, 1,000,000 queued",
+		in:   "waiting",
+		path: "/desk?status=queued&after={place}",
+		base: "/desk?status=queued",
+	},
+	// The desk API has numbered pages: a deep one is found by walking the index.
 	{name: "desk: GET /orders, last page", in: "waiting", path: listPath + "{page}", base: listPath + "1", noLimit: true},
 
 	// It reads 30 days of results by turnaround: with few orders most of these counters do not exist.
@@ -57,7 +62,12 @@ var pageCosts = []pageCost{
 	{name: "portal: orders, last page", in: "done", path: "/portal/live/orders?page={orders}"},
 	{name: "portal: orders that wait", in: "done", path: "/portal/live/orders?status=update-photos"},
 	{name: "portal: orders completed", in: "done", path: "/portal/live/orders?status=completed"},
-	{name: "portal: orders of an outcome, deep", in: "done", path: "/portal/live/orders?outcome=authentic&before=500000", base: "/portal/live/orders?outcome=authentic"},
+	{
+		name: "portal: orders of an outcome, deep",
+		in:   "done",
+		path: "/portal/live/orders?outcome=authentic&before=500000",
+		base: "/portal/live/orders?outcome=authentic",
+	},
 	{name: "portal: orders found", in: "done", path: "/portal/live/orders?q=SKU-none"},
 	{name: "portal: audit, 1,000,000 events", in: "done", path: "/portal/audit"},
 	{name: "portal: audit, last page", in: "done", path: "/portal/audit?below=30"},
@@ -74,10 +84,10 @@ const (
 
 func (c *pageCost) on(e engine) string { return c.name + " " + string(e) }
 
-// pages shows that what people wait for costs the same with few and with many orders and events behind it: the queue of the
-// desk and taking the next order, beside many completed and in a long queue, and the lists of the portal.
+// pages checks that pages cost the same with few and with many orders and events: the queue of the desk and taking
+// the next order, with many completed and with many queued orders, and the lists of the portal.
 func pages(ctx context.Context, s *suite) error {
-	for _, e := range []engine{sqlite, postgres} { // one after the other, for the sake of the disk
+	for _, e := range []engine{sqlite, postgres} { // sequentially, because they share the disk
 		var wanted []pageCost
 		for _, c := range pageCosts {
 			if s.wanted(c.on(e)) {
@@ -95,10 +105,10 @@ func pages(ctx context.Context, s *suite) error {
 }
 
 func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err error) {
-	shops := make(map[string]*pageShop)
+	shops := make(map[string]*signedInShop)
 	for name := range crowds {
 		if name == "few" || slices.ContainsFunc(wanted, func(c pageCost) bool { return c.in == name }) {
-			shops[name] = new(pageShop)
+			shops[name] = new(signedInShop)
 		}
 	}
 	defer func() {
@@ -114,9 +124,9 @@ func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err e
 		return err
 	}
 	for _, c := range wanted {
-		measured, base, versus, limit := shops[c.in].visit(c.path), shops["few"].visit(c.path), "1,000", costLimit
+		measured, base, versus, limit := shops[c.in].request(c.path), shops["few"].request(c.path), "1,000", costLimit
 		if c.base != "" {
-			base, versus = shops[c.in].visit(c.base), "the first page"
+			base, versus = shops[c.in].request(c.base), "the first page"
 		}
 		if c.noLimit {
 			limit = 0
@@ -128,14 +138,14 @@ func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err e
 	return nil
 }
 
-// pageShop is an installation with somebody signed in to the desk and to the portal.
-type pageShop struct {
+// signedInShop is an installation with sessions of the desk and the portal.
+type signedInShop struct {
 	*shop
 	desk, portal http.Header
 	places       *strings.Replacer
 }
 
-func (s *pageShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wish) (err error) {
+func (s *signedInShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wish) (err error) {
 	if s.shop, err = suite.seeded(ctx, e, w); err != nil {
 		return err
 	}
@@ -145,25 +155,26 @@ func (s *pageShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wis
 	if s.portal, err = s.signIn(ctx, "/portal/sign-in", s.account.Email, s.account.Password); err != nil {
 		return err
 	}
-	last, err := s.lastPlace(ctx, w.Queued)
+	last, err := s.lastCursor(ctx, w.Queued)
 	day := func(past int) string {
 		return time.Now().AddDate(0, 0, -past).UTC().Format(time.DateOnly)
 	}
-	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}", strconv.Itoa((w.Completed+w.Queued)/25),
+	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}",
+		strconv.Itoa((w.Completed+w.Queued)/25),
 		"{key}", s.key.ID, "{from}", day(20), "{to}", day(19))
 	return err
 }
 
-func (s *pageShop) close() error {
+func (s *signedInShop) close() error {
 	if s.shop == nil {
 		return nil
 	}
 	return s.shop.close()
 }
 
-// visit is somebody at an address.
-func (s *pageShop) visit(path string) *visit {
-	v := &visit{server: s.server, method: http.MethodGet, path: s.places.Replace(path), header: s.portal}
+// request returns a request for a path.
+func (s *signedInShop) request(path string) *pageRequest {
+	v := &pageRequest{server: s.server, method: http.MethodGet, path: s.places.Replace(path), header: s.portal}
 	switch {
 	case path == nextPath:
 		v.method, v.header, v.after = http.MethodPost, s.staffHeader(), s.release
@@ -179,18 +190,20 @@ func (i *installation) staffHeader() http.Header {
 	return http.Header{"Authorization": {"Bearer " + i.staff.Token}}
 }
 
-// release puts back into the queue what was taken, behind the program's back.
+// release returns claimed orders to the queue directly in the database.
 func (s *shop) release(ctx context.Context) error {
 	return errors.Join(
-		rawsql.Run(ctx, s.target(), "UPDATE orders SET status = 'queued', assignee_id = NULL, claimed_at = NULL WHERE environment = 'live' AND status = 'processing'"),
+		rawsql.Run(ctx, s.target(), "UPDATE orders SET status = 'queued', assignee_id = NULL, claimed_at = NULL WHERE "+
+			"environment = 'live' AND status = 'processing'"),
 		rawsql.Run(ctx, s.target(), "UPDATE live_order_counts SET orders = 0 WHERE status = 'processing'"),
 	)
 }
 
-// signIn signs a person in, and returns what their browser sends from then on.
+// signIn signs in and returns the request header with the session.
 func (s *shop) signIn(ctx context.Context, path, email, password string) (http.Header, error) {
 	form := url.Values{"email": {email}, "password": {password}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.http+path, strings.NewReader(form.Encode()))
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+s.server.http+path,
+		strings.NewReader(form.Encode()))
 	if err != nil {
 		return nil, err
 	}
@@ -211,9 +224,10 @@ func (s *shop) signIn(ctx context.Context, path, email, password string) (http.H
 	return header, nil
 }
 
-// lastPlace returns the place in the queue that its last page begins at, as the address of a page has it.
-func (s *shop) lastPlace(ctx context.Context, queued int) (string, error) {
-	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1), s.staffHeader(), nil, http.StatusOK)
+// lastCursor returns the cursor of the last page of the queue.
+func (s *shop) lastCursor(ctx context.Context, queued int) (string, error) {
+	answer, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s%s%d", s.server.http, listPath, queued/50-1),
+		s.staffHeader(), nil, http.StatusOK)
 	if err != nil {
 		return "", err
 	}

@@ -7,10 +7,10 @@ import (
 	"text/tabwriter"
 )
 
-// figure is one comparison.
+// figure is the result of one comparison.
 type figure struct {
 	Name   string  `json:"name"`
-	Ratio  float64 `json:"ratio"` // of the two rates, more is better; with a limit, of the two costs, less is better
+	Ratio  float64 `json:"ratio"` // of rates: higher is better; with a limit, of costs: lower is better
 	Rate   float64 `json:"rate"`
 	Base   float64 `json:"base"` // what Rate is compared with
 	Unit   string  `json:"unit"`
@@ -23,7 +23,7 @@ type figure struct {
 	P99      float64 `json:"p99_ms,omitempty"`
 }
 
-// report collects figures, and tells each as soon as it is known: a run takes minutes.
+// report collects figures and prints each immediately, because a run takes minutes.
 type report struct {
 	quiet   bool
 	figures []figure
@@ -32,12 +32,12 @@ type report struct {
 func (r *report) add(f figure) {
 	r.figures = append(r.figures, f)
 	if !r.quiet {
-		fmt.Fprintf(os.Stderr, "%-34s %5.2f of %s%s\n", f.Name, f.Ratio, f.Versus, f.judgement())
+		fmt.Fprintf(os.Stderr, "%-34s %5.2f of %s%s\n", f.Name, f.Ratio, f.Versus, f.limitNote())
 	}
 }
 
-// judgement names the limit of a cost, and says when it is exceeded.
-func (f *figure) judgement() string {
+// limitNote states the limit of a cost and whether it is exceeded.
+func (f *figure) limitNote() string {
 	switch {
 	case f.Limit == 0:
 		return ""
@@ -55,7 +55,8 @@ func (r *report) print(to io.Writer) {
 		if f.P99 > 0 {
 			details = fmt.Sprintf("%.0f\t%.0f\t%.2f\t%.2f", f.Work, f.BaseWork, f.P50, f.P99)
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s%s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus, f.judgement())
+		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s%s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus,
+			f.limitNote())
 	}
 	_ = w.Flush() // of a table on standard output
 }

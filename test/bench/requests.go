@@ -21,7 +21,7 @@ const (
 	pageLimit    = 10
 )
 
-// requests compares single operations with a bare handler that answers the same bytes.
+// requests compares single operations with a bare handler that sends the same bytes.
 func (s *suite) requests(ctx context.Context, e engine) (err error) {
 	names := map[string]string{}
 	some := false
@@ -84,7 +84,8 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 		if operation.body != nil {
 			header.Set("Content-Type", "application/json")
 		}
-		answer, err := exchange(ctx, operation.method, "http://"+assay.http+operation.paths[0], header, operation.body, operation.status)
+		answer, err := exchange(ctx, operation.method, "http://"+assay.http+operation.paths[0], header, operation.body,
+			operation.status)
 		if err != nil {
 			return err
 		}
@@ -102,7 +103,7 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 	return nil
 }
 
-// exchange sends one request and returns the body of its answer.
+// exchange sends a request and returns the response body.
 func exchange(ctx context.Context, method, url string, header http.Header, body []byte, status int) ([]byte, error) {
 	request, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(body))
 	if err != nil {
@@ -121,19 +122,22 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 	return answer, err
 }
 
-// client speaks to the program over plain HTTP.
+// client returns a client over plain HTTP.
 func (i *installation) client(s *server) (*client.Client, error) {
 	return client.New("http://"+s.http+prefix, i.key.Secret, client.WithoutRetry())
 }
 
-// draft uploads what an order of the demo catalog needs, and returns that order.
+// draft uploads the photos for an order of the demo catalog, and returns the order.
 func (i *installation) draft(ctx context.Context, s *server) (*client.CreateOrder, error) {
 	c, err := i.client(s)
 	if err != nil {
 		return nil, err
 	}
 	draft := &client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{CategoryCode: draft.CategoryCode, BrandCode: draft.BrandCode})
+	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
+		CategoryCode: draft.CategoryCode,
+		BrandCode:    draft.BrandCode,
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +158,7 @@ func (i *installation) draft(ctx context.Context, s *server) (*client.CreateOrde
 	return draft, nil
 }
 
-// orders creates so many orders and returns their ids.
+// orders creates orders and returns their ids.
 func (i *installation) orders(ctx context.Context, s *server, draft *client.CreateOrder, count int) ([]string, error) {
 	c, err := i.client(s)
 	if err != nil {

@@ -29,7 +29,7 @@ const (
 	photoSize      = 10_000_000
 )
 
-// uploads compares uploading with a bare copy of the same files to the same disk, flushed as photos are: 4 at a time.
+// uploads compares uploading with a bare copy of the same files to the same disk, flushed like photos: 4 at a time.
 func uploads(ctx context.Context, s *suite) (err error) {
 	if !s.wanted(uploadName) {
 		return nil
@@ -68,24 +68,32 @@ func uploads(ctx context.Context, s *suite) (err error) {
 		rates, bases, ratios = append(rates, rate), append(bases, base), append(ratios, rate/base)
 	}
 	s.report.add(figure{
-		Name: uploadName, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: "MB/s", Versus: "a bare copy to disk with fsync",
+		Name:   uploadName,
+		Ratio:  median(ratios),
+		Rate:   median(rates),
+		Base:   median(bases),
+		Unit:   "MB/s",
+		Versus: "a bare copy to disk with fsync",
 	})
 	return nil
 }
 
-// upload sends a full upload as it lies in memory: like the other loads, it leaves the processors to the server.
+// upload sends a prepared multipart body, to leave the CPU to the server.
 func upload(ctx context.Context, address string, header http.Header, photo []byte) (err error) {
 	const boundary = "bench-boundary"
 	var body net.Buffers
 	for n := range uploadFiles {
-		body = append(body, fmt.Appendf(nil, "--%s\r\nContent-Disposition: form-data; name=\"photos\"; filename=\"%d.png\"\r\n\r\n", boundary, n), photo, []byte("\r\n"))
+		body = append(body, fmt.Appendf(nil,
+			"--%s\r\nContent-Disposition: form-data; name=\"photos\"; filename=\"%d.png\"\r\n\r\n", boundary, n), photo,
+			[]byte("\r\n"))
 	}
 	body = append(body, []byte("--"+boundary+"--\r\n"))
 	length := 0
 	for _, part := range body {
 		length += len(part)
 	}
-	head := fmt.Appendf(nil, "POST %s/photos HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Type: multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n",
+	head := fmt.Appendf(nil, "POST %s/photos HTTP/1.1\r\nHost: %s\r\nAuthorization: %s\r\nContent-Type: "+
+		"multipart/form-data; boundary=%s\r\nContent-Length: %d\r\n\r\n",
 		prefix, address, header.Get("Authorization"), boundary, length)
 
 	connection, err := new(net.Dialer).DialContext(ctx, "tcp", address)
@@ -104,7 +112,7 @@ func upload(ctx context.Context, address string, header http.Header, photo []byt
 	return err
 }
 
-// throughput runs the work in parallel and returns megabytes a second.
+// throughput runs the work concurrently and returns megabytes per second.
 func throughput(work func(worker int) error) (float64, error) {
 	var all errgroup.Group
 	started := time.Now()
@@ -124,7 +132,7 @@ func copyToDisk(path string, content []byte) (err error) {
 	return errors.Join(err, f.Sync(), f.Close())
 }
 
-// largePhoto returns a valid PNG of the size: a small picture with a private chunk of noise that decoders pass over.
+// largePhoto returns a valid PNG of the size: a small picture padded with a private chunk of noise.
 func largePhoto(size int) ([]byte, error) {
 	var picture bytes.Buffer
 	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 16, 9))); err != nil {

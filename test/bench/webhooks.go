@@ -28,10 +28,12 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// webhooks measures the sender over both engines: against a bare client, with endpoints that hang, with a long history, and
-// from commit to receipt.
+// webhooks measures the sender on both engines: against a bare client, with hanging endpoints, with a long history,
+// and from commit to receipt.
 func webhooks(ctx context.Context, s *suite) error {
-	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool { return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres)) }) {
+	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool {
+		return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres))
+	}) {
 		return nil
 	}
 	folder, err := os.MkdirTemp("", "assay-bench-webhooks-")
@@ -83,7 +85,7 @@ var webhookMeasures = []webhookMeasure{
 
 func (m *webhookMeasure) title(e engine) string { return fmt.Sprintf("webhooks %s, %s", m.name, e) }
 
-// on measures on databases of an engine, which are closed after it.
+// on measures on databases of an engine, and closes them.
 func (m *webhookMeasure) on(ctx context.Context, database func() (string, error)) (figure, error) {
 	var sites []*webhookSite
 	f, err := m.run(ctx, func() (*webhookSite, error) {
@@ -103,7 +105,7 @@ func (m *webhookMeasure) on(ctx context.Context, database func() (string, error)
 	return f, err
 }
 
-// webhookSite is a database, and a receiver that counts.
+// webhookSite is a database and a receiver that counts.
 type webhookSite struct {
 	target   string
 	store    *store.Store
@@ -111,10 +113,10 @@ type webhookSite struct {
 	sender   *deliver.Sender
 	stop     func()
 	receiver *httptest.Server
-	received atomic.Int64 // what did not hang
+	received atomic.Int64 // without hanging requests
 	hanging  atomic.Int64
 	arrived  chan time.Time
-	release  atomic.Pointer[chan struct{}] // closed when those that hang shall go on
+	release  atomic.Pointer[chan struct{}] // closed to release hanging requests
 }
 
 const hangPath = "/hang"
@@ -178,18 +180,25 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 	all := make([]*webhook.Endpoint, n)
 	for i := range all {
 		var err error
-		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()), nil); err != nil {
+		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()),
+			nil); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-// start runs a sender until the site is closed; what hangs is let go then.
+// start runs a sender until the site is closed, which also releases hanging requests.
 func (w *webhookSite) start(ctx context.Context) {
 	w.sender = deliver.New(deliver.Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, RootCAs: w.cas(), Schedule: webhook.DefaultSchedule(),
-		Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store:    w.store,
+		Secrets:  w.outbox.Secrets,
+		Guard:    &netguard.Guard{AllowPrivate: true},
+		RootCAs:  w.cas(),
+		Schedule: webhook.DefaultSchedule(),
+		Timeout:  10 * time.Second,
+		Now:      time.Now,
+		Log:      slog.New(slog.DiscardHandler),
 	})
 	w.hang()
 	ctx, cancel := context.WithCancel(ctx)
@@ -205,10 +214,10 @@ func (w *webhookSite) start(ctx context.Context) {
 	}
 }
 
-// warmUp is the share of a run that is not measured: connections are made then.
+// warmUp is the share of a run that is not measured, while connections are opened.
 const warmUp = 0.1
 
-// pace returns how many of n were done in a second, after the warm-up. done tells how many are.
+// pace returns the rate of n events per second after the warm-up. done returns the number so far.
 func pace(ctx context.Context, n int64, done func() int64) (float64, error) {
 	var start time.Time
 	const limit = 5 * time.Minute
@@ -230,7 +239,7 @@ func pace(ctx context.Context, n int64, done func() int64) (float64, error) {
 	}
 }
 
-// send has n deliveries to each endpoint become due at once, and returns the sender's rate.
+// send makes n deliveries per endpoint due at once, and returns the sender's rate.
 func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (float64, error) {
 	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(time.Hour)); err != nil {
 		return 0, err
@@ -243,10 +252,12 @@ func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n
 	return pace(ctx, int64(n*len(endpoints)), func() int64 { return w.received.Load() - before })
 }
 
-// post is the bare loop: as many clients post n bodies.
+// post is the baseline: clients post n bodies concurrently.
 func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (float64, error) {
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true, MaxIdleConnsPerHost: clients,
+		TLSClientConfig:     &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:   true,
+		MaxIdleConnsPerHost: clients,
 	}
 	defer transport.CloseIdleConnections()
 	client := &http.Client{Transport: transport}
@@ -279,7 +290,7 @@ const (
 	webhookRounds = 5
 
 	throughputEndpoints = 16
-	throughputClients   = 4 * throughputEndpoints // what the sender has in flight for them
+	throughputClients   = 4 * throughputEndpoints // in flight in the sender
 	throughputEach      = 600
 
 	hangingEach = 60
@@ -291,9 +302,8 @@ const (
 	allowedDelay = 20.0 // milliseconds
 )
 
-// inTurns measures two rates in turns, after one turn that does not count because connections are made in it, and reports
-// the medians.
-func inTurns(rounds int, versus string, measured, base func() (float64, error)) (figure, error) {
+// alternate measures two rates in alternating rounds after a warm-up round, and reports the medians.
+func alternate(rounds int, versus string, measured, base func() (float64, error)) (figure, error) {
 	var rates, bases, ratios []float64
 	for i := range 1 + rounds {
 		b, err := base()
@@ -311,7 +321,7 @@ func inTurns(rounds int, versus string, measured, base func() (float64, error)) 
 	return figure{Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit, Versus: versus}, nil
 }
 
-// webhookThroughput sends a backlog, in turns with a bare loop.
+// webhookThroughput sends a backlog, alternating with the baseline.
 func webhookThroughput(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
@@ -321,14 +331,14 @@ func webhookThroughput(ctx context.Context, open func() (*webhookSite, error)) (
 	if err != nil {
 		return figure{}, err
 	}
-	return inTurns(webhookRounds, "a bare client loop with the same concurrency",
+	return alternate(webhookRounds, "a bare client loop with the same concurrency",
 		func() (float64, error) { return w.send(ctx, endpoints, throughputEach) },
 		func() (float64, error) {
 			return w.post(ctx, w.receiver.URL, throughputClients, throughputEndpoints*throughputEach)
 		})
 }
 
-// webhookHanging compares the rate of 80 endpoints while 20 others hang with that while the others have nothing to get.
+// webhookHanging compares the rate of 80 endpoints while 20 others hang with their rate while the others are idle.
 func webhookHanging(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
@@ -338,7 +348,7 @@ func webhookHanging(ctx context.Context, open func() (*webhookSite, error)) (fig
 	if err != nil {
 		return figure{}, err
 	}
-	return inTurns(webhookRounds, "the 80 others of 100 endpoints while none hangs",
+	return alternate(webhookRounds, "the 80 others of 100 endpoints while none hangs",
 		func() (float64, error) { return w.sendBeside(ctx, healthy, 20) },
 		func() (float64, error) { return w.send(ctx, healthy, hangingEach) })
 }
@@ -357,7 +367,7 @@ func (w *webhookSite) sendBeside(ctx context.Context, healthy []*webhook.Endpoin
 		return 0, err
 	}
 	rate, err := w.send(ctx, healthy, hangingEach)
-	if err := errors.Join(err, w.forget(ctx, others)); err != nil {
+	if err := errors.Join(err, w.deleteEndpoints(ctx, others)); err != nil {
 		return 0, err
 	}
 	w.goOn()
@@ -366,7 +376,7 @@ func (w *webhookSite) sendBeside(ctx context.Context, healthy []*webhook.Endpoin
 	return rate, err
 }
 
-// await waits until the number of requests that hang is right.
+// await waits for a number of hanging requests.
 func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool) error {
 	for deadline := time.Now().Add(time.Minute); !right(w.hanging.Load()); {
 		if time.Now().After(deadline) {
@@ -381,7 +391,7 @@ func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool)
 	return nil
 }
 
-// webhookBacklog sends a large backlog in a database with a long past, in turns with a bare loop.
+// webhookBacklog sends a large backlog in a database with a long history, alternating with the baseline.
 func webhookBacklog(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
 	w, err := open()
 	if err != nil {
@@ -394,13 +404,13 @@ func webhookBacklog(ctx context.Context, open func() (*webhookSite, error)) (fig
 	if err := w.outbox.History(ctx, w.target, endpoints[0], backlogHistory); err != nil {
 		return figure{}, err
 	}
-	return inTurns(backlogRounds, "a bare client loop with the same concurrency",
+	return alternate(backlogRounds, "a bare client loop with the same concurrency",
 		func() (float64, error) { return w.send(ctx, endpoints, backlog/throughputEndpoints) },
 		func() (float64, error) { return w.post(ctx, w.receiver.URL, throughputClients, backlog) })
 }
 
-// forget deletes endpoints with what is queued for them.
-func (w *webhookSite) forget(ctx context.Context, endpoints []*webhook.Endpoint) error {
+// deleteEndpoints deletes endpoints with their queued deliveries.
+func (w *webhookSite) deleteEndpoints(ctx context.Context, endpoints []*webhook.Endpoint) error {
 	return w.store.Update(ctx, func(tx *store.Tx) error {
 		for _, e := range endpoints {
 			if err := tx.DeleteEndpoint(e.APIKeyID, e.ID); err != nil {
@@ -443,7 +453,12 @@ func webhookDelay(ctx context.Context, open func() (*webhookSite, error)) (figur
 	slices.Sort(delays)
 	delay := percentile(delays, 0.5)
 	return figure{
-		Ratio: allowedDelay / delay, Rate: 1000 / delay, Base: 1000 / allowedDelay, Unit: requestUnit, P50: delay, P99: percentile(delays, 0.99),
+		Ratio:  allowedDelay / delay,
+		Rate:   1000 / delay,
+		Base:   1000 / allowedDelay,
+		Unit:   requestUnit,
+		P50:    delay,
+		P99:    percentile(delays, 0.99),
 		Versus: "20 ms from commit to receipt, one at a time",
 	}, nil
 }

@@ -1,4 +1,4 @@
-// Package crash_test kills the real program and looks at what is left.
+// Package crash_test kills the real program and checks what is left.
 package crash_test
 
 import (
@@ -32,12 +32,12 @@ const (
 	seed      = 20260701
 	secretKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-	// settle is how long the last events may take: on PostgreSQL the leases of a killed server have to end first.
+	// settle is the time for the last events: on PostgreSQL the leases of a killed server have to expire first.
 	settle = 2 * time.Minute
 )
 
-// TestWebhooksSurviveKills kills the server at random moments under a stream of orders that complete at once. Every event of
-// every acknowledged order has to arrive, with the same bytes each time it does.
+// TestWebhooksSurviveKills kills the server at random while orders are created that complete at once. Every event
+// of every acknowledged order must arrive, with the same bytes each time.
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		data := t.TempDir()
@@ -53,16 +53,16 @@ func TestWebhooksSurviveKills(t *testing.T) {
 	})
 }
 
-// arrival is a request that the receiver got.
+// arrival is a delivery that the receiver got.
 type arrival struct {
 	body         string
 	count        int
 	first        time.Time
 	last         time.Time
-	acknowledged bool // at the last time
+	acknowledged bool // in the last attempt
 }
 
-// receiver takes deliveries, checks their signatures, and refuses the first attempt on some.
+// receiver accepts deliveries, checks their signatures, and refuses the first attempt of some.
 type receiver struct {
 	*httptest.Server
 	mu         sync.Mutex
@@ -88,11 +88,12 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// take notes a delivery and says whether it is acknowledged.
+// take records a delivery and reports whether to acknowledge it.
 func (r *receiver) take(t *testing.T, header http.Header, body []byte) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature), body, 0, time.Now()); err != nil {
+	if err := client.VerifySignature(r.secret, header.Get(client.HeaderTimestamp), header.Get(client.HeaderSignature),
+		body, 0, time.Now()); err != nil {
 		t.Errorf("signature: %v", err)
 	}
 	d, err := client.DecodeWebhook(body)
@@ -176,10 +177,11 @@ func survive(t *testing.T, settings program.Settings, target string, kills int) 
 		streams.Wait()
 	}
 	checkAttempts(t, target, r, killed)
-	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries), r.requests())
+	t.Logf("%d orders were acknowledged, %d deliveries arrived in %d requests", len(acknowledged.ids), len(r.deliveries),
+		r.requests())
 }
 
-// newKey makes an account with a Test key, and the catalog.
+// newKey imports the catalog and creates an account with a Test key.
 func newKey(t *testing.T, installation *program.Installation) string {
 	t.Helper()
 	catalog := filepath.Join(t.TempDir(), "catalog.yaml")
@@ -194,16 +196,21 @@ func newKey(t *testing.T, installation *program.Installation) string {
 	}
 	installation.CLI(t, &account, "accounts", "create", "--name", "Acme", "--owner", "owner@acme.test")
 	var key struct{ Key string }
-	installation.CLI(t, &key, "keys", "create", "--account", account.ID, "--env", "test", "--name", "crash", "--scopes", "all",
+	installation.CLI(t, &key, "keys", "create", "--account", account.ID, "--env", "test", "--name", "crash", "--scopes",
+		"all",
 		"--limit", "create=1000000")
-	installation.CLI(t, new(json.RawMessage), "credits", "grant", "--account", account.ID, "--env", "test", "--amount", "100000000", "--note", "enough")
+	installation.CLI(t, new(json.RawMessage), "credits", "grant", "--account", account.ID, "--env", "test", "--amount",
+		"100000000", "--note", "enough")
 	return key.Key
 }
 
-// prepare registers the receiver and uploads the photo of all orders.
+// prepare registers the receiver and uploads the photo for all orders.
 func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
 	t.Helper()
-	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{URL: r.URL + "/hook", Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos}})
+	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
+		URL:    r.URL + "/hook",
+		Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,15 +228,17 @@ func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
 	return uploaded[0].URL
 }
 
-// orders are those that the program has acknowledged.
+// orders are the acknowledged orders.
 type orders struct {
 	mu  sync.Mutex
 	ids []string
 }
 
-// stream creates orders until the server is gone.
+// stream creates orders until the server is killed.
 func (o *orders) stream(ctx context.Context, c *client.Client, photo string) {
-	outcomes := []client.MockOutcome{client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos}
+	outcomes := []client.MockOutcome{
+		client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos,
+	}
 	for i := 0; ctx.Err() == nil; i++ {
 		created, err := c.CreateOrder(ctx, client.CreateOrder{
 			BrandCode: "prada", CategoryCode: "bags", MockOutcome: outcomes[i%len(outcomes)],
@@ -244,7 +253,7 @@ func (o *orders) stream(ctx context.Context, c *client.Client, photo string) {
 	}
 }
 
-// wait waits until the event of every order has arrived and was acknowledged.
+// wait waits until the event of every order was acknowledged.
 func (o *orders) wait(t *testing.T, r *receiver) {
 	t.Helper()
 	missing := o.ids
@@ -276,8 +285,8 @@ func (r *receiver) requests() (n int) {
 	return n
 }
 
-// checkAttempts looks into the database: no delivery may have had more requests than attempts, of which there are four at
-// most, and those that kills cut off.
+// checkAttempts checks in the database that no delivery had more requests than recorded attempts, at most four,
+// plus those interrupted by kills.
 func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time) {
 	t.Helper()
 	s, err := store.Open(t.Context(), target)
@@ -301,8 +310,10 @@ func checkAttempts(t *testing.T, target string, r *receiver, killed []time.Time)
 				cut++
 			}
 		}
-		if d.Attempts > 4 || a.count > d.Attempts+cut || (a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
-			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts, cut)
+		if d.Attempts > 4 || a.count > d.Attempts+cut ||
+			(a.acknowledged && a.last.After(killed[len(killed)-1]) && d.Status != webhook.Delivered) {
+			t.Errorf("delivery %s, %s: %d requests, %d attempts, %d kills since the first", id, d.Status, a.count, d.Attempts,
+				cut)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestBackup backs a running server up and starts another one from the copy, on the same engine and on the other.
+// TestBackup backs up a running server and restores the copy on both database engines.
 func TestBackup(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -54,7 +54,7 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// checkRestored restores the backup into an empty place and uses what comes out.
+// checkRestored restores the backup into an empty installation and uses it.
 func checkRestored(t *testing.T, folder string, settings program.Settings, a *account, url string, orders []string) {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
@@ -93,12 +93,12 @@ func checkRestored(t *testing.T, folder string, settings program.Settings, a *ac
 		t.Fatal(err)
 	}
 	send(t, &http.Client{Transport: s.transport(t)}, request).wantStatus(t, http.StatusOK)
-	if proof := prove(t, s); proof.Orders != len(orders)+1 {
+	if proof := runCheck(t, s); proof.Orders != len(orders)+1 {
 		t.Errorf("the proof is %+v", proof)
 	}
 }
 
-// wantPrivate checks that only their owner can read the files of a folder.
+// wantPrivate checks that the files of a directory are readable by their owner only.
 func wantPrivate(t *testing.T, folder string) {
 	t.Helper()
 	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {

@@ -15,7 +15,7 @@ import (
 
 var uuidPattern = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
 
-// TestCommands runs every command with --json while the server runs, and holds what it prints against its shape.
+// TestCommands runs every command with --json while the server runs, and checks the shape of its output.
 func TestCommands(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -28,7 +28,8 @@ func TestCommands(t *testing.T) {
 		var account map[string]string
 		s.CLI(t, &account, "accounts", "create", "--name", "Acme & Söhne", "--owner", "Owner@Acme.example", "--locale", "ja")
 		wantProperties(t, account, "account_id", "user_id", "email", "password")
-		if !uuidPattern.MatchString(account["account_id"]) || !uuidPattern.MatchString(account["user_id"]) || len(account["password"]) < 12 {
+		if !uuidPattern.MatchString(account["account_id"]) || !uuidPattern.MatchString(account["user_id"]) ||
+			len(account["password"]) < 12 {
 			t.Errorf("the account is %v", account)
 		}
 
@@ -36,7 +37,7 @@ func TestCommands(t *testing.T) {
 		commandCredits(t, s, made.Key)
 		commandCatalog(t, s)
 		commandStaff(t, s)
-		if proof := prove(t, s); proof.Accounts != 1 || proof.Orders != 0 {
+		if proof := runCheck(t, s); proof.Accounts != 1 || proof.Orders != 0 {
 			t.Errorf("the proof is %+v", proof)
 		}
 	})
@@ -54,8 +55,8 @@ func commandStaff(t *testing.T, s *site) {
 	s.get(t, made["token"], prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
 }
 
-// proof is what `assay check` prints.
-type proof struct {
+// checkReport is the output of `assay check`.
+type checkReport struct {
 	OK       bool  `json:"ok"`
 	Accounts int   `json:"accounts"`
 	Orders   int   `json:"orders"`
@@ -63,10 +64,10 @@ type proof struct {
 	Problems []any `json:"problems"`
 }
 
-// prove runs `assay check`, which must find nothing.
-func prove(t *testing.T, s *site) proof {
+// runCheck runs `assay check`, which must find no problem.
+func runCheck(t *testing.T, s *site) checkReport {
 	t.Helper()
-	var p proof
+	var p checkReport
 	s.CLI(t, &p, "check")
 	if !p.OK || len(p.Problems) != 0 {
 		t.Errorf("the check found %+v", p)
@@ -77,15 +78,18 @@ func prove(t *testing.T, s *site) proof {
 func commandKeys(t *testing.T, s *site, accountID string) key {
 	t.Helper()
 	var raw map[string]any
-	s.CLI(t, &raw, "keys", "create", "--account", accountID, "--env", "live", "--name", "one", "--scopes", "orders:read,audit:read")
+	s.CLI(t, &raw, "keys", "create", "--account", accountID, "--env", "live", "--name", "one", "--scopes",
+		"orders:read,audit:read")
 	wantProperties(t, raw, "id", "key", "environment", "scopes")
 
 	var made key
-	s.CLI(t, &made, "keys", "create", "--account", "Acme & Söhne", "--env", "test", "--name", "two", "--scopes", "all", "--limit", "read=3", "--limit=create=4")
+	s.CLI(t, &made, "keys", "create", "--account", "Acme & Söhne", "--env", "test", "--name", "two", "--scopes", "all",
+		"--limit", "read=3", "--limit=create=4")
 	if made.Environment != "test" || len(made.Scopes) != 4 || !strings.HasPrefix(made.Key, "assay_test_") {
 		t.Errorf("the key is %+v", made)
 	}
-	if got := s.get(t, made.Key, prefix+"/balance"); got.Header.Get("X-Ratelimit-Limit") != "3" || got.Header.Get("X-Ratelimit-Remaining") != "2" {
+	if got := s.get(t, made.Key, prefix+"/balance"); got.Header.Get("X-Ratelimit-Limit") != "3" ||
+		got.Header.Get("X-Ratelimit-Remaining") != "2" {
 		t.Errorf("the limit of the key is %q", got.Header.Get("X-Ratelimit-Limit"))
 	}
 
@@ -116,7 +120,8 @@ func commandCredits(t *testing.T, s *site, apiKey string) {
 		amount string
 		want   int64
 	}{{"50", 100_050}, {"-100050", 0}, {"7", 7}} {
-		s.CLI(t, &balance, "credits", "grant", "--account", "Acme & Söhne", "--env", "test", "--amount", step.amount, "--note", "a test")
+		s.CLI(t, &balance, "credits", "grant", "--account", "Acme & Söhne", "--env", "test", "--amount", step.amount,
+			"--note", "a test")
 		wantProperties(t, balance, "balance")
 		if balance["balance"] != step.want {
 			t.Errorf("after %s the balance is %d, want %d", step.amount, balance["balance"], step.want)
@@ -175,13 +180,14 @@ func wantProperties[V any](t *testing.T, object map[string]V, names ...string) {
 	}
 }
 
-// TestCommandErrors must say what is wrong on standard error, nothing on standard output, and exit with a status.
+// TestCommandErrors checks that errors go to standard error only, with a non-zero exit status.
 func TestCommandErrors(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)
 	installation.CLI(t, new(any), "accounts", "create", "--name", "Acme", "--owner", "owner@acme.example")
 	broken := filepath.Join(t.TempDir(), "broken.yaml")
-	if err := os.WriteFile(broken, []byte("brands:\n  - {code: UPPER, name: {en: Upper}, categories: [bags]}\n"), 0o600); err != nil {
+	if err := os.WriteFile(broken, []byte("brands:\n  - {code: UPPER, name: {en: Upper}, categories: [bags]}\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	tests := []struct {
@@ -220,7 +226,8 @@ func TestCommandErrors(t *testing.T) {
 			for _, arguments := range [][]string{strings.Fields(tt.arguments), append(strings.Fields(tt.arguments), "--json")} {
 				got := installation.Run(t, arguments...)
 				if got.ExitCode == 0 || got.Stdout != "" || !strings.Contains(got.Stderr, tt.want) {
-					t.Errorf("%v: exit code %d, standard output %q, standard error %q; want %q in it", arguments, got.ExitCode, got.Stdout, got.Stderr, tt.want)
+					t.Errorf("%v: exit code %d, standard output %q, standard error %q; want %q in it", arguments, got.ExitCode,
+						got.Stdout, got.Stderr, tt.want)
 				}
 			}
 		})
@@ -234,7 +241,7 @@ func TestCommandErrors(t *testing.T) {
 	})
 }
 
-// TestHelp must not count as a failure, for the program and for each command.
+// TestHelp checks that help exits with 0.
 func TestHelp(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)

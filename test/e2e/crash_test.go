@@ -19,8 +19,8 @@ const (
 	ordersFirst = 40 // acknowledged orders before each crash
 )
 
-// TestCrash kills the server in the middle of creations, again and again. Every order that a client was told of must be
-// there afterwards, and every order must have been paid once.
+// TestCrash kills the server repeatedly while orders are created. Every acknowledged order must exist afterwards,
+// and every order must be charged once.
 func TestCrash(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -38,7 +38,7 @@ func TestCrash(t *testing.T) {
 	})
 }
 
-// TestDatabaseCrash kills PostgreSQL instead: the server must go on with it as if nothing had happened.
+// TestDatabaseCrash kills PostgreSQL instead: the server must continue with it afterwards.
 func TestDatabaseCrash(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t)
@@ -65,7 +65,7 @@ func TestDatabaseCrash(t *testing.T) {
 	}
 }
 
-// shopping is a crowd of clients that create one order after the other.
+// shopping is a group of clients that create orders.
 type shopping struct {
 	ending atomic.Bool
 	crowd  sync.WaitGroup
@@ -86,7 +86,7 @@ func shop(t *testing.T, s *site, a *account, round string) *shopping {
 				one := draft
 				one.ExternalID = fmt.Sprintf("%s-%d-%d", round, shopper, n)
 				created, err := c.CreateOrder(t.Context(), one)
-				if err != nil { // the server is away: the order may exist, but nobody was told
+				if err != nil { // the server is down: the order may exist, but was not acknowledged
 					time.Sleep(5 * time.Millisecond)
 					continue
 				}
@@ -102,13 +102,13 @@ func shop(t *testing.T, s *site, a *account, round string) *shopping {
 
 func (s *shopping) count() int64 { return s.orders.Load() }
 
-// await waits until so many orders were acknowledged.
+// await waits until the number of orders was acknowledged.
 func (s *shopping) await(t *testing.T, orders int64) {
 	t.Helper()
 	eventually(t, time.Minute, fmt.Sprintf("%d orders are created", orders), func() bool { return s.count() >= orders })
 }
 
-// stop ends the crowd once everybody has an answer, and adds the orders that they were told of.
+// stop ends the clients after their last response, and adds the acknowledged orders.
 func (s *shopping) stop(to map[string]string) {
 	s.ending.Store(true)
 	s.crowd.Wait()
@@ -117,8 +117,8 @@ func (s *shopping) stop(to map[string]string) {
 	}
 }
 
-// checkOrders proves that every acknowledged order exists, that the balance is what all existing orders leave, and that
-// the program finds its own books in order.
+// checkOrders checks that every acknowledged order exists, that the balance matches the existing orders, and that
+// `assay check` finds no problem.
 func checkOrders(t *testing.T, s *site, a *account, acknowledged map[string]string) {
 	t.Helper()
 	c := s.client(t, a.Live)
@@ -143,7 +143,7 @@ func checkOrders(t *testing.T, s *site, a *account, acknowledged map[string]stri
 	if got, want := balance(t.Context(), t, c), int64(liveCredits-totePrice*len(existing)); got != want {
 		t.Errorf("the balance is %d, %d orders leave %d", got, len(existing), want)
 	}
-	proof := prove(t, s)
+	proof := runCheck(t, s)
 	if proof.Orders != len(existing) {
 		t.Errorf("the proof covers %d orders, there are %d", proof.Orders, len(existing))
 	}

@@ -10,14 +10,17 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// hook starts a server whose Test key has an endpoint, and makes an order that is delivered to it.
+// hook starts a server with an endpoint for its Test key, and creates an order that is delivered to it.
 func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Client) {
 	t.Helper()
 	settings["webhook-allow-private"] = "true"
 	settings["webhook-ca-file"] = i.certificate(t)
 	s := start(t, settings)
 	c := s.client(t, s.open(t).Test)
-	hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{URL: i.server.URL, Events: []client.WebhookEvent{client.EventOrderOutcome}})
+	hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
+		URL:    i.server.URL,
+		Events: []client.WebhookEvent{client.EventOrderOutcome},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,8 @@ func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Cl
 	return s, c
 }
 
-// TestShutdown_Delivery stops the server while a receiver is at work: the delivery is finished, and not sent again.
+// TestShutdown_Delivery stops the server while the receiver is processing: the delivery finishes and is not sent
+// again.
 func TestShutdown_Delivery(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -59,8 +63,8 @@ func TestShutdown_Delivery(t *testing.T) {
 	})
 }
 
-// TestCrash_Delivery kills the server while a receiver is at work: nobody knows what became of the delivery, so it is
-// sent again under the same id.
+// TestCrash_Delivery kills the server while the receiver is processing: the result is unknown, so that the delivery
+// is sent again with the same id.
 func TestCrash_Delivery(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -83,7 +87,7 @@ func TestCrash_Delivery(t *testing.T) {
 	})
 }
 
-// TestRedirectedDelivery must count as a failed attempt, and be tried again after the delay that is set.
+// TestRedirectedDelivery checks that a redirect is a failed attempt that is retried after the configured delay.
 func TestRedirectedDelivery(t *testing.T) {
 	t.Parallel()
 	inbox := newInbox(t)

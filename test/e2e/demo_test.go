@@ -19,7 +19,7 @@ var (
 	tokenPattern    = regexp.MustCompile(`desk token\s+(\S+)`)
 )
 
-// TestDemo starts the program as its first user does: one command, an empty folder.
+// TestDemo starts the program like a first-time user: one command, an empty directory.
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -30,7 +30,8 @@ func TestDemo(t *testing.T) {
 		for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
 			keys[match[1]] = key{Key: match[0]}
 		}
-		passwords, tokens := passwordPattern.FindAllStringSubmatch(printed, -1), tokenPattern.FindAllStringSubmatch(printed, -1)
+		passwords, tokens := passwordPattern.FindAllStringSubmatch(printed, -1),
+			tokenPattern.FindAllStringSubmatch(printed, -1)
 		if len(keys) != 2 || len(passwords) != 3 || len(tokens) != 2 {
 			t.Fatalf("a Test key, a Live key, three passwords and two desk tokens are not all in:\n%s", printed)
 		}
@@ -75,7 +76,7 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// TestDemo_TLSOnly must print a line that trusts the certificate which the server has made.
+// TestDemo_TLSOnly checks that the printed curl command trusts the self-signed certificate.
 func TestDemo_TLSOnly(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"listen": ""}, "--demo")
@@ -83,7 +84,7 @@ func TestDemo_TLSOnly(t *testing.T) {
 	runCurlLine(t, s.Stdout())
 }
 
-// runCurlLine gives the printed line to a shell, unchanged.
+// runCurlLine runs the printed command in a shell, unchanged.
 func runCurlLine(t *testing.T, printed string) {
 	for _, line := range lines(printed) {
 		if !strings.HasPrefix(line, "curl ") {

@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestIntegratorFlow goes the way of an integrator's first day, over TLS with the certificate that the server made.
+// TestIntegratorFlow runs the typical flow of an integrator, over TLS with the self-signed certificate.
 func TestIntegratorFlow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -51,11 +51,14 @@ func TestIntegratorFlow(t *testing.T) {
 	})
 }
 
-// browseCatalog chooses what to order from the catalog and returns the quickest answer time.
+// browseCatalog reads the catalog and returns the fastest answer time.
 func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	t.Helper()
 	ctx := t.Context()
-	if got, err := c.Categories(ctx, client.CategoriesQuery{BrandCode: "contoso", Locale: client.LocaleJapanese}); err != nil || len(got) != 1 ||
+	if got, err := c.Categories(ctx, client.CategoriesQuery{
+		BrandCode: "contoso",
+		Locale:    client.LocaleJapanese,
+	}); err != nil || len(got) != 1 ||
 		got[0].NameLocale != "バッグ" {
 		t.Errorf("categories of contoso are %+v, %v", got, err)
 	}
@@ -67,7 +70,11 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	if err != nil || models.Total != 1 || models.Data[0].Code != "northwind-tote" {
 		t.Fatalf("models are %+v, %v", models, err)
 	}
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{CategoryCode: "bags", BrandCode: "northwind", ModelCode: "northwind-tote"})
+	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
+		CategoryCode: "bags",
+		BrandCode:    "northwind",
+		ModelCode:    "northwind-tote",
+	})
 	if err != nil || len(indexes) != 2 || !indexes[0].Required || indexes[0].PhotoLimit != 2 {
 		t.Fatalf("photo indexes are %+v, %v", indexes, err)
 	}
@@ -78,7 +85,7 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	return times[0]
 }
 
-// registerWebhook makes an endpoint and returns its id.
+// registerWebhook creates an endpoint and returns its id.
 func registerWebhook(t *testing.T, c *client.Client, keyID string) string {
 	t.Helper()
 	created, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
@@ -107,7 +114,8 @@ func orderAuthentic(t *testing.T, c *client.Client, urls []string, answerTime cl
 	if err != nil {
 		t.Fatal(err)
 	}
-	if detail.ID != created.ID || !detail.HasOutcome(client.OutcomeAuthentic) || *detail.Classification.ModelNameLocale != "トート" {
+	if detail.ID != created.ID || !detail.HasOutcome(client.OutcomeAuthentic) ||
+		*detail.Classification.ModelNameLocale != "トート" {
 		t.Errorf("the detail by external id is %+v", detail)
 	}
 	if detail.CertificateURL == nil || !strings.HasPrefix(*detail.CertificateURL, "http") {
@@ -116,7 +124,7 @@ func orderAuthentic(t *testing.T, c *client.Client, urls []string, answerTime cl
 	return created.ID
 }
 
-// resubmit creates an order that asks for photos and answers it.
+// resubmit creates an order that requests photos and answers the request.
 func resubmit(t *testing.T, c *client.Client, urls []string) {
 	t.Helper()
 	draft := tote(urls[0])
@@ -125,7 +133,8 @@ func resubmit(t *testing.T, c *client.Client, urls []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if repeated, err := c.CreateOrder(t.Context(), draft, client.WithIdempotencyKey("second-order")); err != nil || !repeated.Replayed || repeated.ID != created.ID {
+	if repeated, err := c.CreateOrder(t.Context(), draft, client.WithIdempotencyKey("second-order")); err != nil ||
+		!repeated.Replayed || repeated.ID != created.ID {
 		t.Errorf("the repeated creation is %+v, %v", repeated, err)
 	}
 	detail, err := c.GetOrder(t.Context(), created.ID, "")
@@ -142,7 +151,8 @@ func resubmit(t *testing.T, c *client.Client, urls []string) {
 	if detail, err = c.GetOrder(t.Context(), created.ID, ""); err != nil || detail.Status != client.StatusCompleted {
 		t.Errorf("after the submission the order is %+v, %v", detail, err)
 	}
-	if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, update); !client.IsCode(err, client.CodeOrderNotAwaitingUpdatePhotos) {
+	if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, update); !client.IsCode(err,
+		client.CodeOrderNotAwaitingUpdatePhotos) {
 		t.Errorf("a second submission: %v", err)
 	}
 }

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a browser
-// does: six images at a time. Neither the server nor the process that decodes for it may take much memory.
+// TestImageMemory opens the page of an order with 75 photos of 10 MB, including the largest of every format, like a
+// browser: six images at a time. Neither the server nor its helper process may use much memory.
 func TestImageMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")
@@ -70,7 +70,9 @@ func TestImageMemory(t *testing.T) {
 	stop, most := watchMemory(t, s.PID())
 	browser := s.reviewer(t)
 	page := fetch(t, browser, s.URL("/desk/orders/"+created.ID))
-	sources := regexp.MustCompile(`<img src="(/desk/photos/[^"]+)"[^>]* width="\d+" height="\d+" loading="(eager|lazy)"`).FindAllStringSubmatch(string(page), -1)
+	sources := regexp.MustCompile(
+		`<img src="(/desk/photos/[^"]+)"[^>]* width="\d+" height="\d+" loading="(eager|lazy)"`,
+	).FindAllStringSubmatch(string(page), -1)
 	if len(sources) != count {
 		t.Fatalf("%d images on the page", len(sources))
 	}
@@ -97,13 +99,14 @@ func TestImageMemory(t *testing.T) {
 	}
 	stop()
 	peak := residentPeak(t, s.PID())
-	t.Logf("resident memory: %d MiB after the uploads, %d MiB at the server's peak, %d MiB with its decoder", uploaded>>20, peak>>20, most()>>20)
+	t.Logf("resident memory: %d MiB after the uploads, %d MiB at the server's peak, %d MiB with its decoder",
+		uploaded>>20, peak>>20, most()>>20)
 	if peak > limit || most() > limit {
 		t.Errorf("%d thumbnails took %d bytes of memory, %d with the decoder; %d is the limit", count, peak, most(), limit)
 	}
 }
 
-// importWithLimit imports the catalog of these tests with more room for photos.
+// importWithLimit imports the test catalog with a higher photo limit.
 func (s *site) importWithLimit(t *testing.T, limit int) {
 	t.Helper()
 	text, err := os.ReadFile(catalogFile)
@@ -111,13 +114,14 @@ func (s *site) importWithLimit(t *testing.T, limit int) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "catalog.yaml")
-	if err := os.WriteFile(file, bytes.Replace(text, []byte("photo_limit: 2"), []byte("photo_limit: "+strconv.Itoa(limit)), 1), 0o600); err != nil {
+	if err := os.WriteFile(file,
+		bytes.Replace(text, []byte("photo_limit: 2"), []byte("photo_limit: "+strconv.Itoa(limit)), 1), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.CLI(t, new(any), "catalog", "import", file)
 }
 
-// reviewer returns a browser that a new reviewer has signed in with at the desk.
+// reviewer returns a browser signed in as a new reviewer.
 func (s *site) reviewer(t *testing.T) *http.Client {
 	t.Helper()
 	var staff struct{ Password string }
@@ -128,7 +132,10 @@ func (s *site) reviewer(t *testing.T) *http.Client {
 	}
 	browser := &http.Client{Jar: jar, Transport: &http.Transport{MaxConnsPerHost: 6}}
 	t.Cleanup(browser.CloseIdleConnections)
-	resp, err := browser.PostForm(s.URL("/desk/sign-in"), url.Values{"email": {"rei@desk.example"}, "password": {staff.Password}})
+	resp, err := browser.PostForm(s.URL("/desk/sign-in"), url.Values{
+		"email":    {"rei@desk.example"},
+		"password": {staff.Password},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,8 +172,7 @@ func get(t *testing.T, browser *http.Client, address string) ([]byte, error) {
 	return b, err
 }
 
-// watchMemory looks many times a second how much memory a process and those that it has started have together, until stop.
-// most is the most that it has seen.
+// watchMemory samples the memory of a process and its children until stop. most returns the maximum.
 func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	t.Helper()
 	var seen atomic.Int64
@@ -185,7 +191,7 @@ func watchMemory(t *testing.T, pid int) (stop func(), most func() int64) {
 	return func() { close(end); <-done }, seen.Load
 }
 
-// residentTree is the memory of a process and of its children, as far as they are still there.
+// residentTree returns the memory of a process and its children.
 func residentTree(pid int) int64 {
 	total, _ := resident(pid, "VmRSS")
 	lists, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
@@ -200,8 +206,8 @@ func residentTree(pid int) int64 {
 	return total
 }
 
-// largePhotos returns photos of the size, each with bytes of its own: every tenth is as large as may be, of all kinds that
-// take most memory; the others are what people upload.
+// largePhotos returns distinct photos of the size: every tenth has the largest dimensions in one of the formats
+// that need most memory; the others are typical uploads.
 func largePhotos(t *testing.T, size, count int) func(i int) []byte {
 	t.Helper()
 	const width, height = 8000, 6250

@@ -18,8 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLiveOrder follows a Live order through all hands: the integrator's, a reviewer's at the desk interface, and the
-// integrator's webhook.
+// TestLiveOrder follows a Live order from the integrator to a reviewer at the desk API and back by webhook.
 func TestLiveOrder(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -42,39 +41,53 @@ func TestLiveOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 		desk := s.desk(t)
-		if claimed := desk.post(t, "/orders/next", nil, http.StatusOK); claimed["id"] != created.ID || claimed["status"] != "processing" {
+		if claimed := desk.post(t, "/orders/next", nil, http.StatusOK); claimed["id"] != created.ID ||
+			claimed["status"] != "processing" {
 			t.Fatalf("the reviewer got %v", claimed)
 		}
 		desk.post(t, "/orders/"+created.ID+"/request_photos", map[string]any{
-			"photos": []any{map[string]any{"index_code": "logo", "condition": "missing", "requirements": []string{"sharp-focus"}, "max_photos": 2}},
+			"photos": []any{
+				map[string]any{
+					"index_code":   "logo",
+					"condition":    "missing",
+					"requirements": []string{"sharp-focus"},
+					"max_photos":   2,
+				},
+			},
 		}, http.StatusOK)
 		if asked := inbox.await(t); asked.Event != client.EventUpdatePhotos || asked.ID != created.ID {
 			t.Errorf("the first delivery is %+v", asked)
 		}
-		if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, client.UpdatePhotos{Photos: []client.UpdatePhoto{{IndexCode: "logo", URL: url}}}); err != nil {
+		if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, client.UpdatePhotos{
+			Photos: []client.UpdatePhoto{{IndexCode: "logo", URL: url}},
+		}); err != nil {
 			t.Fatal(err)
 		}
-		desk.post(t, "/orders/"+created.ID+"/complete", map[string]any{"outcome": "authentic", "reason_codes": []string{"stitching-even"}}, http.StatusOK)
+		desk.post(t, "/orders/"+created.ID+"/complete", map[string]any{
+			"outcome":      "authentic",
+			"reason_codes": []string{"stitching-even"},
+		}, http.StatusOK)
 		if told := inbox.await(t); told.Event != client.EventOrderOutcome || !told.HasOutcome(client.OutcomeAuthentic) {
 			t.Errorf("the second delivery is %+v", told)
 		}
 		detail, err := c.GetOrder(t.Context(), created.ID, client.LocaleJapanese)
-		if err != nil || !detail.HasOutcome(client.OutcomeAuthentic) || detail.CertificateURL == nil || len(detail.OutcomeReasonsLocale) != 1 {
+		if err != nil || !detail.HasOutcome(client.OutcomeAuthentic) || detail.CertificateURL == nil ||
+			len(detail.OutcomeReasonsLocale) != 1 {
 			t.Fatalf("the order is %+v, %v", detail, err)
 		}
 		if detail.OutcomeReasonsLocale[0] != "縫製が均一です" {
 			t.Errorf("the reason is %q", detail.OutcomeReasonsLocale[0])
 		}
-		prove(t, s)
+		runCheck(t, s)
 	})
 }
 
-// inbox is a receiver of webhooks that verifies every delivery as the client package does.
+// inbox is a webhook receiver that verifies every delivery with the client package.
 type inbox struct {
 	server *httptest.Server
 	got    chan *client.WebhookDelivery
-	pause  chan struct{} // if set, answers wait until it is closed
-	refuse int           // if set, the status of every answer
+	pause  chan struct{} // if set, responses wait until it is closed
+	refuse int           // if set, the status of every response
 
 	mu     sync.Mutex
 	secret string
@@ -141,7 +154,7 @@ func (i *inbox) await(t *testing.T) *client.WebhookDelivery {
 	}
 }
 
-// desk is the desk interface with a reviewer's token. Every answer is held against the OpenAPI document.
+// desk is a client of the desk API with a reviewer's token. Every response is checked against the OpenAPI document.
 type desk struct {
 	base, token string
 	client      *http.Client
@@ -157,7 +170,7 @@ func (s *site) desk(t *testing.T) *desk {
 	}
 }
 
-// post sends a body and returns the answer, which must have the status.
+// post sends a body, checks the status and returns the response.
 func (d *desk) post(t *testing.T, path string, body any, status int) map[string]any {
 	t.Helper()
 	text := []byte{}

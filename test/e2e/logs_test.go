@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestLogs runs requests full of secrets past the log.
+// TestLogs sends requests full of secrets and checks that none is logged.
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -36,13 +36,19 @@ func TestLogs(t *testing.T) {
 		}
 		secrets["signing secret"] = hook.SigningSecret
 		if _, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-			URL: "https://127.0.0.1:9/second", Events: []client.WebhookEvent{client.EventOrderOutcome},
-			Auth: &client.OAuth2{TokenURL: "https://127.0.0.1:9/token", ClientID: "shop", ClientSecret: secrets["client secret"]},
+			URL:    "https://127.0.0.1:9/second",
+			Events: []client.WebhookEvent{client.EventOrderOutcome},
+			Auth: &client.OAuth2{
+				TokenURL:     "https://127.0.0.1:9/token",
+				ClientID:     "shop",
+				ClientSecret: secrets["client secret"],
+			},
 		}); err != nil {
 			t.Fatal(err)
 		}
 		s.get(t, a.Test.Key, prefix+"/catalog/brands?search="+secrets["query"]).wantStatus(t, http.StatusOK)
-		s.get(t, a.Test.Key, prefix+"/orders?page=0&search="+secrets["query"]).wantFailure(t, http.StatusBadRequest, "validation-error")
+		s.get(t, a.Test.Key, prefix+"/orders?page=0&search="+secrets["query"]).wantFailure(t, http.StatusBadRequest,
+			"validation-error")
 		s.get(t, secrets["wrong key"], prefix+"/balance").wantFailure(t, http.StatusUnauthorized, "unauthorized")
 		draft := tote(upload(t, c, 1)[0])
 		draft.MockOutcome = client.MockUpdatePhotos
@@ -67,7 +73,7 @@ func TestLogs(t *testing.T) {
 	})
 }
 
-// checkJSONLog holds every line against the form of a JSON log and looks for the request's line.
+// checkJSONLog checks the form of every JSON log line and finds the line of the request.
 func checkJSONLog(t *testing.T, stderr, requestID string) {
 	t.Helper()
 	found := false
@@ -81,7 +87,8 @@ func checkJSONLog(t *testing.T, stderr, requestID string) {
 			RequestID                             string `json:"request_id"`
 		}
 		decoder := json.NewDecoder(bytes.NewReader([]byte(line)))
-		if err := decoder.Decode(&entry); err != nil || decoder.More() || entry.Time == "" || entry.Level == "" || entry.Msg == "" {
+		if err := decoder.Decode(&entry); err != nil || decoder.More() || entry.Time == "" || entry.Level == "" ||
+			entry.Msg == "" {
 			t.Errorf("not a line of a JSON log: %s", line)
 			continue
 		}

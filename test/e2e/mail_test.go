@@ -11,15 +11,17 @@ import (
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 )
 
-// TestMail makes a link by command and asks for another at the portal; the server sends both, over STARTTLS and with a
-// password, and says nothing of addresses and links in its log.
+// TestMail creates a reset link by command and another one in the portal; the server sends both, over STARTTLS with
+// a password, and does not log addresses or links.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
 		server := smtptest.Start(t, smtptest.Options{Auth: true})
-		settings["smtp-url"], settings["smtp-ca-file"], settings["mail-from"] = server.URL(), server.CAFile, "Assay <assay@mail.test>"
+		settings["smtp-url"], settings["smtp-ca-file"], settings["mail-from"] = server.URL(), server.CAFile,
+			"Assay <assay@mail.test>"
 		s := start(t, settings)
-		s.CLI(t, new(map[string]string), "accounts", "create", "--name", "Acme", "--owner", "owner@acme.example", "--locale", "ja")
+		s.CLI(t, new(map[string]string), "accounts", "create", "--name", "Acme", "--owner", "owner@acme.example", "--locale",
+			"ja")
 		var made struct {
 			UserID string `json:"user_id"`
 			Email  string `json:"email"`
@@ -35,7 +37,8 @@ func TestMail(t *testing.T) {
 			t.Errorf("encrypted: %v, the link is not %s:\n%s", m.Encrypted, made.Link, m.Text)
 		}
 
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL("/portal/forgot"), strings.NewReader(url.Values{"email": {"owner@acme.example"}}.Encode()))
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL("/portal/forgot"),
+			strings.NewReader(url.Values{"email": {"owner@acme.example"}}.Encode()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +48,8 @@ func TestMail(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = answer.Body.Close() }()
-		if page, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK || !strings.Contains(string(page), "on its way") {
+		if page, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK ||
+			!strings.Contains(string(page), "on its way") {
 			t.Errorf("status %d (%v):\n%s", answer.StatusCode, err, page)
 		}
 		asked := server.Await(t, "owner@acme.example", "Choose a new password")
@@ -54,7 +58,10 @@ func TestMail(t *testing.T) {
 			t.Errorf("exit code %d", code)
 		}
 		for what, secret := range map[string]string{
-			"address": "owner@acme.example", "link": tokenOf(made.Link), "other link": tokenOf(asked.Link()), "password": smtptest.Password,
+			"address":          "owner@acme.example",
+			"link":             tokenOf(made.Link),
+			"other link":       tokenOf(asked.Link()),
+			"password":         smtptest.Password,
 			"encoded password": url.QueryEscape(smtptest.Password),
 		} {
 			if strings.Contains(s.Stderr(), secret) {

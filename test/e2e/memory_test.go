@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestUploadMemory uploads far more than the memory that the server may use for it.
+// TestUploadMemory uploads far more bytes than the server may use as memory.
 func TestUploadMemory(t *testing.T) {
 	const (
 		uploads   = 8
@@ -60,13 +60,14 @@ func TestUploadMemory(t *testing.T) {
 			peak := residentPeak(t, s.PID())
 			t.Logf("resident memory: %d MiB before, %d MiB at its peak", before>>20, peak>>20)
 			if peak > limit {
-				t.Errorf("%d uploads of %d × %d MiB took %d MiB of memory, %d MiB is the limit", uploads, files, photoSize>>20, peak>>20, limit>>20)
+				t.Errorf("%d uploads of %d × %d MiB took %d MiB of memory, %d MiB is the limit", uploads, files, photoSize>>20,
+					peak>>20, limit>>20)
 			}
 		})
 	}
 }
 
-// residentPeak is the most memory that the process has had at any time, in bytes.
+// residentPeak returns the peak memory of the process in bytes.
 func residentPeak(t *testing.T, pid int) int64 {
 	t.Helper()
 	peak, err := resident(pid, "VmHWM")
@@ -76,7 +77,7 @@ func residentPeak(t *testing.T, pid int) int64 {
 	return peak
 }
 
-// resident reads a figure of a process's memory.
+// resident reads a memory value of a process.
 func resident(pid int, name string) (int64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

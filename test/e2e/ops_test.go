@@ -17,7 +17,9 @@ func TestOps(t *testing.T) {
 	s.get(t, a.Test.Key, prefix+"/balance?hidden=value").wantStatus(t, http.StatusOK)
 	s.get(t, a.Test.Key, prefix+"/orders/never-made").wantStatus(t, http.StatusNotFound)
 
-	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/debug/pprof/", "/debug/pprof/goroutine?debug=1", "/debug/pprof/heap"} {
+	for _, path := range []string{
+		"/healthz", "/readyz", "/metrics", "/debug/pprof/", "/debug/pprof/goroutine?debug=1", "/debug/pprof/heap",
+	} {
 		t.Run(path, func(t *testing.T) {
 			s.ops(t, path).wantStatus(t, http.StatusOK)
 			if got := s.get(t, "", path); got.StatusCode != http.StatusNotFound {
@@ -45,7 +47,7 @@ func TestOps(t *testing.T) {
 	})
 }
 
-// TestDatabaseOutage stops PostgreSQL under the running server: it says so, and goes on by itself when it is back.
+// TestDatabaseOutage stops PostgreSQL under the running server: readiness fails, and recovers by itself.
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
 	cluster := pgtest.Cluster(t)

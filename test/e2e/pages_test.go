@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestPages opens the main pages of the program as it is put together. The browser fails the test when a page logs an error,
-// breaks the content security policy or asks anything of another origin; the policy itself is held beside it.
+// TestPages opens the main pages of the complete program. The browser fails the test if a page logs an error,
+// violates the content security policy or makes requests to another origin; the policy itself is checked, too.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"secret-key": secretKey}, "--demo")
@@ -35,7 +35,8 @@ func TestPages(t *testing.T) {
 			uitest.CheckPolicy(t, res.Header, "https://"+publicHost+"/media")
 		}
 	}
-	policy("/", "/portal/sign-in", "/desk/sign-in", "/docs", "/docs/desk", "/certificates/nothing", "/docs/nothing", "/nothing", "/portal/nothing", "/desk/nothing")
+	policy("/", "/portal/sign-in", "/desk/sign-in", "/docs", "/docs/desk", "/certificates/nothing", "/docs/nothing",
+		"/nothing", "/portal/nothing", "/desk/nothing")
 
 	b := uitest.NewBrowser(t, s.URL(""))
 	signIn := func(home, email, password string) {
@@ -47,20 +48,23 @@ func TestPages(t *testing.T) {
 	signIn("/portal", "owner@demo.example", passwords[0][1])
 	signIn("/desk", "admin@demo.example", passwords[2][1])
 	for _, path := range []string{
-		"/docs", "/docs/desk", "/portal/test", "/portal/live/orders", "/portal/keys", "/portal/test/sandbox", "/portal/test/webhooks", "/portal/audit",
-		"/portal/team", "/portal/settings", "/desk", "/desk/me", "/desk/admin/statistics", "/desk/admin/accounts", "/desk/admin/catalog",
-		"/desk/admin/deliveries", "/desk/admin/certificates", "/desk/admin/staff", "/desk/admin/log", "/desk/admin/system",
+		"/docs", "/docs/desk", "/portal/test", "/portal/live/orders", "/portal/keys", "/portal/test/sandbox",
+		"/portal/test/webhooks", "/portal/audit", "/portal/team", "/portal/settings", "/desk", "/desk/me",
+		"/desk/admin/statistics", "/desk/admin/accounts", "/desk/admin/catalog", "/desk/admin/deliveries",
+		"/desk/admin/certificates", "/desk/admin/staff", "/desk/admin/log", "/desk/admin/system",
 	} {
 		b.Open(path)
 		if got := b.Path(); got != path {
 			t.Errorf("%s leads to %s", path, got)
 		}
 	}
-	if page := b.Text("main"); strings.Contains(page, secretKey) || !strings.Contains(page, "--secret-key") || !strings.Contains(page, "Everything works") {
+	if page := b.Text("main"); strings.Contains(page, secretKey) || !strings.Contains(page, "--secret-key") ||
+		!strings.Contains(page, "Everything works") {
 		t.Errorf("the page of the system says\n%s", page)
 	}
 	b.Open("/desk/admin/log?staff=operator") // the demo was made at the command line
-	if page := b.Text("main"); !strings.Contains(page, "Account created") || !strings.Contains(page, "Staff user created") {
+	if page := b.Text("main"); !strings.Contains(page, "Account created") ||
+		!strings.Contains(page, "Staff user created") {
 		t.Errorf("the log of administration says\n%s", page)
 	}
 }

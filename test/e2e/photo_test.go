@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/client"
 )
 
-// newPhoto returns a valid PNG of about the given size: a small picture with a private chunk that decoders pass over.
+// newPhoto returns a valid PNG of about the given size: a small picture padded with a private chunk.
 func newPhoto(t testing.TB, size int) []byte {
 	t.Helper()
 	var picture bytes.Buffer
@@ -56,7 +56,7 @@ func upload(t *testing.T, c *client.Client, count int) []string {
 	return urls
 }
 
-// tote is an order of the catalog of these tests, with one photo.
+// tote returns an order for an item of the test catalog, with one photo.
 func tote(url string) client.CreateOrder {
 	return client.CreateOrder{
 		BrandCode: "northwind", CategoryCode: "bags", ModelCode: "northwind-tote",

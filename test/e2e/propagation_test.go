@@ -24,7 +24,7 @@ func TestRevocation(t *testing.T) {
 			defer close(revoking)
 			s.CLI(t, new(any), "keys", "revoke", a.Test.ID)
 		}()
-		for inUse := true; inUse; { // so that the server has the key at hand when it is revoked
+		for inUse := true; inUse; { // so that the server has cached the key when it is revoked
 			select {
 			case <-revoking:
 				inUse = false
@@ -40,7 +40,7 @@ func TestRevocation(t *testing.T) {
 	})
 }
 
-// TestCatalogImport replaces the catalog in another process: the server takes it over, and entity tags tell so.
+// TestCatalogImport replaces the catalog in another process: the server picks it up, and ETags change.
 func TestCatalogImport(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
@@ -57,7 +57,7 @@ func TestCatalogImport(t *testing.T) {
 
 const brands = prefix + "/catalog/brands"
 
-// importContoso gives a brand of the catalog another name and waits until the server shows it.
+// importContoso renames a brand of the catalog and waits until the server shows it.
 func importContoso(t *testing.T, s *site, a *account, name string) {
 	t.Helper()
 	document, err := os.ReadFile(catalogFile)
@@ -65,7 +65,8 @@ func importContoso(t *testing.T, s *site, a *account, name string) {
 		t.Fatal(err)
 	}
 	changed := filepath.Join(t.TempDir(), "catalog.yaml")
-	if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(document), "{en: Contoso}", "{en: "+name+"}")), 0o600); err != nil {
+	if err := os.WriteFile(changed, []byte(strings.ReplaceAll(string(document), "{en: Contoso}", "{en: "+name+"}")),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	s.CLI(t, new(any), "catalog", "import", changed)

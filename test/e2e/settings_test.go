@@ -14,7 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// TestListening reads the one line that tells other programs where the server is.
+// TestListening checks the line that announces the addresses of the server.
 func TestListening(t *testing.T) {
 	t.Parallel()
 	const free = "127.0.0.1:0"
@@ -57,7 +57,7 @@ func orOff(address string) string {
 	return address
 }
 
-// TestFlagWins sets the largest photo in the environment and by flag.
+// TestFlagWins checks that a flag overrides the environment.
 func TestFlagWins(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -73,18 +73,24 @@ func TestFlagWins(t *testing.T) {
 			t.Parallel()
 			s := start(t, program.Settings{"max-photo-bytes": "2KiB"}, tt.arguments...)
 			c := s.client(t, s.open(t).Test)
-			_, err := c.UploadPhotos(t.Context(), client.File{Name: "large.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)+1))})
+			_, err := c.UploadPhotos(t.Context(), client.File{
+				Name:    "large.png",
+				Content: bytes.NewReader(newPhoto(t, int(tt.want)+1)),
+			})
 			if !client.IsCode(err, client.CodeFileTooLarge) {
 				t.Fatalf("one byte too many: %v", err)
 			}
-			if _, err := c.UploadPhotos(t.Context(), client.File{Name: "fits.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)))}); err != nil {
+			if _, err := c.UploadPhotos(t.Context(), client.File{
+				Name:    "fits.png",
+				Content: bytes.NewReader(newPhoto(t, int(tt.want))),
+			}); err != nil {
 				t.Errorf("a photo that fits: %v", err)
 			}
 		})
 	}
 }
 
-// TestFlagWins_Command gives a command another data folder than the environment does.
+// TestFlagWins_Command checks the same for a command and its data directory.
 func TestFlagWins_Command(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)
@@ -96,7 +102,7 @@ func TestFlagWins_Command(t *testing.T) {
 	installation.CLI(t, new([]any), "keys", "list", "--data="+other, "--account", "Acme")
 }
 
-// TestRefusedSettings starts the server with settings that cannot work: each is named.
+// TestRefusedSettings checks that invalid settings are refused by name.
 func TestRefusedSettings(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -126,7 +132,7 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
-// TestUnreachableDatabase must fail in words that do not hold the password.
+// TestUnreachableDatabase checks that the error does not contain the password.
 func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
@@ -141,19 +147,21 @@ func TestUnreachableDatabase(t *testing.T) {
 	}
 }
 
-// TestSecondServer must not start on a folder that a server is using, and must not disturb that server.
+// TestSecondServer checks that a second server on the same directory does not start, and does not disturb the
+// first.
 func TestSecondServer(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)
 	a := s.open(t)
 	got := s.Installation().Run(t, "serve")
-	if got.ExitCode == 0 || !strings.Contains(got.Stderr, "another server is running on the data folder") || strings.Contains(got.Stderr, "listening") {
+	if got.ExitCode == 0 || !strings.Contains(got.Stderr, "another server is running on the data folder") ||
+		strings.Contains(got.Stderr, "listening") {
 		t.Errorf("the second server: %+v", got)
 	}
 	s.get(t, a.Test.Key, prefix+"/balance").wantStatus(t, http.StatusOK)
 }
 
-// TestNewerDatabase meets a database that a later version of the program has changed.
+// TestNewerDatabase checks that a database of a later version is refused.
 func TestNewerDatabase(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {

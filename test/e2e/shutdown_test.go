@@ -16,7 +16,7 @@ const (
 	leeway        = 2 * time.Second // for a busy machine
 )
 
-// slowUpload is an upload whose second half the test sends when it likes.
+// slowUpload is an upload whose second half is sent on demand.
 type slowUpload struct {
 	body   *io.PipeWriter
 	form   *multipart.Writer
@@ -31,11 +31,16 @@ type uploadAnswer struct {
 	err    error
 }
 
-// beginUpload sends half of a photo and returns when the server has begun to read it.
+// beginUpload sends half of a photo and returns when the server has started to read it.
 func beginUpload(t *testing.T, through *http.Client, base string, k key) *slowUpload {
 	t.Helper()
 	reader, writer := io.Pipe()
-	u := &slowUpload{body: writer, form: multipart.NewWriter(writer), photo: newPhoto(t, 1<<20), answer: make(chan uploadAnswer, 1)}
+	u := &slowUpload{
+		body:   writer,
+		form:   multipart.NewWriter(writer),
+		photo:  newPhoto(t, 1<<20),
+		answer: make(chan uploadAnswer, 1),
+	}
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/photos", reader)
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +60,7 @@ func beginUpload(t *testing.T, through *http.Client, base string, k key) *slowUp
 	if u.part, err = u.form.CreateFormFile("photos", "slow.png"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.part.Write(u.photo[:len(u.photo)/2]); err != nil { // more than the buffers on the way can hold
+	if _, err := u.part.Write(u.photo[:len(u.photo)/2]); err != nil { // more than network buffers can hold
 		t.Fatal(err)
 	}
 	return u
@@ -73,7 +78,7 @@ func (u *slowUpload) finish(t *testing.T) uploadAnswer {
 	return <-u.answer
 }
 
-// TestShutdown stops the server in the middle of an upload: it must finish, and new connections must be refused.
+// TestShutdown stops the server during an upload: it must finish, and new connections must be refused.
 func TestShutdown(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []string{"HTTP1", "HTTP2"} {
@@ -120,7 +125,7 @@ func TestShutdown(t *testing.T) {
 	}
 }
 
-// TestShutdown_Stuck stops a server whose client never finishes: it ends in time all the same.
+// TestShutdown_Stuck stops a server whose client never finishes: it must still end in time.
 func TestShutdown_Stuck(t *testing.T) {
 	t.Parallel()
 	s := start(t, nil)

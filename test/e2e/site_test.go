@@ -1,5 +1,5 @@
-// Package e2e holds tests of the real program, as its users meet it: started as a process, spoken to over the network
-// and by its commands, stopped and killed.
+// Package e2e_test tests the real program as its users see it: started as a process, used over the network and by
+// its commands, stopped and killed.
 package e2e_test
 
 import (
@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// The default --media-url names this host; transports of these tests lead to the port that the server really has.
+	// The default --media-url has this host; transports of these tests dial the actual port of the server.
 	publicHost = "localhost:8443"
 	baseURL    = "https://" + publicHost + prefix
 	prefix     = "/v1/integrations"
@@ -33,17 +33,17 @@ const (
 	liveCredits = 1_000_000
 )
 
-// categories are the rate-limit categories that a key of these tests gets a high limit in.
+// categories are the rate-limit categories for which test keys get a high limit.
 var categories = []string{"catalog", "read", "create", "update", "upload", "webhook"}
 
-// site is one set of settings with the server that runs on it.
+// site is an installation with its server.
 type site struct {
 	*program.Process
 	data     string
-	failures bool // the test makes the server fail, so errors in its log are in order
+	failures bool // the test makes the server fail: errors in its log are expected
 }
 
-// engines runs the test as one subtest for each database, with the settings that choose it.
+// engines runs the test on each database, with its settings.
 func engines(t *testing.T, f func(t *testing.T, settings program.Settings)) {
 	t.Helper()
 	t.Run("SQLite", func(t *testing.T) {
@@ -56,7 +56,7 @@ func engines(t *testing.T, f func(t *testing.T, settings program.Settings)) {
 	})
 }
 
-// start starts a server with an empty data folder.
+// start starts a server with an empty data directory.
 func start(t *testing.T, settings program.Settings, arguments ...string) *site {
 	t.Helper()
 	all := program.Settings{"data": t.TempDir()}
@@ -89,7 +89,7 @@ func run(t *testing.T, installation *program.Installation, data string, argument
 	return s
 }
 
-// transport trusts the certificate that the server keeps in its data folder, and leads the public host to the server.
+// transport trusts the certificate in the server's data directory, and dials the server for the public host.
 func (s *site) transport(t *testing.T) *http.Transport {
 	t.Helper()
 	certificate, err := os.ReadFile(filepath.Join(s.data, "tls.crt"))
@@ -131,7 +131,7 @@ type key struct {
 	Scopes      []string `json:"scopes"`
 }
 
-// open imports the catalog of these tests and makes an account with a key for each environment and Live credits.
+// open imports the test catalog and creates an account with a key per environment and Live credits.
 func (s *site) open(t *testing.T) *account {
 	t.Helper()
 	s.CLI(t, new(any), "catalog", "import", catalogFile)
@@ -139,7 +139,8 @@ func (s *site) open(t *testing.T) *account {
 	s.CLI(t, a, "accounts", "create", "--name", a.Name, "--owner", "owner@acme.example")
 	s.CLI(t, &a.Test, keyArguments(a.Name, "test")...)
 	s.CLI(t, &a.Live, keyArguments(a.Name, "live")...)
-	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits), "--note", "to start with")
+	s.CLI(t, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", strconv.Itoa(liveCredits),
+		"--note", "to start with")
 	eventually(t, time.Second, "the imported catalog is served", func() bool {
 		return s.get(t, a.Test.Key, prefix+"/catalog/categories?brand_code=contoso").StatusCode == http.StatusOK
 	})
@@ -147,14 +148,16 @@ func (s *site) open(t *testing.T) *account {
 }
 
 func keyArguments(account, environment string) []string {
-	arguments := []string{"keys", "create", "--account", account, "--env", environment, "--name", environment + " shop", "--scopes", "all"}
+	arguments := []string{
+		"keys", "create", "--account", account, "--env", environment, "--name", environment + " shop", "--scopes", "all",
+	}
 	for _, category := range categories {
 		arguments = append(arguments, "--limit", category+"=1000000")
 	}
 	return arguments
 }
 
-// client speaks to the server over TLS. Every answer is held against the OpenAPI document; nothing is tried again.
+// client returns a client over TLS that checks every response against the OpenAPI document and does not retry.
 func (s *site) client(t *testing.T, k key) *client.Client {
 	t.Helper()
 	checked := apitest.New(t).Transport(s.transport(t))
@@ -165,7 +168,7 @@ func (s *site) client(t *testing.T, k key) *client.Client {
 	return c
 }
 
-// get sends a request with the key over plain HTTP, for tests that look at headers and envelopes. The body is read.
+// get sends a request with the key over plain HTTP, for tests of headers and error envelopes.
 func (s *site) get(t *testing.T, k, path string) *answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL(path), http.NoBody)
@@ -178,7 +181,7 @@ func (s *site) get(t *testing.T, k, path string) *answer {
 	return send(t, http.DefaultClient, request)
 }
 
-// ops reads a path of the operator's listener.
+// ops reads a path of the ops listener.
 func (s *site) ops(t *testing.T, path string) *answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.Ops+path, http.NoBody)
@@ -188,8 +191,8 @@ func (s *site) ops(t *testing.T, path string) *answer {
 	return send(t, http.DefaultClient, request)
 }
 
-// eventually waits until the condition holds, and fails the test when it does not although it was looked at later than
-// the time allows. What counts is when a look begins: on a busy machine an answer may come long after it was decided.
+// eventually waits until the condition holds, and fails the test after the given time. What counts is when a check
+// starts: on a busy machine its result may arrive long after.
 func eventually(t *testing.T, within time.Duration, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(within); ; time.Sleep(10 * time.Millisecond) {

@@ -12,7 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
-// TestTLS runs a server that has no plain listener at all.
+// TestTLS runs a server without a plain HTTP listener.
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	s := start(t, program.Settings{"listen": ""})
@@ -45,7 +45,8 @@ func TestTLS(t *testing.T) {
 		}
 	})
 	t.Run("PlainRequestRefused", func(t *testing.T) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.TLS+prefix+"/balance", http.NoBody)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.TLS+prefix+"/balance",
+			http.NoBody)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +64,7 @@ func TestTLS(t *testing.T) {
 	})
 }
 
-// overTLS reads a path of the interface without a key; the refusal tells that the interface is there.
+// overTLS requests a path of the API without a key; the refusal shows that the API is served.
 func (s *site) overTLS(t *testing.T, transport *http.Transport, path string) *answer {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, baseURL+path, http.NoBody)

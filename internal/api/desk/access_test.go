@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // bodies are the bodies of operations that a processing order takes, by the last segment of the path.
@@ -51,7 +52,7 @@ func newWorldOn(t *testing.T) *world {
 func TestAuthorization(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gone := w.staff(t, "gone@example.com", "Gone", access.Admin)
-		check(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+		must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
 		unknown := access.NewStaffToken()
 		tokens := []struct{ name, token string }{
 			{"none", ""},
@@ -64,12 +65,14 @@ func TestAuthorization(t *testing.T) {
 			{"administrator", w.Admin.Token},
 		}
 		owner, err := w.Store.Owner(t.Context(), w.Customer.Account.ID)
-		check(t, err)
+		must.NoError(t, err)
 		_, portal, err := w.Service.StartSession(t.Context(), access.Portal, owner.ID, service.Origin{})
-		check(t, err)
+		must.NoError(t, err)
 		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, service.Origin{})
-		check(t, err)
-		cookies := []*http.Cookie{{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff}}
+		must.NoError(t, err)
+		cookies := []*http.Cookie{
+			{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff},
+		}
 		tokens = append([]struct{ name, token string }{{"portal session", portal}, {"desk session", staff}}, tokens...)
 		// What the last three get; everybody else gets 401.
 		want := map[string][3]string{
@@ -133,9 +136,10 @@ func TestRoute(t *testing.T) {
 	w := newWorldOn(t)
 	id := w.queued(t)
 	for _, request := range []string{
-		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim", "POST /orders/" + id,
-		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons", "POST /orders/" + id + "/reassign",
-		"POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
+		"GET /", "GET /order", "POST /orders", "DELETE /orders/" + id, "PUT /orders/" + id, "GET /orders/" + id + "/claim",
+		"POST /orders/" + id,
+		"POST /orders/" + id + "/claim/", "POST /orders//claim", "GET /orders/", "GET /reasons/x", "POST /reasons",
+		"POST /orders/" + id + "/reassign", "POST /orders/" + id + "%2Fclaim", "GET /ORDERS",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		t.Run(request, func(t *testing.T) {
@@ -206,11 +210,12 @@ func TestStaff(t *testing.T) {
 		ctx := t.Context()
 		t.Run("Create", func(t *testing.T) {
 			n, err := w.Service.CreateStaff(ctx, "New@Example.com", "Nao", access.Reviewer)
-			check(t, err)
+			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusOK, "")
 			found, err := w.Service.FindStaff(ctx, "new@example.com")
-			check(t, err)
-			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" || found.Role != access.Reviewer || !found.Active() {
+			must.NoError(t, err)
+			if found.ID != n.Staff.ID || found.Email != "new@example.com" || found.Name != "Nao" ||
+				found.Role != access.Reviewer || !found.Active() {
 				t.Errorf("stored %+v", found)
 			}
 			if ok, err := access.VerifyPassword(found.PasswordHash, n.Password); !ok || err != nil {
@@ -235,7 +240,7 @@ func TestStaff(t *testing.T) {
 		t.Run("Rotate", func(t *testing.T) {
 			n := w.staff(t, "rotate@example.com", "R", access.Reviewer)
 			token, err := w.Service.RotateStaffToken(ctx, n.Staff.ID)
-			check(t, err)
+			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			w.do(t, http.MethodGet, "/orders", token, "").want(t, http.StatusOK, "")
 		})
@@ -244,18 +249,20 @@ func TestStaff(t *testing.T) {
 			held, done, waiting := w.claimed(t, n), w.claimed(t, n), w.waiting(t, n)
 			w.post(t, n, "/orders/"+done+"/complete", `{"outcome":"unable-to-verify"}`).want(t, http.StatusOK, "")
 			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
-			check(t, err)
-			check(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
-			check(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
+			must.NoError(t, err)
+			must.NoError(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
+			must.NoError(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			if _, err := w.Service.Session(ctx, access.Desk, session); err == nil {
 				t.Error("a session of a deactivated staff user goes on")
 			}
 			r := w.get(t, w.Mika, "/orders/"+held)
-			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
+			if r.text("status") != "queued" || r.at("assignee") != nil ||
+				r.text("timeline", 2, "details", "reason") != "reviewer deactivated" {
 				t.Errorf("the held order: %v", r.body)
 			}
-			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" || r.text("assignee", "name") != "Leaving" {
+			if r := w.get(t, w.Mika, "/orders/"+done); r.text("status") != "completed" ||
+				r.text("assignee", "name") != "Leaving" {
 				t.Errorf("the finished order: %v", r.body)
 			}
 			if r := w.get(t, w.Mika, "/orders/"+waiting); r.text("status") != "update-photos" {
@@ -275,7 +282,7 @@ func TestStaff(t *testing.T) {
 		})
 		t.Run("List", func(t *testing.T) {
 			all, err := w.Service.StaffUsers(ctx)
-			check(t, err)
+			must.NoError(t, err)
 			if len(all) != 6 {
 				t.Errorf("%d staff users, want 6", len(all))
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 const claimExpiry = 2 * time.Hour
@@ -18,7 +19,7 @@ const claimExpiry = 2 * time.Hour
 func (w *world) expire(t testing.TB) int {
 	t.Helper()
 	n, err := w.Service.ExpireClaims(t.Context(), w.Clock.Now().Add(-claimExpiry), 100)
-	check(t, err)
+	must.NoError(t, err)
 	return n
 }
 
@@ -38,11 +39,13 @@ func TestClaimExpiry(t *testing.T) {
 			if r.text("status") != "queued" || r.at("assignee") != nil {
 				t.Errorf("the order is in %v with %v", r.at("status"), r.at("assignee"))
 			}
-			if r.text("timeline", 2, "event") != "released" || r.at("timeline", 2, "actor") != nil || r.text("timeline", 2, "details", "reason") != "claim expired" ||
+			if r.text("timeline", 2, "event") != "released" || r.at("timeline", 2, "actor") != nil ||
+				r.text("timeline", 2, "details", "reason") != "claim expired" ||
 				r.text("timeline", 2, "details", "assignee", "id") != w.Mika.Staff.ID {
 				t.Errorf("timeline %v", r.at("timeline", 2))
 			}
-			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusConflict, "invalid-transition")
+			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).
+				want(t, http.StatusConflict, "invalid-transition")
 			if n := w.expire(t); n != 0 {
 				t.Errorf("%d claims expired a second time", n)
 			}
@@ -61,7 +64,8 @@ func TestClaimExpiry(t *testing.T) {
 				w.Clock.Advance(90 * time.Minute)
 				before := w.get(t, w.Ren, "/orders/"+id)
 				act(t, id)
-				if after := w.get(t, w.Ren, "/orders/"+id); after.text("updated_at") != before.text("updated_at") || len(after.events()) != 2 {
+				if after := w.get(t, w.Ren, "/orders/"+id); after.text("updated_at") != before.text("updated_at") ||
+					len(after.events()) != 2 {
 					t.Errorf("activity has changed the order: %v", after.body)
 				}
 				w.Clock.Advance(90 * time.Minute)
@@ -87,7 +91,7 @@ func TestClaimExpiry(t *testing.T) {
 			id := w.claimed(t, w.Mika)
 			claimedAt := func() time.Time {
 				o, err := w.Store.Order(t.Context(), id)
-				check(t, err)
+				must.NoError(t, err)
 				return *o.ClaimedAt
 			}
 			first := claimedAt()
@@ -109,7 +113,7 @@ func TestClaimExpiry(t *testing.T) {
 			if n := w.expire(t); n != 0 {
 				t.Fatal("an order that waits for photos has no claim to expire")
 			}
-			check(t, w.submit(t, id, ""))
+			must.NoError(t, w.submit(t, id, ""))
 			w.Clock.Advance(claimExpiry - time.Second)
 			if n := w.expire(t); n != 0 {
 				t.Fatal("the time before the submission was counted")
@@ -125,8 +129,9 @@ func TestClaimExpiry(t *testing.T) {
 			second := w.claimed(t, w.Ren)
 			w.Clock.Advance(claimExpiry)
 			n, err := w.Service.ExpireClaims(t.Context(), w.Clock.Now().Add(-claimExpiry), 1)
-			check(t, err)
-			if n != 1 || w.get(t, w.Admin, "/orders/"+first).text("status") != "queued" || w.get(t, w.Admin, "/orders/"+second).text("status") != "processing" {
+			must.NoError(t, err)
+			if n != 1 || w.get(t, w.Admin, "/orders/"+first).text("status") != "queued" ||
+				w.get(t, w.Admin, "/orders/"+second).text("status") != "processing" {
 				t.Errorf("%d claims expired, want the longest idle", n)
 			}
 			w.expire(t)
@@ -142,27 +147,28 @@ func TestReassign(t *testing.T) {
 		t.Run("Held", func(t *testing.T) {
 			id := w.claimed(t, w.Mika)
 			o, err := reassign(id, w.Ren)
-			check(t, err)
+			must.NoError(t, err)
 			if o.Assignee.ID != w.Ren.Staff.ID || o.Status != "processing" {
 				t.Errorf("in %s with %+v", o.Status, o.Assignee)
 			}
 			w.post(t, w.Mika, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusConflict, "order-claimed")
 			r := w.post(t, w.Ren, "/orders/"+id+"/complete", `{"outcome":"authentic"}`).want(t, http.StatusOK, "")
-			if got := r.events(); !slices.Equal(got, []string{"created", "claimed", "reassigned", "completed"}) || r.text("timeline", 2, "actor") != "Aoi Mori" {
+			if got := r.events(); !slices.Equal(got, []string{"created", "claimed", "reassigned", "completed"}) ||
+				r.text("timeline", 2, "actor") != "Aoi Mori" {
 				t.Errorf("timeline %v", r.at("timeline"))
 			}
 		})
 		t.Run("Queued", func(t *testing.T) {
 			id := w.queued(t)
 			o, err := reassign(id, w.Ren)
-			check(t, err)
+			must.NoError(t, err)
 			if o.Assignee.ID != w.Ren.Staff.ID || o.Status != "processing" {
 				t.Errorf("in %s with %+v", o.Status, o.Assignee)
 			}
 		})
 		t.Run("Refused", func(t *testing.T) {
 			gone := w.staff(t, "gone@example.com", "Gone", access.Reviewer)
-			check(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+			must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
 			nobody := &service.NewStaff{Staff: access.Staff{ID: store.NewID()}}
 			id := w.claimed(t, w.Mika)
 			for code, try := range map[string]func() (*service.OrderRecord, error){
@@ -182,11 +188,12 @@ func TestReassign(t *testing.T) {
 	})
 }
 
-// TestClaimAfterDeactivation lets a request that began before its staff user was deactivated end as if it had begun after.
+// TestClaimAfterDeactivation lets a request that began before its staff user was deactivated end as if it had begun
+// after.
 func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
-		check(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
+		must.NoError(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
 		if _, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{})); fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}

@@ -46,17 +46,17 @@ const (
 	modelInitialGrant = 500 // runs out now and then
 )
 
-// TestModel makes random moves of reviewers, an administrator, the customer and housekeeping, and holds the desk against
-// the model after each.
+// TestModel makes random moves of reviewers, an administrator, the customer and housekeeping, and checks the desk
+// against the model after each.
 func TestModel(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		rapid.Check(t, func(rt *rapid.T) {
 			m := newModel(t, rt, w)
 			defer m.cancelAll(rt)
 			rt.Repeat(map[string]func(*rapid.T){
-				"Create": m.create, "Next": m.next, "Look": m.look, "Claim": m.claim, "Release": m.release, "RequestPhotos": m.requestPhotos,
-				"Complete": m.complete, "Fail": m.fail, "Cancel": m.cancel, "Submit": m.submit, "ExpireClaims": m.expireClaims,
-				"ExpireRequests": m.expireRequests, "Wait": m.wait, "": m.check,
+				"Create": m.create, "Next": m.next, "Look": m.look, "Claim": m.claim, "Release": m.release,
+				"RequestPhotos": m.requestPhotos, "Complete": m.complete, "Fail": m.fail, "Cancel": m.cancel, "Submit": m.submit,
+				"ExpireClaims": m.expireClaims, "ExpireRequests": m.expireRequests, "Wait": m.wait, "": m.check,
 			})
 			m.checkLedger(rt)
 		})
@@ -64,7 +64,9 @@ func TestModel(t *testing.T) {
 }
 
 func newModel(t *testing.T, rt *rapid.T, w *world) *model {
-	m := &model{w: w, ctx: t.Context(), orders: make(map[string]*modelOrder), staff: []*service.NewStaff{w.Mika, w.Ren, w.Admin}}
+	m := &model{
+		w: w, ctx: t.Context(), orders: make(map[string]*modelOrder), staff: []*service.NewStaff{w.Mika, w.Ren, w.Admin},
+	}
 	m.credits = m.balance(rt)
 	change := modelInitialGrant - m.credits
 	if change != 0 {
@@ -193,7 +195,9 @@ func (m *model) requestPhotos(rt *rapid.T) {
 func (m *model) submit(rt *rapid.T) {
 	id, o, _ := m.pick(rt)
 	url := m.w.photo()
-	_, err := m.w.Service.SubmitPhotos(m.ctx, m.w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{Entries: []order.SubmissionEntry{provided("serial-number", url)}})
+	_, err := m.w.Service.SubmitPhotos(m.ctx, m.w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{
+		Entries: []order.SubmissionEntry{provided("serial-number", url)},
+	})
 	if o.status != order.UpdatePhotos {
 		m.want(rt, err, codeNotWaiting)
 		return
@@ -269,10 +273,11 @@ func (m *model) expireRequests(rt *rapid.T) {
 }
 
 func (m *model) wait(rt *rapid.T) {
-	m.w.Clock.Advance(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, claimExpiry, photoExpiry}).Draw(rt, "time"))
+	m.w.Clock.Advance(rapid.SampledFrom([]time.Duration{time.Second, time.Minute, time.Hour, claimExpiry, photoExpiry}).
+		Draw(rt, "time"))
 }
 
-// check holds the stored orders, the counters and the balance against the model.
+// check compares the stored orders, the counters and the balance with the model.
 func (m *model) check(rt *rapid.T) {
 	want := maps.Clone(m.others)
 	for id, o := range m.orders {
@@ -285,7 +290,8 @@ func (m *model) check(rt *rapid.T) {
 		switch {
 		case o.status == order.UpdatePhotos:
 			if got.DueAt != nil || *got.TimeLeft != o.left {
-				rt.Fatalf("order %s has due %v and %v left, want a clock that stands still at %s", id, got.DueAt, got.TimeLeft, o.left)
+				rt.Fatalf("order %s has due %v and %v left, want a clock that stands still at %s", id, got.DueAt, got.TimeLeft,
+					o.left)
 			}
 		case !o.status.Terminal() && (got.DueAt == nil || !got.DueAt.Equal(o.due)):
 			rt.Fatalf("order %s is due %v, want %s", id, got.DueAt, o.due)
@@ -303,8 +309,8 @@ func (m *model) check(rt *rapid.T) {
 	}
 }
 
-// checkLedger proves the customer's ledger: a dense sequence whose sum is the balance, and at most one refund of a charge,
-// namely of the orders that the model says.
+// checkLedger proves the customer's ledger: a dense sequence whose sum is the balance, and at most one refund of a
+// charge, namely of the orders that the model says.
 func (m *model) checkLedger(rt *rapid.T) {
 	var sum int64
 	seq := int64(0)
@@ -342,7 +348,8 @@ func (m *model) checkLedger(rt *rapid.T) {
 // cancelAll leaves no open order to the next run.
 func (m *model) cancelAll(rt *rapid.T) {
 	for id := range m.orders {
-		if _, err := m.w.Service.CancelOrder(m.ctx, m.w.Admin.Staff.Actor(access.Origin{}), id, ""); err != nil && fault.CodeOf(err) != codeInvalid {
+		if _, err := m.w.Service.CancelOrder(m.ctx, m.w.Admin.Staff.Actor(access.Origin{}), id, ""); err != nil &&
+			fault.CodeOf(err) != codeInvalid {
 			rt.Errorf("cancel %s: %v", id, err)
 		}
 	}
@@ -361,7 +368,8 @@ func (m *model) must(rt *rapid.T, err error) {
 	}
 }
 
-// want checks that a move was accepted, for an empty code, or refused with the code, and returns whether it was accepted.
+// want checks that a move was accepted, for an empty code, or refused with the code, and returns whether it was
+// accepted.
 func (m *model) want(rt *rapid.T, err error, code string) bool {
 	rt.Helper()
 	if (err == nil) != (code == "") || fault.CodeOf(err) != code {

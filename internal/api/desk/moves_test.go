@@ -54,7 +54,8 @@ func TestMoves(t *testing.T) {
 	want["update-photos"]["cancel"] = [3]string{role, role, ok}
 
 	after := map[string]string{
-		"claim": "processing", "release": "queued", "request_photos": "update-photos", "complete": "completed", "fail": "error", "cancel": "completed",
+		"claim": "processing", "release": "queued", "request_photos": "update-photos", "complete": "completed",
+		"fail": "error", "cancel": "completed",
 	}
 	each(t, func(t *testing.T, w *world) {
 		for state, prepare := range states {
@@ -135,7 +136,8 @@ func TestRefund(t *testing.T) {
 				switch {
 				case tt.event == "" && len(events) > 0:
 					t.Errorf("events %v, want none", events)
-				case tt.event != "" && (len(events) != 1 || events[0]["webhook_event"] != tt.event || events[0]["status"] != "completed"):
+				case tt.event != "" &&
+					(len(events) != 1 || events[0]["webhook_event"] != tt.event || events[0]["status"] != "completed"):
 					t.Errorf("events %v, want one %s", events, tt.event)
 				}
 				w.post(t, w.Admin, "/orders/"+id+"/cancel", "").want(t, http.StatusConflict, "invalid-transition")
@@ -233,7 +235,9 @@ func TestDocumentedAnswers(t *testing.T) {
 	for _, r := range w.Contract.Routes() {
 		w.do(t, r.Method, r.Path, "", "").want(t, http.StatusTooManyRequests, "rate-limit-exceeded")
 	}
-	missing := slices.DeleteFunc(w.Contract.Coverage().Missing, func(c apitest.Case) bool { return c.Status >= http.StatusInternalServerError })
+	missing := slices.DeleteFunc(w.Contract.Coverage().Missing, func(c apitest.Case) bool {
+		return c.Status >= http.StatusInternalServerError
+	})
 	if len(missing) > 0 {
 		t.Errorf("not seen: %v", missing)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func TestList(t *testing.T) {
@@ -21,7 +22,8 @@ func TestList(t *testing.T) {
 		waiting := w.waiting(t, w.Mika)
 		mine := w.claimed(t, w.Mika)
 		fake := w.claimed(t, w.Mika)
-		w.post(t, w.Mika, "/orders/"+fake+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"]}`).want(t, http.StatusOK, "")
+		w.post(t, w.Mika, "/orders/"+fake+"/complete", `{"outcome":"fake","reason_codes":["logo-misaligned"]}`).
+			want(t, http.StatusOK, "")
 		failed := w.claimed(t, w.Ren)
 		w.post(t, w.Ren, "/orders/"+failed+"/fail", "").want(t, http.StatusOK, "")
 		called := w.waiting(t, w.Ren)
@@ -78,7 +80,8 @@ func TestList(t *testing.T) {
 			if r.text("data", 0, "assignee", "id") != w.Mika.Staff.ID || r.text("data", 0, "assignee", "name") != "Mika Sato" {
 				t.Errorf("assignee %v", r.at("data", 0, "assignee"))
 			}
-			if r.text("data", 0, "due_date") != "2025-11-15T03:00:00.000Z" || r.text("data", 0, "classification", "brand_code") != "chanel" {
+			if r.text("data", 0, "due_date") != "2025-11-15T03:00:00.000Z" ||
+				r.text("data", 0, "classification", "brand_code") != "chanel" {
 				t.Errorf("item %v", r.at("data", 0))
 			}
 			w.Clock.Advance(2 * time.Hour)
@@ -88,12 +91,14 @@ func TestList(t *testing.T) {
 			}
 		})
 		for name, query := range map[string]string{
-			"UnknownStatus": "status=done", "EmptyStatus": "status=", "UnknownAssignee": "assignee=mika", "UnknownEnvironment": "environment=prod",
-			"PageZero": "page=0", "PageText": "page=x", "LimitZero": "limit=0", "LimitTooHigh": "limit=101", "UnknownLocale": "locale=fr",
+			"UnknownStatus": "status=done", "EmptyStatus": "status=", "UnknownAssignee": "assignee=mika",
+			"UnknownEnvironment": "environment=prod", "PageZero": "page=0", "PageText": "page=x", "LimitZero": "limit=0",
+			"LimitTooHigh": "limit=101", "UnknownLocale": "locale=fr",
 		} {
 			t.Run("Invalid/"+name, func(t *testing.T) {
 				field, _, _ := strings.Cut(query, "=")
-				if got := w.get(t, w.Mika, "/orders?"+query).want(t, http.StatusBadRequest, "validation-error").fields(); !slices.Equal(got, []string{field}) {
+				if got := w.get(t, w.Mika, "/orders?"+query).want(t, http.StatusBadRequest, "validation-error").
+					fields(); !slices.Equal(got, []string{field}) {
 					t.Errorf("fields %v, want %s", got, field)
 				}
 			})
@@ -106,8 +111,10 @@ func TestList(t *testing.T) {
 		})
 		t.Run("Counts", func(t *testing.T) {
 			counts, err := w.Service.OrderCounts(t.Context(), w.Customer.Live.Environment)
-			check(t, err)
-			want := map[order.Status]int64{order.Queued: 3, order.Processing: 1, order.UpdatePhotos: 1, order.Completed: 2, order.Failed: 1}
+			must.NoError(t, err)
+			want := map[order.Status]int64{
+				order.Queued: 3, order.Processing: 1, order.UpdatePhotos: 1, order.Completed: 2, order.Failed: 1,
+			}
 			for s, n := range want {
 				if counts[s] != n {
 					t.Errorf("%d orders in %s, want %d", counts[s], s, n)
@@ -127,7 +134,8 @@ func TestNext(t *testing.T) {
 		if r.text("id") != quick || r.text("status") != "processing" || r.text("assignee", "id") != w.Mika.Staff.ID {
 			t.Errorf("got order %v in %v of %v, want %s", r.at("id"), r.at("status"), r.at("assignee"), quick)
 		}
-		if got := r.events(); !slices.Equal(got, []string{"created", "claimed"}) || r.text("timeline", 1, "actor") != "Mika Sato" {
+		if got := r.events(); !slices.Equal(got, []string{"created", "claimed"}) ||
+			r.text("timeline", 1, "actor") != "Mika Sato" {
 			t.Errorf("timeline %v", r.at("timeline"))
 		}
 		if r := w.post(t, w.Mika, "/orders/next", "").want(t, http.StatusOK, ""); r.text("id") != slow {

@@ -28,6 +28,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 // world is a desk over a fresh database with the demonstration catalog, two reviewers, an administrator and a customer.
@@ -70,15 +71,17 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	t.Helper()
 	w := &world{Store: s, Clock: fakeclock.New(start), Contract: apitest.NewDesk(t)}
 	urls, err := photo.NewURLs("https://media.example.com/media")
-	check(t, err)
+	must.NoError(t, err)
 	w.Service = service.New(service.Config{
-		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com", Log: slog.New(slog.DiscardHandler),
+		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
+		Log:    slog.New(slog.DiscardHandler),
 		Outbox: func() { w.Wakings.Add(1) },
 	})
 	_, err = w.Service.ImportCatalog(t.Context(), demo.Catalog)
-	check(t, err)
+	must.NoError(t, err)
 	api := desk.New(desk.Config{
-		Service: w.Service, Failures: ratelimit.NewFailures(failureLimit, w.Clock.Now), Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
+		Service: w.Service, Failures: ratelimit.NewFailures(failureLimit, w.Clock.Now),
+		Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
 	})
 	w.server = httptest.NewServer(httpx.RequestID(api))
 	t.Cleanup(w.server.Close)
@@ -94,7 +97,9 @@ func (w *world) staff(t *testing.T, email, name string, role access.StaffRole) *
 	t.Helper()
 	n := &service.NewStaff{Token: access.NewStaffToken()}
 	n.Staff = access.Staff{ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: "-", CreatedAt: start}
-	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)) }))
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token))
+	}))
 	return n
 }
 
@@ -104,29 +109,30 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	t.Helper()
 	ctx := t.Context()
 	n, err := w.Service.CreateAccount(ctx, name, strings.ToLower(name)+"@example.com", text.Japanese)
-	check(t, err)
+	must.NoError(t, err)
 	c := customer{Account: &n.Account, URLs: make(map[access.Environment][]string), Credits: 10_000}
 	_, err = w.Service.GrantCredits(ctx, c.Account, access.Live, c.Credits, "for tests")
-	check(t, err)
+	must.NoError(t, err)
 	key := func(env access.Environment) (*access.Key, string) {
 		k, secret, err := w.Service.CreateKey(ctx, service.NewKey{
 			AccountID: c.Account.ID, Environment: env, Name: "Shop backend", Scopes: access.AllScopes, Actor: audit.Operator,
 		})
-		check(t, err)
+		must.NoError(t, err)
 		return k, secret
 	}
 	c.Live, c.LiveSecret = key(access.Live)
 	c.Test, _ = key(access.Test)
 	endpoint := &webhook.Endpoint{
-		ID: store.NewID(), AccountID: c.Account.ID, Environment: string(access.Live), APIKeyID: c.Live.ID, URL: "https://shop.example.com/hook",
-		Events: webhook.Events, CreatedAt: start, SealedSecret: "sealed",
+		ID: store.NewID(), AccountID: c.Account.ID, Environment: string(access.Live), APIKeyID: c.Live.ID,
+		URL: "https://shop.example.com/hook", Events: webhook.Events, CreatedAt: start, SealedSecret: "sealed",
 	}
-	check(t, w.Store.Update(ctx, func(tx *store.Tx) error {
+	must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, env := range access.Environments {
 			rows := make([]photo.Stored, 4)
 			for i := range rows {
 				rows[i] = photo.Stored{
-					Name: photo.NewName(photo.JPEG), Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env}, SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
+					Name: photo.NewName(photo.JPEG), SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
+					Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env},
 				}
 				c.URLs[env] = append(c.URLs[env], w.Service.MediaURLs.URL(rows[i].Name))
 			}
@@ -147,7 +153,7 @@ func (w *world) create(t testing.TB, c *customer, minutes int, mock order.MockOu
 		k = c.Test
 	}
 	id, err := w.createWith(t.Context(), c, k, minutes, mock)
-	check(t, err)
+	must.NoError(t, err)
 	return id
 }
 
@@ -156,10 +162,12 @@ func (w *world) createLive(ctx context.Context, c *customer, minutes int) (strin
 	return w.createWith(ctx, c, c.Live, minutes, "")
 }
 
-func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minutes int, mock order.MockOutcome) (string, error) {
+func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minutes int,
+	mock order.MockOutcome) (string, error) {
 	urls := c.URLs[k.Environment]
 	answer, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
-		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock, MockGiven: mock != "",
+		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock,
+		MockGiven: mock != "",
 		Photos: []order.DraftPhoto{
 			{URL: urls[0], IndexCode: "overall-picture"},
 			{URL: urls[1], IndexCode: "brand-stamp"},
@@ -180,7 +188,7 @@ func (w *world) queued(t testing.TB) string {
 	return w.create(t, &w.Customer, answerTime, "")
 }
 
-// claimed makes a Live order in the hands of a staff user.
+// claimed makes a Live order that a staff user has claimed.
 func (w *world) claimed(t *testing.T, who *service.NewStaff) string {
 	t.Helper()
 	id := w.queued(t)
@@ -188,7 +196,8 @@ func (w *world) claimed(t *testing.T, who *service.NewStaff) string {
 	return id
 }
 
-const requestSerial = `{"photos":[{"index_code":"serial-number","condition":"unclear","requirements":["sharp-focus"],"comment":"All digits, please."}]}`
+const requestSerial = `{"photos":[{"index_code":"serial-number","condition":"unclear",
+	"requirements":["sharp-focus"],"comment":"All digits, please."}]}`
 
 // waiting makes a Live order for which a staff user has asked for photos of serial-number.
 func (w *world) waiting(t *testing.T, who *service.NewStaff) string {
@@ -225,11 +234,12 @@ func (w *world) post(t testing.TB, who *service.NewStaff, path, body string) *re
 	return w.do(t, http.MethodPost, path, who.Token, body)
 }
 
-// do sends a request and holds the answer against the OpenAPI document.
+// do sends a request and checks the answer against the OpenAPI document.
 func (w *world) do(t testing.TB, method, path, token, body string, cookies ...*http.Cookie) *reply {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, w.server.URL+desk.Prefix+path, bytes.NewReader([]byte(body)))
-	check(t, err)
+	req, err := http.NewRequestWithContext(t.Context(), method, w.server.URL+desk.Prefix+path,
+		bytes.NewReader([]byte(body)))
+	must.NoError(t, err)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -240,10 +250,10 @@ func (w *world) do(t testing.TB, method, path, token, body string, cookies ...*h
 		req.AddCookie(c)
 	}
 	res, err := w.Contract.For(t).Transport(nil).RoundTrip(req)
-	check(t, err)
+	must.NoError(t, err)
 	defer res.Body.Close()
 	raw, err := io.ReadAll(res.Body)
-	check(t, err)
+	must.NoError(t, err)
 	r := &reply{request: method + " " + path, status: res.StatusCode, header: res.Header}
 	if len(raw) > 0 {
 		if err := json.Unmarshal(raw, &r.body); err != nil {
@@ -313,12 +323,12 @@ func (r *reply) events() []string {
 func (w *world) deliveries(t testing.TB, orderID string) []map[string]any {
 	t.Helper()
 	found, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: orderID}, 100)
-	check(t, err)
+	must.NoError(t, err)
 	bodies := make([]map[string]any, len(found))
 	for i, d := range found {
 		whole, err := w.Store.Delivery(t.Context(), d.ID)
-		check(t, err)
-		check(t, json.Unmarshal(whole.Body, &bodies[len(found)-1-i]))
+		must.NoError(t, err)
+		must.NoError(t, json.Unmarshal(whole.Body, &bodies[len(found)-1-i]))
 	}
 	return bodies
 }
@@ -326,13 +336,6 @@ func (w *world) deliveries(t testing.TB, orderID string) []map[string]any {
 func (w *world) balance(t testing.TB, c *customer) int64 {
 	t.Helper()
 	credits, err := w.Store.Balance(t.Context(), c.Account.ID, access.Live)
-	check(t, err)
+	must.NoError(t, err)
 	return credits
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

@@ -20,9 +20,18 @@ func TestAnswerTimes(t *testing.T) {
 		c := w.NewAccount(t).Test(t)
 		t.Run("OfAContext", func(t *testing.T) { // the price of 30 minutes is the one for chanel bags
 			c.Get(t, bagTimes+"&locale=ja").Want(t, 200).Is(t, "", obj{"data": []any{
-				obj{"code": 30, "name": "30 minutes", "name_locale": "30分", "price": 20, "default": false, "available": true, "next_available_at": nil},
-				obj{"code": 60, "name": "1 hour", "name_locale": "1 hour", "price": 8, "default": false, "available": true, "next_available_at": nil},
-				obj{"code": 1440, "name": "24 hours", "name_locale": "24時間", "price": 4, "default": true, "available": true, "next_available_at": nil},
+				obj{
+					"code": 30, "name": "30 minutes", "name_locale": "30分", "price": 20, "default": false, "available": true,
+					"next_available_at": nil,
+				},
+				obj{
+					"code": 60, "name": "1 hour", "name_locale": "1 hour", "price": 8, "default": false, "available": true,
+					"next_available_at": nil,
+				},
+				obj{
+					"code": 1440, "name": "24 hours", "name_locale": "24時間", "price": 4, "default": true, "available": true,
+					"next_available_at": nil,
+				},
 			}})
 		})
 		t.Run("NotOffered", func(t *testing.T) {
@@ -30,10 +39,12 @@ func TestAnswerTimes(t *testing.T) {
 		})
 		t.Run("RequiredParameters", func(t *testing.T) {
 			c.Get(t, "/catalog/answer_times").Invalid(t, "brand_code required", "category_code required")
-			c.Get(t, "/catalog/answer_times?brand_code=chanel&category_code=&locale=x").Invalid(t, "category_code empty", "locale enum")
+			c.Get(t, "/catalog/answer_times?brand_code=chanel&category_code=&locale=x").
+				Invalid(t, "category_code empty", "locale enum")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/answer_times?brand_code=x&category_code=bags").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "brand", "code": "x"})
+			c.Get(t, "/catalog/answer_times?brand_code=x&category_code=bags").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "brand", "code": "x"})
 			c.Get(t, "/catalog/answer_times?brand_code=chanel&category_code=x").Refused(t, 404, "not-found").
 				Is(t, "details", obj{"entity": "category", "code": "x"})
 		})
@@ -92,7 +103,8 @@ func TestAnswerTimes_Availability(t *testing.T) {
 func TestAnswerTimes_AccountPrice(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		agreed, usual := w.NewAccount(t), w.NewAccount(t)
-		w.ImportCatalog(t, []byte(string(integrationtest.Catalog)+"account_prices: [{account: "+agreed.Account.Name+", code: 30, price: 3}]\n"))
+		w.ImportCatalog(t, []byte(string(integrationtest.Catalog)+"account_prices: [{account: "+agreed.Account.Name+
+			", code: 30, price: 3}]\n"))
 		t.Run("OwnPriceWins", func(t *testing.T) {
 			c := agreed.Live(t)
 			c.Get(t, bagTimes).Is(t, "data.0.price", 3)
@@ -145,7 +157,9 @@ func TestCreateOrder_AnswerTime(t *testing.T) {
 		})
 		document := string(integrationtest.Catalog)
 		t.Run("OmittedIsTheSlowestAvailable", func(t *testing.T) { // no default; 60 is the slowest that is left
-			w.ImportCatalog(t, []byte(strings.NewReplacer("    default: true\n", "", "max_open_orders: 3", "max_open_orders: 9").Replace(document)))
+			w.ImportCatalog(t,
+				[]byte(strings.NewReplacer("    default: true\n", "", "max_open_orders: 3", "max_open_orders: 9").
+					Replace(document)))
 			if got := used(t, live.Create(t)); got != 1440 {
 				t.Errorf("the order has answer time %d", got)
 			}
@@ -156,7 +170,10 @@ func TestCreateOrder_AnswerTime(t *testing.T) {
 			}
 		})
 		t.Run("OmittedAndNoneAvailable", func(t *testing.T) {
-			body := live.Bag(t, obj{"brand_code": "omega", "category_code": "watches", "photos": []any{obj{"url": live.Photos(t, 1)[0], "index_code": "dial"}}})
+			body := live.Bag(t, obj{
+				"brand_code": "omega", "category_code": "watches",
+				"photos": []any{obj{"url": live.Photos(t, 1)[0], "index_code": "dial"}},
+			})
 			live.Get(t, watchTimes).Is(t, "data.0.code", 30).Is(t, "data.0.available", false).Lacks(t, "data.1")
 			live.Post(t, "/orders", body).Refused(t, 400, "answer-time-unavailable").
 				Is(t, "details", obj{"available_answer_times": []int{}, "next_available_at": nil})

@@ -14,7 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// TestAudit reads the events that the interface itself and the operator cause.
+// TestAudit reads the events that the API itself and the operator cause.
 func TestAudit(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -22,22 +22,30 @@ func TestAudit(t *testing.T) {
 		t.Run("KeyCreatedByOperator", func(t *testing.T) {
 			r := c.Get(t, "/audit/events").Want(t, 200).Is(t, "total", 1).Is(t, "page", 1).Is(t, "limit", 50)
 			r.Is(t, "data.0", obj{
-				"id": r.Text(t, "data.0.id"), "account_user_id": account.OwnerID, "occurred_at": "2026-03-02T01:00:00.000Z", "event_code": "api-key.created",
-				"actor_type": "system", "actor_id": nil, "actor_name": "operator", "source": "system", "target_type": "api-key", "target_id": c.Key.ID,
-				"ip_address": nil, "user_agent": nil,
-				"metadata": obj{"name": "shop", "environment": "live", "scopes": []any{"orders:read", "orders:write", "webhooks:manage", "audit:read"}},
+				"id": r.Text(t, "data.0.id"), "account_user_id": account.OwnerID, "occurred_at": "2026-03-02T01:00:00.000Z",
+				"event_code": "api-key.created", "actor_type": "system", "actor_id": nil, "actor_name": "operator",
+				"source": "system", "target_type": "api-key", "target_id": c.Key.ID, "ip_address": nil, "user_agent": nil,
+				"metadata": obj{
+					"name": "shop", "environment": "live",
+					"scopes": []any{"orders:read", "orders:write", "webhooks:manage", "audit:read"},
+				},
 			})
 		})
 		t.Run("WebhookCreated", func(t *testing.T) {
 			w.Clock.Advance(time.Second)
-			made := c.Post(t, "/webhooks", endpoint("https://a.public.example/secret-path", obj{"name": "Production", "auth": oauth()}), "User-Agent", "shop/1.0").Want(t, 201)
+			made := c.Post(t, "/webhooks",
+				endpoint("https://a.public.example/secret-path", obj{"name": "Production", "auth": oauth()}), "User-Agent",
+				"shop/1.0").Want(t, 201)
 			r := c.Get(t, "/audit/events").Is(t, "total", 2)
 			address, _, _ := strings.Cut(c.Address, ":")
 			r.Is(t, "data.0", obj{
-				"id": r.Text(t, "data.0.id"), "account_user_id": account.OwnerID, "occurred_at": "2026-03-02T01:00:01.000Z", "event_code": "webhook.created",
-				"actor_type": "api-key", "actor_id": c.Key.ID, "actor_name": "shop", "source": "integration-api", "target_type": "webhook",
-				"target_id": made.Text(t, "id"), "ip_address": address, "user_agent": "shop/1.0",
-				"metadata": obj{"name": "Production", "events": []any{"order-outcome"}, "auth_type": "oauth2", "environment": "live"},
+				"id": r.Text(t, "data.0.id"), "account_user_id": account.OwnerID, "occurred_at": "2026-03-02T01:00:01.000Z",
+				"event_code": "webhook.created", "actor_type": "api-key", "actor_id": c.Key.ID, "actor_name": "shop",
+				"source": "integration-api", "target_type": "webhook", "target_id": made.Text(t, "id"), "ip_address": address,
+				"user_agent": "shop/1.0",
+				"metadata": obj{
+					"name": "Production", "events": []any{"order-outcome"}, "auth_type": "oauth2", "environment": "live",
+				},
 			})
 			for _, secret := range []string{"hush-hush", "secret-path", "public.example", "client_id"} {
 				if strings.Contains(string(r.Body), secret) {
@@ -47,7 +55,10 @@ func TestAudit(t *testing.T) {
 		})
 		t.Run("WebhookWithoutName", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint("https://a.public.example/2")).Want(t, 201)
-			c.Get(t, "/audit/events").Is(t, "data.0.metadata", obj{"name": nil, "events": []any{"order-outcome"}, "auth_type": "hmac", "environment": "live"})
+			c.Get(t, "/audit/events").
+				Is(t, "data.0.metadata", obj{
+					"name": nil, "events": []any{"order-outcome"}, "auth_type": "hmac", "environment": "live",
+				})
 		})
 		t.Run("KeyRevoked", func(t *testing.T) {
 			other := account.Test(t, integrationtest.Named("old"), integrationtest.Scopes(access.AuditRead))
@@ -55,8 +66,10 @@ func TestAudit(t *testing.T) {
 			if _, err := w.Service.RevokeKey(t.Context(), other.Key.ID, audit.Operator); err != nil {
 				t.Fatal(err)
 			}
-			c.Get(t, "/audit/events").Is(t, "data.0.event_code", "api-key.revoked").Is(t, "data.0.occurred_at", "2026-03-02T01:00:02.000Z").
-				Is(t, "data.0.target_id", other.Key.ID).Is(t, "data.0.metadata", obj{"name": "old", "environment": "test", "scopes": []any{"audit:read"}})
+			c.Get(t, "/audit/events").Is(t, "data.0.event_code", "api-key.revoked").
+				Is(t, "data.0.occurred_at", "2026-03-02T01:00:02.000Z").
+				Is(t, "data.0.target_id", other.Key.ID).
+				Is(t, "data.0.metadata", obj{"name": "old", "environment": "test", "scopes": []any{"audit:read"}})
 		})
 		t.Run("RefusalsLeaveNoTrace", func(t *testing.T) {
 			before := c.Get(t, "/audit/events").At(t, "total")
@@ -76,7 +89,8 @@ func TestAudit(t *testing.T) {
 		})
 		t.Run("StrangeUserAgents", func(t *testing.T) {
 			for i, agent := range []string{"caf\xe9", strings.Repeat("界", 1000), "\u202eevil"} {
-				c.Post(t, "/webhooks", endpoint(fmt.Sprintf("https://a.public.example/agent%d", i)), "User-Agent", agent).Want(t, 201)
+				c.Post(t, "/webhooks", endpoint(fmt.Sprintf("https://a.public.example/agent%d", i)), "User-Agent", agent).
+					Want(t, 201)
 				c.Get(t, "/audit/events").Want(t, 200).Is(t, "data.0.event_code", "webhook.created")
 			}
 		})
@@ -101,14 +115,22 @@ func TestAudit_Filters(t *testing.T) {
 		account := w.NewAccount(t)
 		start := w.Clock.Now()
 		user, order := store.NewID(), store.NewID()
-		person := audit.Actor{Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromPortal, IP: "203.0.113.9", UserAgent: "Mozilla"}
+		person := audit.Actor{
+			Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromPortal, IP: "203.0.113.9", UserAgent: "Mozilla",
+		}
 		mobile := audit.Actor{Type: audit.ByUser, ID: user, Name: "Owner", Source: audit.FromMobile}
 		for i, e := range []audit.Event{
-			{Code: audit.LoginFailed, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user}, Metadata: map[string]any{"reason": "wrong-password"}},
+			{
+				Code: audit.LoginFailed, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user},
+				Metadata: map[string]any{"reason": "wrong-password"},
+			},
 			{Code: audit.LoginSucceeded, Actor: mobile, Target: audit.Target{Type: audit.OnUser, ID: user}},
 			{Code: audit.PasswordChanged, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user}},
 			{Code: audit.EmailChanged, Actor: person, Target: audit.Target{Type: audit.OnUser, ID: user}},
-			{Code: audit.KeyRenamed, Actor: person, Target: audit.Target{Type: audit.OnAPIKey}, Metadata: map[string]any{"old_name": "a", "new_name": "b"}},
+			{
+				Code: audit.KeyRenamed, Actor: person, Target: audit.Target{Type: audit.OnAPIKey},
+				Metadata: map[string]any{"old_name": "a", "new_name": "b"},
+			},
 			{Code: audit.WebhookCreated, Actor: audit.Operator, Target: audit.Target{Type: audit.OnDelivery, ID: order}},
 			{Code: audit.WebhookCreated, Actor: audit.Operator, Target: audit.Target{Type: audit.OnOrder, ID: order}},
 		} {
@@ -136,7 +158,9 @@ func TestAudit_Filters(t *testing.T) {
 			found(t, "event_code=auth.login.failed", 1)
 			found(t, "event_code=webhook.created", 7, 6)
 			found(t, "event_code=api-key.revoked")
-			for i, code := range []string{"auth.login.failed", "auth.login.succeeded", "auth.password.changed", "auth.email.changed", "api-key.renamed"} {
+			for i, code := range []string{
+				"auth.login.failed", "auth.login.succeeded", "auth.password.changed", "auth.email.changed", "api-key.renamed",
+			} {
 				found(t, "event_code="+code, i+1)
 			}
 		})
@@ -168,7 +192,8 @@ func TestAudit_Filters(t *testing.T) {
 			found(t, "target_id="+c.Key.ID, 8)
 		})
 		t.Run("Together", func(t *testing.T) {
-			found(t, "actor_type=user&source=portal-web&target_type=user&event_code=auth.email.changed&actor_id="+user+"&target_id="+user, 4)
+			found(t, "actor_type=user&source=portal-web&target_type=user&event_code=auth.email.changed&actor_id="+user+
+				"&target_id="+user, 4)
 			found(t, "actor_type=system&source=mobile")
 		})
 		t.Run("From", func(t *testing.T) { // inclusive
@@ -203,14 +228,18 @@ func TestAudit_Filters(t *testing.T) {
 		})
 		t.Run("FilteredPages", func(t *testing.T) {
 			r := c.Get(t, "/audit/events?actor_type=user&limit=2&page=2").Is(t, "total", 5).Is(t, "page", 2).Is(t, "limit", 2)
-			if got := r.List(t, "data", "event_code"); !slices.Equal(got, []string{"auth.password.changed", "auth.login.succeeded"}) {
+			if got := r.List(t, "data", "event_code"); !slices.Equal(got, []string{
+				"auth.password.changed", "auth.login.succeeded",
+			}) {
 				t.Errorf("page 2 is %q", got)
 			}
 			c.Get(t, "/audit/events?actor_type=user&limit=2&page=4").Is(t, "data", []any{}).Is(t, "total", 5)
 		})
 		t.Run("Pages", func(t *testing.T) {
 			r := c.Get(t, "/audit/events?limit=3&page=3").Is(t, "total", 8)
-			if got := r.List(t, "data", "event_code"); !slices.Equal(got, []string{"auth.login.succeeded", "auth.login.failed"}) {
+			if got := r.List(t, "data", "event_code"); !slices.Equal(got, []string{
+				"auth.login.succeeded", "auth.login.failed",
+			}) {
 				t.Errorf("page 3 is %q", got)
 			}
 		})

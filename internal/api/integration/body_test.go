@@ -54,7 +54,9 @@ func TestBody(t *testing.T) {
 			}
 		}
 		t.Run("ContentTypes", func(t *testing.T) {
-			for _, contentType := range []string{"", "application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON"} {
+			for _, contentType := range []string{
+				"", "application/json", "application/json; charset=utf-8", "application/json;charset=UTF-8", "Application/JSON",
+			} {
 				each(t, func(t *testing.T, c *client, path string, body obj) {
 					t.Helper()
 					if contentType == "" {
@@ -67,8 +69,8 @@ func TestBody(t *testing.T) {
 		})
 		t.Run("WrongContentType", func(t *testing.T) {
 			for _, contentType := range []string{
-				"text/plain", "application/xml", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded", "application/json; charset=latin1",
-				"application/problem+json", "json", "application/json; charset", "*/*",
+				"text/plain", "application/xml", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded",
+				"application/json; charset=latin1", "application/problem+json", "json", "application/json; charset", "*/*",
 			} {
 				each(t, func(t *testing.T, c *client, path string, body obj) {
 					t.Helper()
@@ -85,7 +87,8 @@ func TestBody(t *testing.T) {
 		})
 		t.Run("BrokenJSON", func(t *testing.T) {
 			for _, text := range []string{
-				"", " ", "{", "}", "{]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{'a':1}`, `{a:1}`, "{} {}", "{}x", `{"a":01}`, `{"a":+1}`, `{"a":.5}`, `{"a":NaN}`, `{"a":"` + "\n" + `"}`,
+				"", " ", "{", "}", "{]", `{"a"}`, `{"a":}`, `{"a":1,}`, `{'a':1}`, `{a:1}`, "{} {}", "{}x", `{"a":01}`, `{"a":+1}`,
+				`{"a":.5}`, `{"a":NaN}`, `{"a":"` + "\n" + `"}`,
 				`{"a":"\x"}`, `{"a":"\u12"}`, "\ufeff{}", "undefined", "nul", "// {}",
 			} {
 				each(t, func(t *testing.T, c *client, path string, _ obj) {
@@ -113,7 +116,8 @@ func TestBody(t *testing.T) {
 		t.Run("SizeLimitOfAStream", func(t *testing.T) { // without a Content-Length
 			each(t, func(t *testing.T, c *client, path string, body obj) {
 				t.Helper()
-				c.Post(t, path, struct{ *strings.Reader }{strings.NewReader(padded(t, body, 1<<20+1))}).Refused(t, 400, "bad-request")
+				c.Post(t, path, struct{ *strings.Reader }{strings.NewReader(padded(t, body, 1<<20+1))}).
+					Refused(t, 400, "bad-request")
 				accepted(t, c.Post(t, path, struct{ *strings.Reader }{strings.NewReader(padded(t, body, 1<<20))}))
 			})
 		})
@@ -129,7 +133,9 @@ func TestBody(t *testing.T) {
 			})
 		})
 		t.Run("InvalidUTF8", func(t *testing.T) {
-			for _, text := range []string{"{\"name\":\"\xff\"}", "{\"\xc3\x28\":1}", "\xfe\xff\x00{\x00}", "{\"name\":\"\xed\xa0\x80\"}"} {
+			for _, text := range []string{
+				"{\"name\":\"\xff\"}", "{\"\xc3\x28\":1}", "\xfe\xff\x00{\x00}", "{\"name\":\"\xed\xa0\x80\"}",
+			} {
 				each(t, func(t *testing.T, c *client, path string, _ obj) {
 					t.Helper()
 					c.Post(t, path, text).Refused(t, 400, "bad-request")
@@ -177,14 +183,16 @@ func TestBody(t *testing.T) {
 		t.Run("AllProblemsAtOnce", func(t *testing.T) {
 			c := w.NewAccount(t).Test(t)
 			e := c.Post(t, "/orders", obj{
-				"brand_code": 1, "category_code": "", "model_code": []any{}, "external_id": strings.Repeat("x", 101), "answer_time": 0, "size": "L",
+				"brand_code": 1, "category_code": "", "model_code": []any{}, "external_id": strings.Repeat("x", 101),
+				"answer_time": 0, "size": "L",
 				"photos": []any{obj{"url": true}, "x", obj{"url": strings.Repeat("x", 2049), "index_code": ""}},
 			}).Refused(t, 400, "validation-error")
 			got := e.Problems(t)
 			slices.Sort(got)
 			want := []string{
-				"answer_time min", "brand_code type", "category_code empty", "external_id max_length", "model_code type", "photos[0].index_code required",
-				"photos[0].url type", "photos[1] type", "photos[2].index_code empty", "photos[2].url max_length", "size unknown",
+				"answer_time min", "brand_code type", "category_code empty", "external_id max_length", "model_code type",
+				"photos[0].index_code required", "photos[0].url type", "photos[1] type", "photos[2].index_code empty",
+				"photos[2].url max_length", "size unknown",
 			}
 			if !slices.Equal(got, want) {
 				t.Errorf("the problems are\n%q, not\n%q", got, want)
@@ -204,7 +212,9 @@ func TestBody(t *testing.T) {
 		t.Run("NullIsAbsent", func(t *testing.T) {
 			each(t, func(t *testing.T, c *client, path string, body obj) {
 				t.Helper()
-				optional := map[string][]string{"/orders": {"external_id", "answer_time", "model_code", "mock_outcome"}, "/webhooks": {"name", "auth"}}[path]
+				optional := map[string][]string{
+					"/orders": {"external_id", "answer_time", "model_code", "mock_outcome"}, "/webhooks": {"name", "auth"},
+				}[path]
 				if optional == nil {
 					optional = []string{"note"}
 				}

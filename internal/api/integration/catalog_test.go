@@ -23,7 +23,8 @@ func TestCategories(t *testing.T) {
 			wantCodes(t, c.Get(t, "/catalog/categories?brand_code=nike"), "shoes")
 		})
 		t.Run("UnknownBrand", func(t *testing.T) {
-			c.Get(t, "/catalog/categories?brand_code=x").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "brand", "code": "x"})
+			c.Get(t, "/catalog/categories?brand_code=x").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "brand", "code": "x"})
 		})
 		t.Run("EmptyBrand", func(t *testing.T) { c.Get(t, "/catalog/categories?brand_code=").Invalid(t, "brand_code empty") })
 		t.Run("CodesAreCaseSensitive", func(t *testing.T) {
@@ -62,19 +63,24 @@ func TestBrands(t *testing.T) {
 			wantCodes(t, c.Get(t, "/catalog/brands?category_code=watches").Is(t, "total", 1), "omega")
 		})
 		t.Run("UnknownCategory", func(t *testing.T) {
-			c.Get(t, "/catalog/brands?category_code=x").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "category", "code": "x"})
+			c.Get(t, "/catalog/brands?category_code=x").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "category", "code": "x"})
 		})
-		t.Run("EmptyCategory", func(t *testing.T) { c.Get(t, "/catalog/brands?category_code=").Invalid(t, "category_code empty") })
+		t.Run("EmptyCategory", func(t *testing.T) {
+			c.Get(t, "/catalog/brands?category_code=").Invalid(t, "category_code empty")
+		})
 		t.Run("Search", func(t *testing.T) {
 			wantCodes(t, c.Get(t, "/catalog/brands?search=E").Is(t, "total", 3), "chanel", "nike", "omega")
 			wantCodes(t, c.Get(t, "/catalog/brands?search=HAN").Is(t, "total", 1), "chanel")
-			wantCodes(t, c.Get(t, "/catalog/brands?search=%E3%83%A3%E3%83%8D%E3%83%AB"), "chanel") // the Japanese name, whatever the locale
+			// the Japanese name, whatever the locale
+			wantCodes(t, c.Get(t, "/catalog/brands?search=%E3%83%A3%E3%83%8D%E3%83%AB"), "chanel")
 			wantCodes(t, c.Get(t, "/catalog/brands?search=e&category_code=shoes&limit=1&page=2").Is(t, "total", 2), "nike")
 			wantCodes(t, c.Get(t, "/catalog/brands?search=%25")) // no pattern language
 			wantCodes(t, c.Get(t, "/catalog/brands?search="), "chanel", "nike", "omega")
 		})
 		t.Run("Pages", func(t *testing.T) {
-			wantCodes(t, c.Get(t, "/catalog/brands?limit=2").Is(t, "page", 1).Is(t, "limit", 2).Is(t, "total", 3), "chanel", "nike")
+			wantCodes(t, c.Get(t, "/catalog/brands?limit=2").Is(t, "page", 1).Is(t, "limit", 2).Is(t, "total", 3), "chanel",
+				"nike")
 			wantCodes(t, c.Get(t, "/catalog/brands?limit=2&page=2").Is(t, "page", 2).Is(t, "total", 3), "omega")
 			wantCodes(t, c.Get(t, "/catalog/brands?limit=2&page=3").Is(t, "page", 3).Is(t, "total", 3))
 		})
@@ -88,7 +94,10 @@ func TestModels(t *testing.T) {
 		t.Run("OfBrandAndCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&locale=ja").Want(t, 200).Is(t, "", obj{
 				"data": []any{
-					obj{"code": "classic-flap", "name": "Classic Flap", "name_locale": "Classic Flap", "image_url": "https://cdn.example/models/classic-flap.jpg"},
+					obj{
+						"code": "classic-flap", "name": "Classic Flap", "name_locale": "Classic Flap",
+						"image_url": "https://cdn.example/models/classic-flap.jpg",
+					},
 					obj{"code": "boy-bag", "name": "Boy Bag", "name_locale": "ボーイバッグ", "image_url": nil},
 				},
 				"page": 1, "limit": 50, "total": 2,
@@ -101,18 +110,22 @@ func TestModels(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=&limit=0").Invalid(t, "brand_code empty", "category_code required", "limit min")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/models?brand_code=x&category_code=bags").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "brand", "code": "x"})
-			c.Get(t, "/catalog/models?brand_code=nike&category_code=x").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "category", "code": "x"})
+			c.Get(t, "/catalog/models?brand_code=x&category_code=bags").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "brand", "code": "x"})
+			c.Get(t, "/catalog/models?brand_code=nike&category_code=x").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "category", "code": "x"})
 		})
 		t.Run("BrandDoesNotServeCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=nike&category_code=bags").Refused(t, 400, "bad-request")
 		})
 		t.Run("Search", func(t *testing.T) {
-			wantCodes(t, c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&search=BAG").Is(t, "total", 1), "boy-bag")
+			wantCodes(t, c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&search=BAG").Is(t, "total", 1),
+				"boy-bag")
 			wantCodes(t, c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&search=%E3%83%9C%E3%83%BC"), "boy-bag")
 		})
 		t.Run("Pages", func(t *testing.T) {
-			wantCodes(t, c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&limit=1&page=2").Is(t, "total", 2), "boy-bag")
+			wantCodes(t, c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&limit=1&page=2").Is(t, "total", 2),
+				"boy-bag")
 		})
 	})
 }
@@ -123,35 +136,45 @@ func TestPhotoIndexes(t *testing.T) {
 		c := w.NewAccount(t).Test(t)
 		overall := obj{
 			"code": "overall", "name": "Overall picture", "name_locale": "全体写真", "required": true, "photo_limit": 2,
-			"icon_url": "https://cdn.example/icons/overall.png", "example_urls": []any{"https://cdn.example/examples/overall.jpg"},
+			"icon_url":     "https://cdn.example/icons/overall.png",
+			"example_urls": []any{"https://cdn.example/examples/overall.jpg"},
 		}
 		interior := obj{
-			"code": "interior", "name": "Interior", "name_locale": "Interior", "required": false, "photo_limit": 1, "icon_url": nil, "example_urls": []any{},
+			"code": "interior", "name": "Interior", "name_locale": "Interior", "required": false, "photo_limit": 1,
+			"icon_url": nil, "example_urls": []any{},
 		}
 		serial := obj{
-			"code": "serial", "name": "Serial number", "name_locale": "シリアル番号", "required": true, "photo_limit": 3, "icon_url": nil, "example_urls": []any{},
+			"code": "serial", "name": "Serial number", "name_locale": "シリアル番号", "required": true, "photo_limit": 3,
+			"icon_url": nil, "example_urls": []any{},
 		}
 		t.Run("OfACategory", func(t *testing.T) {
-			c.Get(t, "/catalog/photo_indexes?category_code=bags&locale=ja").Want(t, 200).Is(t, "", obj{"data": []any{overall, interior}})
+			c.Get(t, "/catalog/photo_indexes?category_code=bags&locale=ja").Want(t, 200).
+				Is(t, "", obj{"data": []any{overall, interior}})
 		})
 		t.Run("OfABrand", func(t *testing.T) {
 			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&locale=ja").Want(t, 200).
 				Is(t, "", obj{"data": []any{overall, interior, serial}})
 		})
 		t.Run("OfAModel", func(t *testing.T) {
-			r := c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=classic-flap&locale=ja").Want(t, 200)
+			r := c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=classic-flap&locale=ja").
+				Want(t, 200)
 			r.Is(t, "data.2.photo_limit", 4).Is(t, "data.2.required", false).Is(t, "data.2.name_locale", "シリアル番号").
 				Is(t, "data.2.example_urls", []any{"https://cdn.example/examples/serial.jpg"})
-			wantCodes(t, c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=boy-bag"), "overall", "serial")
+			wantCodes(t, c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=boy-bag"), "overall",
+				"serial")
 		})
-		t.Run("CategoryRequired", func(t *testing.T) { c.Get(t, "/catalog/photo_indexes").Invalid(t, "category_code required") })
+		t.Run("CategoryRequired", func(t *testing.T) {
+			c.Get(t, "/catalog/photo_indexes").Invalid(t, "category_code required")
+		})
 		t.Run("ModelNeedsBrand", func(t *testing.T) {
 			c.Get(t, "/catalog/photo_indexes?category_code=bags&model_code=boy-bag").Invalid(t, "brand_code required")
 			c.Get(t, "/catalog/photo_indexes?model_code=boy-bag").Invalid(t, "category_code required", "brand_code required")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/photo_indexes?category_code=x").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "category", "code": "x"})
-			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=x").Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "brand", "code": "x"})
+			c.Get(t, "/catalog/photo_indexes?category_code=x").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "category", "code": "x"})
+			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=x").Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "brand", "code": "x"})
 			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=x").Refused(t, 404, "not-found").
 				Is(t, "details", obj{"entity": "model", "code": "x"})
 		})
@@ -159,10 +182,12 @@ func TestPhotoIndexes(t *testing.T) {
 			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=nike").Refused(t, 400, "bad-request")
 		})
 		t.Run("ModelOfOtherBrand", func(t *testing.T) {
-			c.Get(t, "/catalog/photo_indexes?category_code=shoes&brand_code=nike&model_code=slingback").Refused(t, 400, "bad-request")
+			c.Get(t, "/catalog/photo_indexes?category_code=shoes&brand_code=nike&model_code=slingback").
+				Refused(t, 400, "bad-request")
 		})
 		t.Run("ModelOfOtherCategory", func(t *testing.T) {
-			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=slingback").Refused(t, 400, "bad-request")
+			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=slingback").
+				Refused(t, 400, "bad-request")
 		})
 	})
 }
@@ -181,12 +206,15 @@ photo_indexes: [{code: overall, category: bags, name: {en: Overall}}]
 answer_times: [{code: 1440, name: {en: 24 hours}, price: 5, default: true}]
 `))
 		t.Run("NewOrdersSeeTheNewOne", func(t *testing.T) {
-			c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags", "If-None-Match", before).Want(t, 200).Is(t, "total", 0)
-			c.Post(t, "/orders", with(c.Bag(t), "model_code", "boy-bag")).Refused(t, 404, "not-found").Is(t, "details.entity", "model")
+			c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags", "If-None-Match", before).Want(t, 200).
+				Is(t, "total", 0)
+			c.Post(t, "/orders", with(c.Bag(t), "model_code", "boy-bag")).Refused(t, 404, "not-found").
+				Is(t, "details.entity", "model")
 		})
 		t.Run("OldOrdersKeepTheirTexts", func(t *testing.T) {
 			c.Get(t, "/orders/"+id+"?locale=ja").Want(t, 200).Is(t, "classification", obj{
-				"brand_code": "chanel", "category_code": "bags", "model_code": "boy-bag", "model_name": "Boy Bag", "model_name_locale": "ボーイバッグ",
+				"brand_code": "chanel", "category_code": "bags", "model_code": "boy-bag", "model_name": "Boy Bag",
+				"model_name_locale": "ボーイバッグ",
 			}).Is(t, "outcome_reasons_locale", []any{"縫製が一貫しています", "Hardware is genuine"})
 		})
 	})

@@ -8,8 +8,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// TestOrderOfChecks sends requests that break two rules at once: the one that is told has to be the earlier of the two. With
-// every adjacent pair in order, the whole chain is.
+// TestOrderOfChecks sends requests that break two rules at once: the one that is told has to be the earlier of the two.
+// With every adjacent pair in order, the whole chain is.
 func TestOrderOfChecks(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -56,12 +56,16 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 			test.Post(t, "/orders", `{"brand_code": 1,`).Refused(t, 400, "bad-request")
 		})
 		t.Run("ShapeBeforeMockOutcome", func(t *testing.T) {
-			test.Post(t, "/orders", with(with(test.Bag(t), "mock_outcome", nil), "external_id", "")).Invalid(t, "external_id empty")
-			live.Post(t, "/orders", with(with(live.Bag(t), "mock_outcome", "fake"), "external_id", "")).Invalid(t, "external_id empty")
+			test.Post(t, "/orders", with(with(test.Bag(t), "mock_outcome", nil), "external_id", "")).
+				Invalid(t, "external_id empty")
+			live.Post(t, "/orders", with(with(live.Bag(t), "mock_outcome", "fake"), "external_id", "")).
+				Invalid(t, "external_id empty")
 		})
 		t.Run("MockOutcomeBeforeCategory", func(t *testing.T) {
-			test.Post(t, "/orders", with(with(test.Bag(t), "mock_outcome", nil), "category_code", "x")).Refused(t, 400, "mock-outcome-required")
-			live.Post(t, "/orders", with(with(live.Bag(t), "mock_outcome", "fake"), "category_code", "x")).Refused(t, 400, "mock-outcome-required")
+			test.Post(t, "/orders", with(with(test.Bag(t), "mock_outcome", nil), "category_code", "x")).
+				Refused(t, 400, "mock-outcome-required")
+			live.Post(t, "/orders", with(with(live.Bag(t), "mock_outcome", "fake"), "category_code", "x")).
+				Refused(t, 400, "mock-outcome-required")
 		})
 		t.Run("UnknownEntityBeforeMismatch", func(t *testing.T) {
 			body := with(with(live.Bag(t), "category_code", "watches"), "model_code", "x") // chanel makes no watches
@@ -70,7 +74,8 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 		t.Run("EntityBeforePhotoIndex", func(t *testing.T) {
 			photos := []any{obj{"url": live.Photos(t, 1)[0], "index_code": "x"}}
 			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "brand_code", "x")).Refused(t, 404, "not-found")
-			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "brand_code", "nike")).Refused(t, 400, "bad-request")
+			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "brand_code", "nike")).
+				Refused(t, 400, "bad-request")
 		})
 		t.Run("PhotoIndexBeforePhotoURL", func(t *testing.T) {
 			photos := []any{obj{"url": foreign, "index_code": "overall"}, obj{"url": foreign, "index_code": "x"}}
@@ -86,7 +91,10 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 		})
 		t.Run("MissingIndexesBeforePhotoLimit", func(t *testing.T) {
 			urls := live.Photos(t, 3)
-			photos := []any{obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"}, obj{"url": urls[2], "index_code": "overall"}}
+			photos := []any{
+				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"},
+				obj{"url": urls[2], "index_code": "overall"},
+			}
 			live.Post(t, "/orders", with(live.Bag(t), "photos", photos)).Refused(t, 400, "missing-required-photo-indexes")
 		})
 		t.Run("PhotoLimitBeforeAnswerTime", func(t *testing.T) {
@@ -97,7 +105,8 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 				obj{"url": urls[2], "index_code": "overall"},
 				obj{"url": urls[3], "index_code": "serial"},
 			}
-			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "answer_time", 7)).Refused(t, 400, "photo-limit-exceeded")
+			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "answer_time", 7)).
+				Refused(t, 400, "photo-limit-exceeded")
 		})
 		t.Run("AnswerTimeBeforeCredits", func(t *testing.T) {
 			live.Post(t, "/orders", with(live.Bag(t), "answer_time", 7)).Refused(t, 400, "answer-time-unavailable")
@@ -136,7 +145,8 @@ func TestUpdatePhotos_OrderOfChecks(t *testing.T) {
 			live.Post(t, "/orders/none/update_photos", obj{}).Invalid(t, "photos required")
 		})
 		t.Run("OrderBeforeState", func(t *testing.T) { // the order is completed, and another environment's
-			live.Post(t, "/orders/"+completed+"/update_photos", obj{"photos": []any{obj{"index_code": "x"}}}).Refused(t, 404, "order-not-found")
+			live.Post(t, "/orders/"+completed+"/update_photos", obj{"photos": []any{obj{"index_code": "x"}}}).
+				Refused(t, 404, "order-not-found")
 		})
 		t.Run("StateBeforeIndexes", func(t *testing.T) {
 			e := done.Post(t, "/orders/"+completed+"/update_photos", obj{"photos": []any{obj{"index_code": "x"}}})
@@ -146,11 +156,13 @@ func TestUpdatePhotos_OrderOfChecks(t *testing.T) {
 			submit(t, obj{"index_code": "overall"}, obj{"index_code": "interior"}).Refused(t, 400, "photo-index-not-requested")
 		})
 		t.Run("FormBeforeURL", func(t *testing.T) {
-			submit(t, obj{"index_code": "overall", "url": foreign}, obj{"index_code": "serial"}).Refused(t, 400, "invalid-update-photo")
+			submit(t, obj{"index_code": "overall", "url": foreign}, obj{"index_code": "serial"}).
+				Refused(t, 400, "invalid-update-photo")
 		})
 		t.Run("URLBeforeLimit", func(t *testing.T) {
 			urls := live.Photos(t, 2)
-			submit(t, obj{"index_code": "overall", "url": urls[0]}, obj{"index_code": "overall", "url": urls[1]}, obj{"index_code": "overall", "url": foreign}).
+			submit(t, obj{"index_code": "overall", "url": urls[0]}, obj{"index_code": "overall", "url": urls[1]},
+				obj{"index_code": "overall", "url": foreign}).
 				Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("UnknownPhotoBeforeLimit", func(t *testing.T) {
@@ -160,11 +172,13 @@ func TestUpdatePhotos_OrderOfChecks(t *testing.T) {
 		})
 		t.Run("LimitBeforeMissing", func(t *testing.T) {
 			urls := live.Photos(t, 3)
-			submit(t, obj{"index_code": "overall", "url": urls[0]}, obj{"index_code": "overall", "url": urls[1]}, obj{"index_code": "overall", "url": urls[2]}).
+			submit(t, obj{"index_code": "overall", "url": urls[0]}, obj{"index_code": "overall", "url": urls[1]},
+				obj{"index_code": "overall", "url": urls[2]}).
 				Refused(t, 400, "photo-limit-exceeded")
 		})
 		t.Run("MissingLast", func(t *testing.T) {
-			submit(t, obj{"index_code": "overall", "url": live.Photos(t, 1)[0]}).Refused(t, 400, "missing-requested-photo-indexes")
+			submit(t, obj{"index_code": "overall", "url": live.Photos(t, 1)[0]}).
+				Refused(t, 400, "missing-requested-photo-indexes")
 		})
 		t.Run("NothingWasApplied", func(t *testing.T) {
 			if o := w.Order(t, id); o.Status != "update-photos" || o.Round != 1 {

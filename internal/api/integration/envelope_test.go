@@ -46,7 +46,9 @@ func TestEnvelope(t *testing.T) {
 
 		t.Run("Fields", func(t *testing.T) {
 			e := c.Get(t, "/orders/none?x=y").Refused(t, 404, "order-not-found")
-			if got := e.Keys(t, ""); !slices.Equal(got, []string{"code", "details", "message", "path", "request_id", "statusCode", "timestamp"}) {
+			if got := e.Keys(t, ""); !slices.Equal(got, []string{
+				"code", "details", "message", "path", "request_id", "statusCode", "timestamp",
+			}) {
 				t.Errorf("the properties are %q", got)
 			}
 			if e.StatusCode != 404 || e.Path != "/v1/integrations/orders/none" || e.Details == nil {
@@ -54,7 +56,9 @@ func TestEnvelope(t *testing.T) {
 			}
 		})
 		t.Run("PathIsEscapedAsRequested", func(t *testing.T) {
-			for _, path := range []string{"/orders/a%2Fb", "/orders/a%2fb%20c", "/orders/%E9%9D%B4", "/orders/a+b", "/nothing/%41"} {
+			for _, path := range []string{
+				"/orders/a%2Fb", "/orders/a%2fb%20c", "/orders/%E9%9D%B4", "/orders/a+b", "/nothing/%41",
+			} {
 				e := c.Get(t, path+"?secret=1")
 				var got string
 				if got = e.Text(t, "path"); got != "/v1/integrations"+path {
@@ -67,7 +71,8 @@ func TestEnvelope(t *testing.T) {
 				t.Errorf("the timestamp is %s", e.Timestamp)
 			}
 		})
-		t.Run("RequestID", func(t *testing.T) { // that it equals the header, and is never used twice, is held for every answer
+		// that it equals the header, and is never used twice, is held for every answer
+		t.Run("RequestID", func(t *testing.T) {
 			ids := make(map[string]bool)
 			for _, r := range []*integrationtest.Response{
 				c.Get(t, "/balance").Want(t, 200), c.Get(t, "/nothing").Want(t, 404), w.Anonymous().Get(t, "/balance").Want(t, 401),
@@ -82,7 +87,8 @@ func TestEnvelope(t *testing.T) {
 			}
 		})
 		t.Run("MessageNamesFieldAndRule", func(t *testing.T) {
-			e := c.Post(t, "/orders", with(c.Bag(t), "external_id", strings.Repeat("x", 101))).Invalid(t, "external_id max_length")
+			e := c.Post(t, "/orders", with(c.Bag(t), "external_id", strings.Repeat("x", 101))).
+				Invalid(t, "external_id max_length")
 			if !strings.Contains(e.Message, "external_id") || !strings.Contains(e.Message, "100") {
 				t.Errorf("the message is %q", e.Message)
 			}
@@ -107,7 +113,8 @@ func TestEnvelope(t *testing.T) {
 func TestEnvelope_Golden(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
-		c := account.Test(t, integrationtest.Limit("webhook", 1), integrationtest.Scopes("orders:read", "orders:write", "webhooks:manage"))
+		c := account.Test(t, integrationtest.Limit("webhook", 1),
+			integrationtest.Scopes("orders:read", "orders:write", "webhooks:manage"))
 		live := account.Live(t)
 		account.SetCredits(t, "live", 3)
 		c.Create(t, obj{"external_id": "done"})
@@ -116,7 +123,9 @@ func TestEnvelope_Golden(t *testing.T) {
 			name string
 			r    *integrationtest.Response
 		}{
-			{name: "Validation", r: c.Post(t, "/orders", obj{"photos": []any{obj{"url": 1}}, "colour": "red", "answer_time": 0})},
+			{
+				name: "Validation", r: c.Post(t, "/orders", obj{"photos": []any{obj{"url": 1}}, "colour": "red", "answer_time": 0}),
+			},
 			{name: "BadRequest", r: c.Post(t, "/orders", `{"brand_code": }`)},
 			{name: "Unauthorized", r: w.Anonymous().Get(t, "/balance")},
 			{name: "NotEnoughCredits", r: live.Post(t, "/orders", live.Bag(t))},
@@ -124,7 +133,9 @@ func TestEnvelope_Golden(t *testing.T) {
 			{name: "UnknownRoute", r: c.Get(t, "/nothing")},
 			{name: "UnknownEntity", r: c.Get(t, "/catalog/categories?brand_code=x")},
 			{name: "OrderNotFound", r: c.Get(t, "/orders/none")},
-			{name: "NotAwaitingPhotos", r: c.Post(t, "/orders/done/update_photos", obj{"photos": []any{obj{"index_code": "x"}}})},
+			{
+				name: "NotAwaitingPhotos", r: c.Post(t, "/orders/done/update_photos", obj{"photos": []any{obj{"index_code": "x"}}}),
+			},
 			{name: "AnswerTimeUnavailable", r: c.Post(t, "/orders", with(c.Bag(t), "answer_time", 7))},
 			{name: "MockOutcomeRequired", r: c.Post(t, "/orders", with(c.Bag(t), "mock_outcome", nil))},
 			{name: "RateLimited", r: c.Get(t, "/webhooks")},

@@ -15,10 +15,12 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// wantOpaque checks that a failure of the service tells nothing about its inside.
+// wantOpaque checks that a failure of the service reveals no internals.
 func wantOpaque(t *testing.T, e *integrationtest.Envelope) {
 	t.Helper()
-	for _, inside := range []string{"sql", "SQL", "pg", "table", "goroutine", ".go:", "panic", "secret", "connect", "api_keys", "127.0.0.1"} {
+	for _, inside := range []string{
+		"sql", "SQL", "pg", "table", "goroutine", ".go:", "panic", "secret", "connect", "api_keys", "127.0.0.1",
+	} {
 		if strings.Contains(e.Message, inside) {
 			t.Errorf("%s: the message tells %q: %s", e.Request, inside, e.Message)
 		}
@@ -139,7 +141,8 @@ func TestFailure_Media(t *testing.T) {
 	})
 }
 
-// TestFailure_Database stops PostgreSQL under the service: every operation answers 503, and all is well again afterwards.
+// TestFailure_Database stops PostgreSQL under the service: every operation answers 503, and all is well again
+// afterwards.
 func TestFailure_Database(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Cluster(t)

@@ -52,7 +52,8 @@ func TestIdempotency(t *testing.T) {
 		t.Run("OtherBody", func(t *testing.T) {
 			body := encoded(t, c.Bag(t))
 			create(t, c, "other", body).Want(t, 201)
-			create(t, c, "other", body+" ").Refused(t, 400, "bad-request").Is(t, "details.field", "Idempotency-Key") // byte-equal it must be
+			// byte-equal it must be
+			create(t, c, "other", body+" ").Refused(t, 400, "bad-request").Is(t, "details.field", "Idempotency-Key")
 			create(t, c, "other", "{").Refused(t, 400, "bad-request")
 		})
 		t.Run("WithoutKeyEachIsNew", func(t *testing.T) {
@@ -92,7 +93,8 @@ func TestIdempotency(t *testing.T) {
 		t.Run("ScopeIsAccountAndEnvironment", func(t *testing.T) {
 			body := encoded(t, c.Bag(t))
 			first := create(t, c, "scope", body).Want(t, 201)
-			if other := create(t, account.Live(t), "scope", body).Want(t, 201); !replayed(other) || other.Text(t, "id") != first.Text(t, "id") {
+			if other := create(t, account.Live(t), "scope", body).Want(t, 201); !replayed(other) ||
+				other.Text(t, "id") != first.Text(t, "id") {
 				t.Error("another key of the account and environment made another order")
 			}
 			test := account.Test(t)
@@ -172,7 +174,10 @@ func TestIdempotency_Race(t *testing.T) {
 					node := []*service.Service{w.Service, other}[i%2]
 					idem, err := node.BeginIdempotent(t.Context(), c.Key.Tenant, fmt.Sprint("node", round), []byte("body"))
 					if err == nil && idem.Answer == "" {
-						draft := &order.Draft{CategoryCode: "bags", BrandCode: "chanel", Photos: []order.DraftPhoto{{URL: urls[0], IndexCode: "overall"}, {URL: urls[1], IndexCode: "serial"}}}
+						draft := &order.Draft{
+							CategoryCode: "bags", BrandCode: "chanel",
+							Photos: []order.DraftPhoto{{URL: urls[0], IndexCode: "overall"}, {URL: urls[1], IndexCode: "serial"}},
+						}
 						_, err = node.CreateOrder(t.Context(), c.Key.Actor(access.Origin{}), draft, idem)
 						if err == nil {
 							idem.End()
@@ -186,7 +191,8 @@ func TestIdempotency_Race(t *testing.T) {
 					return 0
 				})
 				if count(made, 1) != 1 || account.Balance(t, access.Live) != before-4 {
-					t.Errorf("%d orders were made, the balance went from %d to %d", count(made, 1), before, account.Balance(t, access.Live))
+					t.Errorf("%d orders were made, the balance went from %d to %d", count(made, 1), before,
+						account.Balance(t, access.Live))
 				}
 			}
 		})

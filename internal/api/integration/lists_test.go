@@ -13,7 +13,7 @@ var localized = []string{
 	"/catalog/photo_indexes?category_code=bags", "/orders/none",
 }
 
-// TestLocale checks which languages can be asked for. What they show stands with each resource.
+// TestLocale checks which languages can be asked for. The tests of each resource check what they show.
 func TestLocale(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -48,7 +48,7 @@ func TestLocale(t *testing.T) {
 	})
 }
 
-// TestPaging checks the bounds of page and limit of every list.
+// TestPaging holds the bounds of page and limit of every list.
 func TestPaging(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -58,7 +58,10 @@ func TestPaging(t *testing.T) {
 			beyond      string
 		}{
 			{name: "Brands", path: "/catalog/brands?", limit: "50", most: "100", beyond: "101"},
-			{name: "Models", path: "/catalog/models?brand_code=chanel&category_code=bags&", limit: "50", most: "100", beyond: "101"},
+			{
+				name: "Models", path: "/catalog/models?brand_code=chanel&category_code=bags&", limit: "50", most: "100",
+				beyond: "101",
+			},
 			{name: "Orders", path: "/orders?", limit: "10", most: "50", beyond: "51"},
 			{name: "AuditEvents", path: "/audit/events?", limit: "50", most: "100", beyond: "101"},
 		}
@@ -132,7 +135,8 @@ func TestETag(t *testing.T) {
 			live.Get(t, bagTimes, "If-None-Match", etag).Want(t, 200)
 		})
 		t.Run("ErrorsHaveNone", func(t *testing.T) {
-			if got := c.Get(t, "/catalog/categories?brand_code=x", "If-None-Match", "*").Want(t, 404).Header.Get("ETag"); got != "" {
+			if got := c.Get(t, "/catalog/categories?brand_code=x", "If-None-Match", "*").
+				Want(t, 404).Header.Get("ETag"); got != "" {
 				t.Errorf("a refusal has the ETag %q", got)
 			}
 		})

@@ -10,14 +10,14 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
-// TestMain also proves, when every test has run, that each answer of the OpenAPI document was really given: an answer that
-// no test has met is either not tested or not true.
+// TestMain also proves, when every test has run, that each answer of the OpenAPI document was really given: an answer
+// that no test has met is either not tested or not true.
 func TestMain(m *testing.M) {
 	fewerChecks()
 	code := m.Run()
 	if code == 0 && everythingRan() {
 		for _, c := range integrationtest.Unseen() {
-			if c.Operation == "getOpenAPI" { // served beside the interface
+			if c.Operation == "getOpenAPI" { // served beside the API
 				continue
 			}
 			fmt.Fprintf(os.Stderr, "FAIL: no test has met the documented answer %s\n", c)

@@ -32,8 +32,8 @@ type modelOrder struct {
 // prices of a chanel bag by answer time.
 var prices = map[int]int64{30: 20, 60: 8, 1440: 4, 0: 4}
 
-// TestLedger_Model makes random orders, submissions, cancellations, failures and grants in both environments of an account and
-// holds balance, ledger and counters against the model after each.
+// TestLedger_Model makes random orders, submissions, cancellations, failures and grants in both environments of an
+// account and checks balance, ledger and counters against the model after each.
 func TestLedger_Model(t *testing.T) {
 	document := catalogWithRoom(10_000)
 	integrationtest.EachWith(t, integrationtest.Options{Catalog: document}, func(t *testing.T, w *world) {
@@ -41,7 +41,8 @@ func TestLedger_Model(t *testing.T) {
 			rapid.Check(t, func(rt *rapid.T) {
 				m := newLedgerModel(t, w)
 				rt.Repeat(map[string]func(*rapid.T){
-					"Create": m.create, "Grant": m.grant, "Submit": m.submit, "Cancel": m.cancel, "Fail": m.fail, "RequestPhotos": m.requestPhotos, "": m.checkBalances,
+					"Create": m.create, "Grant": m.grant, "Submit": m.submit, "Cancel": m.cancel, "Fail": m.fail,
+					"RequestPhotos": m.requestPhotos, "": m.checkBalances,
 				})
 				for _, env := range access.Environments {
 					m.checkLedger(rt, env)
@@ -54,9 +55,12 @@ func TestLedger_Model(t *testing.T) {
 func newLedgerModel(t *testing.T, w *world) *ledgerModel {
 	t.Helper()
 	m := &ledgerModel{
-		t: t, account: w.NewAccount(t), clients: make(map[access.Environment]*client), orders: make(map[access.Environment]map[string]*modelOrder),
-		balances: map[access.Environment]int64{access.Live: integrationtest.LiveCredits, access.Test: access.InitialTestCredits},
-		entries:  map[access.Environment]int{access.Live: 1, access.Test: 1},
+		t: t, account: w.NewAccount(t), clients: make(map[access.Environment]*client),
+		orders: make(map[access.Environment]map[string]*modelOrder),
+		balances: map[access.Environment]int64{
+			access.Live: integrationtest.LiveCredits, access.Test: access.InitialTestCredits,
+		},
+		entries: map[access.Environment]int{access.Live: 1, access.Test: 1},
 	}
 	for _, env := range access.Environments {
 		m.clients[env] = m.account.Key(t, env)
@@ -93,7 +97,8 @@ func (m *ledgerModel) create(rt *rapid.T) {
 	r := c.Post(m.t, "/orders", c.Bag(m.t, change))
 	price := prices[answerTime]
 	if price > m.balances[env] {
-		r.Refused(m.t, 402, "not-enough-credits").Is(m.t, "details", obj{"required_credits": price, "available_credits": m.balances[env]})
+		r.Refused(m.t, 402, "not-enough-credits").
+			Is(m.t, "details", obj{"required_credits": price, "available_credits": m.balances[env]})
 		return
 	}
 	r.Want(m.t, 201).Is(m.t, "status", status)
@@ -196,8 +201,8 @@ func (m *ledgerModel) checkBalances(rt *rapid.T) {
 	}
 }
 
-// checkLedger holds the entries themselves: dense, each with the balance after it, one charge for each order, one refund for
-// each that was called off.
+// checkLedger holds the entries themselves: dense, each with the balance after it, one charge for each order, one
+// refund for each that was called off.
 func (m *ledgerModel) checkLedger(rt *rapid.T, env access.Environment) {
 	entries, total, err := m.account.World.Store.LedgerPage(m.t.Context(), m.account.Account.ID, env, 1, 10_000)
 	if err != nil || int(total) != m.entries[env] || len(entries) != m.entries[env] {
@@ -220,7 +225,8 @@ func (m *ledgerModel) checkLedger(rt *rapid.T, env access.Environment) {
 		}
 	}
 	if sum != m.balances[env] || len(charged) != len(m.orders[env]) {
-		rt.Fatalf("%s: the entries sum up to %d, not %d; %d orders were charged, not %d", env, sum, m.balances[env], len(charged), len(m.orders[env]))
+		rt.Fatalf("%s: the entries sum up to %d, not %d; %d orders were charged, not %d", env, sum, m.balances[env],
+			len(charged), len(m.orders[env]))
 	}
 	for id, o := range m.orders[env] {
 		want := int64(0)
@@ -231,7 +237,8 @@ func (m *ledgerModel) checkLedger(rt *rapid.T, env access.Environment) {
 			rt.Fatalf("an order for %d was charged %d and refunded %d", o.price, charged[id], refunded[id])
 		}
 	}
-	seqs := rows(m.t, m.account.World, "SELECT seq FROM orders WHERE account_id = $1 AND environment = $2 ORDER BY seq", m.account.Account.ID, string(env))
+	seqs := rows(m.t, m.account.World, "SELECT seq FROM orders WHERE account_id = $1 AND environment = $2 ORDER BY seq",
+		m.account.Account.ID, string(env))
 	for i, seq := range seqs {
 		if seq[0] != strconv.Itoa(i+1) {
 			rt.Fatalf("order %d of %s has the number %s in sequence", i+1, env, seq[0])

@@ -31,7 +31,8 @@ func TestNetworks(t *testing.T) {
 		})
 		t.Run("Outside", func(t *testing.T) {
 			for address, seen := range map[string]string{
-				"203.0.113.9:1234": "203.0.113.9", "192.0.3.0:1": "192.0.3.0", "[2001:db9::7]:443": "2001:db9::7", "[::ffff:203.0.113.9]:80": "203.0.113.9",
+				"203.0.113.9:1234": "203.0.113.9", "192.0.3.0:1": "192.0.3.0", "[2001:db9::7]:443": "2001:db9::7",
+				"[::ffff:203.0.113.9]:80": "203.0.113.9",
 			} {
 				e := at(key, address).Get(t, "/balance").Refused(t, 403, "forbidden")
 				if e.Details["address"] != seen || len(e.Details) != 1 {
@@ -71,7 +72,12 @@ func TestNetworks(t *testing.T) {
 			at(gone, "203.0.113.9:1").Get(t, "/balance").Refused(t, 401, "unauthorized")
 		})
 		t.Run("HeadersOfProxiesDoNotCount", func(t *testing.T) {
-			outside.Send(t, request{Method: "GET", Path: "/balance", Header: map[string][]string{"X-Forwarded-For": {"192.0.2.7"}, "Forwarded": {"for=192.0.2.7"}, "X-Real-Ip": {"192.0.2.7"}}}).
+			outside.Send(t, request{
+				Method: "GET", Path: "/balance",
+				Header: map[string][]string{
+					"X-Forwarded-For": {"192.0.2.7"}, "Forwarded": {"for=192.0.2.7"}, "X-Real-Ip": {"192.0.2.7"},
+				},
+			}).
 				Refused(t, 403, "forbidden")
 		})
 		t.Run("ChangedElsewhereWithinASecond", func(t *testing.T) {
@@ -87,7 +93,8 @@ func TestNetworks(t *testing.T) {
 				if problem != nil {
 					t.Fatal(problem.Message)
 				}
-				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Service.Log}) // shares nothing but the database
+				// shares nothing but the database
+				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Service.Log})
 				if err := node.SetKeyNetworks(t.Context(), owner, c.Key.ID, checked, service.Origin{}); err != nil {
 					t.Fatal(err)
 				}

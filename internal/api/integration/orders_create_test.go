@@ -26,7 +26,8 @@ func TestCreateOrder(t *testing.T) {
 			if id, err := uuid.Parse(r.Text(t, "id")); err != nil || id.String() != r.Text(t, "id") {
 				t.Errorf("the id is %s", r.Text(t, "id"))
 			}
-			if number := r.Text(t, "order_number"); !order.ValidNumber(number) || !strings.HasPrefix(number, "AS-") || len(number) != 11 {
+			if number := r.Text(t, "order_number"); !order.ValidNumber(number) || !strings.HasPrefix(number, "AS-") ||
+				len(number) != 11 {
 				t.Errorf("the order number is %s", number)
 			}
 		})
@@ -63,12 +64,14 @@ func TestCreateOrder(t *testing.T) {
 			poor := w.NewAccount(t)
 			poor.SetCredits(t, access.Live, 3)
 			p := poor.Live(t)
-			p.Post(t, "/orders", p.Bag(t)).Refused(t, 402, "not-enough-credits").Is(t, "details", obj{"required_credits": 4, "available_credits": 3})
+			p.Post(t, "/orders", p.Bag(t)).Refused(t, 402, "not-enough-credits").
+				Is(t, "details", obj{"required_credits": 4, "available_credits": 3})
 			p.Get(t, "/orders").Is(t, "total", 0)
 			if got := poor.Balance(t, access.Live); got != 3 {
 				t.Errorf("the balance is %d", got)
 			}
-			if used := rows(t, w, "SELECT name FROM photos WHERE used = 1 AND account_id = $1", poor.Account.ID); len(used) != 0 {
+			if used := rows(t, w, "SELECT name FROM photos WHERE used = 1 AND account_id = $1",
+				poor.Account.ID); len(used) != 0 {
 				t.Errorf("%d photos are marked as used", len(used))
 			}
 		})
@@ -87,8 +90,10 @@ func TestCreateOrder(t *testing.T) {
 		})
 		t.Run("PhotosAndTimelineAreKept", func(t *testing.T) {
 			id := c.CreateID(t)
-			photos := rows(t, w, "SELECT round, position, index_code FROM order_photos WHERE order_id = $1 ORDER BY round, position", id)
-			if len(photos) != 2 || strings.Join(photos[0], " ") != "0 0 overall" || strings.Join(photos[1], " ") != "0 1 serial" {
+			photos := rows(t, w,
+				"SELECT round, position, index_code FROM order_photos WHERE order_id = $1 ORDER BY round, position", id)
+			if len(photos) != 2 || strings.Join(photos[0], " ") != "0 0 overall" ||
+				strings.Join(photos[1], " ") != "0 1 serial" {
 				t.Errorf("the photos are %v", photos)
 			}
 			events := rows(t, w, "SELECT event, actor_type, actor_id FROM order_events WHERE order_id = $1 ORDER BY id", id)
@@ -127,7 +132,10 @@ func TestCreateOrder_Shape(t *testing.T) {
 			{name: "ModelEmpty", property: "model_code", value: "", problem: "model_code empty"},
 			{name: "ModelNotAString", property: "model_code", value: false, problem: "model_code type"},
 			{name: "ExternalIDEmpty", property: "external_id", value: "", problem: "external_id empty"},
-			{name: "ExternalIDTooLong", property: "external_id", value: strings.Repeat("x", 101), problem: "external_id max_length"},
+			{
+				name: "ExternalIDTooLong", property: "external_id", value: strings.Repeat("x", 101),
+				problem: "external_id max_length",
+			},
 			{name: "ExternalIDNotAString", property: "external_id", value: 7, problem: "external_id type"},
 			{name: "AnswerTimeZero", property: "answer_time", value: 0, problem: "answer_time min"},
 			{name: "AnswerTimeNotAnInteger", property: "answer_time", value: 1.5, problem: "answer_time type"},
@@ -136,11 +144,26 @@ func TestCreateOrder_Shape(t *testing.T) {
 			{name: "PhotosEmpty", property: "photos", value: []any{}, problem: "photos min_items"},
 			{name: "TooManyPhotos", property: "photos", value: many(76), problem: "photos max_items"},
 			{name: "PhotoNotAnObject", property: "photos", value: []any{url}, problem: "photos[0] type"},
-			{name: "PhotoWithoutURL", property: "photos", value: []any{obj{"index_code": "pair"}}, problem: "photos[0].url required"},
-			{name: "PhotoURLNotAString", property: "photos", value: []any{obj{"url": 1, "index_code": "pair"}}, problem: "photos[0].url type"},
-			{name: "PhotoURLTooLong", property: "photos", value: []any{obj{"url": strings.Repeat("x", 2049), "index_code": "pair"}}, problem: "photos[0].url max_length"},
-			{name: "PhotoWithoutIndex", property: "photos", value: []any{obj{"url": url}}, problem: "photos[0].index_code required"},
-			{name: "PhotoIndexEmpty", property: "photos", value: []any{obj{"url": url, "index_code": ""}}, problem: "photos[0].index_code empty"},
+			{
+				name: "PhotoWithoutURL", property: "photos", value: []any{obj{"index_code": "pair"}},
+				problem: "photos[0].url required",
+			},
+			{
+				name: "PhotoURLNotAString", property: "photos", value: []any{obj{"url": 1, "index_code": "pair"}},
+				problem: "photos[0].url type",
+			},
+			{
+				name: "PhotoURLTooLong", property: "photos",
+				value: []any{obj{"url": strings.Repeat("x", 2049), "index_code": "pair"}}, problem: "photos[0].url max_length",
+			},
+			{
+				name: "PhotoWithoutIndex", property: "photos", value: []any{obj{"url": url}},
+				problem: "photos[0].index_code required",
+			},
+			{
+				name: "PhotoIndexEmpty", property: "photos", value: []any{obj{"url": url, "index_code": ""}},
+				problem: "photos[0].index_code empty",
+			},
 		} {
 			t.Run(shape.name, func(t *testing.T) {
 				c.Post(t, "/orders", with(shoes, shape.property, shape.value)).Invalid(t, shape.problem)
@@ -166,13 +189,16 @@ func TestCreateOrder_Rules(t *testing.T) {
 			return list
 		}
 		t.Run("UnknownCategory", func(t *testing.T) {
-			c.Post(t, "/orders", with(c.Bag(t), "category_code", "x")).Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "category", "code": "x"})
+			c.Post(t, "/orders", with(c.Bag(t), "category_code", "x")).Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "category", "code": "x"})
 		})
 		t.Run("UnknownBrand", func(t *testing.T) {
-			c.Post(t, "/orders", with(c.Bag(t), "brand_code", "x")).Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "brand", "code": "x"})
+			c.Post(t, "/orders", with(c.Bag(t), "brand_code", "x")).Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "brand", "code": "x"})
 		})
 		t.Run("UnknownModel", func(t *testing.T) {
-			c.Post(t, "/orders", with(c.Bag(t), "model_code", "x")).Refused(t, 404, "not-found").Is(t, "details", obj{"entity": "model", "code": "x"})
+			c.Post(t, "/orders", with(c.Bag(t), "model_code", "x")).Refused(t, 404, "not-found").
+				Is(t, "details", obj{"entity": "model", "code": "x"})
 		})
 		t.Run("NamesAreNoCodes", func(t *testing.T) {
 			c.Post(t, "/orders", with(c.Bag(t), "brand_code", "Chanel")).Refused(t, 404, "not-found")
@@ -188,17 +214,21 @@ func TestCreateOrder_Rules(t *testing.T) {
 			c.Post(t, "/orders", with(c.Bag(t), "model_code", "slingback")).Refused(t, 400, "bad-request")
 		})
 		t.Run("PhotoIndexNotFound", func(t *testing.T) {
-			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "overall", "serial", "pair"))).Refused(t, 400, "photo-index-not-found").
+			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "overall", "serial", "pair"))).
+				Refused(t, 400, "photo-index-not-found").
 				Is(t, "details", obj{"field": "photos[2].index_code", "index_code": "pair"})
 		})
 		t.Run("PhotoIndexExcludedForModel", func(t *testing.T) {
 			c.Post(t, "/orders", c.Bag(t, obj{"photos": photos(t, "overall", "serial", "interior")})).Want(t, 201)
-			c.Post(t, "/orders", c.Bag(t, obj{"model_code": "boy-bag", "photos": photos(t, "overall", "serial", "interior")})).Refused(t, 400, "photo-index-not-found")
+			c.Post(t, "/orders", c.Bag(t, obj{"model_code": "boy-bag", "photos": photos(t, "overall", "serial", "interior")})).
+				Refused(t, 400, "photo-index-not-found")
 		})
 		t.Run("MissingRequiredIndexes", func(t *testing.T) {
-			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "interior"))).Refused(t, 400, "missing-required-photo-indexes").
+			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "interior"))).
+				Refused(t, 400, "missing-required-photo-indexes").
 				Is(t, "details", obj{"missing_index_codes": []string{"overall", "serial"}})
-			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "serial"))).Refused(t, 400, "missing-required-photo-indexes").
+			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "serial"))).
+				Refused(t, 400, "missing-required-photo-indexes").
 				Is(t, "details", obj{"missing_index_codes": []string{"overall"}})
 		})
 		t.Run("RequiredByContext", func(t *testing.T) { // the model does not require a serial number
@@ -206,13 +236,15 @@ func TestCreateOrder_Rules(t *testing.T) {
 		})
 		t.Run("PhotoLimitExceeded", func(t *testing.T) {
 			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "overall", "overall", "serial"))).Want(t, 201)
-			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "overall", "overall", "overall", "serial"))).Refused(t, 400, "photo-limit-exceeded").
+			c.Post(t, "/orders", with(c.Bag(t), "photos", photos(t, "overall", "overall", "overall", "serial"))).
+				Refused(t, 400, "photo-limit-exceeded").
 				Is(t, "details", obj{"index_code": "overall", "max_photos": 2, "received_photos": 3})
 		})
 		t.Run("PhotoLimitByContext", func(t *testing.T) {
 			four := photos(t, "overall", "serial", "serial", "serial", "serial")
 			c.Post(t, "/orders", c.Bag(t, obj{"model_code": "classic-flap", "photos": four})).Want(t, 201)
-			c.Post(t, "/orders", c.Bag(t, obj{"photos": four})).Refused(t, 400, "photo-limit-exceeded").Is(t, "details.max_photos", 3)
+			c.Post(t, "/orders", c.Bag(t, obj{"photos": four})).Refused(t, 400, "photo-limit-exceeded").
+				Is(t, "details.max_photos", 3)
 		})
 	})
 }
@@ -224,15 +256,20 @@ func TestMockOutcome(t *testing.T) {
 		test, live := account.Test(t), account.Live(t)
 		all := obj{"allowed_mock_outcomes": []string{"authentic", "fake", "unable-to-verify", "update-photos"}}
 		t.Run("TestKeyWithout", func(t *testing.T) {
-			test.Post(t, "/orders", with(test.Bag(t), "mock_outcome", nil)).Refused(t, 400, "mock-outcome-required").Is(t, "details", all)
+			test.Post(t, "/orders", with(test.Bag(t), "mock_outcome", nil)).Refused(t, 400, "mock-outcome-required").
+				Is(t, "details", all)
 		})
 		t.Run("TestKeyWithNull", func(t *testing.T) {
 			text := encoded(t, with(test.Bag(t), "mock_outcome", nil))
-			test.Post(t, "/orders", `{"mock_outcome":null,`+text[1:]).Refused(t, 400, "mock-outcome-required").Is(t, "details", all)
+			test.Post(t, "/orders", `{"mock_outcome":null,`+text[1:]).Refused(t, 400, "mock-outcome-required").
+				Is(t, "details", all)
 		})
 		t.Run("TestKeyWithWrongValue", func(t *testing.T) {
-			for _, value := range []any{"", "Authentic", "authentic ", "canceled", "error", "queued", 1, true, []any{"fake"}, obj{"a": "fake"}} {
-				test.Post(t, "/orders", with(test.Bag(t), "mock_outcome", value)).Refused(t, 400, "mock-outcome-required").Is(t, "details", all)
+			for _, value := range []any{
+				"", "Authentic", "authentic ", "canceled", "error", "queued", 1, true, []any{"fake"}, obj{"a": "fake"},
+			} {
+				test.Post(t, "/orders", with(test.Bag(t), "mock_outcome", value)).Refused(t, 400, "mock-outcome-required").
+					Is(t, "details", all)
 			}
 		})
 		t.Run("LiveKeyWith", func(t *testing.T) {
@@ -257,7 +294,8 @@ func TestDueDate(t *testing.T) {
 		submit := func(t *testing.T, c *client, id string) {
 			t.Helper()
 			c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": []any{
-				obj{"index_code": "overall", "is_unable_to_provide": true}, obj{"index_code": "serial", "is_unable_to_provide": true},
+				obj{"index_code": "overall", "is_unable_to_provide": true},
+				obj{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 		}
 		t.Run("AcceptancePlusAnswerTime", func(t *testing.T) {
@@ -277,7 +315,8 @@ func TestDueDate(t *testing.T) {
 			live.Get(t, "/orders?limit=1").Is(t, "data.0.due_date", nil)
 
 			submit(t, live, id) // 20 minutes were left
-			live.Get(t, "/orders/"+id).Is(t, "status", "processing").Is(t, "due_date", at(10*time.Minute+5*time.Hour+20*time.Minute)).Is(t, "delayed", false)
+			live.Get(t, "/orders/"+id).Is(t, "status", "processing").
+				Is(t, "due_date", at(10*time.Minute+5*time.Hour+20*time.Minute)).Is(t, "delayed", false)
 		})
 		t.Run("StopsAndGoesOnTwice", func(t *testing.T) {
 			w.Clock.Set(integrationtest.Start)

@@ -22,7 +22,10 @@ func TestListOrders(t *testing.T) {
 		})
 		ids := make([]string, 12)
 		for i := range ids {
-			ids[i] = c.CreateID(t, obj{"external_id": fmt.Sprint("e", i), "mock_outcome": []string{"authentic", "fake", "unable-to-verify", "update-photos"}[i%4]})
+			ids[i] = c.CreateID(t, obj{
+				"external_id":  fmt.Sprint("e", i),
+				"mock_outcome": []string{"authentic", "fake", "unable-to-verify", "update-photos"}[i%4],
+			})
 			w.Clock.Advance(time.Minute)
 		}
 		newest := slices.Clone(ids)
@@ -52,10 +55,12 @@ func TestListOrders(t *testing.T) {
 			r := c.Get(t, "/orders?limit=50")
 			number := r.Text(t, "data.0.order_number")
 			r.Is(t, "data.0", obj{
-				"id": ids[11], "external_id": "e11", "order_number": number, "status": "update-photos", "outcome": nil, "due_date": nil,
+				"id": ids[11], "external_id": "e11", "order_number": number, "status": "update-photos", "outcome": nil,
+				"due_date":   nil,
 				"updated_at": "2026-03-02T01:11:00.000Z",
 			})
-			r.Is(t, "data.1.outcome", "unable-to-verify").Is(t, "data.1.status", "completed").Is(t, "data.1.due_date", "2026-03-03T01:10:00.000Z")
+			r.Is(t, "data.1.outcome", "unable-to-verify").Is(t, "data.1.status", "completed").
+				Is(t, "data.1.due_date", "2026-03-03T01:10:00.000Z")
 			r.Is(t, "data.2.outcome", "fake").Is(t, "data.3.outcome", "authentic")
 		})
 		t.Run("Statuses", func(t *testing.T) {
@@ -69,8 +74,10 @@ func TestListOrders(t *testing.T) {
 				t.Errorf("the statuses are %s", got)
 			}
 			r.Is(t, "data.0.outcome", "canceled").Is(t, "data.1.outcome", nil)
-			live.Get(t, "/orders/"+failed).Is(t, "status", "error").Is(t, "outcome", nil).Is(t, "outcome_locale", nil).Lacks(t, "certificate_url", "outcome_reasons")
-			live.Get(t, "/orders/"+canceled+"?locale=ja").Is(t, "outcome", "canceled").Is(t, "outcome_locale", "キャンセル").Is(t, "certificate_url", nil).
+			live.Get(t, "/orders/"+failed).Is(t, "status", "error").Is(t, "outcome", nil).Is(t, "outcome_locale", nil).
+				Lacks(t, "certificate_url", "outcome_reasons")
+			live.Get(t, "/orders/"+canceled+"?locale=ja").Is(t, "outcome", "canceled").Is(t, "outcome_locale", "キャンセル").
+				Is(t, "certificate_url", nil).
 				Lacks(t, "outcome_reasons", "outcome_reasons_locale", "outcome_indexes", "photos_to_resubmit")
 		})
 	})
@@ -86,7 +93,8 @@ func TestOrderDetail(t *testing.T) {
 			c.Get(t, "/orders/"+id+"?locale=ja").Want(t, 200).Is(t, "", obj{
 				"id": id, "status": "queued", "outcome": nil, "outcome_locale": nil, "delayed": false,
 				"classification": obj{
-					"brand_code": "chanel", "category_code": "bags", "model_code": "boy-bag", "model_name": "Boy Bag", "model_name_locale": "ボーイバッグ",
+					"brand_code": "chanel", "category_code": "bags", "model_code": "boy-bag", "model_name": "Boy Bag",
+					"model_name_locale": "ボーイバッグ",
 				},
 				"due_date": "2026-03-03T01:00:00.000Z", "updated_at": "2026-03-02T01:00:00.000Z",
 			})
@@ -112,11 +120,13 @@ func TestOrderDetail(t *testing.T) {
 		})
 		t.Run("NotFound", func(t *testing.T) {
 			for _, id := range []string{
-				store.NewID(), "x", "-", "%20", ".", "..", "%2e%2e", "a%00b", "%FF", "%ED%A0%80", strings.Repeat("x", 101), strings.Repeat("x", 5000), "none%2Fnone", "*", "null", "{id}",
-				"00000000-0000-0000-0000-000000000000", "%27%20OR%201%3D1", "%25", "_",
+				store.NewID(), "x", "-", "%20", ".", "..", "%2e%2e", "a%00b", "%FF", "%ED%A0%80", strings.Repeat("x", 101),
+				strings.Repeat("x", 5000), "none%2Fnone", "*", "null", "{id}", "00000000-0000-0000-0000-000000000000",
+				"%27%20OR%201%3D1", "%25", "_",
 			} {
 				c.Get(t, "/orders/"+id).Refused(t, 404, "order-not-found")
-				c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": []any{obj{"index_code": "x"}}}).Refused(t, 404, "order-not-found")
+				c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": []any{obj{"index_code": "x"}}}).
+					Refused(t, 404, "order-not-found")
 			}
 		})
 	})
@@ -128,8 +138,9 @@ func TestOrderDetail_ExternalID(t *testing.T) {
 		c := w.NewAccount(t).Live(t)
 		t.Run("StrangeCharacters", func(t *testing.T) {
 			for _, external := range []string{
-				"shop-1", "a b", "a/b", "a//b/", "/", "a%2Fb", "%", "%zz", "100%", "?", "a?b=c", "#", "a#b", "+", "a+b", "&", "=", ";", ":", "@", `"`, `'; DROP TABLE orders; --`, `\`, "<b>",
-				".", "..", "../..", "...", "日本語", "😀", "é", "e\u0301", "\u200b", "\u202e", "\t", "\n", " ", " a ", "update_photos", "a/update_photos", "\x7f", "{id}", "*",
+				"shop-1", "a b", "a/b", "a//b/", "/", "a%2Fb", "%", "%zz", "100%", "?", "a?b=c", "#", "a#b", "+", "a+b", "&", "=",
+				";", ":", "@", `"`, `'; DROP TABLE orders; --`, `\`, "<b>", ".", "..", "../..", "...", "日本語", "😀", "é", "e\u0301",
+				"\u200b", "\u202e", "\t", "\n", " ", " a ", "update_photos", "a/update_photos", "\x7f", "{id}", "*",
 				strings.Repeat("界", 100), "ＡＢＣ", "_", "%_%", "NULL", "0", "\u0001",
 			} {
 				id := c.CreateID(t, obj{"external_id": external})

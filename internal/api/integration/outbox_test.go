@@ -17,7 +17,8 @@ import (
 func subscribe(t *testing.T, c *client, events ...any) string {
 	t.Helper()
 	count := len(c.Get(t, "/webhooks").List(t, "data", "id"))
-	return c.Post(t, "/webhooks", obj{"url": fmt.Sprintf("https://a.public.example/%d", count), "events": events}).Want(t, 201).Text(t, "id")
+	return c.Post(t, "/webhooks", obj{"url": fmt.Sprintf("https://a.public.example/%d", count), "events": events}).
+		Want(t, 201).Text(t, "id")
 }
 
 // TestOutbox_Golden keeps the bodies of deliveries as they are, byte by byte, in both languages.
@@ -59,7 +60,8 @@ func TestOutbox_Golden(t *testing.T) {
 				body := sent[0].Body
 				o := w.Order(t, id)
 				golden(t, "delivery_"+payload.name+".json", []byte(strings.NewReplacer(
-					id, "ORDER_ID", sent[0].ID, "DELIVERY_ID", o.Number, "ORDER_NUMBER", "/certificates/"+o.CertificateID, "/certificates/CERTIFICATE_ID").Replace(body)))
+					id, "ORDER_ID", sent[0].ID, "DELIVERY_ID", o.Number, "ORDER_NUMBER", "/certificates/"+
+						o.CertificateID, "/certificates/CERTIFICATE_ID").Replace(body)))
 
 				// The payload holds the detail of the order, as it was at the moment of the event.
 				var fields, detail map[string]any
@@ -195,7 +197,8 @@ func TestOutbox(t *testing.T) {
 				t.Fatal(err)
 			}
 			want(t, id, "order-outcome")
-			c.Get(t, "/orders/"+id).Is(t, "status", "completed").Is(t, "outcome", "unable-to-verify").Lacks(t, "photos_to_resubmit")
+			c.Get(t, "/orders/"+id).Is(t, "status", "completed").Is(t, "outcome", "unable-to-verify").
+				Lacks(t, "photos_to_resubmit")
 			if got := account.Balance(t, "live"); got != before {
 				t.Errorf("an order that could not be verified was refunded: %d became %d", before, got)
 			}
@@ -205,7 +208,12 @@ func TestOutbox(t *testing.T) {
 			subscribe(t, c, "order-outcome", "update-photos")
 			id := c.CreateID(t, obj{"mock_outcome": "update-photos"})
 			want(t, id, "update-photos")
-			body := obj{"photos": []any{obj{"index_code": "overall", "is_unable_to_provide": true}, obj{"index_code": "interior", "is_unable_to_provide": true}}}
+			body := obj{
+				"photos": []any{
+					obj{"index_code": "overall", "is_unable_to_provide": true},
+					obj{"index_code": "interior", "is_unable_to_provide": true},
+				},
+			}
 			c.Post(t, "/orders/"+id+"/update_photos", body).Want(t, 202)
 			want(t, id, "update-photos order-outcome")
 		})

@@ -40,11 +40,15 @@ func TestUploadPhotos(t *testing.T) {
 			if got, err := io.ReadAll(stored); err != nil || !bytes.Equal(got, content) {
 				t.Errorf("the stored bytes differ (%v)", err)
 			}
-			c.Post(t, "/orders", with(c.Bag(t), "photos", []any{obj{"url": url, "index_code": "overall"}, obj{"url": url, "index_code": "serial"}})).Want(t, 201)
+			c.Post(t, "/orders",
+				with(c.Bag(t), "photos", []any{obj{"url": url, "index_code": "overall"}, obj{"url": url, "index_code": "serial"}})).
+				Want(t, 201)
 		})
 		t.Run("OrderOfTheParts", func(t *testing.T) {
-			r := c.Upload(t, file(t, "c"), file(t, "a"), part{Filename: "broken", Content: []byte("x")}, file(t, "b")).Want(t, 201)
-			if got := fmt.Sprint(r.List(t, "data", "original_name"), r.List(t, "data", "status")); got != "[c a broken b] [uploaded uploaded failed uploaded]" {
+			r := c.Upload(t, file(t, "c"), file(t, "a"), part{Filename: "broken", Content: []byte("x")}, file(t, "b")).
+				Want(t, 201)
+			if got := fmt.Sprint(r.List(t, "data", "original_name"),
+				r.List(t, "data", "status")); got != "[c a broken b] [uploaded uploaded failed uploaded]" {
 				t.Errorf("the results are %s", got)
 			}
 		})
@@ -58,7 +62,8 @@ func TestUploadPhotos(t *testing.T) {
 		t.Run("AnyFieldName", func(t *testing.T) {
 			p := file(t, "x")
 			p.Field = "whatever"
-			c.Upload(t, p, part{Field: "photos", Content: []byte("no filename: ignored")}, file(t, "y")).Want(t, 201).Lacks(t, "data.2")
+			c.Upload(t, p, part{Field: "photos", Content: []byte("no filename: ignored")}, file(t, "y")).Want(t, 201).
+				Lacks(t, "data.2")
 		})
 		t.Run("TenFiles", func(t *testing.T) {
 			var parts []part
@@ -70,7 +75,8 @@ func TestUploadPhotos(t *testing.T) {
 		t.Run("PreambleAndEpilogue", func(t *testing.T) { // RFC 2046 allows both, and the last line may lack its end
 			body, contentType := integrationtest.Multipart(t, file(t, "x"))
 			for _, text := range []string{
-				string(body[:len(body)-2]), "hello\r\n" + string(body), string(body) + "goodbye", string(body) + strings.Repeat("goodbye ", 10_000),
+				string(body[:len(body)-2]), "hello\r\n" + string(body), string(body) + "goodbye",
+				string(body) + strings.Repeat("goodbye ", 10_000),
 			} {
 				c.Post(t, "/photos", text, "Content-Type", contentType).Want(t, 201).Is(t, "data.0.status", "uploaded")
 			}
@@ -107,12 +113,13 @@ func TestUploadPhotos_Formats(t *testing.T) {
 			})
 		}
 		t.Run("NameAndTypeDoNotCount", func(t *testing.T) {
-			c.Upload(t, part{Filename: "x.jpg", ContentType: "image/jpeg", Content: []byte("GIF89a\x04\x00\x04\x00")}).Refused(t, 400, "INVALID_FILE_TYPE")
+			c.Upload(t, part{Filename: "x.jpg", ContentType: "image/jpeg", Content: []byte("GIF89a\x04\x00\x04\x00")}).
+				Refused(t, 400, "INVALID_FILE_TYPE")
 		})
 	})
 }
 
-// TestUploadPhotos_Refused checks what is refused of a file, and what that does to the whole upload.
+// TestUploadPhotos_Refused checks what is refused of a file, and what that does to the rest of the upload.
 func TestUploadPhotos_Refused(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{MaxPhotoBytes: 4096}, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -125,7 +132,10 @@ func TestUploadPhotos_Refused(t *testing.T) {
 		}{
 			{name: "Empty", code: "empty-photo-file", status: 400},
 			{name: "UnknownFormat", code: "INVALID_FILE_TYPE", content: []byte("%PDF-1.7"), status: 400},
-			{name: "TooManyPixelsOnASide", code: "RESOLUTION_TOO_LARGE", content: integrationtest.PNGHeader(8001, 1), status: 400},
+			{
+				name: "TooManyPixelsOnASide", code: "RESOLUTION_TOO_LARGE", content: integrationtest.PNGHeader(8001, 1),
+				status: 400,
+			},
 			{name: "TooManyPixelsHigh", code: "RESOLUTION_TOO_LARGE", content: integrationtest.PNGHeader(1, 8001), status: 400},
 			{name: "TooManyPixels", code: "RESOLUTION_TOO_LARGE", content: integrationtest.PNGHeader(8000, 6251), status: 400},
 			{name: "NoDimensions", code: "RESOLUTION_MISSING", content: integrationtest.PNGHeader(0, 5), status: 400},
@@ -135,11 +145,13 @@ func TestUploadPhotos_Refused(t *testing.T) {
 		for _, refusal := range refused {
 			t.Run(refusal.name, func(t *testing.T) {
 				e := c.Upload(t, part{Filename: "a/b.png", Content: refusal.content}).Refused(t, refusal.status, refusal.code)
-				e.Is(t, "details.data.0.status", "failed").Is(t, "details.data.0.original_name", "b.png").Lacks(t, "details.data.0.url", "details.data.1")
+				e.Is(t, "details.data.0.status", "failed").Is(t, "details.data.0.original_name", "b.png").
+					Lacks(t, "details.data.0.url", "details.data.1")
 				e.Is(t, "details.data.0.error.statusCode", refusal.status).Is(t, "details.data.0.error.code", refusal.code)
 
 				beside := c.Upload(t, part{Filename: "b.png", Content: refusal.content}, file(t, "good.png")).Want(t, 201)
-				beside.Is(t, "data.0.status", "failed").Is(t, "data.0.error.code", refusal.code).Is(t, "data.0.error.statusCode", refusal.status).
+				beside.Is(t, "data.0.status", "failed").Is(t, "data.0.error.code", refusal.code).
+					Is(t, "data.0.error.statusCode", refusal.status).
 					Is(t, "data.1.status", "uploaded").Lacks(t, "data.0.url", "data.1.error")
 				if got := beside.Keys(t, "data.0.error"); fmt.Sprint(got) != "[code details message statusCode]" {
 					t.Errorf("the error has the properties %q", got)
@@ -163,7 +175,8 @@ func TestUploadPhotos_Refused(t *testing.T) {
 		})
 		t.Run("NothingWasStored", func(t *testing.T) {
 			stored, known := w.StoredFiles(t), rows(t, w, "SELECT name FROM photos")
-			if len(stored) != len(known) || len(known) != len(refused)+2 { // one good file beside each bad one, and the two at the limits
+			// one good file beside each bad one, and the two at the limits
+			if len(stored) != len(known) || len(known) != len(refused)+2 {
 				t.Errorf("%d files and %d rows are stored", len(stored), len(known))
 			}
 			if left := w.StagedFiles(t); len(left) != 0 {
@@ -173,7 +186,7 @@ func TestUploadPhotos_Refused(t *testing.T) {
 	})
 }
 
-// TestUploadPhotos_Whole checks what makes an upload fail as a whole: nothing of it is stored.
+// TestUploadPhotos_Whole checks what makes an upload fail completely: nothing of it is stored.
 func TestUploadPhotos_Whole(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
@@ -190,7 +203,10 @@ func TestUploadPhotos_Whole(t *testing.T) {
 			c.Upload(t).Invalid(t, "photos required")
 		})
 		t.Run("NotMultipart", func(t *testing.T) {
-			for _, other := range []string{"application/json", "text/plain", "image/png", "multipart/form-data", "multipart/mixed; boundary=x", "multipart/form-data; boundary", ";"} {
+			for _, other := range []string{
+				"application/json", "text/plain", "image/png", "multipart/form-data", "multipart/mixed; boundary=x",
+				"multipart/form-data; boundary", ";",
+			} {
 				c.Post(t, "/photos", good, "Content-Type", other).Refused(t, 400, "bad-request")
 			}
 			c.Post(t, "/photos", good).Refused(t, 400, "bad-request")
@@ -240,7 +256,8 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 		t.Run("Extended", func(t *testing.T) { // RFC 5987
 			body := "--b\r\nContent-Disposition: form-data; name=\"p\"; filename*=UTF-8''%E6%AD%A3%E9%9D%A2.jpg\r\n\r\n" +
 				string(integrationtest.PNG(t, 2, 2)) + "\r\n--b--\r\n"
-			c.Post(t, "/photos", body, "Content-Type", "multipart/form-data; boundary=b").Want(t, 201).Is(t, "data.0.original_name", "正面.jpg")
+			c.Post(t, "/photos", body, "Content-Type", "multipart/form-data; boundary=b").Want(t, 201).
+				Is(t, "data.0.original_name", "正面.jpg")
 		})
 	})
 }
@@ -253,12 +270,18 @@ func TestPhotoURLs(t *testing.T) {
 		name := strings.TrimPrefix(url, integrationtest.MediaURL+"/")
 		send := func(t *testing.T, url string) *integrationtest.Response {
 			t.Helper()
-			return c.Post(t, "/orders", with(c.Bag(t), "photos", []any{obj{"url": c.Photos(t, 1)[0], "index_code": "overall"}, obj{"url": url, "index_code": "serial"}}))
+			return c.Post(t, "/orders",
+				with(c.Bag(t), "photos", []any{
+					obj{"url": c.Photos(t, 1)[0], "index_code": "overall"}, obj{"url": url, "index_code": "serial"},
+				}))
 		}
 		t.Run("Managed", func(t *testing.T) { send(t, url).Want(t, 201) })
 		t.Run("SeveralIndexesAndOrders", func(t *testing.T) {
 			for range 2 {
-				c.Post(t, "/orders", with(c.Bag(t), "photos", []any{obj{"url": url, "index_code": "overall"}, obj{"url": url, "index_code": "serial"}})).Want(t, 201)
+				c.Post(t, "/orders",
+					with(c.Bag(t), "photos", []any{
+						obj{"url": url, "index_code": "overall"}, obj{"url": url, "index_code": "serial"},
+					})).Want(t, 201)
 			}
 		})
 		for _, refused := range []struct{ name, url, reason string }{

@@ -40,7 +40,8 @@ func TestCredits_Race(t *testing.T) {
 					t.Errorf("the balance is %d", got)
 				}
 				keys[0].Get(t, "/orders").Is(t, "total", 37)
-				seqs := rows(t, w, "SELECT seq FROM orders WHERE account_id = $1 AND environment = $2 ORDER BY seq", account.Account.ID, string(env.env))
+				seqs := rows(t, w, "SELECT seq FROM orders WHERE account_id = $1 AND environment = $2 ORDER BY seq",
+					account.Account.ID, string(env.env))
 				for i, seq := range seqs {
 					if seq[0] != fmt.Sprint(i+1) {
 						t.Fatalf("order %d has the number %s in sequence", i+1, seq[0])
@@ -53,7 +54,8 @@ func TestCredits_Race(t *testing.T) {
 
 // catalogWithRoom returns the catalog with room for n open orders of the answer time 60.
 func catalogWithRoom(n int) []byte {
-	return []byte(strings.Replace(string(integrationtest.Catalog), "max_open_orders: 3", fmt.Sprintf("max_open_orders: %d", n), 1))
+	return []byte(strings.Replace(string(integrationtest.Catalog), "max_open_orders: 3",
+		fmt.Sprintf("max_open_orders: %d", n), 1))
 }
 
 // TestCapacity_Race creates four times as many orders at once as an answer time has room for.
@@ -72,7 +74,9 @@ func TestCapacity_Race(t *testing.T) {
 				t.Errorf("%d orders were made and %d refused: %v", made, refused, statuses)
 			}
 			// Without an answer time, and with the default used up, the slowest that is left is taken, race or not.
-			statuses = parallel(8, func(i int) int { return clients[i%4].Post(t, "/orders", with(bodies[i%4], "answer_time", nil)).Status })
+			statuses = parallel(8, func(i int) int {
+				return clients[i%4].Post(t, "/orders", with(bodies[i%4], "answer_time", nil)).Status
+			})
 			if made := count(statuses, 201); made != 8 {
 				t.Errorf("%d orders without an answer time were made", made)
 			}
@@ -131,14 +135,15 @@ func TestPhotos_Race(t *testing.T) {
 	})
 }
 
-// TestAudit_Race appends events at once: the log stays dense and its chain whole.
+// TestAudit_Race appends events at once: the log has no gaps and its chain is intact.
 func TestAudit_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("DenseAndChained", func(t *testing.T) {
 			account := w.NewAccount(t)
 			parallel(20, func(i int) int {
 				_, _, err := w.Service.CreateKey(t.Context(), service.NewKey{
-					AccountID: account.Account.ID, Environment: access.Test, Name: fmt.Sprint("k", i), Scopes: access.AllScopes, UserID: account.OwnerID,
+					AccountID: account.Account.ID, Environment: access.Test, Name: fmt.Sprint("k", i), Scopes: access.AllScopes,
+					UserID: account.OwnerID,
 				})
 				if err != nil {
 					t.Error(err)

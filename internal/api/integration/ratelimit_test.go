@@ -150,7 +150,8 @@ func TestRateLimit(t *testing.T) {
 		})
 		t.Run("HeadersOnDelete", func(t *testing.T) {
 			c := account.Test(t, integrationtest.UsualLimits())
-			id := c.Post(t, "/webhooks", obj{"url": "https://a.public.example", "events": []string{"update-photos"}}).Want(t, 201).Text(t, "id")
+			id := c.Post(t, "/webhooks", obj{"url": "https://a.public.example", "events": []string{"update-photos"}}).
+				Want(t, 201).Text(t, "id")
 			wantQuota(t, c.Delete(t, "/webhooks/"+id).Want(t, 204), 10, 8)
 		})
 	})

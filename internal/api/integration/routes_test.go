@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// operations are the operations of the contract: scope and rate-limit category as the pages for integrators list them, and
-// a request that is right in form.
+// operations are the operations of the contract: scope and rate-limit category as the pages for integrators list them,
+// and a request that is right in form.
 var operations = []struct {
 	method, path    string
 	scope, category string
@@ -20,15 +20,27 @@ var operations = []struct {
 }{
 	{"GET", "/catalog/categories", "", "catalog", request{Method: "GET", Path: "/catalog/categories"}},
 	{"GET", "/catalog/brands", "", "catalog", request{Method: "GET", Path: "/catalog/brands"}},
-	{"GET", "/catalog/models", "", "catalog", request{Method: "GET", Path: "/catalog/models?brand_code=chanel&category_code=bags"}},
-	{"GET", "/catalog/answer_times", "", "catalog", request{Method: "GET", Path: "/catalog/answer_times?brand_code=chanel&category_code=bags"}},
-	{"GET", "/catalog/photo_indexes", "", "catalog", request{Method: "GET", Path: "/catalog/photo_indexes?category_code=bags"}},
+	{
+		"GET", "/catalog/models", "", "catalog",
+		request{Method: "GET", Path: "/catalog/models?brand_code=chanel&category_code=bags"},
+	},
+	{
+		"GET", "/catalog/answer_times", "", "catalog",
+		request{Method: "GET", Path: "/catalog/answer_times?brand_code=chanel&category_code=bags"},
+	},
+	{
+		"GET", "/catalog/photo_indexes", "", "catalog",
+		request{Method: "GET", Path: "/catalog/photo_indexes?category_code=bags"},
+	},
 	{"POST", "/photos", "orders:write", "upload", request{Method: "POST", Path: "/photos", Body: "x"}},
 	{"GET", "/balance", "", "read", request{Method: "GET", Path: "/balance"}},
 	{"POST", "/orders", "orders:write", "create", request{Method: "POST", Path: "/orders", Body: "{}"}},
 	{"GET", "/orders", "orders:read", "read", request{Method: "GET", Path: "/orders"}},
 	{"GET", "/orders/{id}", "orders:read", "read", request{Method: "GET", Path: "/orders/none"}},
-	{"POST", "/orders/{id}/update_photos", "orders:write", "update", request{Method: "POST", Path: "/orders/none/update_photos", Body: "{}"}},
+	{
+		"POST", "/orders/{id}/update_photos", "orders:write", "update",
+		request{Method: "POST", Path: "/orders/none/update_photos", Body: "{}"},
+	},
 	{"GET", "/audit/events", "audit:read", "read", request{Method: "GET", Path: "/audit/events"}},
 	{"POST", "/webhooks", "webhooks:manage", "webhook", request{Method: "POST", Path: "/webhooks", Body: "{}"}},
 	{"GET", "/webhooks", "webhooks:manage", "webhook", request{Method: "GET", Path: "/webhooks"}},
@@ -70,7 +82,8 @@ func TestRoutes(t *testing.T) {
 		t.Run("EveryOperationAnswers", func(t *testing.T) {
 			c := w.NewAccount(t).Test(t)
 			for _, op := range operations {
-				if r := c.Send(t, op.send); r.Status == http.StatusNotFound && !strings.Contains(string(r.Body), "order-not-found") {
+				if r := c.Send(t, op.send); r.Status == http.StatusNotFound &&
+					!strings.Contains(string(r.Body), "order-not-found") {
 					t.Errorf("%s %s is not there: %s", op.method, op.path, r.Body)
 				}
 			}
@@ -78,8 +91,10 @@ func TestRoutes(t *testing.T) {
 		t.Run("UnknownRoute", func(t *testing.T) {
 			c := w.NewAccount(t).Test(t)
 			for _, path := range []string{
-				"", "/", "/nothing", "/orders/", "/orders/a/b", "/orders/a/update_photos/", "/orders//update_photos", "/catalog", "/catalog/", "/catalog/colors",
-				"//orders", "/orders/../orders", "/./orders", "/Orders", "/ORDERS", "/orders;x=1", "/%6frders", "/catalog%2fbrands", "/webhooks/", "/audit",
+				"", "/", "/nothing", "/orders/", "/orders/a/b", "/orders/a/update_photos/", "/orders//update_photos", "/catalog",
+				"/catalog/", "/catalog/colors",
+				"//orders", "/orders/../orders", "/./orders", "/Orders", "/ORDERS", "/orders;x=1", "/%6frders", "/catalog%2fbrands",
+				"/webhooks/", "/audit",
 			} {
 				r := c.Get(t, path)
 				r.Refused(t, 404, "not-found")
@@ -90,7 +105,9 @@ func TestRoutes(t *testing.T) {
 			c := w.NewAccount(t).Test(t)
 			for _, op := range operations {
 				for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} {
-					if slices.ContainsFunc(w.API.Routes(), func(r integration.Route) bool { return r.Method == method && r.Path == op.path }) {
+					if slices.ContainsFunc(w.API.Routes(), func(r integration.Route) bool {
+						return r.Method == method && r.Path == op.path
+					}) {
 						continue
 					}
 					r := c.Send(t, request{Method: method, Path: strings.Replace(op.path, "{id}", "x", 1)})
@@ -133,7 +150,9 @@ func TestScopes(t *testing.T) {
 				if op.scope == "" {
 					continue
 				}
-				others := slices.DeleteFunc(slices.Clone(access.AllScopes), func(s access.Scope) bool { return string(s) == op.scope })
+				others := slices.DeleteFunc(slices.Clone(access.AllScopes), func(s access.Scope) bool {
+					return string(s) == op.scope
+				})
 				r := account.Test(t, integrationtest.Scopes(others...)).Send(t, op.send)
 				r.Refused(t, 403, "forbidden").Is(t, "details", obj{"required_scope": op.scope})
 			}
@@ -159,7 +178,7 @@ func TestScopes(t *testing.T) {
 	})
 }
 
-// TestVersion checks that the interface is version 1 by its prefix.
+// TestVersion checks that the API is version 1 by its prefix.
 func TestVersion(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("Prefix", func(t *testing.T) {

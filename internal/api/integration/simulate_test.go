@@ -23,40 +23,51 @@ func TestSimulation(t *testing.T) {
 			}
 			d.Is(t, "", obj{
 				"id": id, "status": "completed", "outcome": "authentic", "outcome_locale": "真正品", "delayed": false,
-				"classification": obj{"brand_code": "chanel", "category_code": "bags", "model_code": nil, "model_name": nil, "model_name_locale": nil},
-				"due_date":       due, "updated_at": "2026-03-02T01:00:00.000Z", "certificate_url": certificate,
+				"classification": obj{
+					"brand_code": "chanel", "category_code": "bags", "model_code": nil, "model_name": nil, "model_name_locale": nil,
+				},
+				"due_date": due, "updated_at": "2026-03-02T01:00:00.000Z", "certificate_url": certificate,
 				"outcome_reasons":        []any{"Stitching is consistent", "Hardware is genuine"},
 				"outcome_reasons_locale": []any{"縫製が一貫しています", "Hardware is genuine"},
 			})
 		})
 		t.Run("Fake", func(t *testing.T) {
 			id := c.Create(t, obj{"mock_outcome": "fake"}).Is(t, "status", "completed").Text(t, "id")
-			c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "outcome", "fake").Is(t, "outcome_locale", "偽造品").Is(t, "certificate_url", nil).
+			c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "outcome", "fake").Is(t, "outcome_locale", "偽造品").
+				Is(t, "certificate_url", nil).
 				Is(t, "outcome_reasons", []any{"Logo stamping is misaligned", "The font is wrong"}).
 				Is(t, "outcome_reasons_locale", []any{"ロゴの刻印がずれています", "The font is wrong"}).
 				Is(t, "outcome_indexes", []any{"overall", "serial"}).Lacks(t, "photos_to_resubmit")
-			c.Get(t, "/orders/"+id).Is(t, "outcome_locale", "Fake").Is(t, "outcome_reasons_locale", []any{"Logo stamping is misaligned", "The font is wrong"})
+			c.Get(t, "/orders/"+id).Is(t, "outcome_locale", "Fake").
+				Is(t, "outcome_reasons_locale", []any{"Logo stamping is misaligned", "The font is wrong"})
 		})
 		t.Run("FakeIndexesAreUnique", func(t *testing.T) {
 			urls := c.Photos(t, 3)
 			id := c.CreateID(t, obj{"mock_outcome": "fake", "photos": []any{
-				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"}, obj{"url": urls[2], "index_code": "serial"},
+				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"},
+				obj{"url": urls[2], "index_code": "serial"},
 			}})
 			c.Get(t, "/orders/"+id).Is(t, "outcome_indexes", []any{"overall", "serial"})
 		})
 		t.Run("UnableToVerify", func(t *testing.T) {
 			id := c.Create(t, obj{"mock_outcome": "unable-to-verify"}).Is(t, "status", "completed").Text(t, "id")
-			c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "outcome", "unable-to-verify").Is(t, "outcome_locale", "判定不能").Is(t, "certificate_url", nil).
+			c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "outcome", "unable-to-verify").Is(t, "outcome_locale", "判定不能").
+				Is(t, "certificate_url", nil).
 				Lacks(t, "outcome_reasons", "outcome_reasons_locale", "outcome_indexes", "photos_to_resubmit")
 		})
 		t.Run("UpdatePhotos", func(t *testing.T) {
-			id := c.Create(t, obj{"mock_outcome": "update-photos"}).Is(t, "status", "update-photos").Is(t, "due_date", nil).Text(t, "id")
-			d := c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "status", "update-photos").Is(t, "outcome", nil).Is(t, "due_date", nil).Lacks(t, "certificate_url")
+			id := c.Create(t, obj{"mock_outcome": "update-photos"}).Is(t, "status", "update-photos").Is(t, "due_date", nil).
+				Text(t, "id")
+			d := c.Get(t, "/orders/"+id+"?locale=ja").Is(t, "status", "update-photos").Is(t, "outcome", nil).
+				Is(t, "due_date", nil).Lacks(t, "certificate_url")
 			d.Is(t, "photos_to_resubmit.0.index_code", "overall").Is(t, "photos_to_resubmit.0.condition", "unclear").
-				Is(t, "photos_to_resubmit.0.condition_locale", "不鮮明です").Is(t, "photos_to_resubmit.0.requirements", []any{"sharp-focus", "no-glare"}).
-				Is(t, "photos_to_resubmit.0.requirements_locale", []any{"ピントを合わせてください", "No glare"}).Is(t, "photos_to_resubmit.0.max_photos", 2)
+				Is(t, "photos_to_resubmit.0.condition_locale", "不鮮明です").
+				Is(t, "photos_to_resubmit.0.requirements", []any{"sharp-focus", "no-glare"}).
+				Is(t, "photos_to_resubmit.0.requirements_locale", []any{"ピントを合わせてください", "No glare"}).
+				Is(t, "photos_to_resubmit.0.max_photos", 2)
 			d.Is(t, "photos_to_resubmit.1.index_code", "interior").Is(t, "photos_to_resubmit.1.condition", "missing").
-				Is(t, "photos_to_resubmit.1.condition_locale", "不足しています").Is(t, "photos_to_resubmit.1.name_locale", "Interior").Lacks(t, "photos_to_resubmit.2")
+				Is(t, "photos_to_resubmit.1.condition_locale", "不足しています").Is(t, "photos_to_resubmit.1.name_locale", "Interior").
+				Lacks(t, "photos_to_resubmit.2")
 		})
 		t.Run("ChargedLikeLive", func(t *testing.T) {
 			before := account.Balance(t, "test")
@@ -71,7 +82,8 @@ func TestSimulation(t *testing.T) {
 			defer w.ImportCatalog(t, integrationtest.Catalog)
 			for _, outcome := range []string{"authentic", "fake"} {
 				d := c.Get(t, "/orders/"+c.CreateID(t, obj{"mock_outcome": outcome})+"?locale=ja")
-				if en, ja := d.Text(t, "outcome_reasons.0"), d.Text(t, "outcome_reasons_locale.0"); en == "" || ja == "" || en == ja {
+				if en, ja := d.Text(t, "outcome_reasons.0"), d.Text(t, "outcome_reasons_locale.0"); en == "" || ja == "" ||
+					en == ja {
 					t.Errorf("the reasons of %s are %q and %q", outcome, en, ja)
 				}
 			}
@@ -113,12 +125,30 @@ func TestSimulation_AfterSubmission(t *testing.T) {
 			{name: "OneUnavailable", first: true, wantStatus: "completed", wantOutcome: "unable-to-verify"},
 			{name: "AllUnavailable", wantStatus: "completed", wantOutcome: "unable-to-verify"},
 			{name: "NoteAuthentic", note: "mock_outcome=authentic", wantStatus: "completed", wantOutcome: "authentic"},
-			{name: "NoteFake", note: "mock_outcome=fake", first: true, second: true, wantStatus: "completed", wantOutcome: "fake"},
-			{name: "NoteUnableToVerify", note: "mock_outcome=unable-to-verify", first: true, second: true, wantStatus: "completed", wantOutcome: "unable-to-verify"},
-			{name: "NoteUpdatePhotos", note: "mock_outcome=update-photos", first: true, second: true, wantStatus: "update-photos"},
-			{name: "NoteNotExact", note: " mock_outcome=fake", first: true, second: true, wantStatus: "completed", wantOutcome: "authentic"},
-			{name: "NoteUnknownValue", note: "mock_outcome=canceled", first: true, second: true, wantStatus: "completed", wantOutcome: "authentic"},
-			{name: "NoteOfWords", note: "please set mock_outcome=fake", first: true, second: true, wantStatus: "completed", wantOutcome: "authentic"},
+			{
+				name: "NoteFake", note: "mock_outcome=fake", first: true, second: true, wantStatus: "completed",
+				wantOutcome: "fake",
+			},
+			{
+				name: "NoteUnableToVerify", note: "mock_outcome=unable-to-verify", first: true, second: true,
+				wantStatus: "completed", wantOutcome: "unable-to-verify",
+			},
+			{
+				name: "NoteUpdatePhotos", note: "mock_outcome=update-photos", first: true, second: true,
+				wantStatus: "update-photos",
+			},
+			{
+				name: "NoteNotExact", note: " mock_outcome=fake", first: true, second: true, wantStatus: "completed",
+				wantOutcome: "authentic",
+			},
+			{
+				name: "NoteUnknownValue", note: "mock_outcome=canceled", first: true, second: true, wantStatus: "completed",
+				wantOutcome: "authentic",
+			},
+			{
+				name: "NoteOfWords", note: "please set mock_outcome=fake", first: true, second: true, wantStatus: "completed",
+				wantOutcome: "authentic",
+			},
 		} {
 			t.Run(after.name, func(t *testing.T) {
 				id := submit(t, after.note, after.first, after.second)

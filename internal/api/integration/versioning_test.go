@@ -59,8 +59,8 @@ func surface() []string {
 	return slices.Compact(lines)
 }
 
-// TestVersioning checks that version 1 only grows: nothing that testdata/v1_surface.txt lists may go. New lines are added to the
-// file with ASSAY_UPDATE_GOLDEN.
+// TestVersioning checks that version 1 only grows: nothing that testdata/v1_surface.txt lists may go. New lines are
+// added to the file with ASSAY_UPDATE_GOLDEN.
 func TestVersioning(t *testing.T) {
 	const file = "testdata/v1_surface.txt"
 	now := surface()

@@ -18,7 +18,8 @@ func endpoint(url string, changes ...obj) obj {
 
 func oauth(changes ...obj) obj {
 	return integrationtest.With(obj{
-		"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "client_secret": "hush-hush", "scope": "events deliver",
+		"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "client_secret": "hush-hush",
+		"scope": "events deliver",
 	}, changes...)
 }
 
@@ -28,34 +29,45 @@ func TestCreateWebhook(t *testing.T) {
 		account := w.NewAccount(t)
 		t.Run("HMAC", func(t *testing.T) {
 			c := account.Live(t)
-			r := c.Post(t, "/webhooks", endpoint("https://a.public.example/Hook?x=1", obj{"name": "Production", "events": []any{"update-photos", "order-outcome"}})).Want(t, 201)
+			r := c.Post(t, "/webhooks",
+				endpoint("https://a.public.example/Hook?x=1", obj{
+					"name": "Production", "events": []any{"update-photos", "order-outcome"},
+				})).Want(t, 201)
 			secret := r.Text(t, "signing_secret")
 			if !regexp.MustCompile(`^[0-9a-f]{64}$`).MatchString(secret) {
 				t.Errorf("the signing secret is %q", secret)
 			}
 			r.Is(t, "", obj{
 				"id": r.Text(t, "id"), "api_key_id": c.Key.ID, "name": "Production", "url": "https://a.public.example/Hook?x=1",
-				"events": []any{"update-photos", "order-outcome"}, "created_at": "2026-03-02T01:00:00.000Z", "signing_secret": secret,
+				"events": []any{"update-photos", "order-outcome"}, "created_at": "2026-03-02T01:00:00.000Z",
+				"signing_secret": secret,
 			})
 		})
 		t.Run("OAuth2", func(t *testing.T) {
 			c := account.Live(t)
 			r := c.Post(t, "/webhooks", endpoint("https://a.public.example/", obj{"auth": oauth()})).Want(t, 201)
 			r.Is(t, "", obj{
-				"id": r.Text(t, "id"), "api_key_id": c.Key.ID, "name": nil, "url": "https://a.public.example/", "events": []any{"order-outcome"},
+				"id": r.Text(t, "id"), "api_key_id": c.Key.ID, "name": nil, "url": "https://a.public.example/",
+				"events":     []any{"order-outcome"},
 				"created_at": "2026-03-02T01:00:00.000Z",
-				"auth":       obj{"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "scope": "events deliver"},
+				"auth": obj{
+					"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "scope": "events deliver",
+				},
 			})
 		})
 		t.Run("OAuth2WithoutScope", func(t *testing.T) {
-			account.Live(t).Post(t, "/webhooks", endpoint("https://a.public.example/", obj{"auth": oauth(obj{"scope": nil})})).Want(t, 201).Is(t, "auth.scope", nil)
+			account.Live(t).Post(t, "/webhooks", endpoint("https://a.public.example/", obj{"auth": oauth(obj{"scope": nil})})).
+				Want(t, 201).Is(t, "auth.scope", nil)
 		})
 		t.Run("SecretsAreNeverReturned", func(t *testing.T) {
 			c := account.Live(t)
 			secret := c.Post(t, "/webhooks", endpoint("https://a.public.example/1")).Text(t, "signing_secret")
 			c.Post(t, "/webhooks", endpoint("https://a.public.example/2", obj{"auth": oauth()}))
-			r := c.Get(t, "/webhooks").Want(t, 200).Lacks(t, "data.0.signing_secret", "data.1.signing_secret", "data.0.auth.client_secret", "data.1.auth")
-			r.Is(t, "data.0.auth", obj{"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "scope": "events deliver"})
+			r := c.Get(t, "/webhooks").Want(t, 200).
+				Lacks(t, "data.0.signing_secret", "data.1.signing_secret", "data.0.auth.client_secret", "data.1.auth")
+			r.Is(t, "data.0.auth", obj{
+				"type": "oauth2", "token_url": "https://auth.public.example/token", "client_id": "shop", "scope": "events deliver",
+			})
 			if strings.Contains(string(r.Body), secret) || strings.Contains(string(r.Body), "hush-hush") {
 				t.Errorf("a secret is told: %s", r.Body)
 			}
@@ -71,10 +83,10 @@ func TestCreateWebhook(t *testing.T) {
 				}
 			}
 			sealed := rows(t, w, "SELECT sealed_secret FROM webhook_endpoints WHERE id = $1", hmac.Text(t, "id"))[0][0]
-			if got, err := w.Secrets.Open(sealed, hmac.Text(t, "id")); err != nil || got != secret {
+			if got, err := w.Service.Secrets.Open(sealed, hmac.Text(t, "id")); err != nil || got != secret {
 				t.Errorf("the sealed secret does not open: %v", err)
 			}
-			if _, err := w.Secrets.Open(sealed, id); err == nil {
+			if _, err := w.Service.Secrets.Open(sealed, id); err == nil {
 				t.Error("the sealed secret opens for another endpoint")
 			}
 		})
@@ -125,20 +137,49 @@ func TestCreateWebhook_Shape(t *testing.T) {
 			{name: "AuthTypeMissing", change: obj{"auth": oauth(obj{"type": nil})}, problem: "auth.type required"},
 			{name: "AuthTypeUnknown", change: obj{"auth": oauth(obj{"type": "hmac"})}, problem: "auth.type enum"},
 			{name: "TokenURLMissing", change: obj{"auth": oauth(obj{"token_url": nil})}, problem: "auth.token_url required"},
-			{name: "TokenURLNotHTTPS", change: obj{"auth": oauth(obj{"token_url": "http://auth.public.example/"})}, problem: "auth.token_url https"},
-			{name: "TokenURLUpperCaseScheme", change: obj{"auth": oauth(obj{"token_url": "HTTPS://auth.public.example/"})}, problem: "auth.token_url https"},
-			{name: "TokenURLTooLong", change: obj{"auth": oauth(obj{"token_url": base + strings.Repeat("x", 2049-len(base))})}, problem: "auth.token_url max_length"},
-			{name: "TokenURLWithUserinfo", change: obj{"auth": oauth(obj{"token_url": "https://u@auth.public.example/"})}, problem: "auth.token_url userinfo"},
+			{
+				name: "TokenURLNotHTTPS", change: obj{"auth": oauth(obj{"token_url": "http://auth.public.example/"})},
+				problem: "auth.token_url https",
+			},
+			{
+				name: "TokenURLUpperCaseScheme", change: obj{"auth": oauth(obj{"token_url": "HTTPS://auth.public.example/"})},
+				problem: "auth.token_url https",
+			},
+			{
+				name: "TokenURLTooLong", change: obj{"auth": oauth(obj{"token_url": base + strings.Repeat("x", 2049-len(base))})},
+				problem: "auth.token_url max_length",
+			},
+			{
+				name: "TokenURLWithUserinfo", change: obj{"auth": oauth(obj{"token_url": "https://u@auth.public.example/"})},
+				problem: "auth.token_url userinfo",
+			},
 			{name: "ClientIDMissing", change: obj{"auth": oauth(obj{"client_id": nil})}, problem: "auth.client_id required"},
 			{name: "ClientIDEmpty", change: obj{"auth": oauth(obj{"client_id": ""})}, problem: "auth.client_id empty"},
-			{name: "ClientIDTooLong", change: obj{"auth": oauth(obj{"client_id": strings.Repeat("x", 256)})}, problem: "auth.client_id max_length"},
-			{name: "ClientSecretMissing", change: obj{"auth": oauth(obj{"client_secret": nil})}, problem: "auth.client_secret required"},
-			{name: "ClientSecretEmpty", change: obj{"auth": oauth(obj{"client_secret": ""})}, problem: "auth.client_secret empty"},
-			{name: "ClientSecretTooLong", change: obj{"auth": oauth(obj{"client_secret": strings.Repeat("x", 2049)})}, problem: "auth.client_secret max_length"},
-			{name: "ScopeTooLong", change: obj{"auth": oauth(obj{"scope": strings.Repeat("x", 1025)})}, problem: "auth.scope max_length"},
+			{
+				name: "ClientIDTooLong", change: obj{"auth": oauth(obj{"client_id": strings.Repeat("x", 256)})},
+				problem: "auth.client_id max_length",
+			},
+			{
+				name: "ClientSecretMissing", change: obj{"auth": oauth(obj{"client_secret": nil})},
+				problem: "auth.client_secret required",
+			},
+			{
+				name: "ClientSecretEmpty", change: obj{"auth": oauth(obj{"client_secret": ""})},
+				problem: "auth.client_secret empty",
+			},
+			{
+				name: "ClientSecretTooLong", change: obj{"auth": oauth(obj{"client_secret": strings.Repeat("x", 2049)})},
+				problem: "auth.client_secret max_length",
+			},
+			{
+				name: "ScopeTooLong", change: obj{"auth": oauth(obj{"scope": strings.Repeat("x", 1025)})},
+				problem: "auth.scope max_length",
+			},
 			{name: "AuthUnknownProperty", change: obj{"auth": oauth(obj{"audience": "x"})}, problem: "auth.audience unknown"},
 		} {
-			t.Run(shape.name, func(t *testing.T) { c.Post(t, "/webhooks", endpoint(base, shape.change)).Invalid(t, shape.problem) })
+			t.Run(shape.name, func(t *testing.T) {
+				c.Post(t, "/webhooks", endpoint(base, shape.change)).Invalid(t, shape.problem)
+			})
 		}
 		t.Run("ThreeEvents", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint(base, obj{"events": []any{"update-photos", "order-outcome", "update-photos"}})).
@@ -147,8 +188,9 @@ func TestCreateWebhook_Shape(t *testing.T) {
 		t.Run("Longest", func(t *testing.T) {
 			c.Post(t, "/webhooks", endpoint(base+strings.Repeat("x", 2048-len(base)), obj{
 				"name": strings.Repeat("界", 100), "auth": oauth(obj{
-					"token_url": base + strings.Repeat("x", 2048-len(base)), "client_id": strings.Repeat("x", 255), "client_secret": strings.Repeat("x", 2048),
-					"scope": strings.Repeat("x", 1024),
+					"token_url": base + strings.Repeat("x", 2048-len(base)), "client_id": strings.Repeat("x", 255),
+					"client_secret": strings.Repeat("x", 2048),
+					"scope":         strings.Repeat("x", 1024),
 				}),
 			})).Want(t, 201)
 		})
@@ -181,16 +223,19 @@ func TestCreateWebhook_Unsafe(t *testing.T) {
 			{name: "Localhost", host: "localhost"},
 		} {
 			t.Run(unsafe.name, func(t *testing.T) {
-				e := c.Post(t, "/webhooks", endpoint("https://"+unsafe.host+"/hook")).Refused(t, 400, "unsafe-webhook-url").Is(t, "details.field", "url")
+				e := c.Post(t, "/webhooks", endpoint("https://"+unsafe.host+"/hook")).Refused(t, 400, "unsafe-webhook-url").
+					Is(t, "details.field", "url")
 				if e.Text(t, "details.reason") == "" {
 					t.Error("no reason is told")
 				}
-				c.Post(t, "/webhooks", endpoint("https://a.public.example/", obj{"auth": oauth(obj{"token_url": "https://" + unsafe.host + "/token"})})).
+				c.Post(t, "/webhooks",
+					endpoint("https://a.public.example/", obj{"auth": oauth(obj{"token_url": "https://" + unsafe.host + "/token"})})).
 					Refused(t, 400, "unsafe-webhook-url").Is(t, "details.field", "auth.token_url")
 			})
 		}
 		t.Run("ReasonTellsNoAddress", func(t *testing.T) {
-			e := c.Post(t, "/webhooks", endpoint("https://"+integrationtest.PrivateHost+"/")).Refused(t, 400, "unsafe-webhook-url")
+			e := c.Post(t, "/webhooks", endpoint("https://"+integrationtest.PrivateHost+"/")).
+				Refused(t, 400, "unsafe-webhook-url")
 			if strings.Contains(string(e.Body), "10.1.2.3") {
 				t.Errorf("the refusal tells an internal address: %s", e.Body)
 			}
@@ -208,21 +253,26 @@ func TestCreateWebhook_Conflicts(t *testing.T) {
 		account := w.NewAccount(t)
 		t.Run("SameURL", func(t *testing.T) {
 			c := account.Live(t)
-			c.Post(t, "/webhooks", endpoint("https://a.public.example/hook")).Want(t, 201).Is(t, "url", "https://a.public.example/hook")
+			c.Post(t, "/webhooks", endpoint("https://a.public.example/hook")).Want(t, 201).
+				Is(t, "url", "https://a.public.example/hook")
 			for _, same := range []string{
-				"https://a.public.example/hook", "HTTPS://a.public.example/hook", "https://A.Public.Example/hook", "https://a.public.example:443/hook",
+				"https://a.public.example/hook", "HTTPS://a.public.example/hook", "https://A.Public.Example/hook",
+				"https://a.public.example:443/hook",
 			} {
-				c.Post(t, "/webhooks", endpoint(same, obj{"events": []any{"update-photos"}, "name": "other"})).Refused(t, 409, "webhook-already-exists")
+				c.Post(t, "/webhooks", endpoint(same, obj{"events": []any{"update-photos"}, "name": "other"})).
+					Refused(t, 409, "webhook-already-exists")
 			}
 			for _, other := range []string{
-				"https://a.public.example/Hook", "https://a.public.example/hook/", "https://a.public.example/hook?x", "https://a.public.example:8443/hook", "https://b.public.example/hook",
+				"https://a.public.example/Hook", "https://a.public.example/hook/", "https://a.public.example/hook?x",
+				"https://a.public.example:8443/hook", "https://b.public.example/hook",
 			} {
 				c.Post(t, "/webhooks", endpoint(other)).Want(t, 201).Is(t, "url", other)
 			}
 		})
 		t.Run("URLAsWritten", func(t *testing.T) {
 			c := account.Live(t)
-			c.Post(t, "/webhooks", endpoint("https://A.public.example:443/Hook")).Want(t, 201).Is(t, "url", "https://A.public.example:443/Hook")
+			c.Post(t, "/webhooks", endpoint("https://A.public.example:443/Hook")).Want(t, 201).
+				Is(t, "url", "https://A.public.example:443/Hook")
 		})
 		t.Run("TenEndpoints", func(t *testing.T) {
 			c := account.Live(t)
@@ -230,8 +280,9 @@ func TestCreateWebhook_Conflicts(t *testing.T) {
 				c.Post(t, "/webhooks", endpoint(fmt.Sprintf("https://a.public.example/%d", i))).Want(t, 201)
 			}
 			c.Post(t, "/webhooks", endpoint("https://a.public.example/10")).Refused(t, 409, "webhook-limit-reached")
-			c.Post(t, "/webhooks", endpoint("https://a.public.example/9")).Refused(t, 409, "webhook-already-exists") // before the limit
-			account.Live(t).Post(t, "/webhooks", endpoint("https://a.public.example/10")).Want(t, 201)               // for each key
+			// before the limit
+			c.Post(t, "/webhooks", endpoint("https://a.public.example/9")).Refused(t, 409, "webhook-already-exists")
+			account.Live(t).Post(t, "/webhooks", endpoint("https://a.public.example/10")).Want(t, 201) // for each key
 			c.Delete(t, "/webhooks/"+c.Get(t, "/webhooks").Text(t, "data.3.id")).Want(t, 204)
 			c.Post(t, "/webhooks", endpoint("https://a.public.example/10")).Want(t, 201)
 		})
@@ -259,7 +310,8 @@ func TestListAndDeleteWebhooks(t *testing.T) {
 			c := account.Live(t)
 			made := c.Post(t, "/webhooks", endpoint("https://a.public.example/", obj{"name": "n"}))
 			c.Get(t, "/webhooks").Is(t, "data.0", obj{
-				"id": made.Text(t, "id"), "api_key_id": c.Key.ID, "name": "n", "url": "https://a.public.example/", "events": []any{"order-outcome"},
+				"id": made.Text(t, "id"), "api_key_id": c.Key.ID, "name": "n", "url": "https://a.public.example/",
+				"events":     []any{"order-outcome"},
 				"created_at": made.Text(t, "created_at"),
 			})
 		})
@@ -278,10 +330,15 @@ func TestListAndDeleteWebhooks(t *testing.T) {
 			id := c.Post(t, "/webhooks", endpoint("https://a.public.example/")).Text(t, "id")
 			c.Delete(t, "/webhooks/"+strings.ToUpper(id)).Want(t, 204)
 		})
-		t.Run("UnknownID", func(t *testing.T) { account.Live(t).Delete(t, "/webhooks/"+store.NewID()).Refused(t, 404, "not-found") })
+		t.Run("UnknownID", func(t *testing.T) {
+			account.Live(t).Delete(t, "/webhooks/"+store.NewID()).Refused(t, 404, "not-found")
+		})
 		t.Run("InvalidID", func(t *testing.T) {
 			c := account.Live(t)
-			for _, id := range []string{"x", "1", "%00", "%FF", "a%2Fb", "{" + store.NewID() + "}", strings.ReplaceAll(store.NewID(), "-", ""), "urn:uuid:" + store.NewID()} {
+			for _, id := range []string{
+				"x", "1", "%00", "%FF", "a%2Fb", "{" + store.NewID() + "}", strings.ReplaceAll(store.NewID(), "-", ""),
+				"urn:uuid:" + store.NewID(),
+			} {
 				c.Delete(t, "/webhooks/"+id).Refused(t, 400, "bad-request").Is(t, "details.field", "id")
 			}
 		})
@@ -289,7 +346,8 @@ func TestListAndDeleteWebhooks(t *testing.T) {
 			c := account.Live(t)
 			id := c.Post(t, "/webhooks", endpoint("https://a.public.example/")).Text(t, "id")
 			for _, method := range []string{"PUT", "PATCH", "POST", "GET"} {
-				c.Send(t, request{Method: method, Path: "/webhooks/" + id, Body: endpoint("https://b.public.example/")}).Refused(t, 404, "not-found")
+				c.Send(t, request{Method: method, Path: "/webhooks/" + id, Body: endpoint("https://b.public.example/")}).
+					Refused(t, 404, "not-found")
 			}
 		})
 	})

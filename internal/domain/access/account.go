@@ -19,7 +19,7 @@ type Account struct {
 	CreatedAt time.Time
 }
 
-// Role is what a user may do in the portal of their account.
+// Role is the role of an account user in the portal.
 type Role string
 
 // The roles of account users.
@@ -39,7 +39,7 @@ type User struct {
 	CreatedAt    time.Time
 }
 
-// CheckName refuses names that are empty, too long or not printable; what names the thing in the message.
+// CheckName checks that a name is not empty, not too long and printable; what is its description in the error.
 func CheckName(what, name string) error {
 	switch {
 	case strings.TrimSpace(name) == "":
@@ -54,7 +54,7 @@ func CheckName(what, name string) error {
 	return nil
 }
 
-// NormalizeEmail checks an address and returns the form under which it is unique.
+// NormalizeEmail validates an address and returns it in the form in which it is unique.
 func NormalizeEmail(s string) (string, error) {
 	a, err := mail.ParseAddress(s)
 	if err != nil || a.Address != s || len(s) > 254 || strings.ContainsFunc(s, unicode.IsControl) {

@@ -7,7 +7,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// TestCheckName holds which names are taken.
 func TestCheckName(t *testing.T) {
 	for _, name := range []struct {
 		name, text string
@@ -32,7 +31,7 @@ func TestCheckName(t *testing.T) {
 	}
 }
 
-// TestNormalizeEmail holds which addresses are taken, and that they are one in any case.
+// TestNormalizeEmail checks which addresses are valid, and that case does not matter.
 func TestNormalizeEmail(t *testing.T) {
 	t.Run("LowerCase", func(t *testing.T) {
 		if got, err := access.NormalizeEmail("Owner@Example.COM"); err != nil || got != "owner@example.com" {
@@ -40,7 +39,10 @@ func TestNormalizeEmail(t *testing.T) {
 		}
 	})
 	t.Run("Refused", func(t *testing.T) {
-		for _, text := range []string{"", "owner", "@example.com", "owner@", "Owner <owner@example.com>", "a@b, c@d", " a@b.c", "a@b.c\n", strings.Repeat("a", 251) + "@b.c"} {
+		for _, text := range []string{
+			"", "owner", "@example.com", "owner@", "Owner <owner@example.com>", "a@b, c@d", " a@b.c", "a@b.c\n",
+			strings.Repeat("a", 251) + "@b.c",
+		} {
 			if got, err := access.NormalizeEmail(text); err == nil {
 				t.Errorf("%q is read as %q", text, got)
 			}
@@ -48,7 +50,6 @@ func TestNormalizeEmail(t *testing.T) {
 	})
 }
 
-// TestParseEnvironment reads environments.
 func TestParseEnvironment(t *testing.T) {
 	t.Run("Both", func(t *testing.T) {
 		for _, env := range access.Environments {
@@ -66,7 +67,7 @@ func TestParseEnvironment(t *testing.T) {
 	})
 }
 
-// TestPassword hashes a password once: more would make the tests slow, which is the point of hashing.
+// TestPassword hashes a password once, because hashing is slow on purpose.
 func TestPassword(t *testing.T) {
 	password := access.NewPassword()
 	hash := access.HashPassword(password)
@@ -86,7 +87,10 @@ func TestPassword(t *testing.T) {
 		}
 	})
 	t.Run("BrokenHash", func(t *testing.T) {
-		for _, broken := range []string{"", "x", "$2y$10$abc", hash[:len(hash)-2], strings.Replace(hash, "v=19", "v=18", 1), strings.Replace(hash, "m=", "n=", 1)} {
+		for _, broken := range []string{
+			"", "x", "$2y$10$abc", hash[:len(hash)-2], strings.Replace(hash, "v=19", "v=18", 1),
+			strings.Replace(hash, "m=", "n=", 1),
+		} {
 			if ok, err := access.VerifyPassword(broken, password); ok || err == nil {
 				t.Errorf("%q is taken for a hash", broken)
 			}

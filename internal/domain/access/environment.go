@@ -1,8 +1,8 @@
-// Package access holds who may do what: accounts and their users, API keys with scopes, and the principal that an
-// authenticated request acts as.
+// Package access defines who may do what: accounts and their users, staff, API keys with scopes, sessions, and the
+// actor of a request with its permissions.
 package access
 
-// Environment separates rehearsal from business. Nothing of one environment exists in the other.
+// Environment separates Test from Live. Nothing is shared between them.
 type Environment string
 
 // The environments.

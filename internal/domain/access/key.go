@@ -10,22 +10,22 @@ import (
 	"time"
 )
 
-// Key is an API key as it is known to the service: everything but the key itself.
+// Key is the stored data of an API key, without the secret.
 type Key struct {
 	ID string
 	Tenant
-	Name        string
-	Hint        string // the last characters of the key, to tell keys apart
-	Scopes      []Scope
-	Limits      map[string]int // requests per window by category, where an operator set another limit
-	Networks    Networks       // where it may be used from; none: anywhere
-	CreatedBy   string         // the account user who made it
-	CreatedAt   time.Time
-	ExpiresAt   *time.Time
-	RevokedAt   *time.Time
+	Name      string
+	Hint      string // the last characters of the key, to tell keys apart
+	Scopes    []Scope
+	Limits    map[string]int // requests per window by category, where it differs from the default
+	Networks  Networks       // allowed client addresses; none: any
+	CreatedBy string         // the account user who made it
+	CreatedAt time.Time
+	ExpiresAt *time.Time
+	RevokedAt *time.Time
 }
 
-// Allows reports whether the key carries the scope; the empty scope is carried by every key.
+// Allows reports whether the key has the scope. Every key has the empty scope.
 func (k *Key) Allows(scope Scope) bool {
 	return scope == "" || slices.Contains(k.Scopes, scope)
 }
@@ -43,14 +43,14 @@ const (
 
 func keyPrefix(e Environment) string { return "assay_" + string(e) + "_" }
 
-// NewSecretKey returns a fresh API key: assay_test_ or assay_live_, 32 random base62 characters and a 6-character
-// checksum, so that a typo or a scanner's find is recognised without the database.
+// NewSecretKey returns a new API key: assay_test_ or assay_live_, 32 random base62 characters and a 6-character
+// checksum, by which typos are found without the database and secret scanners recognise keys.
 func NewSecretKey(e Environment) string {
 	body := keyPrefix(e) + randomBase62(keyRandom)
 	return body + checksum(body)
 }
 
-// ParseSecretKey reports whether s has the form and checksum of an API key, and of which environment.
+// ParseSecretKey checks the form and checksum of an API key and returns its environment.
 func ParseSecretKey(s string) (Environment, bool) {
 	for _, e := range Environments {
 		prefix := keyPrefix(e)
@@ -68,13 +68,13 @@ func ParseSecretKey(s string) (Environment, bool) {
 	return "", false
 }
 
-// HashSecretKey is what is stored of a key.
+// HashSecretKey returns the hash under which a key is stored.
 func HashSecretKey(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:])
 }
 
-// KeyHint returns the end of a key, enough to recognise it and useless to an attacker.
+// KeyHint returns the end of a key: enough to recognise it, useless to an attacker.
 func KeyHint(s string) string { return s[len(s)-4:] }
 
 func checksum(s string) string {
@@ -87,7 +87,7 @@ func checksum(s string) string {
 	return string(out[:])
 }
 
-// randomBase62 draws uniformly: bytes over the largest multiple of 62 are thrown away.
+// randomBase62 draws uniformly by rejecting bytes above the largest multiple of 62.
 func randomBase62(n int) string {
 	out := make([]byte, 0, n)
 	var buf [64]byte

@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// TestSecretKey holds the form of keys and what their checksum finds.
+// TestSecretKey checks the form of keys and their checksum.
 func TestSecretKey(t *testing.T) {
 	t.Run("Form", func(t *testing.T) {
 		seen := make(map[string]bool)
@@ -38,7 +38,10 @@ func TestSecretKey(t *testing.T) {
 		}
 	})
 	t.Run("OtherTexts", func(t *testing.T) {
-		for _, text := range []string{"", "assay_test_", key[:len(key)-1], key + "0", " " + key, strings.Replace(key, "test", "live", 1), strings.ToUpper(key), "assay_prod_" + key[11:]} {
+		for _, text := range []string{
+			"", "assay_test_", key[:len(key)-1], key + "0", " " + key, strings.Replace(key, "test", "live", 1),
+			strings.ToUpper(key), "assay_prod_" + key[11:],
+		} {
 			if _, ok := access.ParseSecretKey(text); ok {
 				t.Errorf("%q is a key", text)
 			}
@@ -55,7 +58,6 @@ func TestSecretKey(t *testing.T) {
 	})
 }
 
-// TestKey holds what a key may do and how long.
 func TestKey(t *testing.T) {
 	now := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	earlier, later := now.Add(-time.Second), now.Add(time.Second)
@@ -85,11 +87,11 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestParseScopes reads scopes as an operator writes them.
 func TestParseScopes(t *testing.T) {
 	t.Run("All", func(t *testing.T) {
 		got, err := access.ParseScopes("all")
-		if want := []access.Scope{"orders:read", "orders:write", "webhooks:manage", "audit:read"}; err != nil || !slices.Equal(got, want) {
+		if want := []access.Scope{"orders:read", "orders:write", "webhooks:manage", "audit:read"}; err != nil ||
+			!slices.Equal(got, want) {
 			t.Errorf("all is %q (%v)", got, err)
 		}
 	})

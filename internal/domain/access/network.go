@@ -9,32 +9,40 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// MaxNetworks is how many networks a key may be restricted to.
+// MaxNetworks is the maximum number of networks per key.
 const MaxNetworks = 20
 
-// Networks are where a key may be used from, in normal form; none: anywhere.
+// Networks are the networks that a key may be used from, in normal form; empty means any.
 type Networks []netip.Prefix
 
-// CheckNetworks reads networks as people write them: addresses of IPv4 or IPv6, and networks in CIDR notation. Bits of a
-// network that stand for its hosts are dropped, IPv4 inside IPv6 becomes IPv4, and what stands twice counts once.
+// CheckNetworks parses IPv4 and IPv6 addresses and networks in CIDR notation. Host bits are cleared, IPv4-mapped
+// IPv6 becomes IPv4, and duplicates are dropped.
 func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 	var networks Networks
 	for _, text := range texts {
 		network, ok := parseNetwork(text)
 		if !ok {
-			return nil, &fault.Problem{Field: field, Code: "network", Message: strconv.Quote(text) + " is no IPv4 or IPv6 address and no network in CIDR notation"}
+			return nil, &fault.Problem{
+				Field:   field,
+				Code:    "network",
+				Message: strconv.Quote(text) + " is no IPv4 or IPv6 address and no network in CIDR notation",
+			}
 		}
 		if !slices.Contains(networks, network) {
 			networks = append(networks, network)
 		}
 	}
 	if len(networks) > MaxNetworks {
-		return nil, &fault.Problem{Field: field, Code: "max_items", Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks"}
+		return nil, &fault.Problem{
+			Field:   field,
+			Code:    "max_items",
+			Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks",
+		}
 	}
 	return networks, nil
 }
 
-const mappedBits = 96 // before the IPv4 address inside an IPv6 address
+const mappedBits = 96 // prefix of an IPv4-mapped IPv6 address
 
 func parseNetwork(text string) (netip.Prefix, bool) {
 	if address, err := netip.ParseAddr(text); err == nil {
@@ -49,7 +57,7 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 		return netip.Prefix{}, false
 	}
 	if network.Addr().Is4In6() {
-		if network.Bits() < mappedBits { // IPv4 and more: nobody means that
+		if network.Bits() < mappedBits { // wider than the IPv4-mapped range: a mistake
 			return netip.Prefix{}, false
 		}
 		network = netip.PrefixFrom(network.Addr().Unmap(), network.Bits()-mappedBits)
@@ -57,12 +65,14 @@ func parseNetwork(text string) (netip.Prefix, bool) {
 	return network.Masked(), true
 }
 
-// SplitNetworks separates what somebody typed: by spaces, commas and lines.
+// SplitNetworks splits user input at spaces, commas and line breaks.
 func SplitNetworks(text string) []string {
-	return strings.FieldsFunc(text, func(r rune) bool { return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t' })
+	return strings.FieldsFunc(text, func(r rune) bool {
+		return r == ' ' || r == ',' || r == '\n' || r == '\r' || r == '\t'
+	})
 }
 
-// Allow reports whether a client at the address may come. An address that is none may come only where anybody may.
+// Allow reports whether the address is in one of the networks. An invalid address is allowed only if any is.
 func (n Networks) Allow(address string) bool {
 	if len(n) == 0 {
 		return true
@@ -75,7 +85,7 @@ func (n Networks) Allow(address string) bool {
 	return slices.ContainsFunc(n, func(network netip.Prefix) bool { return network.Contains(at) })
 }
 
-// Texts are the networks as people read them: a network of one address is that address.
+// Texts returns the networks for display: a network of one address is that address.
 func (n Networks) Texts() []string {
 	texts := make([]string, len(n))
 	for i, network := range n {
@@ -87,10 +97,11 @@ func (n Networks) Texts() []string {
 	return texts
 }
 
-// String is the stored form: space-separated.
+// String returns the stored form, separated by spaces.
 func (n Networks) String() string { return strings.Join(n.Texts(), " ") }
 
-// WrongNetwork is the refusal of a valid key that is used from an address outside its networks.
+// WrongNetwork is the error for a valid key that is used from outside its networks.
 func WrongNetwork(address string) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").With("address", address)
+	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").With("address",
+		address)
 }

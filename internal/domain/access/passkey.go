@@ -7,37 +7,38 @@ import (
 	"time"
 )
 
-// MaxPasskeys is how many passkeys a user may have.
+// MaxPasskeys is the maximum number of passkeys per user.
 const MaxPasskeys = 20
 
-// Passkey is a key pair that a device of an account user holds: the user unlocks the device, which then proves that it has
-// the private key. That is something they have and something they know or are, so it needs no second factor beside it.
+// Passkey is a WebAuthn credential of a user. The device verifies its owner before it signs, so that a passkey
+// counts as two factors.
 type Passkey struct {
 	ID             string
 	UserID         string
 	Name           string
-	CredentialID   []byte // by which the device knows it
+	CredentialID   []byte // chosen by the device
 	PublicKey      []byte // as a COSE key
-	SignCount      uint32 // of the last use; 0 at devices that do not count
-	BackupEligible bool   // the device may copy it to others of its owner; this never changes
-	BackedUp       bool   // and has done so
+	SignCount      uint32 // of the last use; 0 if the device does not count
+	BackupEligible bool   // may be synced to other devices; never changes
+	BackedUp       bool   // is synced to other devices
 	Transports     []string
-	AAGUID         string // model of the device, as a UUID; all zeros when it does not tell
+	AAGUID         string // model of the device, as a UUID; may be all zeros
 	CreatedAt      time.Time
 	LastUsedAt     *time.Time
 }
 
-// UserHandle is what devices keep of the user: it tells nothing about the person, and stays when their email changes.
+// UserHandle returns the user id that devices store. It reveals nothing about the person and survives a change of
+// email.
 func UserHandle(userID string) []byte { return []byte(userID) }
 
-// RelyingParty is the portal as devices know it. A passkey works at this origin and nowhere else.
+// RelyingParty identifies the website to devices. A passkey works at this origin only.
 type RelyingParty struct {
 	ID     string // the domain
 	Origin string
 }
 
-// NewRelyingParty returns what the portal at an address is for devices. It is false where browsers offer no passkeys: without
-// a domain name, and without a secure connection unless the portal is on this very machine.
+// NewRelyingParty returns the relying party for a public address. ok is false where browsers do not support
+// passkeys: without a domain name, and without HTTPS except on localhost.
 func NewRelyingParty(address string) (RelyingParty, bool) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -55,7 +56,7 @@ func NewRelyingParty(address string) (RelyingParty, bool) {
 	return RelyingParty{ID: host, Origin: origin}, true
 }
 
-// isDomain tells names from addresses. Names in other scripts are given in their ASCII form.
+// isDomain distinguishes domain names from IP addresses. Internationalised names are in ASCII form.
 func isDomain(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil || len(host) > 253 {
 		return false
@@ -65,10 +66,12 @@ func isDomain(host string) bool {
 		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 			return false
 		}
-		if strings.ContainsFunc(label, func(r rune) bool { return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
+		if strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && (r < 'a' || r > 'z') && (r < '0' || r > '9')
+		}) {
 			return false
 		}
 	}
-	// Browsers take a name that ends in a number for an address, in one of its many forms.
+	// Browsers parse a name that ends in a number as an IPv4 address.
 	return strings.ContainsFunc(labels[len(labels)-1], func(r rune) bool { return r >= 'a' && r <= 'z' })
 }

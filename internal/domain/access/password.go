@@ -12,7 +12,8 @@ import (
 	"golang.org/x/crypto/argon2"
 )
 
-// argon2id with the parameters OWASP recommends for 19 MiB; stored with the hash so that they can be raised later.
+// argon2id with the parameters that OWASP recommends for 19 MiB. They are stored with each hash, so that they can
+// be raised later.
 const (
 	argonMemory  = 19 * 1024
 	argonTime    = 2
@@ -21,7 +22,7 @@ const (
 	saltLength   = 16
 )
 
-// hashing limits how many hashes are computed at once: each takes 19 MiB and a core, and anyone can ask for one.
+// hashing limits concurrent hashes: each takes 19 MiB and a core, and can be requested without signing in.
 var hashing = make(chan struct{}, max(1, runtime.NumCPU()))
 
 // NewPassword returns a random password that is easy to type: about 119 bits.

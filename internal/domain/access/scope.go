@@ -11,7 +11,7 @@ import (
 // Scope is one permission of an API key.
 type Scope string
 
-// The scopes of the integration interface.
+// The scopes of the integration API.
 const (
 	OrdersRead     Scope = "orders:read"
 	OrdersWrite    Scope = "orders:write"
@@ -22,7 +22,7 @@ const (
 // AllScopes lists every scope in display order.
 var AllScopes = []Scope{OrdersRead, OrdersWrite, WebhooksManage, AuditRead}
 
-// ParseScopes reads "all" or a comma-separated list of scopes; duplicates are dropped and the order is canonical.
+// ParseScopes parses "all" or a comma-separated list of scopes. Duplicates are dropped and the order is canonical.
 func ParseScopes(s string) ([]Scope, error) {
 	if s == "all" {
 		return slices.Clone(AllScopes), nil
@@ -31,7 +31,8 @@ func ParseScopes(s string) ([]Scope, error) {
 	for part := range strings.SplitSeq(s, ",") {
 		scope := Scope(strings.TrimSpace(part))
 		if !slices.Contains(AllScopes, scope) {
-			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope, joinScopes(AllScopes, ", "))
+			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope,
+				joinScopes(AllScopes, ", "))
 		}
 		given[scope] = true
 	}
@@ -44,7 +45,7 @@ func ParseScopes(s string) ([]Scope, error) {
 	return scopes, nil
 }
 
-// JoinScopes is the stored form of scopes: space-separated.
+// JoinScopes returns the stored form of scopes, separated by spaces.
 func JoinScopes(scopes []Scope) string { return joinScopes(scopes, " ") }
 
 // SplitScopes reads the stored form.
@@ -64,10 +65,12 @@ func joinScopes(scopes []Scope, sep string) string {
 	return strings.Join(parts, sep)
 }
 
-// MissingScope is the refusal of a key that lacks the scope an operation needs.
+// MissingScope is the error for a key that lacks the scope of an operation.
 func MissingScope(scope Scope) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This API key lacks the scope "+string(scope)+".").With("required_scope", string(scope))
+	return fault.New(fault.Forbidden, "forbidden",
+		"This API key lacks the scope "+string(scope)+".").With("required_scope", string(scope))
 }
 
-// Unauthenticated is the refusal of a request without a valid key. It tells nothing about why.
-var Unauthenticated = fault.New(fault.Unauthorized, "unauthorized", "The request needs a valid API key in the Authorization header: Bearer <API_KEY>.")
+// Unauthenticated is the error for a request without a valid key. It does not say why.
+var Unauthenticated = fault.New(fault.Unauthorized, "unauthorized",
+	"The request needs a valid API key in the Authorization header: Bearer <API_KEY>.")

@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Audience is who signs in through a browser: staff at the desk, or account users in the portal. A session of one is
-// unknown to the other.
+// Audience is the group of people that a session belongs to: staff or account users. A session of one is not valid
+// for the other.
 type Audience string
 
 // The audiences.
@@ -31,7 +31,7 @@ const (
 
 // Session is one signed-in browser.
 type Session struct {
-	ID         string // names the session in lists; it is not the secret
+	ID         string // public id; not the secret
 	Audience   Audience
 	UserID     string
 	IP         string
@@ -41,7 +41,7 @@ type Session struct {
 	ExpiresAt  time.Time // unless it is used again before
 }
 
-// Seen returns the session as it is after a use now: its end moves, but never past its lifetime.
+// Seen returns the session after a use now: its expiry moves, but never past its lifetime.
 func (s *Session) Seen(now time.Time) *Session {
 	seen := *s
 	seen.LastSeenAt = now
@@ -57,14 +57,14 @@ func (s *Session) UsableAt(now time.Time) bool { return now.Before(s.ExpiresAt) 
 
 const sessionTokenBytes = 32
 
-// NewSessionToken returns a fresh secret for a session's cookie: 256 random bits in 43 characters.
+// NewSessionToken returns a new secret for a session cookie: 256 random bits in 43 characters.
 func NewSessionToken() string {
 	var b [sessionTokenBytes]byte
 	_, _ = rand.Read(b[:])
 	return base64.RawURLEncoding.EncodeToString(b[:])
 }
 
-// HashSessionToken returns what is stored of a session's secret; ok is false for what cannot be one.
+// HashSessionToken returns the hash under which a session token is stored; ok is false for a malformed token.
 func HashSessionToken(token string) (hash string, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || len(raw) != sessionTokenBytes {
@@ -74,5 +74,5 @@ func HashSessionToken(token string) (hash string, ok bool) {
 	return hex.EncodeToString(sum[:]), true
 }
 
-// NoSession is the refusal of a browser that is not signed in, or no longer.
+// NoSession is the error for a browser that is not, or no longer, signed in.
 var NoSession = fault.New(fault.Unauthorized, "no-session", "You are not signed in, or your session has ended.")

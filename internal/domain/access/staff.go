@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// StaffRole is what a staff user may do at the desk.
+// StaffRole is the role of a staff user.
 type StaffRole string
 
 // The roles of staff users. An administrator may do all that a reviewer may, on any order.
@@ -28,7 +28,7 @@ func ParseStaffRole(s string) (StaffRole, bool) {
 	return "", false
 }
 
-// Staff is a person, or a program, that judges orders at the desk. Staff belong to the service, not to an account.
+// Staff is a person or a program that reviews orders. Staff belong to the service, not to an account.
 type Staff struct {
 	ID            string
 	Email         string
@@ -39,18 +39,18 @@ type Staff struct {
 	DeactivatedAt *time.Time
 }
 
-// Active reports whether the staff user may still sign in and hold orders.
+// Active reports whether the staff user may sign in and be assigned orders.
 func (s *Staff) Active() bool { return s.DeactivatedAt == nil }
 
-// Allows reports whether the staff user has the role; the empty role is everybody's, and an administrator has all.
+// Allows reports whether the staff user has the role. Everybody has the empty role, and an administrator has all.
 func (s *Staff) Allows(role StaffRole) bool {
 	return role == "" || s.Role == role || s.Role == Admin
 }
 
 const staffTokenPrefix = "assay_staff_"
 
-// NewStaffToken returns a fresh token for the desk interface, in the form of an API key: assay_staff_, 32 random base62
-// characters and a 6-character checksum. What is stored of it is HashSecretKey.
+// NewStaffToken returns a new token for the desk API, in the form of an API key: assay_staff_, 32 random base62
+// characters and a 6-character checksum. It is stored as HashSecretKey.
 func NewStaffToken() string {
 	body := staffTokenPrefix + randomBase62(keyRandom)
 	return body + checksum(body)
@@ -70,6 +70,6 @@ func ValidStaffToken(s string) bool {
 	return s[len(body):] == checksum(body)
 }
 
-// StaffUnauthenticated is the refusal of a desk request without a valid staff token. It tells nothing about why.
+// StaffUnauthenticated is the error for a desk API request without a valid staff token. It does not say why.
 var StaffUnauthenticated = fault.New(fault.Unauthorized, Unauthenticated.Code,
 	"The request needs a valid staff token in the Authorization header: Bearer <TOKEN>.")

@@ -2,13 +2,13 @@ package audit
 
 import "time"
 
-// ActionCode names what a staff user or an operator did to run the service.
+// ActionCode is the kind of an action that a staff user or an operator performed.
 type ActionCode string
 
 // The actions of the log of administration.
 const (
 	StaffSignedIn         ActionCode = "staff.signed-in"
-	StaffSignInFailed     ActionCode = "staff.sign-in-failed" // with the email of a staff user
+	StaffSignInFailed     ActionCode = "staff.sign-in-failed" // for the email of a staff user
 	StaffPasswordChanged  ActionCode = "staff.password-changed"
 	StaffFactorAdded      ActionCode = "staff.second-factor-added"
 	StaffFactorRemoved    ActionCode = "staff.second-factor-removed"
@@ -41,35 +41,36 @@ const (
 
 // ActionCodes lists every action.
 var ActionCodes = []ActionCode{
-	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated, StaffRoleChanged, StaffDeactivated,
-	StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade, StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset,
-	CreditsGranted, ActionKeyCreated, ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused, AnswerTimeResumed,
-	DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
+	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated,
+	StaffRoleChanged, StaffDeactivated, StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade,
+	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,
+	ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused,
+	AnswerTimeResumed, DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
 }
 
-// Action is one entry of the log of administration: who did what to what, when and from where. Entries are never changed
-// or deleted.
+// Action is an entry of the log of administration: who did what, when and from where. Entries are never changed or
+// deleted.
 type Action struct {
 	ID        string
 	At        time.Time
 	Code      ActionCode
-	StaffID   string // empty: an operator at the command line
+	StaffID   string // empty: an operator on the command line
 	StaffName string // at that moment
-	AccountID string // empty: it concerned no account
+	AccountID string // empty: not about an account
 	Target    ActionTarget
 	IP        string // empty: there was no network request
 	UserAgent string
-	Details   map[string]any // safe data only: no secrets
+	Details   map[string]any // no secrets
 }
 
-// ActionTarget is what was acted on.
+// ActionTarget is what an action was performed on.
 type ActionTarget struct {
 	Type ActionTargetType
 	ID   string // empty: all of that type
 	Name string // at that moment, for people
 }
 
-// ActionTargetType is the kind of thing that was acted on.
+// ActionTargetType is the kind of an action's target.
 type ActionTargetType string
 
 // The kinds of things.

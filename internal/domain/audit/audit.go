@@ -1,5 +1,5 @@
-// Package audit holds the account's audit log: who did what, when and from where. Events are never edited or deleted,
-// and each carries a hash over its predecessor, so that a change of the past shows.
+// Package audit defines the audit log of an account and the log of administration: who did what, when and from
+// where. Events are never changed or deleted; each has a hash over its predecessor, so that tampering is detected.
 package audit
 
 import (
@@ -12,10 +12,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// Code names what happened.
+// Code is the kind of an event.
 type Code string
 
-// The event codes of the interface.
+// The event codes of the integration API.
 const (
 	LoginSucceeded  Code = "auth.login.succeeded"
 	LoginFailed     Code = "auth.login.failed"
@@ -28,9 +28,11 @@ const (
 )
 
 // Codes lists every event code.
-var Codes = []Code{LoginSucceeded, LoginFailed, PasswordChanged, EmailChanged, KeyCreated, KeyRenamed, KeyRevoked, WebhookCreated}
+var Codes = []Code{
+	LoginSucceeded, LoginFailed, PasswordChanged, EmailChanged, KeyCreated, KeyRenamed, KeyRevoked, WebhookCreated,
+}
 
-// ActorType says what kind of actor did it.
+// ActorType is the kind of an actor.
 type ActorType string
 
 // The actor types.
@@ -43,7 +45,7 @@ const (
 // ActorTypes lists every actor type.
 var ActorTypes = []ActorType{ByUser, ByAPIKey, BySystem}
 
-// Source says through which door it was done.
+// Source is the interface through which an action was performed.
 type Source string
 
 // The sources.
@@ -57,7 +59,7 @@ const (
 // Sources lists every source.
 var Sources = []Source{FromPortal, FromMobile, FromIntegration, FromSystem}
 
-// TargetType says what kind of thing it was done to.
+// TargetType is the kind of a target.
 type TargetType string
 
 // The target types.
@@ -82,11 +84,11 @@ type Event struct {
 	Code      Code
 	Actor     Actor
 	Target    Target
-	Metadata  map[string]any // safe data only: no secrets, no webhook URLs
+	Metadata  map[string]any // no secrets, no webhook URLs
 	Hash      string         // over the predecessor's hash and this event
 }
 
-// Actor is who did it, and from where.
+// Actor is who performed an action, and from where.
 type Actor struct {
 	Type      ActorType
 	ID        string // empty for the system
@@ -96,15 +98,22 @@ type Actor struct {
 	UserAgent string
 }
 
-// Operator is the actor of what is done by command line.
+// Operator is the actor of command line actions.
 var Operator = Actor{Type: BySystem, Name: "operator", Source: FromSystem}
 
-// By returns how the log records an actor. Staff and operators are no users of the account and act for the system; where
-// they were is not recorded in a customer's log.
+// By returns how an account's log records an actor. Staff and operators are not users of the account and appear as
+// the system; where they were is not recorded in a customer's log.
 func By(a access.Actor) Actor {
 	switch a.Kind {
 	case access.ByAPIKey:
-		return Actor{Type: ByAPIKey, ID: a.ID, Name: a.Name, Source: FromIntegration, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
+		return Actor{
+			Type:      ByAPIKey,
+			ID:        a.ID,
+			Name:      a.Name,
+			Source:    FromIntegration,
+			IP:        a.Origin.IP,
+			UserAgent: a.Origin.UserAgent,
+		}
 	case access.ByUser:
 		return Actor{Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
 	case access.ByStaff, access.ByOperator, access.BySystem:
@@ -112,14 +121,14 @@ func By(a access.Actor) Actor {
 	return Actor{Type: BySystem, Name: a.Name, Source: FromSystem}
 }
 
-// Target is what it was done to.
+// Target is what an action was performed on.
 type Target struct {
 	Type TargetType
 	ID   string
 }
 
-// ChainHash returns the hash that seals e after an event whose hash was previous ("" for the first). metadata is the
-// stored JSON text, so that the proof does not depend on how a program writes JSON.
+// ChainHash returns the hash of e, chained to the previous event's hash ("" for the first). metadata is the stored
+// JSON text, so that the hash does not depend on the JSON encoder.
 func ChainHash(previous string, e *Event, metadata string) string {
 	fields, err := json.Marshal([]string{
 		previous, e.ID, e.AccountID, strconv.FormatInt(e.Seq, 10), e.UserID, strconv.FormatInt(e.At.UnixMicro(), 10),

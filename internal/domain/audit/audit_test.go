@@ -8,11 +8,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
-// TestValues holds the values of the wire.
+// TestValues pins the values used on the wire.
 func TestValues(t *testing.T) {
 	t.Run("Codes", func(t *testing.T) {
 		if want := []audit.Code{
-			"auth.login.succeeded", "auth.login.failed", "auth.password.changed", "auth.email.changed", "api-key.created", "api-key.renamed", "api-key.revoked", "webhook.created",
+			"auth.login.succeeded", "auth.login.failed", "auth.password.changed", "auth.email.changed", "api-key.created",
+			"api-key.renamed", "api-key.revoked", "webhook.created",
 		}; !slices.Equal(audit.Codes, want) {
 			t.Errorf("the codes are %q", audit.Codes)
 		}
@@ -28,7 +29,9 @@ func TestValues(t *testing.T) {
 		}
 	})
 	t.Run("TargetTypes", func(t *testing.T) {
-		if want := []audit.TargetType{"user", "order", "api-key", "webhook", "webhook-delivery"}; !slices.Equal(audit.TargetTypes, want) {
+		if want := []audit.TargetType{
+			"user", "order", "api-key", "webhook", "webhook-delivery",
+		}; !slices.Equal(audit.TargetTypes, want) {
 			t.Errorf("the target types are %q", audit.TargetTypes)
 		}
 	})
@@ -39,12 +42,24 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// TestChainHash holds that every change of an event, and of what came before it, changes its hash.
+// TestChainHash checks that any change to an event or its predecessor changes the hash.
 func TestChainHash(t *testing.T) {
 	event := func() *audit.Event {
 		return &audit.Event{
-			ID: "id", AccountID: "account", Seq: 7, UserID: "user", At: time.Unix(1, 2000).UTC(), Code: audit.KeyCreated,
-			Actor:  audit.Actor{Type: audit.ByUser, ID: "actor", Name: "name", Source: audit.FromPortal, IP: "ip", UserAgent: "agent"},
+			ID:        "id",
+			AccountID: "account",
+			Seq:       7,
+			UserID:    "user",
+			At:        time.Unix(1, 2000).UTC(),
+			Code:      audit.KeyCreated,
+			Actor: audit.Actor{
+				Type:      audit.ByUser,
+				ID:        "actor",
+				Name:      "name",
+				Source:    audit.FromPortal,
+				IP:        "ip",
+				UserAgent: "agent",
+			},
 			Target: audit.Target{Type: audit.OnAPIKey, ID: "target"},
 		}
 	}
@@ -56,14 +71,23 @@ func TestChainHash(t *testing.T) {
 	})
 	t.Run("EveryFieldCounts", func(t *testing.T) {
 		for name, change := range map[string]func(*audit.Event){
-			"id": func(e *audit.Event) { e.ID = "x" }, "account": func(e *audit.Event) { e.AccountID = "x" }, "seq": func(e *audit.Event) { e.Seq++ },
-			"user": func(e *audit.Event) { e.UserID = "x" }, "at": func(e *audit.Event) { e.At = e.At.Add(time.Microsecond) },
-			"code": func(e *audit.Event) { e.Code = audit.KeyRevoked }, "actor type": func(e *audit.Event) { e.Actor.Type = audit.BySystem },
-			"actor id": func(e *audit.Event) { e.Actor.ID = "x" }, "actor name": func(e *audit.Event) { e.Actor.Name = "x" },
-			"source": func(e *audit.Event) { e.Actor.Source = audit.FromSystem }, "ip": func(e *audit.Event) { e.Actor.IP = "x" },
-			"user agent": func(e *audit.Event) { e.Actor.UserAgent = "x" }, "target type": func(e *audit.Event) { e.Target.Type = audit.OnUser },
-			"target id": func(e *audit.Event) { e.Target.ID = "x" },
-			"boundary":  func(e *audit.Event) { e.ID, e.AccountID = "idac", "count" }, // text that moves from one field to the next
+			"id":          func(e *audit.Event) { e.ID = "x" },
+			"account":     func(e *audit.Event) { e.AccountID = "x" },
+			"seq":         func(e *audit.Event) { e.Seq++ },
+			"user":        func(e *audit.Event) { e.UserID = "x" },
+			"at":          func(e *audit.Event) { e.At = e.At.Add(time.Microsecond) },
+			"code":        func(e *audit.Event) { e.Code = audit.KeyRevoked },
+			"actor type":  func(e *audit.Event) { e.Actor.Type = audit.BySystem },
+			"actor id":    func(e *audit.Event) { e.Actor.ID = "x" },
+			"actor name":  func(e *audit.Event) { e.Actor.Name = "x" },
+			"source":      func(e *audit.Event) { e.Actor.Source = audit.FromSystem },
+			"ip":          func(e *audit.Event) { e.Actor.IP = "x" },
+			"user agent":  func(e *audit.Event) { e.Actor.UserAgent = "x" },
+			"target type": func(e *audit.Event) { e.Target.Type = audit.OnUser },
+			"target id":   func(e *audit.Event) { e.Target.ID = "x" },
+			"boundary": func(e *audit.Event) {
+				e.ID, e.AccountID = "idac", "count"
+			}, // text that moves from one field to the next
 		} {
 			e := event()
 			change(e)

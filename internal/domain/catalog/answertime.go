@@ -2,8 +2,8 @@ package catalog
 
 import "time"
 
-// AnswerTimes returns the answer times that are offered in a context from Check, in display order, with the prices for an
-// account. The account's own price wins over every rule.
+// AnswerTimes returns the answer times offered in a context from Check, in display order, with the prices for an
+// account. A price agreed with the account overrides every rule.
 func (s *Snapshot) AnswerTimes(c Context, accountID string) []*AnswerTime {
 	c.Model = "" // answer times are chosen by category and brand
 	matching := c.matching()
@@ -36,18 +36,18 @@ func (s *Snapshot) AnswerTimes(c Context, accountID string) []*AnswerTime {
 	return times
 }
 
-// Load is what stands against ordering an answer time now, beside its window: an operator, or the orders that use its
-// capacity.
+// Load is what limits an answer time besides its opening hours: a pause by an administrator, and the open orders
+// that use its capacity.
 type Load struct {
-	Paused      bool      // an operator has taken it from new orders for the time being
+	Paused      bool      // an administrator has paused it for new orders
 	OpenOrders  int       // Live orders of the answer time that are queued or processing, over all accounts
 	EarliestDue time.Time // the earliest due date among them; zero when there is none
 }
 
-// Availability tells whether an answer time can be ordered now and, if not, when it can be as far as is known: at the next
-// opening while the window is closed, and else, when only the capacity is used up, at the earliest due date of the orders
-// that hold it. A due date that has passed tells nothing; one outside the window means the opening after it. Nothing is known
-// of the end of a pause.
+// Availability reports whether an answer time can be ordered now and, if not, when it probably can: at the next
+// opening while the window is closed; at the earliest due date of the open orders when the capacity is used up (or
+// at the first opening after it). next is nil if that is unknown: the due date has passed, or the answer time is
+// paused.
 func Availability(at *AnswerTime, now time.Time, load Load) (available bool, next *time.Time) {
 	if load.Paused {
 		return false, nil
@@ -81,7 +81,7 @@ type Offer struct {
 	NextAvailableAt *time.Time // nil when it is available or nothing is known
 }
 
-// Offers adds availability to answer times. The loads are by code; a code that is not in it has no open orders.
+// Offers adds availability to answer times. loads is keyed by code; a missing code means no open orders.
 func Offers(times []*AnswerTime, now time.Time, loads map[int]Load) []Offer {
 	offers := make([]Offer, len(times))
 	for i, at := range times {
@@ -91,8 +91,8 @@ func Offers(times []*AnswerTime, now time.Time, loads map[int]Load) []Offer {
 	return offers
 }
 
-// DefaultAnswerTime picks the answer time of an order that names none: the default if it is available, else the slowest
-// one that is. It returns nil when none is.
+// DefaultAnswerTime returns the answer time of an order that does not choose one: the default if it is available,
+// otherwise the slowest available one, otherwise nil.
 func DefaultAnswerTime(offers []Offer) *AnswerTime {
 	var slowest *AnswerTime
 	for _, offer := range offers {

@@ -105,7 +105,11 @@ func TestAvailability(t *testing.T) {
 			if test.due != "" {
 				load.EarliestDue = at(t, test.due)
 			}
-			available, next := Availability(&AnswerTime{Code: 30, Open: test.open, MaxOpenOrders: test.most}, at(t, test.now), load)
+			available, next := Availability(&AnswerTime{
+				Code:          30,
+				Open:          test.open,
+				MaxOpenOrders: test.most,
+			}, at(t, test.now), load)
 			if available != test.available {
 				t.Errorf("available is %t", available)
 			}
@@ -122,7 +126,11 @@ func TestAvailability(t *testing.T) {
 func TestOffers(t *testing.T) {
 	now := at(t, "2026-01-05T12:00:00Z")
 	due := now.Add(time.Minute)
-	offers := Offers([]*AnswerTime{{Code: 30, MaxOpenOrders: 1}, {Code: 60, MaxOpenOrders: 1}, {Code: 90}}, now, map[int]Load{30: {OpenOrders: 1, EarliestDue: due}, 90: {Paused: true}})
+	offers := Offers([]*AnswerTime{
+		{Code: 30, MaxOpenOrders: 1},
+		{Code: 60, MaxOpenOrders: 1},
+		{Code: 90},
+	}, now, map[int]Load{30: {OpenOrders: 1, EarliestDue: due}, 90: {Paused: true}})
 	if offers[0].Available || offers[0].NextAvailableAt == nil || !offers[0].NextAvailableAt.Equal(due) {
 		t.Errorf("the full one: %+v", offers[0])
 	}
@@ -144,7 +152,11 @@ func TestDefaultAnswerTime(t *testing.T) {
 		want   int // zero: none
 	}{
 		{"Default", []Offer{offer(1440, false, true), offer(60, true, true), offer(30, false, true)}, 60},
-		{"DefaultUnavailable", []Offer{offer(30, false, true), offer(1440, false, true), offer(60, true, false), offer(2880, false, false)}, 1440},
+		{
+			"DefaultUnavailable", []Offer{
+				offer(30, false, true), offer(1440, false, true), offer(60, true, false), offer(2880, false, false),
+			}, 1440,
+		},
 		{"NoDefault", []Offer{offer(30, false, true), offer(60, false, true)}, 60},
 		{"NoneAvailable", []Offer{offer(30, true, false)}, 0},
 		{"NoneOffered", nil, 0},

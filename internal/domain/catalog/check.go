@@ -19,7 +19,7 @@ func (p *parser) check() {
 	p.checkDefaults()
 }
 
-// definitions are the entries by code. Of an entry that is there twice, the first counts.
+// definitions are the entries by code. Of duplicates, the first counts.
 type definitions struct {
 	categories map[string]bool
 	brands     map[string]*BrandEntry
@@ -75,7 +75,7 @@ func (p *parser) checkModels(known definitions) {
 	}
 }
 
-// checkContext checks the codes of a rule's context: that they exist and go together.
+// checkContext checks that the codes of a rule's context exist and go together.
 func (p *parser) checkContext(known definitions, o object, c Context) {
 	p.checkServed(known, o, c)
 	if c.Model == "" {
@@ -93,11 +93,12 @@ func (p *parser) checkContext(known definitions, o object, c Context) {
 	case c.Brand != "" && model.Brand != "" && model.Brand != c.Brand:
 		o.get("model").problem("model %s is of brand %s, not of %s", quote(c.Model), quote(model.Brand), quote(c.Brand))
 	case c.Category != "" && model.Category != "" && model.Category != c.Category:
-		o.get("model").problem("model %s is of category %s, not of %s", quote(c.Model), quote(model.Category), quote(c.Category))
+		o.get("model").problem("model %s is of category %s, not of %s", quote(c.Model), quote(model.Category),
+			quote(c.Category))
 	}
 }
 
-// checkServed checks that category and brand exist, as far as they are stated, and that the brand serves the category.
+// checkServed checks that category and brand exist, if stated, and that the brand serves the category.
 func (p *parser) checkServed(known definitions, o object, c Context) {
 	category, brand := true, true
 	if c.Category != "" {

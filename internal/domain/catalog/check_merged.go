@@ -7,11 +7,11 @@ import (
 	"slices"
 )
 
-// maxChecks bounds the work of looking at rules in the contexts they apply to: a few kilobytes of rules for every brand in
-// every category can ask for hours of it. Real catalogs need thousands.
+// maxChecks bounds the work of checking rules in the contexts they apply to: a few kilobytes of rules for every
+// brand in every category could take hours. Real catalogs need thousands.
 const maxChecks = 2_000_000
 
-// spend counts checks, and reports and stops when there are too many.
+// spend counts checks, and reports a problem and stops when there are too many.
 func (p *parser) spend(at cursor, checks int) {
 	p.checks += checks
 	if p.checks > maxChecks {
@@ -20,9 +20,9 @@ func (p *parser) spend(at cursor, checks int) {
 	}
 }
 
-// checkIndexNames finds rules that leave a photo index without an English name in a context where it is asked for.
-// Looking at rules without a name is enough: whatever context lacks a name, the most specific rule there has none either,
-// and its own contexts are looked at. Of several rules that lack the same name, the most general is reported.
+// checkIndexNames finds rules that leave a photo index without an English name in a context where it is used.
+// Checking the rules without a name is enough: in a context that lacks a name, the most specific rule has none
+// either, and its contexts are checked. Of several rules that lack the same name, the most general one is reported.
 func (p *parser) checkIndexNames(known definitions) {
 	rules := make(map[indexKey]*IndexRule, len(p.doc.PhotoIndexes))
 	reported := make(map[*IndexRule]bool)
@@ -64,8 +64,8 @@ func (p *parser) checkIndexNames(known definitions) {
 	}
 }
 
-// lacksName resolves whether a photo index is asked for in a context and has no English name there, unless a rule was
-// reported for it already.
+// lacksName reports whether a photo index is used in a context and has no English name there, unless a rule was
+// already reported for it.
 func lacksName(rules map[indexKey]*IndexRule, reported map[*IndexRule]bool, code string, c Context) bool {
 	excluded := false
 	for _, context := range c.matching() {
@@ -83,8 +83,8 @@ func lacksName(rules map[indexKey]*IndexRule, reported map[*IndexRule]bool, code
 	return !excluded
 }
 
-// contextsOf yields the contexts of items that a rule's context stands for. More specific ones within them add nothing to
-// the check of names. A context that refers to nothing stands for itself.
+// contextsOf yields the item contexts that a rule's context covers. More specific contexts within them add nothing
+// to the check of names. A context with unknown codes yields itself.
 func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
 	return func(yield func(Context) bool) {
 		model, brand := known.models[c.Model], known.brands[c.Brand]
@@ -110,8 +110,8 @@ func (p *parser) contextsOf(known definitions, c Context) iter.Seq[Context] {
 	}
 }
 
-// checkDefaults finds contexts in which more than one offered answer time is the default. A conflict is reported once, at
-// the later of the two statements, with the first context that has it.
+// checkDefaults finds contexts with more than one offered default answer time. A conflict is reported once, at the
+// later of the two statements, with the first context that has it.
 func (p *parser) checkDefaults() {
 	rules := make(map[timeKey]int, len(p.doc.AnswerTimeRules)) // to the place in the list
 	suggested := make(map[int]bool)                            // codes that are the default anywhere
@@ -139,11 +139,11 @@ func (p *parser) checkDefaults() {
 	reported := make(map[string]bool)
 	seen := make(map[Context]bool)
 	for context := range p.orderContexts() {
-		alike := context.alike(ruled)
-		if seen[alike] {
+		simplified := context.simplify(ruled)
+		if seen[simplified] {
 			continue
 		}
-		seen[alike] = true
+		seen[simplified] = true
 		if p.spend(p.timeAt[0].cursor, len(candidates)); p.timeAt[0].r.stopped {
 			return
 		}
@@ -164,9 +164,9 @@ func (p *parser) checkDefaults() {
 	}
 }
 
-// alike returns a context to which the same rules apply, with as few codes as possible. The set has the contexts of all
-// rules.
-func (c Context) alike(ruled map[Context]bool) Context {
+// simplify returns a context to which the same rules apply, with as few codes as possible. ruled has the contexts
+// of all rules.
+func (c Context) simplify(ruled map[Context]bool) Context {
 	if ruled[c] {
 		return c
 	}
@@ -179,15 +179,15 @@ func (c Context) alike(ruled map[Context]bool) Context {
 	return c
 }
 
-// suggestion is an answer time that is the default in some context, and where the document says so.
-type suggestion struct {
+// defaultChoice is an answer time that is the default in some context, and where the document says so.
+type defaultChoice struct {
 	code   int
 	stated cursor
 }
 
-// defaultsIn returns the answer times that are offered as the default in a context, two at most.
-func (p *parser) defaultsIn(c Context, candidates []int, rules map[timeKey]int) []suggestion {
-	var found []suggestion
+// defaultsIn returns the answer times that are the default in a context, at most two.
+func (p *parser) defaultsIn(c Context, candidates []int, rules map[timeKey]int) []defaultChoice {
+	var found []defaultChoice
 	matching := c.matching()
 	for _, i := range candidates {
 		t := p.doc.AnswerTimes[i]
@@ -207,7 +207,7 @@ func (p *parser) defaultsIn(c Context, candidates []int, rules map[timeKey]int) 
 			}
 		}
 		if suggested && offered {
-			found = append(found, suggestion{t.Code, stated})
+			found = append(found, defaultChoice{t.Code, stated})
 			if len(found) == 2 {
 				break
 			}
@@ -216,8 +216,8 @@ func (p *parser) defaultsIn(c Context, candidates []int, rules map[timeKey]int) 
 	return found
 }
 
-// orderContexts yields the contexts in which answer times are chosen: every brand in each category it serves. A category
-// without brands, and a catalog without categories, are looked at as they are.
+// orderContexts yields the contexts in which answer times are chosen: every brand in each category it serves. A
+// category without brands, and a catalog without categories, yield themselves.
 func (p *parser) orderContexts() iter.Seq[Context] {
 	return func(yield func(Context) bool) {
 		if len(p.doc.Categories) == 0 && !yield(Context{}) {

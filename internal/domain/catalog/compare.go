@@ -27,7 +27,6 @@ type Change struct {
 	Detail  string     `json:"detail"`            // such as "name.ja: シャネル → CHANEL"; empty for a removed entry
 }
 
-// String is the change as one line for people.
 func (c Change) String() string {
 	s := string(c.Kind) + " " + c.Entity + " " + c.Code
 	if c.Context != "" {
@@ -39,7 +38,7 @@ func (c Change) String() string {
 	return s
 }
 
-// Compare tells what replacing one document by another changes, section by section. A nil document is an empty one.
+// Compare returns the changes from one document to another, section by section. A nil document is empty.
 func Compare(before, after *Document) []Change {
 	was, is := entriesOf(before), entriesOf(after)
 	changes := []Change{}
@@ -49,20 +48,20 @@ func Compare(before, after *Document) []Change {
 	return changes
 }
 
-// entryList is a section in a form that can be compared.
+// entryList is a section prepared for comparison.
 type entryList struct {
 	entity  string
-	ordered bool // whether the order of entries is seen by anyone
+	ordered bool // whether the order of entries is visible anywhere
 	entries []entry
 }
 
-// entry is what identifies an entry of a section, and what else it states.
+// entry has what identifies an entry of a section, and its other properties.
 type entry struct {
 	code, context string
 	facts         []fact
 }
 
-// fact is a property as people read it, such as name.ja and シャネル.
+// fact is a flattened property, such as name.ja and シャネル.
 type fact struct{ path, value string }
 
 func entriesOf(d *Document) []entryList {
@@ -105,7 +104,7 @@ func entryOf(m mapping, identifying []string) entry {
 	return e
 }
 
-// facts lists what a mapping states, with paths; a list is one fact.
+// facts flattens a mapping into paths and values; a list is one value.
 func facts(prefix string, m mapping) []fact {
 	var all []fact
 	for _, p := range m {
@@ -134,7 +133,7 @@ func (l entryList) compare(after entryList) []Change {
 		was[key{e.code, e.context}] = i
 	}
 	kept := make(map[key]bool, len(after.entries))
-	var order []int // old places of the entries that stay, in their new order
+	var order []int // old positions of the entries that stay, in their new order
 	for _, e := range after.entries {
 		k := key{e.code, e.context}
 		if i, ok := was[k]; ok {
@@ -142,7 +141,7 @@ func (l entryList) compare(after entryList) []Change {
 			order = append(order, i)
 		}
 	}
-	moved := displaced(order)
+	moves := moved(order)
 
 	var changes []Change
 	for _, e := range l.entries {
@@ -162,7 +161,7 @@ func (l entryList) compare(after entryList) []Change {
 			change.Detail = detail
 			changes = append(changes, change)
 		}
-		if l.ordered && moved[i] {
+		if l.ordered && moves[i] {
 			change.Detail = "moved to the first place"
 			if place > 0 {
 				change.Detail = "moved after " + after.entries[place-1].code
@@ -181,7 +180,7 @@ func summary(facts []fact) string {
 	return strings.Join(parts, ", ")
 }
 
-// differences describes the properties that differ: first what is stated now, then what is stated no more.
+// differences describes the properties that differ: first those stated now, then those no longer stated.
 func differences(before, after []fact) []string {
 	const absent = "(none)"
 	was := make(map[string]string, len(before))
@@ -208,9 +207,9 @@ func differences(before, after []fact) []string {
 	return details
 }
 
-// displaced returns, of distinct old places in their new order, the fewest that must have moved: all that are not in a
-// longest increasing run.
-func displaced(order []int) map[int]bool {
+// moved returns the smallest set of old positions that must have moved, given the old positions in their new order:
+// all that are not in a longest increasing subsequence.
+func moved(order []int) map[int]bool {
 	var ends []int                      // index in order of the least end of a run, by length
 	previous := make([]int, len(order)) // index in order of the one before in its run
 	for i, place := range order {

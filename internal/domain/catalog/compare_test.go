@@ -15,19 +15,43 @@ func TestCompare(t *testing.T) {
 	}{
 		{"Nothing", nil, nil},
 		{"Layout", []string{"categories: [bags, shoes]", "categories:\n    - bags\n    - shoes"}, nil},
-		{"Name", []string{"ja: シャネル", "ja: CHANEL"}, []string{"changed brand chanel: name.ja: シャネル → CHANEL"}},
-		{"NameAdded", []string{"{en: Classic Flap}", "{en: Classic Flap, ja: フラップ}"}, []string{"changed model chanel-classic-flap: name.ja: (none) → フラップ"}},
-		{"PropertyRemoved", []string{"    max_open_orders: 50 ", "    "}, []string{"changed answer-time 30: max_open_orders: 50 → (none)"}},
+		{
+			"Name",
+			[]string{"ja: シャネル", "ja: CHANEL"},
+			[]string{"changed brand chanel: name.ja: シャネル → CHANEL"},
+		},
+		{
+			"NameAdded",
+			[]string{"{en: Classic Flap}", "{en: Classic Flap, ja: フラップ}"},
+			[]string{"changed model chanel-classic-flap: name.ja: (none) → フラップ"},
+		},
+		{
+			"PropertyRemoved",
+			[]string{"    max_open_orders: 50 ", "    "},
+			[]string{"changed answer-time 30: max_open_orders: 50 → (none)"},
+		},
 		{"SeveralProperties", []string{"price: 4\n    default: true", "price: 5\n    default: false"}, []string{
 			"changed answer-time 1440: price: 4 → 5",
 			"changed answer-time 1440: default: true → false",
 		}},
 		{"Window", []string{`to: "18:00"`, `to: "24:00"`}, []string{"changed answer-time 30: open.to: 18:00 → 24:00"}},
-		{"List", []string{"[bags, shoes]", "[shoes, bags]"}, []string{"changed brand chanel: categories: [bags, shoes] → [shoes, bags]"}},
-		{"Added", []string{"models:\n", "  - {code: dior, name: {en: Dior, ja: ディオール}, categories: [bags]}\nmodels:\n"}, []string{
-			"added brand dior: name.en: Dior, name.ja: ディオール, categories: [bags]",
-		}},
-		{"Removed", []string{"  - code: unclear\n    text: {en: Unclear, ja: 不鮮明です}\n", ""}, []string{"removed condition unclear"}},
+		{
+			"List",
+			[]string{"[bags, shoes]", "[shoes, bags]"},
+			[]string{"changed brand chanel: categories: [bags, shoes] → [shoes, bags]"},
+		},
+		{
+			"Added", []string{
+				"models:\n", "  - {code: dior, name: {en: Dior, ja: ディオール}, categories: [bags]}\nmodels:\n",
+			}, []string{
+				"added brand dior: name.en: Dior, name.ja: ディオール, categories: [bags]",
+			},
+		},
+		{
+			"Removed",
+			[]string{"  - code: unclear\n    text: {en: Unclear, ja: 不鮮明です}\n", ""},
+			[]string{"removed condition unclear"},
+		},
 		{"Renamed", []string{"- code: unclear", "- code: blurred"}, []string{
 			"removed condition unclear",
 			"added condition blurred: text.en: Unclear, text.ja: 不鮮明です",
@@ -35,34 +59,50 @@ func TestCompare(t *testing.T) {
 		{"IndexRule", []string{"photo_limit: 3", "photo_limit: 4"}, []string{
 			"changed photo-index serial-number (category bags, brand chanel): photo_limit: 3 → 4",
 		}},
-		{"IndexRuleContext", []string{"    model: chanel-classic-flap\n", "", "    brand: chanel\n    name: {en: Serial number, ja: シリアル番号}", "    name: {en: Serial number, ja: シリアル番号}"}, []string{
-			"removed photo-index serial-number (category bags, brand chanel, model chanel-classic-flap)",
-			"added photo-index serial-number (category bags): name.en: Serial number, name.ja: シリアル番号, required: true, photo_limit: 3",
-			"changed photo-index serial-number (category bags, brand chanel): example_urls: (none) → [https://cdn.example/examples/serial.jpg]",
-			"changed photo-index serial-number (category bags, brand chanel): excluded: (none) → false",
-			"changed photo-index serial-number (category bags, brand chanel): name.en: Serial number → (none)",
-			"changed photo-index serial-number (category bags, brand chanel): name.ja: シリアル番号 → (none)",
-			"changed photo-index serial-number (category bags, brand chanel): required: true → (none)",
-			"changed photo-index serial-number (category bags, brand chanel): photo_limit: 3 → (none)",
-		}},
+		{
+			"IndexRuleContext", []string{
+				"    model: chanel-classic-flap\n", "", "    brand: chanel\n    name: {en: Serial number, ja: シリアル番号}",
+				"    name: {en: Serial number, ja: シリアル番号}",
+			}, []string{
+				"removed photo-index serial-number (category bags, brand chanel, model chanel-classic-flap)",
+				"added photo-index serial-number (category bags): name.en: Serial number, name.ja: シリアル番号, " +
+					"required: true, photo_limit: 3",
+				"changed photo-index serial-number (category bags, brand chanel): example_urls: (none) → " +
+					"[https://cdn.example/examples/serial.jpg]",
+				"changed photo-index serial-number (category bags, brand chanel): excluded: (none) → false",
+				"changed photo-index serial-number (category bags, brand chanel): name.en: Serial number → (none)",
+				"changed photo-index serial-number (category bags, brand chanel): name.ja: シリアル番号 → (none)",
+				"changed photo-index serial-number (category bags, brand chanel): required: true → (none)",
+				"changed photo-index serial-number (category bags, brand chanel): photo_limit: 3 → (none)",
+			},
+		},
 		{"AnswerTimeRule", []string{"    price: 20", "    price: 21"}, []string{
 			"changed answer-time-rule 30 (category bags, brand chanel): price: 20 → 21",
 		}},
-		{"AccountPrice", []string{"price: 3\n", "price: 2\n"}, []string{"changed account-price 1440 (account Acme): price: 3 → 2"}},
+		{
+			"AccountPrice",
+			[]string{"price: 3\n", "price: 2\n"},
+			[]string{"changed account-price 1440 (account Acme): price: 3 → 2"},
+		},
 		{"Moved", []string{
 			"  - code: missing\n    text: {en: Missing, ja: 不足しています}\n", "",
 			"requirements:\n", "  - code: missing\n    text: {en: Missing, ja: 不足しています}\nrequirements:\n",
 		}, []string{"changed condition unclear: moved to the first place"}},
 		{"MovedLast", []string{
 			"  - code: missing\n    text: {en: Missing, ja: 不足しています}\n", "",
-			"requirements:\n", "  - {code: dark, text: {en: Dark}}\n  - code: missing\n    text: {en: Missing, ja: 不足しています}\nrequirements:\n",
+			"requirements:\n", "  - {code: dark, text: {en: Dark}}\n  - code: missing\n    text: {en: Missing, ja: " +
+				"不足しています}\nrequirements:\n",
 		}, []string{"changed condition unclear: moved to the first place", "added condition dark: text.en: Dark"}},
 		{"RuleMovedWithoutEffect", []string{
 			"  - code: 30\n    category: shoes\n    offered: false\n", "",
 			"answer_time_rules:                 # optional price and offer by context; the most specific wins\n",
 			"answer_time_rules:\n  - code: 30\n    category: shoes\n    offered: false\n",
 		}, nil},
-		{"LineBreak", []string{"{en: Sharp focus,", `{en: "Sharp\nfocus",`}, []string{`changed requirement sharp-focus: text.en: Sharp focus → "Sharp\nfocus"`}},
+		{
+			"LineBreak",
+			[]string{"{en: Sharp focus,", `{en: "Sharp\nfocus",`},
+			[]string{`changed requirement sharp-focus: text.en: Sharp focus → "Sharp\nfocus"`},
+		},
 	}
 	before := parse(t, example(t))
 	for _, test := range tests {
@@ -85,7 +125,8 @@ func TestCompare(t *testing.T) {
 	})
 	t.Run("JSON", func(t *testing.T) {
 		data, err := json.Marshal(Compare(before, parse(t, edited(t, "price: 3\n", "price: 2\n"))))
-		want := `[{"kind":"changed","entity":"account-price","code":"1440","context":"account Acme","detail":"price: 3 → 2"}]`
+		want := `[{"kind":"changed","entity":"account-price","code":"1440","context":"account Acme","detail":"price: 3 ` +
+			`→ 2"}]`
 		if err != nil || string(data) != want {
 			t.Errorf("got %s, %v", data, err)
 		}
@@ -108,10 +149,10 @@ func TestDisplaced(t *testing.T) {
 		{[]int{0, 3, 2, 1, 4}, []int{2, 3}},
 	}
 	for _, test := range tests {
-		moved := displaced(test.order)
+		moves := moved(test.order)
 		var got []int
 		for place := range 10 {
-			if moved[place] {
+			if moves[place] {
 				got = append(got, place)
 			}
 		}

@@ -14,7 +14,7 @@ type (
 	}
 )
 
-// String describes the context for people, such as "category bags, brand chanel".
+// String describes the context, for example "category bags, brand chanel".
 func (c Context) String() string {
 	var parts []string
 	if c.Category != "" {
@@ -32,8 +32,8 @@ func (c Context) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// matching returns the contexts of the rules that apply to an item, the least specific first: a model wins over a brand, a
-// brand over a category, and of two that name the brand, the one that also names the category.
+// matching returns the contexts of the rules that apply to an item, least specific first: a model overrides a
+// brand, a brand overrides a category, and of two rules for a brand the one that also names the category wins.
 func (c Context) matching() []Context {
 	list := make([]Context, 0, 6)
 	list = append(list, Context{})

@@ -9,11 +9,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// maxVisits bounds the values that are read. A document within its limits of size cannot reach it, except by aliases
-// that repeat the same values over and over.
+// maxVisits bounds the number of values that are read. A document within the size limits can exceed it only through
+// aliases that repeat the same values.
 const maxVisits = 4 << 20
 
-// reader collects the problems of one document while cursors walk over it.
+// reader collects the problems of a document while cursors traverse it.
 type reader struct {
 	problems []Problem
 	visits   int  // values read
@@ -34,7 +34,7 @@ func (r *reader) report(line int, path, format string, args ...any) {
 	r.problems = append(r.problems, Problem{Line: line, Path: path, Message: fmt.Sprintf(format, args...)})
 }
 
-// cursor is one value of the document and where it stands. The zero node is an absent value: its line is then that of the
+// cursor is a value of the document and its position. A nil node is an absent value; its line is that of the
 // mapping that lacks it.
 type cursor struct {
 	r    *reader
@@ -43,7 +43,7 @@ type cursor struct {
 	path string
 }
 
-// at returns the cursor of a node, through its alias if it is one. A null counts as absent.
+// at returns the cursor of a node, following an alias. A null counts as absent.
 func (r *reader) at(node *yaml.Node, path string) cursor {
 	c := cursor{r: r, node: node, line: node.Line, path: path}
 	if node.Kind == yaml.AliasNode {
@@ -67,7 +67,7 @@ func (c cursor) present() bool { return c.node != nil }
 // problem reports a broken rule of this value.
 func (c cursor) problem(format string, args ...any) { c.r.report(c.line, c.path, format, args...) }
 
-// required reports an absent value and tells whether it is present.
+// required reports whether the value is present, and a problem if it is not.
 func (c cursor) required() bool {
 	if !c.present() {
 		c.problem("is required")
@@ -127,7 +127,7 @@ func propertyName(key *yaml.Node) (string, bool) {
 	return key.Value, true
 }
 
-// child is the path of a property. Names that come from the document are shown as they are when they are plain.
+// child returns the path of a property. Names that come from the document are quoted unless they are plain.
 func (c cursor) child(name string) string {
 	const longest = 64
 	if len(name) > longest || strings.ContainsFunc(name, func(r rune) bool { return !strconv.IsPrint(r) }) {
@@ -150,7 +150,7 @@ func (o object) field(key string) *field {
 
 func (o object) has(key string) bool { return o.field(key) != nil }
 
-// get returns the value of a property; an absent one has the line of the mapping.
+// get returns the value of a property. An absent one has the line of the mapping.
 func (o object) get(key string) cursor {
 	f := o.field(key)
 	if f == nil {
@@ -190,7 +190,7 @@ func (c cursor) list() ([]cursor, bool) {
 	return elements, true
 }
 
-// kind names what the value is, for messages that say what it should be.
+// kind describes the type of the value for messages.
 func (c cursor) kind() string {
 	if c.node.Kind == yaml.MappingNode {
 		return "a mapping"

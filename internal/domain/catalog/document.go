@@ -1,9 +1,9 @@
-// Package catalog is what can be ordered: categories, brands, models, the photos each of them needs, answer times with
-// their prices and opening hours, and the coded texts that reviewers use.
+// Package catalog defines what can be ordered: categories, brands, models, the photos that each of them needs,
+// answer times with prices and opening hours, and the coded texts that reviewers use.
 //
 // A Document is the catalog as an operator writes it (Parse, YAML, JSON, Compare). A Snapshot is the same catalog
-// prepared for reading: it answers by context, where a rule of a model wins over a rule of its brand, and that over a rule
-// of the category.
+// indexed for lookups by context, where a rule of a model overrides a rule of its brand, which overrides a rule of
+// the category.
 package catalog
 
 import (
@@ -13,10 +13,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// Document is one whole catalog. The order of every list is display order. A nil pointer or an empty string means that
-// the document does not state the property.
+// Document is a complete catalog. Every list is in display order. A nil pointer or an empty string means that the
+// document does not state the property.
 //
-// Only Parse makes documents: everything else in this package relies on its rules.
+// Documents come from Parse only: the rest of this package relies on its checks.
 type Document struct {
 	Locales         []text.Locale
 	Categories      []Category
@@ -38,7 +38,8 @@ type Category struct {
 	IconURL *string
 }
 
-// BrandEntry is a brand as the document writes it, with the codes of the categories it serves. Brand is its resolved form.
+// BrandEntry is a brand as the document writes it, with the codes of the categories it serves. Brand is its
+// resolved form.
 type BrandEntry struct {
 	Code       string
 	Name       text.Text
@@ -54,8 +55,8 @@ type Model struct {
 	ImageURL *string
 }
 
-// Context is the place of an item in the catalog, or the places that a rule applies to: an empty code of a rule matches
-// everything, an empty code of an item is not known yet.
+// Context is the position of an item in the catalog, or the positions that a rule applies to. An empty code matches
+// everything in a rule, and means "not known yet" for an item.
 type Context struct {
 	Category string
 	Brand    string
@@ -85,8 +86,8 @@ type AnswerTime struct {
 	MaxOpenOrders int     // zero is no limit
 }
 
-// AnswerTimeRule changes price and offer of the answer time Code in every context that Context matches. Its Model is
-// always empty: answer times are chosen by category and brand.
+// AnswerTimeRule changes the price or availability of the answer time Code in every context that Context matches.
+// Its Model is always empty: answer times are chosen by category and brand.
 type AnswerTimeRule struct {
 	Code    int
 	Context Context
@@ -95,7 +96,7 @@ type AnswerTimeRule struct {
 	Default *bool
 }
 
-// AccountPrice is the price of an answer time that was agreed with one account. It wins over every rule.
+// AccountPrice is the price of an answer time that was agreed with one account. It overrides every rule.
 type AccountPrice struct {
 	Account string // its name
 	Code    int
@@ -117,14 +118,15 @@ type Phrase struct {
 	Text text.Text
 }
 
-// Equal reports whether two documents state the same.
+// Equal reports whether two documents are equal.
 func (d *Document) Equal(other *Document) bool {
 	a, errA := d.JSON()
 	b, errB := other.JSON()
 	return errA == nil && errB == nil && bytes.Equal(a, b)
 }
 
-// AccountNames returns the names of the accounts that have a price of their own, each once, in document order.
+// AccountNames returns the names of the accounts that have prices of their own, without duplicates, in document
+// order.
 func (d *Document) AccountNames() []string {
 	var names []string
 	seen := make(map[string]bool)
@@ -137,8 +139,9 @@ func (d *Document) AccountNames() []string {
 	return names
 }
 
-// CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map is that of
-// NewSnapshot, from account name to account id. It stands apart from Parse because a document alone cannot know accounts.
+// CheckAccounts reports every account price whose account does not exist, as a *DocumentError. The map from account
+// name to account id is that of NewSnapshot. It is separate from Parse because a document does not know the
+// accounts.
 func (d *Document) CheckAccounts(accounts map[string]string) error {
 	var problems []Problem
 	for i, p := range d.AccountPrices {

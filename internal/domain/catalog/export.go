@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// checkSize refuses a document that is within the limits as it was written but not as it will be stored and exported: the
-// program must be able to read what it has accepted. Small documents without aliases cannot grow so much.
+// checkSize refuses a document that is within the limits as written, but not as it would be stored and exported:
+// the program must be able to read what it has accepted. Small documents without aliases cannot grow that much.
 func (p *parser) checkSize(top cursor, size int) {
 	if size < maxBytes/16 && !top.r.aliased {
 		return
@@ -28,7 +28,7 @@ func (p *parser) checkSize(top cursor, size int) {
 	}
 }
 
-// JSON writes the document without needless space, so that Parse gives an equal one.
+// JSON returns the document as compact JSON. Parse returns an equal document.
 func (d *Document) JSON() ([]byte, error) {
 	var b bytes.Buffer
 	w := jsonWriter{&b, json.NewEncoder(&b)}
@@ -83,8 +83,8 @@ func (w jsonWriter) list(opening byte, length int, closing byte, element func(i 
 	return nil
 }
 
-// YAML writes the document as an operator would, so that Parse gives an equal one: a property on each line, and short lists
-// and texts in braces.
+// YAML returns the document as an operator would write it: one property per line, short lists and texts in braces.
+// Parse returns an equal document.
 func (d *Document) YAML() ([]byte, error) {
 	var b bytes.Buffer
 	for _, section := range d.outline() {
@@ -105,7 +105,7 @@ func (d *Document) YAML() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// flow is a value of YAML on one line.
+// flow returns a value as YAML on one line.
 func flow(v any) string {
 	switch v := v.(type) {
 	case mapping:
@@ -121,7 +121,7 @@ func flow(v any) string {
 		}
 		return "[" + strings.Join(parts, ", ") + "]"
 	case Clock:
-		return quoted(v.String()) // other readers of YAML take a plain one for a number
+		return quoted(v.String()) // other YAML parsers read an unquoted one as a number
 	case string:
 		if plain(v) {
 			return v
@@ -132,7 +132,7 @@ func flow(v any) string {
 	}
 }
 
-// plain tells text that means itself without quotes, in braces too. It need not find all of it.
+// plain reports whether text needs no quotes, even inside braces. False negatives are fine.
 func plain(s string) bool {
 	for i, r := range s {
 		next := byte(' ')
@@ -161,7 +161,7 @@ func plain(s string) bool {
 	})
 }
 
-// quoted is text in double quotes, where whatever is not printable is escaped.
+// quoted returns text in double quotes with unprintable characters escaped.
 func quoted(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')

@@ -18,10 +18,12 @@ func TestExport(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, want := range []string{
-			"locales: [en, ja]\ncategories:\n  - code: bags\n    name: {en: Bags, ja: バッグ}\n    icon_url: https://cdn.example/icons/bags.png\n",
+			"locales: [en, ja]\ncategories:\n  - code: bags\n    name: {en: Bags, ja: バッグ}\n    icon_url: " +
+				"https://cdn.example/icons/bags.png\n",
 			"    categories: [bags, shoes]\n",
 			"    example_urls: []\n",
-			"    open: {timezone: Asia/Tokyo, days: [mon, tue, wed, thu, fri], from: \"09:00\", to: \"18:00\"}\n    max_open_orders: 50\n",
+			"    open: {timezone: Asia/Tokyo, days: [mon, tue, wed, thu, fri], from: \"09:00\", to: \"18:00\"}\n    " +
+				"max_open_orders: 50\n",
 			"  - code: 30\n    category: shoes\n    offered: false\n",
 		} {
 			if !strings.Contains(string(data), want) {
@@ -93,9 +95,10 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestExportRandomTexts mixes characters that mean something to YAML with some that cannot stand for themselves.
+// TestExportRandomTexts mixes YAML syntax characters with characters that must be escaped.
 func TestExportRandomTexts(t *testing.T) {
-	const alphabet = "aeyn0159xz  \n\t:-,#'\"\\{}[]&*!|>%@`?=<./~_+\u00a0\u2028\u3000\ufeff\uffff\u0301\ufe0f全体👜\U0010ffff"
+	const alphabet = "aeyn0159xz  \n\t:-,#'\"\\{}[]&*!|>%@`?=<./~_+" +
+		"\u00a0\u2028\u3000\ufeff\uffff\u0301\ufe0f全体👜\U0010ffff"
 	characters := []rune(alphabet)
 	random := rand.New(rand.NewPCG(1, 2))
 	var doc strings.Builder
@@ -131,7 +134,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// roundTrip holds that a document is the same after each kind of export.
+// roundTrip checks that a document is unchanged by exporting and parsing it.
 func roundTrip(t testing.TB, doc *Document) {
 	t.Helper()
 	for name, write := range map[string]func() ([]byte, error){"YAML": doc.YAML, "JSON": doc.JSON} {

@@ -65,7 +65,8 @@ func wantProblems(t testing.TB, err error, want ...string) {
 	}
 	for i, p := range problems {
 		place, message, _ := strings.Cut(want[i], ": ")
-		if got := strings.TrimSpace(fmt.Sprintf("%d %s", p.Line, p.Path)); got != place || !strings.Contains(p.Message, message) {
+		if got := strings.TrimSpace(fmt.Sprintf("%d %s", p.Line, p.Path)); got != place ||
+			!strings.Contains(p.Message, message) {
 			t.Errorf("problem %d:\n got %s: %s\nwant %s", i, got, p.Message, want[i])
 		}
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// FuzzParse holds that no input is fatal, that every refusal says what is wrong, and that an accepted document survives
+// FuzzParse checks that no input panics, that every error has a message, and that an accepted document survives
 // export and import.
 func FuzzParse(f *testing.F) {
 	doc := parse(f, example(f))

@@ -10,10 +10,9 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// jsonNode reads a JSON document into the nodes that YAML would give, with the lines where values stand. The first byte of
-// data is on the given line.
+// jsonNode reads a JSON document into YAML nodes with line numbers. The first byte of data is on the given line.
 func jsonNode(data []byte, line int) (*yaml.Node, *Problem) {
-	// Checking first keeps the reader below simple: whatever it meets is well formed, and at most 10,000 levels deep.
+	// Validating first keeps the reader below simple: its input is well formed and at most 10,000 levels deep.
 	var whole json.RawMessage
 	if err := json.Unmarshal(data, &whole); err != nil {
 		at := len(data)

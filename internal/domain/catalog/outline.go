@@ -2,8 +2,9 @@ package catalog
 
 import "github.com/assayhq/assay/internal/domain/text"
 
-// mapping is what an entry states, in the order of the format. Exports and comparisons are made from it, so that neither
-// can forget a property. A value is a string, int64, bool, Clock, []string, mapping or, for a section, []mapping.
+// mapping lists the properties that an entry states, in the order of the format. Exports and comparisons are both
+// built from it, so that neither can forget a property. A value is a string, int64, bool, Clock, []string, mapping
+// or, for a section, []mapping.
 type mapping []property
 
 type property struct {
@@ -11,7 +12,7 @@ type property struct {
 	value any
 }
 
-// outline is the whole document. Sections without entries are left out.
+// outline returns the complete document. Sections without entries are omitted.
 func (d *Document) outline() mapping {
 	locales := make([]string, len(d.Locales))
 	for i, l := range d.Locales {
@@ -59,8 +60,8 @@ func outlines[T any](entries []T, outline func(T) mapping) []mapping {
 
 func (m *mapping) add(key string, value any) { *m = append(*m, property{key, value}) }
 
-// state adds a property unless it is not stated.
-func state[T any](m *mapping, key string, value *T) {
+// add appends a property if the document states it.
+func add[T any](m *mapping, key string, value *T) {
 	if value != nil {
 		m.add(key, *value)
 	}
@@ -90,7 +91,7 @@ func (m *mapping) context(c Context) {
 func (c Category) outline() mapping {
 	m := mapping{{"code", c.Code}}
 	m.text("name", c.Name)
-	state(&m, "icon_url", c.IconURL)
+	add(&m, "icon_url", c.IconURL)
 	return m
 }
 
@@ -104,7 +105,7 @@ func (b BrandEntry) outline() mapping {
 func (p Model) outline() mapping {
 	m := mapping{{"code", p.Code}, {"brand", p.Brand}, {"category", p.Category}}
 	m.text("name", p.Name)
-	state(&m, "image_url", p.ImageURL)
+	add(&m, "image_url", p.ImageURL)
 	return m
 }
 
@@ -112,15 +113,15 @@ func (r IndexRule) outline() mapping {
 	m := mapping{{"code", r.Code}}
 	m.context(r.Context)
 	m.text("name", r.Name)
-	state(&m, "required", r.Required)
+	add(&m, "required", r.Required)
 	if r.PhotoLimit != nil {
 		m.add("photo_limit", int64(*r.PhotoLimit))
 	}
-	state(&m, "icon_url", r.IconURL)
+	add(&m, "icon_url", r.IconURL)
 	if r.ExampleURLs != nil {
 		m.add("example_urls", r.ExampleURLs)
 	}
-	state(&m, "excluded", r.Excluded)
+	add(&m, "excluded", r.Excluded)
 	return m
 }
 
@@ -149,9 +150,9 @@ func (w *Window) outline() mapping {
 func (r AnswerTimeRule) outline() mapping {
 	m := mapping{{"code", int64(r.Code)}}
 	m.context(r.Context)
-	state(&m, "price", r.Price)
-	state(&m, "offered", r.Offered)
-	state(&m, "default", r.Default)
+	add(&m, "price", r.Price)
+	add(&m, "offered", r.Offered)
+	add(&m, "default", r.Default)
 	return m
 }
 

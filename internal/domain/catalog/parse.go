@@ -8,7 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// maxAnswerTimes bounds the choices: they are offered as one list, without pages.
+// maxAnswerTimes bounds the answer times: they are offered as one list, without pages.
 const maxAnswerTimes = 1000
 
 // sectionKeys are the properties of a document.
@@ -20,8 +20,8 @@ var sectionKeys = []string{
 // outcomes that a reason can belong to.
 var outcomes = []string{"authentic", "fake", "unable-to-verify"}
 
-// Parse reads a catalog document, YAML or JSON. Its error is a *DocumentError with every broken rule. Whether the accounts
-// of account_prices exist is left to CheckAccounts.
+// Parse reads a catalog document, YAML or JSON. Its error is a *DocumentError with every broken rule. Whether the
+// accounts in account_prices exist is checked by CheckAccounts.
 func Parse(data []byte) (*Document, error) {
 	root, problems := source(data)
 	if problems != nil {
@@ -65,7 +65,7 @@ func Parse(data []byte) (*Document, error) {
 	return p.doc, nil
 }
 
-// parser holds what was read of a document, and beside each entry the mapping it came from, for the checks that follow.
+// parser collects the entries of a document and the mapping that each came from, for the checks that follow.
 type parser struct {
 	doc   *Document
 	zones map[string]*time.Location
@@ -99,7 +99,7 @@ func (p *parser) entries(section cursor, known ...string) []object {
 	return objects
 }
 
-// locales are fixed: the document states them so that a reader of it need not know.
+// locales checks the fixed list of languages, which the document states for its readers.
 func (p *parser) locales(c cursor) {
 	elements, ok := c.list()
 	if !ok || !c.present() {
@@ -366,10 +366,10 @@ func (p *parser) phrases(c cursor) []Phrase {
 	return phrases
 }
 
-// unique remembers what a list has defined already.
+// unique records the keys that a list has defined.
 type unique[K comparable] map[K]cursor
 
-// define remembers a key. One that the list has already is reported, and false.
+// define records a key. For a duplicate it reports a problem and returns false.
 func (u unique[K]) define(c cursor, key K, what string) bool {
 	if first, ok := u[key]; ok {
 		c.problem("%s is there twice; the first is %s at line %d", what, first.path, first.line)

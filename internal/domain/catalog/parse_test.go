@@ -29,8 +29,12 @@ func TestParse(t *testing.T) {
 			}},
 			PhotoIndexes: []IndexRule{
 				{
-					Code: "overall-picture", Context: Context{Category: "bags"}, Name: text.Text{EN: "Overall picture", JA: "全体写真"},
-					Required: new(true), PhotoLimit: new(2), IconURL: new("https://cdn.example/icons/overall.png"),
+					Code:        "overall-picture",
+					Context:     Context{Category: "bags"},
+					Name:        text.Text{EN: "Overall picture", JA: "全体写真"},
+					Required:    new(true),
+					PhotoLimit:  new(2),
+					IconURL:     new("https://cdn.example/icons/overall.png"),
 					ExampleURLs: []string{},
 				},
 				{
@@ -75,27 +79,33 @@ func TestParse(t *testing.T) {
 	})
 
 	accepted := map[string]string{
-		"EmptyCatalog":       "{}",
-		"LocalesLeftOut":     "categories: []\n",
-		"NullIsAbsent":       "categories:\nbrands: null\nmodels: ~\nreasons: [{code: a, outcome: fake, text: {en: A, ja: null}}]\n",
-		"EllipsisURL":        "categories: [{code: a, name: {en: A}, icon_url: https://…}]",
-		"LongestCode":        "categories: [{code: " + strings.Repeat("a", 64) + ", name: {en: A}}]",
-		"CodeOfDigits":       `categories: [{code: "501", name: {en: A}}]`,
-		"PriceZero":          "answer_times: [{code: 1, name: {en: A}, price: 0}]",
-		"WholeDay":           `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], from: "00:00", to: "24:00"}}]`,
-		"OverMidnight":       `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], from: "22:00", to: "00:00"}}]`,
-		"TimesWithoutQuotes": `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], from: 09:00, to: 18:00}}]`,
-		"Anchors":            "categories: [{code: a, name: &n {en: A}}, {code: b, name: *n}]",
-		"StartAndEndMarks":   "---\ncategories: []\n...\n",
-		"WindowsLineBreaks":  "categories:\r\n  - code: a\r\n    name: {en: A}\r\n",
-		"ByteOrderMark":      "\ufeffcategories: []\n",
-		"JSONByteOrderMark":  "\ufeff{\"categories\": []}",
-		"JSONWithTabs":       "\n\t{\n\t\"categories\":\t[]\n}\n",
-		"YAMLInBraces":       "{\"categories\": [], # not JSON\n brands: [],}",
+		"EmptyCatalog":   "{}",
+		"LocalesLeftOut": "categories: []\n",
+		"NullIsAbsent": "categories:\nbrands: null\nmodels: ~\nreasons: [{code: a, outcome: fake, text: {en: A, " +
+			"ja: null}}]\n",
+		"EllipsisURL":  "categories: [{code: a, name: {en: A}, icon_url: https://…}]",
+		"LongestCode":  "categories: [{code: " + strings.Repeat("a", 64) + ", name: {en: A}}]",
+		"CodeOfDigits": `categories: [{code: "501", name: {en: A}}]`,
+		"PriceZero":    "answer_times: [{code: 1, name: {en: A}, price: 0}]",
+		"WholeDay": `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], ` +
+			`from: "00:00", to: "24:00"}}]`,
+		"OverMidnight": `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], ` +
+			`from: "22:00", to: "00:00"}}]`,
+		"TimesWithoutQuotes": `answer_times: [{code: 1, name: {en: A}, price: 0, open: {timezone: UTC, days: [sun], ` +
+			`from: 09:00, to: 18:00}}]`,
+		"Anchors":           "categories: [{code: a, name: &n {en: A}}, {code: b, name: *n}]",
+		"StartAndEndMarks":  "---\ncategories: []\n...\n",
+		"WindowsLineBreaks": "categories:\r\n  - code: a\r\n    name: {en: A}\r\n",
+		"ByteOrderMark":     "\ufeffcategories: []\n",
+		"JSONByteOrderMark": "\ufeff{\"categories\": []}",
+		"JSONWithTabs":      "\n\t{\n\t\"categories\":\t[]\n}\n",
+		"YAMLInBraces":      "{\"categories\": [], # not JSON\n brands: [],}",
 		"BrandRule": `{categories: [{code: a, name: {en: A}}], brands: [{code: x, name: {en: X}, categories: [a]}],
 			photo_indexes: [{code: i, category: a, name: {en: I}}, {code: i, brand: x, photo_limit: 2}]}`,
-		"RuleForEveryContext": `{categories: [{code: a, name: {en: A}}], photo_indexes: [{code: i, photo_limit: 2}, {code: i, category: a, name: {en: I}}]}`,
-		"ExcludedNeedsNoName": "{categories: [{code: a, name: {en: A}}], photo_indexes: [{code: i, category: a, excluded: true}]}",
+		"RuleForEveryContext": `{categories: [{code: a, name: {en: A}}], photo_indexes: [{code: i, photo_limit: 2}, ` +
+			`{code: i, category: a, name: {en: I}}]}`,
+		"ExcludedNeedsNoName": "{categories: [{code: a, name: {en: A}}], photo_indexes: [{code: i, category: a, " +
+			"excluded: true}]}",
 		"DefaultsThatNeverMeet": `{categories: [{code: a, name: {en: A}}, {code: b, name: {en: B}}],
 			answer_times: [{code: 1, name: {en: A}, price: 0, default: true}, {code: 2, name: {en: B}, price: 0, default: true}],
 			answer_time_rules: [{code: 1, category: a, offered: false}, {code: 2, category: b, default: false}]}`,
@@ -127,7 +137,11 @@ func TestParseJSON(t *testing.T) {
 		}
 	})
 	t.Run("Lines", func(t *testing.T) {
-		_, err := Parse([]byte("\n{\"categories\": [\n  {\"code\": \"A\",\n   \"nmae\": {},\n   \"code\": 1,\n   \"name\": {\"en\": \"A\"}}\n]}"))
+		_, err := Parse(
+			[]byte(
+				"\n{\"categories\": [\n  {\"code\": \"A\",\n   \"nmae\": {},\n   \"code\": 1,\n   \"name\": {\"en\": \"A\"}}\n]}",
+			),
+		)
 		wantProblems(t, err,
 			`3 categories[0].code: "A" is not a code`,
 			"4 categories[0].nmae: unknown property; known here are code, name, icon_url",

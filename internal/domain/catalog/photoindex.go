@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// PhotoIndex is a view of the item that photos are asked for, resolved for one context.
+// PhotoIndex is a view of the item that photos are required or accepted for, resolved for one context.
 type PhotoIndex struct {
 	Code        string
 	Name        text.Text
@@ -17,15 +17,15 @@ type PhotoIndex struct {
 	ExampleURLs []string // never nil
 }
 
-// placedIndexRule is a rule with the place of its code: where the code first occurs in the document.
-type placedIndexRule struct {
+// orderedIndexRule is a rule with the display position of its code: where the code first occurs in the document.
+type orderedIndexRule struct {
 	*IndexRule
 	place int
 }
 
-// placeIndexRules sorts rules by their context.
-func placeIndexRules(rules []IndexRule) map[Context][]placedIndexRule {
-	placed := make(map[Context][]placedIndexRule)
+// groupIndexRules groups rules by context.
+func groupIndexRules(rules []IndexRule) map[Context][]orderedIndexRule {
+	placed := make(map[Context][]orderedIndexRule)
 	places := make(map[string]int)
 	for i := range rules {
 		rule := &rules[i]
@@ -34,20 +34,20 @@ func placeIndexRules(rules []IndexRule) map[Context][]placedIndexRule {
 			place = i
 			places[rule.Code] = i
 		}
-		placed[rule.Context] = append(placed[rule.Context], placedIndexRule{rule, place})
+		placed[rule.Context] = append(placed[rule.Context], orderedIndexRule{rule, place})
 	}
 	return placed
 }
 
-// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models count only
-// where the context names them.
+// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models
+// apply only if the context names them.
 func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
-	var matching []placedIndexRule
+	var matching []orderedIndexRule
 	for _, context := range c.matching() {
 		matching = append(matching, s.indexRules[context]...)
 	}
 	// The sort is stable: rules of one code stay in their order, the least specific first.
-	slices.SortStableFunc(matching, func(a, b placedIndexRule) int { return cmp.Compare(a.place, b.place) })
+	slices.SortStableFunc(matching, func(a, b orderedIndexRule) int { return cmp.Compare(a.place, b.place) })
 
 	indexes := make([]*PhotoIndex, 0, len(matching))
 	for len(matching) > 0 {
@@ -64,7 +64,7 @@ func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
 }
 
 // mergeIndex applies the rules of one code, the least specific first. Nil is an excluded index.
-func mergeIndex(rules []placedIndexRule) *PhotoIndex {
+func mergeIndex(rules []orderedIndexRule) *PhotoIndex {
 	index := &PhotoIndex{Code: rules[0].Code, PhotoLimit: 1, ExampleURLs: []string{}}
 	excluded := false
 	for _, rule := range rules {

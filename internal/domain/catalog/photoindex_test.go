@@ -19,9 +19,11 @@ models:
   - {code: boy, brand: chanel, category: bags, name: {en: Boy}}
 photo_indexes:
   - {code: clasp, category: bags, brand: chanel, model: flap, name: {en: Turn lock}, required: true}
-  - {code: overall, category: bags, name: {en: Overall, ja: 全体}, required: true, photo_limit: 2, icon_url: https://a.example/i, example_urls: [https://a.example/1]}
+  - {code: overall, category: bags, name: {en: Overall, ja: 全体}, required: true, photo_limit: 2,
+     icon_url: https://a.example/i, example_urls: [https://a.example/1]}
   - {code: serial, category: bags, brand: chanel, name: {en: Serial}, photo_limit: 3}
-  - {code: overall, category: bags, brand: chanel, model: flap, name: {ja: フラップ全体}, photo_limit: 5, example_urls: []}
+  - {code: overall, category: bags, brand: chanel, model: flap, name: {ja: フラップ全体},
+     photo_limit: 5, example_urls: []}
   - {code: overall, brand: chanel, photo_limit: 3, required: false}
   - {code: overall, category: bags, brand: chanel, photo_limit: 4}
   - {code: overall, category: shoes, name: {en: Pair}}
@@ -75,7 +77,10 @@ func TestPhotoIndexes(t *testing.T) {
 		}
 	})
 	t.Run("NamesByLanguage", func(t *testing.T) {
-		if got := s.PhotoIndexes(Context{"bags", "chanel", "flap"})[0].Name; got != (text.Text{EN: "Turn lock", JA: "留め具"}) {
+		if got := s.PhotoIndexes(Context{"bags", "chanel", "flap"})[0].Name; got != (text.Text{
+			EN: "Turn lock",
+			JA: "留め具",
+		}) {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -88,7 +93,7 @@ func TestPhotoIndexes(t *testing.T) {
 	})
 }
 
-// TestPhotoIndexesExample holds the answers that the description of the format gives.
+// TestPhotoIndexesExample checks the example of the format's documentation.
 func TestPhotoIndexesExample(t *testing.T) {
 	s := NewSnapshot(parse(t, example(t)), 1, nil)
 	got := s.PhotoIndexes(Context{"bags", "chanel", "chanel-classic-flap"})[1]

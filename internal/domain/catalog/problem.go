@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maxProblems bounds the report on a hopeless document.
+// maxProblems bounds the error report for a document that is wrong throughout.
 const maxProblems = 10_000
 
 // Problem is one broken rule of a catalog document.
@@ -18,7 +18,6 @@ type Problem struct {
 	Message string `json:"message"` // the rule in words
 }
 
-// String is the problem as one line for people.
 func (p Problem) String() string {
 	if p.Path == "" {
 		return fmt.Sprintf("line %d: %s", p.Line, p.Message)
@@ -26,7 +25,7 @@ func (p Problem) String() string {
 	return fmt.Sprintf("line %d: %s: %s", p.Line, p.Path, p.Message)
 }
 
-// DocumentError refuses a document as a whole, with all its problems in the order of their lines.
+// DocumentError is returned for an invalid document. It has all problems, sorted by line.
 type DocumentError struct {
 	Problems []Problem `json:"problems"`
 }
@@ -59,7 +58,7 @@ func tooManyProblems(line int) Problem {
 	return Problem{Line: line, Message: fmt.Sprintf("there are more problems; the first %d are listed", maxProblems)}
 }
 
-// quote shows a value of the document in a message, shortened.
+// quote quotes and shortens a value of the document for a message.
 func quote(s string) string {
 	const longest = 60
 	n := 0

@@ -44,8 +44,8 @@ func (c cursor) str() (string, bool) {
 	return c.node.Value, true
 }
 
-// code reads the code that an entity is defined with. A code in the wrong form is returned all the same, so that references
-// to it are not reported as well.
+// code reads the code that defines an entity. A malformed code is returned too, so that references to it are not
+// reported as well.
 func (c cursor) code() (string, bool) {
 	s, ok := c.str()
 	if ok && !codePattern.MatchString(s) {
@@ -54,7 +54,7 @@ func (c cursor) code() (string, bool) {
 	return s, ok
 }
 
-// reference reads the code of an entity that is defined elsewhere; absent and wrong is empty.
+// reference reads the code of an entity defined elsewhere, or returns "" if it is absent or malformed.
 func (c cursor) reference() string {
 	s, ok := c.str()
 	if ok && s == "" {
@@ -82,7 +82,7 @@ func (c cursor) display() string {
 	return s
 }
 
-// text reads a text in several languages. A complete one has English.
+// text reads a translated text. If complete, English is required.
 func (c cursor) text(complete bool) text.Text {
 	var t text.Text
 	if c.present() && c.node.Kind != yaml.MappingNode {
@@ -105,7 +105,7 @@ func (c cursor) text(complete bool) text.Text {
 	return t
 }
 
-// integer reads a whole number. It returns its value only when it is in the bounds.
+// integer reads a whole number within bounds.
 func (c cursor) integer(least, most int64) (int64, bool) {
 	if !c.present() {
 		return 0, false
@@ -114,7 +114,7 @@ func (c cursor) integer(least, most int64) (int64, bool) {
 		c.problem("must be a whole number, not text; remove the quotes")
 		return 0, false
 	}
-	// A number too large for YAML's integers is tagged as a fraction, so that the digits decide.
+	// YAML tags an integer that does not fit its type as a float, so look at the digits.
 	number := c.node.Kind == yaml.ScalarNode && (c.node.ShortTag() == "!!int" || c.node.ShortTag() == "!!float")
 	if !number || !integerPattern.MatchString(c.node.Value) {
 		c.problem("must be a whole number, not %s", c.kind())
@@ -165,7 +165,8 @@ func (c cursor) url() *string {
 	u, err := url.Parse(s)
 	unprintable := func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }
 	switch {
-	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" || strings.ContainsFunc(s, unprintable):
+	case err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Hostname() == "" ||
+		strings.ContainsFunc(s, unprintable):
 		c.problem("%s is not an absolute http or https URL", quote(s))
 		return nil
 	case utf8.RuneCountInString(s) > maxURL:
@@ -190,7 +191,7 @@ func (c cursor) urls() []string {
 	return urls
 }
 
-// clock reads a time of day. Only the end of a window may be 24:00.
+// clock reads a time of day. 24:00 is valid only as the end of a window.
 func (c cursor) clock(end bool) (Clock, bool) {
 	s, ok := c.str()
 	if !ok {
@@ -214,7 +215,7 @@ func (c cursor) clock(end bool) (Clock, bool) {
 	return at, true
 }
 
-// location reads an IANA time zone. The machine's own zone is refused: it differs between nodes.
+// location reads an IANA time zone. "Local" is refused: it differs between nodes.
 func (c cursor) location(loaded map[string]*time.Location) (string, *time.Location) {
 	name, ok := c.str()
 	if !ok {

@@ -10,15 +10,15 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// Brand is a maker with the categories it serves, in their own order of the brand.
+// Brand is a brand with the categories it serves, in the order given by the brand.
 type Brand struct {
 	Code       string
 	Name       text.Text
 	Categories []*Category
 }
 
-// Snapshot is one version of the catalog, prepared for reading. It never changes, so that it may be read by any number of
-// goroutines; nothing that its methods return may be changed either.
+// Snapshot is one version of the catalog, indexed for lookups. It is immutable and safe for concurrent use; callers
+// must not change what its methods return.
 type Snapshot struct {
 	version  int64
 	document *Document
@@ -35,17 +35,17 @@ type Snapshot struct {
 	brandsIn map[string][]*Brand  // by category
 	modelsIn map[Context][]*Model // by brand and category
 
-	indexRules map[Context][]placedIndexRule
+	indexRules map[Context][]orderedIndexRule
 	timeRules  map[timeKey]*AnswerTimeRule
-	agreed     map[string]map[int]int64 // prices by account id and answer time
+	agreed     map[string]map[int]int64 // price by account id and answer time
 
 	reason      map[string]*Reason
 	condition   map[string]*Phrase
 	requirement map[string]*Phrase
 }
 
-// NewSnapshot prepares a document that came from Parse. The map leads from account name to account id; a price of an
-// account that is not in it (any more) is left out.
+// NewSnapshot indexes a document returned by Parse. accounts maps account names to account ids; prices of accounts
+// that are not (or no longer) in it are dropped.
 func NewSnapshot(doc *Document, version int64, accounts map[string]string) *Snapshot {
 	s := &Snapshot{
 		version:     version,
@@ -57,7 +57,7 @@ func NewSnapshot(doc *Document, version int64, accounts map[string]string) *Snap
 		modelsIn:    make(map[Context][]*Model),
 		brandNames:  make(map[string][]string, len(doc.Brands)),
 		modelNames:  make(map[string][]string, len(doc.Models)),
-		indexRules:  placeIndexRules(doc.PhotoIndexes),
+		indexRules:  groupIndexRules(doc.PhotoIndexes),
 		timeRules:   make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)),
 		agreed:      make(map[string]map[int]int64),
 		reason:      make(map[string]*Reason, len(doc.Reasons)),
@@ -116,13 +116,13 @@ func (s *Snapshot) addEntities() {
 	}
 }
 
-// Version is the number that the snapshot was made with.
+// Version returns the number that was given to NewSnapshot.
 func (s *Snapshot) Version() int64 { return s.version }
 
-// Document is what the snapshot was made of.
+// Document returns the document that the snapshot was made from.
 func (s *Snapshot) Document() *Document { return s.document }
 
-// Categories returns all categories, or those of a brand unless it is empty. An unknown brand is a not-found fault.
+// Categories returns all categories, or those of a brand if it is not empty. An unknown brand is a not-found fault.
 func (s *Snapshot) Categories(brand string) ([]*Category, error) {
 	if brand == "" {
 		return s.categories, nil
@@ -134,8 +134,8 @@ func (s *Snapshot) Categories(brand string) ([]*Category, error) {
 	return b.Categories, nil
 }
 
-// Brands returns all brands, or those that serve a category unless it is empty, whose name in any language contains the
-// search text in any case. An unknown category is a not-found fault.
+// Brands returns all brands, or those that serve a category if it is not empty, filtered by name: the search text
+// may occur in any language, ignoring case. An unknown category is a not-found fault.
 func (s *Snapshot) Brands(category, search string) ([]*Brand, error) {
 	brands := s.brands
 	if category != "" {
@@ -144,21 +144,21 @@ func (s *Snapshot) Brands(category, search string) ([]*Brand, error) {
 		}
 		brands = s.brandsIn[category]
 	}
-	return found(brands, search, func(b *Brand) []string { return s.brandNames[b.Code] }), nil
+	return filterByName(brands, search, func(b *Brand) []string { return s.brandNames[b.Code] }), nil
 }
 
-// Models returns the models of a brand in a category whose name in any language contains the search text in any case. Its
-// faults are those of Check.
+// Models returns the models of a brand in a category, filtered by name: the search text may occur in any language,
+// ignoring case. Errors are those of Check.
 func (s *Snapshot) Models(brand, category, search string) ([]*Model, error) {
 	if _, err := s.Check(category, brand, ""); err != nil {
 		return nil, err
 	}
 	models := s.modelsIn[Context{Category: category, Brand: brand}]
-	return found(models, search, func(m *Model) []string { return s.modelNames[m.Code] }), nil
+	return filterByName(models, search, func(m *Model) []string { return s.modelNames[m.Code] }), nil
 }
 
-// Check returns the context of an item. Brand and model may be empty: they are not known then. A code that the catalog does
-// not have is a not-found fault with details entity and code, the category's first; a brand that does not serve the
+// Check returns the context of an item. Brand and model may be empty if they are not known. An unknown code is a
+// not-found fault with the details entity and code, the category checked first; a brand that does not serve the
 // category, or a model of another brand or category, is a bad-request fault.
 func (s *Snapshot) Check(category, brand, model string) (Context, error) {
 	b, m := s.brand[brand], s.model[model]
@@ -184,8 +184,8 @@ func notFound(entity, code string) error {
 		With("entity", entity).With("code", code)
 }
 
-// found keeps the entities of which a name contains the search text.
-func found[T any](all []T, search string, names func(T) []string) []T {
+// filterByName returns the entities with a name that contains the search text.
+func filterByName[T any](all []T, search string, names func(T) []string) []T {
 	if search == "" {
 		return all
 	}
@@ -206,7 +206,7 @@ func foldedNames(t text.Text) []string {
 	return []string{fold(t.EN), fold(t.JA)}
 }
 
-// fold maps all cases of a letter to one, by Unicode's simple folding.
+// fold maps all cases of a letter to one, by Unicode simple case folding.
 func fold(s string) string {
 	return strings.Map(func(r rune) rune {
 		least := r

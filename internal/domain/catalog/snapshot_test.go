@@ -92,7 +92,8 @@ func TestSnapshotLists(t *testing.T) {
 	}
 	t.Run("BrandHasItsCategories", func(t *testing.T) {
 		list, err := s.Brands("", "chanel")
-		if err != nil || len(list) != 1 || strings.Join(codesOf(list[0].Categories, func(c *Category) string { return c.Name.EN }), " ") != "Shoes Bags" {
+		if err != nil || len(list) != 1 ||
+			strings.Join(codesOf(list[0].Categories, func(c *Category) string { return c.Name.EN }), " ") != "Shoes Bags" {
 			t.Errorf("got %+v, %v", list, err)
 		}
 	})

@@ -21,8 +21,9 @@ const (
 	maxSeparators = 1 << 20
 )
 
-// source turns the bytes of a document into its root node. JSON has a reader of its own: YAML has no surrogate pairs in
-// \u escapes, which JSON writers commonly make. What is not JSON may still be a YAML mapping in braces.
+// source parses the bytes of a document into its root node. JSON has a separate reader because YAML does not
+// support surrogate pairs in \u escapes, which JSON encoders commonly write. What is not JSON may still be a YAML
+// mapping in braces.
 func source(data []byte) (*yaml.Node, []Problem) {
 	if p := checkBytes(data); p != nil {
 		return nil, []Problem{*p}
@@ -43,7 +44,7 @@ func source(data []byte) (*yaml.Node, []Problem) {
 	return root, problems
 }
 
-// checkBytes refuses what no reader should see: too much, and what is not plain UTF-8 text.
+// checkBytes rejects input that is too large or not plain UTF-8 text.
 func checkBytes(data []byte) *Problem {
 	if message := exceeds(data); message != "" {
 		return &Problem{Line: 1, Message: message}
@@ -65,7 +66,7 @@ func checkBytes(data []byte) *Problem {
 	return nil
 }
 
-// exceeds says which limit of size the document is over, or nothing.
+// exceeds returns the size limit that the document exceeds, or "".
 func exceeds(data []byte) string {
 	if len(data) > maxBytes {
 		return fmt.Sprintf("the document is larger than %d MiB", maxBytes>>20)
@@ -96,7 +97,7 @@ func separators(data []byte) int {
 func yamlNode(data []byte) (root *yaml.Node, problems []Problem) {
 	in := &lineReader{rest: data}
 	defer func() {
-		// The parser reports its own inconsistencies as panics. A document must never bring the program down.
+		// The YAML parser reports internal inconsistencies as panics.
 		if p := recover(); p != nil {
 			root, problems = nil, []Problem{{Line: in.line(), Message: "the document is not valid YAML"}}
 		}
@@ -122,8 +123,8 @@ func yamlNode(data []byte) (root *yaml.Node, problems []Problem) {
 	}
 }
 
-// lineReader hands out one line at a time, so that it knows how far the parser has read when it gives up: the parser
-// tells where the broken block starts, which may be a thousand lines earlier.
+// lineReader returns one line per read, so that it knows how far the parser got before an error: the parser reports
+// where the broken block starts, which may be a thousand lines earlier.
 type lineReader struct {
 	rest  []byte
 	lines int // handed out completely
@@ -147,7 +148,7 @@ func (r *lineReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// line is the number of the last line handed out.
+// line returns the number of the last line read.
 func (r *lineReader) line() int {
 	if r.begun || r.lines == 0 {
 		return r.lines + 1
@@ -155,8 +156,8 @@ func (r *lineReader) line() int {
 	return r.lines
 }
 
-// syntaxProblem translates an error of the YAML parser, whose line numbers need care: it leaves them out on the first line,
-// counts from 0 in grammar errors, and gives the start of the block instead of the place of the fault.
+// syntaxProblem translates an error of the YAML parser and corrects its line number: the parser omits it on the
+// first line, counts from 0 in grammar errors, and reports the start of the block instead of the error's position.
 func syntaxProblem(err error, data []byte, read int) Problem {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	line := 0
@@ -172,7 +173,8 @@ func syntaxProblem(err error, data []byte, read int) Problem {
 	case message == "did not find expected '-' indicator" || message == "did not find expected key":
 		line++
 		if line < read-1 {
-			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; is the indentation right?", message, line)
+			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; is the "+
+				"indentation right?", message, line)
 			line = read
 		}
 	case message == "found a tab character that violates indentation":

@@ -15,25 +15,57 @@ func TestParseSyntax(t *testing.T) {
 		{"CommentOnly", "# nothing\n", "1: the document is empty"},
 		{"Null", "null\n", "1: the document is empty"},
 		{"List", "- a\n- b\n", "1: must be a mapping with the properties locales, categories"},
-		{"Scalar", "catalog\n", `1: must be a mapping with the properties locales, categories, brands, models, photo_indexes, answer_times, ` +
-			`answer_time_rules, account_prices, reasons, conditions, requirements, not the text "catalog"`},
-		{"SecondDocument", "categories: []\n---\nbrands: []\n", "2: a second document starts here; the catalog is one document"},
-		{"SecondDocumentBroken", "categories: []\n---\nbrands: [\n", "4: the document is not valid YAML: did not find expected node content"},
+		{
+			"Scalar", "catalog\n", `1: must be a mapping with the properties locales, categories, brands, models, ` +
+				`photo_indexes, answer_times, ` +
+				`answer_time_rules, account_prices, reasons, conditions, requirements, not the text "catalog"`,
+		},
+		{
+			"SecondDocument", "categories: []\n---\nbrands: []\n",
+			"2: a second document starts here; the catalog is one document",
+		},
+		{
+			"SecondDocumentBroken", "categories: []\n---\nbrands: [\n",
+			"4: the document is not valid YAML: did not find expected node content",
+		},
 		{"NotUTF8", "categories: []\nbrands: [\xff]\n", "2: the document must be UTF-8 text"},
 		{"UTF16", "\xff\xfe{\x00}\x00", "1: the document must be UTF-8 text"},
 		{"ControlCharacter", "categories: []\nbrands: [\x01]\n", "2: control characters such as U+0001 are not allowed"},
 		{"NUL", "categories: []\n\x00", "2: control characters such as U+0000 are not allowed"},
-		{"UnknownAlias", "categories: []\nbrands: *b\n", "2: the document is not valid YAML: the alias *b refers to no anchor"},
-		{"UnknownEscape", "categories: []\nbrands: \"\\q\"\n", "2: the document is not valid YAML: found unknown escape character"},
-		{"Colons", "categories: []\nbrands: a: b\n", "2: the document is not valid YAML: mapping values are not allowed in this context"},
-		{"FirstLine", "a: b: c\n", "1: the document is not valid YAML: mapping values are not allowed in this context"},
-		{"OpenQuote", "categories:\n  - code: \"a\n    name: b\n", "2: the document is not valid YAML: found unexpected end of stream"},
-		{"OpenBrace", "categories:\n  - code: a\n    name: {en: A\n  - code: b\n", "3: the document is not valid YAML: did not find expected ',' or '}'"},
-		{"TextAfterQuotes", "categories: []\n\nbrands: 'it' s\nmodels: []\n", "3: the document is not valid YAML: did not find expected key"},
-		{"Tab", "categories:\n  - code: a\n\tname: {en: A}\n", "3: the document is not valid YAML: indentation must be spaces, not tabs"},
 		{
-			"Indentation", "categories:\n  - code: a\n    name: {en: A}\n  - code: b\n    name: {en: B}\n   icon_url: https://a.example\nbrands: []\n",
-			"6: did not find expected '-' indicator, at this line or just before it, in the block that starts at line 2; is the indentation right?",
+			"UnknownAlias", "categories: []\nbrands: *b\n",
+			"2: the document is not valid YAML: the alias *b refers to no anchor",
+		},
+		{
+			"UnknownEscape", "categories: []\nbrands: \"\\q\"\n",
+			"2: the document is not valid YAML: found unknown escape character",
+		},
+		{
+			"Colons", "categories: []\nbrands: a: b\n",
+			"2: the document is not valid YAML: mapping values are not allowed in this context",
+		},
+		{"FirstLine", "a: b: c\n", "1: the document is not valid YAML: mapping values are not allowed in this context"},
+		{
+			"OpenQuote", "categories:\n  - code: \"a\n    name: b\n",
+			"2: the document is not valid YAML: found unexpected end of stream",
+		},
+		{
+			"OpenBrace", "categories:\n  - code: a\n    name: {en: A\n  - code: b\n",
+			"3: the document is not valid YAML: did not find expected ',' or '}'",
+		},
+		{
+			"TextAfterQuotes", "categories: []\n\nbrands: 'it' s\nmodels: []\n",
+			"3: the document is not valid YAML: did not find expected key",
+		},
+		{
+			"Tab", "categories:\n  - code: a\n\tname: {en: A}\n",
+			"3: the document is not valid YAML: indentation must be spaces, not tabs",
+		},
+		{
+			"Indentation", "categories:\n  - code: a\n    name: {en: A}\n  - code: b\n    name: {en: B}\n   icon_url: " +
+				"https://a.example\nbrands: []\n",
+			"6: did not find expected '-' indicator, at this line or just before it, in the block that starts at line 2; " +
+				"is the indentation right?",
 		},
 	}
 	for _, test := range tests {
@@ -60,7 +92,10 @@ func TestParseLimits(t *testing.T) {
 	}{
 		{"Bytes", "categories: []\n#" + strings.Repeat(" ", maxBytes), []string{"1: the document is larger than 8 MiB"}},
 		{"Values", "categories: [" + strings.Repeat("a,", maxSeparators), []string{"1: the document has too many values"}},
-		{"NestedLists", "categories: " + strings.Repeat("[", 20_000), []string{"1: the document is not valid YAML: exceeded max depth"}},
+		{
+			"NestedLists", "categories: " + strings.Repeat("[", 20_000),
+			[]string{"1: the document is not valid YAML: exceeded max depth"},
+		},
 		{"NestedJSON", strings.Repeat(`{"a":`, 20_000), []string{"1: the document is not valid JSON"}},
 		{"NestedBlocks", strings.Repeat("- ", 20_000), []string{"1: the document is not valid YAML: exceeded max depth"}},
 		{"AliasesOfLongText", aliases(1<<20, 1000), []string{
@@ -73,7 +108,10 @@ func TestParseLimits(t *testing.T) {
 			"4 categories[0]: must be a mapping",
 			"4 categories[1]: must be a mapping",
 		}},
-		{"AnchorInItself", "categories: &c\n- *c\n", []string{"2 categories[0]: must be a mapping with the properties code, name, icon_url, not a list"}},
+		{
+			"AnchorInItself", "categories: &c\n- *c\n",
+			[]string{"2 categories[0]: must be a mapping with the properties code, name, icon_url, not a list"},
+		},
 		{"EntryInItself", "categories:\n- &c\n  code: a\n  name: *c\n", []string{
 			"3 categories[0].name.code: unknown property; known here are en, ja",
 			"4 categories[0].name.name: unknown property; known here are en, ja",
@@ -89,7 +127,9 @@ func TestParseLimits(t *testing.T) {
 
 	t.Run("AliasedLists", func(t *testing.T) {
 		var b strings.Builder
-		b.WriteString("categories:\n- {code: a, name: {en: A}}\nphoto_indexes:\n- {code: i, name: {en: I}, example_urls: &u [")
+		b.WriteString(
+			"categories:\n- {code: a, name: {en: A}}\nphoto_indexes:\n- {code: i, name: {en: I}, example_urls: &u [",
+		)
 		for i := range 20_000 {
 			fmt.Fprintf(&b, "http://a.example/%d,", i)
 		}
@@ -119,7 +159,8 @@ func TestParseLimits(t *testing.T) {
 	})
 }
 
-// TestParseManyContexts holds that rules for every brand in every category are refused when there are too many to check.
+// TestParseManyContexts checks that rules for every brand in every category are refused when there are too many to
+// check.
 func TestParseManyContexts(t *testing.T) {
 	const n = 300
 	var b strings.Builder
@@ -174,5 +215,6 @@ func TestParseManyContexts(t *testing.T) {
 }
 
 func billionLaughs() string {
-	return "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\ncategories: [*c, *c]\n"
+	return "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\ncategories: " +
+		"[*c, *c]\n"
 }

@@ -9,7 +9,8 @@ import (
 func window(t testing.TB, timezone, days, from, to string) *Window {
 	t.Helper()
 	doc := parse(t, fmt.Sprintf(
-		"answer_times: [{code: 1, name: {en: A}, price: 1, open: {timezone: %s, days: [%s], from: %q, to: %q}}]", timezone, days, from, to))
+		"answer_times: [{code: 1, name: {en: A}, price: 1, open: {timezone: %s, days: [%s], from: %q, to: %q}}]", timezone,
+		days, from, to))
 	return doc.AnswerTimes[0].Open
 }
 
@@ -58,19 +59,52 @@ func TestWindow(t *testing.T) {
 		{"WholeSunday", sundays, "2026-01-05T00:00:00Z", "2026-01-11T00:00:00Z"},
 
 		// Berlin, 2026-03-29: 02:00 becomes 03:00. 2026-10-25: 03:00 becomes 02:00. Both are Sundays.
-		{"StartIsSkipped", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z"},
-		{"StartIsSkippedThenOpen", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T01:59:59Z", "2026-03-29T01:59:59Z"},
+		{
+			"StartIsSkipped", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T00:59:59Z",
+			"2026-03-29T01:00:00Z",
+		},
+		{
+			"StartIsSkippedThenOpen", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T01:59:59Z",
+			"2026-03-29T01:59:59Z",
+		},
 		{"EndIsSkipped", window(t, "Europe/Berlin", "sun", "01:00", "02:30"), "2026-03-29T01:00:00Z", "2026-04-04T23:00:00Z"},
-		{"WindowIsSkipped", window(t, "Europe/Berlin", "sun", "02:00", "02:45"), "2026-03-28T12:00:00Z", "2026-04-05T00:00:00Z"},
-		{"NightOfTheChange", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T03:59:59Z", "2026-03-29T03:59:59Z"},
-		{"NightOfTheChangeEnds", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T04:00:00Z", "2026-04-04T20:00:00Z"},
-		{"StartOccursTwice", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z"},
-		{"OpenThroughTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T01:15:00Z", "2026-10-25T01:15:00Z"},
-		{"EndAfterTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T02:30:00Z", "2026-11-01T01:30:00Z"},
-		{"EndOccursTwice", window(t, "Europe/Berlin", "sun", "01:30", "02:30"), "2026-10-25T00:30:00Z", "2026-11-01T00:30:00Z"},
+		{
+			"WindowIsSkipped", window(t, "Europe/Berlin", "sun", "02:00", "02:45"), "2026-03-28T12:00:00Z",
+			"2026-04-05T00:00:00Z",
+		},
+		{
+			"NightOfTheChange", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T03:59:59Z",
+			"2026-03-29T03:59:59Z",
+		},
+		{
+			"NightOfTheChangeEnds", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T04:00:00Z",
+			"2026-04-04T20:00:00Z",
+		},
+		{
+			"StartOccursTwice", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T00:00:00Z",
+			"2026-10-25T00:30:00Z",
+		},
+		{
+			"OpenThroughTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T01:15:00Z",
+			"2026-10-25T01:15:00Z",
+		},
+		{
+			"EndAfterTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T02:30:00Z",
+			"2026-11-01T01:30:00Z",
+		},
+		{
+			"EndOccursTwice", window(t, "Europe/Berlin", "sun", "01:30", "02:30"), "2026-10-25T00:30:00Z",
+			"2026-11-01T00:30:00Z",
+		},
 		// Cairo, 2026-04-24, a Friday: 00:00 becomes 01:00.
-		{"MidnightIsSkipped", window(t, "Africa/Cairo", "fri", "00:00", "24:00"), "2026-04-23T21:00:00Z", "2026-04-23T22:00:00Z"},
-		{"EndAtSkippedMidnight", window(t, "Africa/Cairo", "thu", "00:00", "24:00"), "2026-04-23T22:00:00Z", "2026-04-29T21:00:00Z"},
+		{
+			"MidnightIsSkipped", window(t, "Africa/Cairo", "fri", "00:00", "24:00"), "2026-04-23T21:00:00Z",
+			"2026-04-23T22:00:00Z",
+		},
+		{
+			"EndAtSkippedMidnight", window(t, "Africa/Cairo", "thu", "00:00", "24:00"), "2026-04-23T22:00:00Z",
+			"2026-04-29T21:00:00Z",
+		},
 		// Apia had no 2011-12-30, a Friday.
 		{"DayIsSkipped", window(t, "Pacific/Apia", "fri", "09:00", "17:00"), "2011-12-30T08:00:00Z", "2012-01-05T19:00:00Z"},
 	}
@@ -87,8 +121,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestWindowAroundChanges walks in steps of five minutes over changes of the clock and holds that NextOpening is the first
-// step at which the window is open.
+// TestWindowAroundChanges walks over daylight saving changes in steps of five minutes and checks that NextOpening
+// is the first step at which the window is open.
 func TestWindowAroundChanges(t *testing.T) {
 	spans := []struct{ timezone, from string }{
 		{"Europe/Berlin", "2026-03-27T12:00:00Z"},
@@ -99,7 +133,14 @@ func TestWindowAroundChanges(t *testing.T) {
 		{"America/St_Johns", "2026-03-06T12:00:00Z"},
 		{"Pacific/Apia", "2011-12-28T12:00:00Z"},
 	}
-	hours := [][2]string{{"00:00", "24:00"}, {"00:00", "00:30"}, {"02:15", "02:45"}, {"23:30", "02:30"}, {"01:45", "01:15"}, {"09:00", "17:00"}}
+	hours := [][2]string{
+		{"00:00", "24:00"},
+		{"00:00", "00:30"},
+		{"02:15", "02:45"},
+		{"23:30", "02:30"},
+		{"01:45", "01:15"},
+		{"09:00", "17:00"},
+	}
 	for _, span := range spans {
 		for _, h := range hours {
 			t.Run(fmt.Sprintf("%s/%s/%s-%s", span.timezone, span.from[:10], h[0], h[1]), func(t *testing.T) {

@@ -12,12 +12,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxDepth is more than any certificate has.
+// maxDepth exceeds the nesting of any certificate.
 const maxDepth = 16
 
-// Canonical returns the one form of a JSON value that is signed (RFC 8785): names sorted, no spaces, characters escaped only
-// where they must be. What could be read in two ways is refused: names that stand twice, invalid UTF-8, and numbers other
-// than whole ones below 2^53.
+// Canonical returns the canonical form of a JSON value (RFC 8785), which is signed: sorted names, no whitespace,
+// minimal escapes. Ambiguous input is refused: duplicate names, invalid UTF-8, and numbers other than integers
+// below 2^53.
 func Canonical(value []byte) ([]byte, error) {
 	if !utf8.Valid(value) {
 		return nil, errors.New("the text is not UTF-8")

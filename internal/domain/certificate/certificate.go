@@ -1,5 +1,5 @@
-// Package certificate holds what the outside world is told of an authentic item: a document with the facts of the order and
-// the hashes of its photos, signed with Ed25519, and how anyone can check it without asking the issuer.
+// Package certificate defines the public certificate of an authentic item: a document with the facts of the order
+// and the hashes of its photos, signed with Ed25519 and verifiable offline.
 package certificate
 
 import (
@@ -18,42 +18,42 @@ const (
 	Version = 1
 )
 
-// Certificate is the facts that are signed.
+// Certificate is the signed content.
 type Certificate struct {
 	Type        string  `json:"type"`
 	Version     int     `json:"version"`
 	ID          string  `json:"id"`
-	URL         string  `json:"url"`    // where the issuer shows it, and says whether it still stands
+	URL         string  `json:"url"`    // page of the certificate, which also shows a revocation
 	Issuer      string  `json:"issuer"` // public address of the service
 	IssuedAt    Time    `json:"issued_at"`
 	OrderNumber string  `json:"order_number"`
 	Outcome     string  `json:"outcome"`
-	Test        bool    `json:"test"` // a rehearsal: no item was examined
+	Test        bool    `json:"test"` // Test environment: no item was examined
 	Item        Item    `json:"item"`
 	Photos      []Photo `json:"photos"`
 }
 
-// Item says what was examined, in every language.
+// Item describes the examined item in every language.
 type Item struct {
 	Category Name  `json:"category"`
 	Brand    Name  `json:"brand"`
 	Model    *Name `json:"model,omitempty"`
 }
 
-// Name is a catalog entity as it was called when the certificate was issued.
+// Name is the name of a catalog entity at the time of issue.
 type Name struct {
 	Code string `json:"code"`
 	text.Text
 }
 
-// Photo is one photo that the verdict rests on: what it shows and the SHA-256 of the file as it was uploaded, in hex.
+// Photo is a photo that the verdict is based on: what it shows and the hex SHA-256 of the uploaded file.
 type Photo struct {
 	IndexCode string    `json:"index_code"`
 	Name      text.Text `json:"name"`
 	SHA256    string    `json:"sha256"`
 }
 
-// Title names the item in a language: brand and model, or brand and category.
+// Title returns the item's title in a language: brand and model, or brand and category.
 func (i *Item) Title(l text.Locale) string {
 	if i.Model != nil {
 		return i.Brand.In(l) + " " + i.Model.In(l)
@@ -61,15 +61,13 @@ func (i *Item) Title(l text.Locale) string {
 	return i.Brand.In(l) + " " + i.Category.In(l)
 }
 
-// Time is a moment in whole seconds, UTC, as it stands in the document.
+// Time is an instant with a precision of seconds, in UTC.
 type Time time.Time
 
-// MarshalJSON writes RFC 3339.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + time.Time(t).UTC().Format(time.RFC3339) + `"`), nil
 }
 
-// UnmarshalJSON reads RFC 3339.
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
@@ -83,15 +81,15 @@ func (t *Time) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Signed is a certificate as it is kept and handed out.
+// Signed is a certificate as it is stored and published.
 type Signed struct {
 	Document  []byte // canonical JSON of a Certificate: what the signature is over
 	KeyID     string
 	Signature []byte
-	Revoked   *Revocation // nil: it stands
+	Revoked   *Revocation // nil: still valid
 }
 
-// Revocation says that a certificate no longer stands. It is not part of what is signed: the page of the certificate tells.
+// Revocation says that a certificate is no longer valid. It is not signed: the page of the certificate shows it.
 type Revocation struct {
 	At     Time   `json:"at"`
 	Reason string `json:"reason"`
@@ -105,17 +103,22 @@ type envelope struct {
 	Revoked     *Revocation     `json:"revoked"`
 }
 
-// File returns the certificate as one JSON file, in a form that people can read.
+// File returns the certificate as an indented JSON file.
 func (s *Signed) File() ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
-	err := e.Encode(envelope{Certificate: s.Document, KeyID: s.KeyID, Signature: encoding.EncodeToString(s.Signature), Revoked: s.Revoked})
+	err := e.Encode(envelope{
+		Certificate: s.Document,
+		KeyID:       s.KeyID,
+		Signature:   encoding.EncodeToString(s.Signature),
+		Revoked:     s.Revoked,
+	})
 	return b.Bytes(), err
 }
 
-// Read returns the facts of a signed document, which it does not verify.
+// Read decodes the document without verifying it.
 func (s *Signed) Read() (*Certificate, error) {
 	c := new(Certificate)
 	if err := json.Unmarshal(s.Document, c); err != nil {

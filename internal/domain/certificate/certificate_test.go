@@ -24,11 +24,16 @@ func signer(t *testing.T, seed byte) *certificate.Signer {
 
 func example() *certificate.Certificate {
 	return &certificate.Certificate{
-		ID: "abc", URL: "https://assay.test/certificates/abc", Issuer: "https://assay.test", IssuedAt: certificate.Time(time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)),
-		OrderNumber: "AS-12345678", Outcome: "authentic",
+		ID:          "abc",
+		URL:         "https://assay.test/certificates/abc",
+		Issuer:      "https://assay.test",
+		IssuedAt:    certificate.Time(time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)),
+		OrderNumber: "AS-12345678",
+		Outcome:     "authentic",
 		Item: certificate.Item{
-			Category: certificate.Name{Code: "bags", Text: text.Text{EN: "Bags", JA: "バッグ"}}, Brand: certificate.Name{Code: "x", Text: text.Text{EN: `"X" & <Y>`}},
-			Model: &certificate.Name{Code: "m", Text: text.Text{EN: "Model", JA: "モデル"}},
+			Category: certificate.Name{Code: "bags", Text: text.Text{EN: "Bags", JA: "バッグ"}},
+			Brand:    certificate.Name{Code: "x", Text: text.Text{EN: `"X" & <Y>`}},
+			Model:    &certificate.Name{Code: "m", Text: text.Text{EN: "Model", JA: "モデル"}},
 		},
 		Photos: []certificate.Photo{{IndexCode: "front", Name: text.Text{EN: "Front"}, SHA256: strings.Repeat("a", 64)}},
 	}
@@ -57,7 +62,8 @@ func TestVerify(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Certificate.OrderNumber != "AS-12345678" || r.Certificate.Item.Brand.EN != `"X" & <Y>` || r.KeyID != s.Key().ID || r.Revoked != nil {
+		if r.Certificate.OrderNumber != "AS-12345678" || r.Certificate.Item.Brand.EN != `"X" & <Y>` ||
+			r.KeyID != s.Key().ID || r.Revoked != nil {
 			t.Errorf("result = %+v", r)
 		}
 		if got := r.Certificate.Item.Title(text.Japanese); got != `"X" & <Y> モデル` {
@@ -103,7 +109,8 @@ func TestVerify(t *testing.T) {
 		}
 	})
 	t.Run("OtherKey", func(t *testing.T) {
-		if _, err := certificate.Verify(good, certificate.KeySet{signer(t, 9).Key()}); !errors.Is(err, certificate.ErrUnknownKey) {
+		if _, err := certificate.Verify(good, certificate.KeySet{signer(t, 9).Key()}); !errors.Is(err,
+			certificate.ErrUnknownKey) {
 			t.Errorf("Verify = %v", err)
 		}
 		forged, err := signer(t, 9).Sign(example())
@@ -118,9 +125,18 @@ func TestVerify(t *testing.T) {
 	t.Run("Malformed", func(t *testing.T) {
 		double := strings.Replace(string(good), `"test": false`, `"test": false, "test": false`, 1)
 		for name, bad := range map[string]string{
-			"empty": "", "null": "null", "array": "[]", "object": "{}", "half": string(good[:len(good)/2]), "two": string(good) + string(good), "double": double,
-			"unknown": strings.Replace(string(good), `"revoked"`, `"more": 1, "revoked"`, 1), "float": strings.Replace(string(good), `"version": 1`, `"version": 1.0`, 1),
-			"deep": strings.Repeat("[", 100), "utf8": "\xff", "large": strings.Repeat(" ", 2<<20),
+			"empty":   "",
+			"null":    "null",
+			"array":   "[]",
+			"object":  "{}",
+			"half":    string(good[:len(good)/2]),
+			"two":     string(good) + string(good),
+			"double":  double,
+			"unknown": strings.Replace(string(good), `"revoked"`, `"more": 1, "revoked"`, 1),
+			"float":   strings.Replace(string(good), `"version": 1`, `"version": 1.0`, 1),
+			"deep":    strings.Repeat("[", 100),
+			"utf8":    "\xff",
+			"large":   strings.Repeat(" ", 2<<20),
 		} {
 			if _, err := certificate.Verify([]byte(bad), keys); !errors.Is(err, certificate.ErrMalformed) {
 				t.Errorf("%s: Verify = %v, want ErrMalformed", name, err)
@@ -130,7 +146,11 @@ func TestVerify(t *testing.T) {
 	t.Run("OtherVersion", func(t *testing.T) {
 		seed := bytes.Repeat([]byte{1}, 32)
 		document := []byte(`{"type":"assay-certificate","version":2}`)
-		later := &certificate.Signed{Document: document, KeyID: s.Key().ID, Signature: ed25519.Sign(ed25519.NewKeyFromSeed(seed), document)}
+		later := &certificate.Signed{
+			Document:  document,
+			KeyID:     s.Key().ID,
+			Signature: ed25519.Sign(ed25519.NewKeyFromSeed(seed), document),
+		}
 		if _, err := certificate.Verify(file(t, later), keys); !errors.Is(err, certificate.ErrMalformed) {
 			t.Errorf("Verify = %v", err)
 		}
@@ -155,7 +175,9 @@ func TestCanonical(t *testing.T) {
 			t.Errorf("canonical form of %s is not stable: %s, %v", got, again, err)
 		}
 	}
-	for _, in := range []string{"", "1.5", "1e3", "-0", "9007199254740993", `{"a":1,"a":1}`, "1 2", `{"a"}`, "{1:2}", "[1,]", "\"\xff\""} {
+	for _, in := range []string{
+		"", "1.5", "1e3", "-0", "9007199254740993", `{"a":1,"a":1}`, "1 2", `{"a"}`, "{1:2}", "[1,]", "\"\xff\"",
+	} {
 		if got, err := certificate.Canonical([]byte(in)); err == nil {
 			t.Errorf("Canonical(%q) = %s, want an error", in, got)
 		}
@@ -173,11 +195,14 @@ func TestKeySet(t *testing.T) {
 		t.Errorf("ParseKeys = %v, %v", again, err)
 	}
 	// The example of RFC 8037, appendix A.3.
-	rfc := `{"keys":[{"kty":"EC","crv":"P-256"},{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"}]}`
+	rfc := `{"keys":[{"kty":"EC","crv":"P-256"},{"kty":"OKP","crv":"Ed25519",` +
+		`"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","kid":"kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"}]}`
 	if got, err := certificate.ParseKeys([]byte(rfc)); err != nil || len(got) != 1 {
 		t.Errorf("the thumbprint is not that of the RFC: %v, %v", got, err)
 	}
-	for _, bad := range []string{"", "{}", `{"keys":[]}`, strings.Replace(rfc, "kPrK", "kPrX", 1), strings.Replace(rfc, "11qY", "", 1)} {
+	for _, bad := range []string{
+		"", "{}", `{"keys":[]}`, strings.Replace(rfc, "kPrK", "kPrX", 1), strings.Replace(rfc, "11qY", "", 1),
+	} {
 		if _, err := certificate.ParseKeys([]byte(bad)); err == nil {
 			t.Errorf("ParseKeys(%s) succeeds", bad)
 		}

@@ -17,7 +17,7 @@ type Signer struct {
 	id  string
 }
 
-// NewSigner returns the signer of a secret of 32 bytes.
+// NewSigner returns a signer for a seed of 32 bytes.
 func NewSigner(seed []byte) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("a signing key is made of %d bytes, not %d", ed25519.SeedSize, len(seed))
@@ -29,7 +29,7 @@ func NewSigner(seed []byte) (*Signer, error) {
 // Key returns the public part, for the key set.
 func (s *Signer) Key() Key { return Key{ID: s.id, Public: s.key.Public().(ed25519.PublicKey)} }
 
-// Sign returns the certificate in its canonical form with a signature over that.
+// Sign returns the certificate in canonical form with its signature.
 func (s *Signer) Sign(c *Certificate) (*Signed, error) {
 	c.Type, c.Version = Type, Version
 	raw, err := json.Marshal(c)
@@ -43,19 +43,19 @@ func (s *Signer) Sign(c *Certificate) (*Signed, error) {
 	return &Signed{Document: document, KeyID: s.id, Signature: ed25519.Sign(s.key, document)}, nil
 }
 
-// Key is a public key by its id.
+// Key is a public key with its id.
 type Key struct {
 	ID     string
 	Public ed25519.PublicKey
 }
 
-// KeyID returns the name of a public key: its thumbprint (RFC 7638), so that the same key has the same name everywhere.
+// KeyID returns the id of a public key: its JWK thumbprint (RFC 7638).
 func KeyID(public ed25519.PublicKey) string {
 	sum := sha256.Sum256([]byte(`{"crv":"Ed25519","kty":"OKP","x":"` + encoding.EncodeToString(public) + `"}`))
 	return encoding.EncodeToString(sum[:])
 }
 
-// KeySet is the keys that an issuer signs with, or has signed with.
+// KeySet is the keys that an issuer signs with or has signed with.
 type KeySet []Key
 
 // Find returns the key with the id.
@@ -68,7 +68,7 @@ func (k KeySet) Find(id string) (ed25519.PublicKey, bool) {
 	return nil, false
 }
 
-// jwk is a public key as RFC 8037 writes it.
+// jwk is a public key in the form of RFC 8037.
 type jwk struct {
 	Kty string `json:"kty"`
 	Crv string `json:"crv"`
@@ -84,12 +84,20 @@ func (k KeySet) MarshalJSON() ([]byte, error) {
 		Keys []jwk `json:"keys"`
 	}{Keys: make([]jwk, len(k))}
 	for i, key := range k {
-		set.Keys[i] = jwk{Kty: "OKP", Crv: "Ed25519", X: encoding.EncodeToString(key.Public), Kid: key.ID, Use: "sig", Alg: "EdDSA"}
+		set.Keys[i] = jwk{
+			Kty: "OKP",
+			Crv: "Ed25519",
+			X:   encoding.EncodeToString(key.Public),
+			Kid: key.ID,
+			Use: "sig",
+			Alg: "EdDSA",
+		}
 	}
 	return json.Marshal(set)
 }
 
-// ParseKeys reads a JSON Web Key Set. Keys of other kinds are left out; a key whose id is not its thumbprint is refused.
+// ParseKeys reads a JSON Web Key Set. Keys of other types are skipped; a key whose id is not its thumbprint is
+// refused.
 func ParseKeys(data []byte) (KeySet, error) {
 	var set struct {
 		Keys []jwk `json:"keys"`

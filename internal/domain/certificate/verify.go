@@ -9,22 +9,24 @@ import (
 	"io"
 )
 
-// Why a certificate is not what it says.
+// Errors of Verify.
 var (
 	ErrMalformed  = errors.New("this is not a certificate file")
 	ErrUnknownKey = errors.New("the certificate is signed with a key that is not in the key set")
-	ErrSignature  = errors.New("the signature is wrong: the certificate was changed, or was not issued by the owner of the key")
+	ErrSignature  = errors.New(
+		"the signature is wrong: the certificate was changed, or was not issued by the owner of the key",
+	)
 )
 
-// maxFile is far above any certificate: 75 photos have less than 20 KiB.
+// maxFile is far above the size of any certificate: with 75 photos it has less than 20 KiB.
 const maxFile = 1 << 20
 
-// Result is a certificate whose signature is right.
+// Result is a certificate with a valid signature.
 type Result struct {
 	Certificate *Certificate
 	KeyID       string
-	// Revoked is what the file itself says. A file that was saved before a revocation does not know of it: only the page
-	// at Certificate.URL tells whether the certificate still stands.
+	// Revoked is the revocation stated in the file. A file saved before a revocation does not have it: only the page
+	// at Certificate.URL is up to date.
 	Revoked *Revocation
 }
 
@@ -52,13 +54,13 @@ func Verify(file []byte, keys KeySet) (*Result, error) {
 	return &Result{Certificate: c, KeyID: s.KeyID, Revoked: s.Revoked}, nil
 }
 
-// Parse reads a certificate file without checking its signature. Spaces and the order of names make no difference; a file
-// that could be read in two ways is ErrMalformed.
+// Parse reads a certificate file without verifying its signature. Whitespace and the order of names do not matter;
+// an ambiguous file is ErrMalformed.
 func Parse(file []byte) (*Signed, error) {
 	if len(file) > maxFile {
 		return nil, fmt.Errorf("%w: it is too large", ErrMalformed)
 	}
-	strict, err := Canonical(file) // refuses names that stand twice, which json would read as the last
+	strict, err := Canonical(file) // refuses duplicate names, of which encoding/json takes the last
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMalformed, err)
 	}

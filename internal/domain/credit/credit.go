@@ -1,4 +1,4 @@
-// Package credit holds the account ledger: an append-only list of entries, each with the balance after it.
+// Package credit defines the ledger of an account: an append-only list of entries, each with the balance after it.
 package credit
 
 import (
@@ -8,17 +8,17 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Kind says what an entry is for.
+// Kind is the kind of a ledger entry.
 type Kind string
 
 // The kinds of entries.
 const (
-	Grant  Kind = "grant"  // an operator's or, in Test, a developer's change of the balance; may be negative
-	Charge Kind = "charge" // the price of an order, taken when the order is accepted
-	Refund Kind = "refund" // the whole of one charge, given back at most once
+	Grant  Kind = "grant"  // change of the balance by an operator or, in Test, a developer; may be negative
+	Charge Kind = "charge" // price of an order, taken when the order is accepted
+	Refund Kind = "refund" // reversal of one complete charge, at most once
 )
 
-// Entry is one line of the ledger.
+// Entry is one entry of the ledger.
 type Entry struct {
 	ID           string
 	AccountID    string
@@ -28,7 +28,7 @@ type Entry struct {
 	Amount       int64 // signed: charges are negative
 	BalanceAfter int64
 	OrderID      string // empty for grants
-	ChargeID     string // of a refund: the charge that it gives back
+	ChargeID     string // of a refund: the charge that it reverses
 	Note         string
 	CreatedAt    time.Time
 }
@@ -36,12 +36,12 @@ type Entry struct {
 // MaxCredits bounds balances and single amounts so that sums cannot overflow.
 const MaxCredits = 1_000_000_000_000
 
-// NotEnough is the refusal of an order that the account cannot fund.
+// NotEnough is the error for an order that the account cannot pay for.
 func NotEnough(price, available int64) *fault.Error {
 	return fault.New(fault.PaymentRequired, "not-enough-credits", "The account has not enough credits for this order.").
 		With("required_credits", price).With("available_credits", available)
 }
 
-// FellBelow reports whether a change of the balance has crossed a threshold downwards. Without any memory it is so once
-// for each crossing: the balance has to be at the threshold again, or above it, before it can fall below it again.
+// FellBelow reports whether a change of the balance crossed a threshold downwards. It needs no state to be true
+// once per crossing: the balance has to reach the threshold again before it can fall below it again.
 func FellBelow(before, after, threshold int64) bool { return before >= threshold && after < threshold }

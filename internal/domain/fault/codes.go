@@ -7,7 +7,7 @@ import (
 
 const retryUnavailable = 5 * time.Second
 
-// Codes used by more than one package. A code that belongs to one noun stands in that noun's package.
+// Codes used by more than one package. Other codes are defined in the package of their noun.
 const (
 	CodeValidation  = "validation-error"
 	CodeBadRequest  = "bad-request"
@@ -21,7 +21,7 @@ const (
 type Problem struct {
 	Field   string `json:"field"`   // a path such as photos[3].url
 	Code    string `json:"code"`    // stable, for example required, type, max_length
-	Message string `json:"message"` // says the rule in words
+	Message string `json:"message"` // describes the rule
 }
 
 // Validation returns the fault for one or more problems of a request's shape.

@@ -1,8 +1,8 @@
-// Package fault is the one error type that crosses floors: a kind (what the caller can do about it), a stable code, a
-// message that is safe to show, details that are safe to show, and a cause that is never shown.
+// Package fault defines the error type of all layers: a kind (what the caller can do about it), a stable code, a
+// message and details that are safe to show, and a cause that is only logged.
 //
-// Rules return faults; the HTTP floor turns a kind into a status. An error that is not a fault is a bug or a broken
-// dependency and becomes an opaque internal error.
+// Use cases return faults; the HTTP layer maps a kind to a status. Any other error is a bug or a failed dependency
+// and becomes an opaque internal error.
 package fault
 
 import (
@@ -28,13 +28,13 @@ const (
 	Unavailable
 )
 
-// Error is a refusal with everything a caller may see, and a hidden cause.
+// Error is an error with everything that the caller may see, and a hidden cause.
 type Error struct {
 	Kind       Kind
 	Code       string
 	Message    string
 	Details    map[string]any
-	RetryAfter time.Duration // zero: not told
+	RetryAfter time.Duration // zero: not sent
 	cause      error
 }
 
@@ -61,20 +61,20 @@ func (e *Error) Because(cause error) *Error {
 	return &c
 }
 
-// After returns a copy that tells the caller when to try again.
+// After returns a copy that tells the caller when to retry.
 func (e *Error) After(d time.Duration) *Error {
 	c := *e
 	c.RetryAfter = d
 	return &c
 }
 
-// Error is the safe message; the cause is reached through Unwrap.
+// Error returns the code and the safe message; the cause is available through Unwrap.
 func (e *Error) Error() string { return e.Code + ": " + e.Message }
 
 // Unwrap returns the hidden cause.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Is makes two faults equal when their codes are, so that a rule's sentinel matches its copies with details.
+// Is compares codes, so that a sentinel matches its copies with details.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Code == e.Code

@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// TestError holds what a fault carries and what it hides.
+// TestError checks what a fault carries and hides.
 func TestError(t *testing.T) {
 	refusal := fault.New(fault.Conflict, "busy", "Try later.")
 	t.Run("CopiesDoNotShare", func(t *testing.T) { // faults are package variables: nobody may change them
@@ -33,7 +33,8 @@ func TestError(t *testing.T) {
 	})
 	t.Run("SameCodeIsTheSame", func(t *testing.T) {
 		wrapped := fmt.Errorf("while moving: %w", refusal.With("status", "queued"))
-		if !errors.Is(wrapped, refusal) || errors.Is(wrapped, fault.BadRequest("x")) || errors.Is(errors.New("busy"), refusal) {
+		if !errors.Is(wrapped, refusal) || errors.Is(wrapped, fault.BadRequest("x")) ||
+			errors.Is(errors.New("busy"), refusal) {
 			t.Error("faults are not told apart by their codes")
 		}
 	})
@@ -47,30 +48,32 @@ func TestError(t *testing.T) {
 	})
 }
 
-// TestValidation holds what a validation fault tells.
 func TestValidation(t *testing.T) {
 	problem := func(field string) fault.Problem {
 		return fault.Problem{Field: field, Code: "required", Message: "is required"}
 	}
 	t.Run("MessageNamesFieldsAndRules", func(t *testing.T) {
 		e := fault.Validation(problem("a"), problem("b[1].c"))
-		if e.Kind != fault.Invalid || e.Code != "validation-error" || e.Message != "The request is not valid: a is required; b[1].c is required" {
+		if e.Kind != fault.Invalid || e.Code != "validation-error" ||
+			e.Message != "The request is not valid: a is required; b[1].c is required" {
 			t.Errorf("the fault is %+v", e)
 		}
 	})
 	t.Run("LongListsAreCutInTheMessageOnly", func(t *testing.T) {
 		e := fault.Validation(problem("a"), problem("b"), problem("c"), problem("d"))
-		if list, ok := e.Details["errors"].([]fault.Problem); !ok || len(list) != 4 || !strings.HasSuffix(e.Message, "; and more") {
+		if list, ok := e.Details["errors"].([]fault.Problem); !ok || len(list) != 4 ||
+			!strings.HasSuffix(e.Message, "; and more") {
 			t.Errorf("the fault is %+v", e)
 		}
 	})
 }
 
-// TestUnavailable holds that a caller is told when to come again, and nothing else.
+// TestUnavailable checks that the caller learns when to retry, but not the cause.
 func TestUnavailable(t *testing.T) {
 	t.Run("RetryAfter", func(t *testing.T) {
 		e := fault.UnavailableError(errors.New("dial tcp 10.0.0.1"))
-		if e.Kind != fault.Unavailable || e.Code != "service-unavailable" || e.RetryAfter <= 0 || strings.Contains(e.Error(), "10.0.0.1") {
+		if e.Kind != fault.Unavailable || e.Code != "service-unavailable" || e.RetryAfter <= 0 ||
+			strings.Contains(e.Error(), "10.0.0.1") {
 			t.Errorf("the fault is %+v", e)
 		}
 	})

@@ -13,15 +13,17 @@ import (
 
 const link = "https://assay.example/portal/join?token=abc_DEF-123&x=1"
 
-// all writes a letter of every kind.
+// all renders a letter of every kind.
 func all(l text.Locale) map[letter.Kind]letter.Letter {
 	at := time.Date(2026, time.March, 2, 10, 30, 0, 0, time.FixedZone("JST", 9*60*60))
 	const day = 24 * time.Hour
 	toBefore, toAfter := letter.ChangedEmail(l, "old@acme.example", "new@acme.example", at, link)
 	letters := make(map[letter.Kind]letter.Letter)
 	for _, x := range []letter.Letter{
-		letter.Invite(l, "Acme", access.Developer, "owner@acme.example", link, 7*day), letter.RequestedReset(l, "hana@acme.example", link, day),
-		letter.MadeReset(l, "hana@acme.example", "", link, day), letter.ChangedPassword(l, "hana@acme.example", at, link), toBefore, toAfter,
+		letter.Invite(l, "Acme", access.Developer, "owner@acme.example", link, 7*day),
+		letter.RequestedReset(l, "hana@acme.example", link, day),
+		letter.MadeReset(l, "hana@acme.example", "", link, day), letter.ChangedPassword(l, "hana@acme.example", at, link),
+		toBefore, toAfter,
 		letter.AddedPasskey(l, "hana@acme.example", "Phone", at, link), letter.FewCredits(l, "Acme", 1234, 1500, link),
 	} {
 		letters[x.Kind] = x
@@ -50,17 +52,22 @@ func TestLetters(t *testing.T) {
 					t.Errorf("%s %s: the %s is in the other language: %q", kind, l, part, s)
 				}
 			}
-			if linked := kind != letter.EmailChangedOld; strings.Contains(x.Text, "\n"+link+"\n") != linked || strings.Contains(x.HTML, `href="https://assay.example/portal/join?token=abc_DEF-123&amp;x=1"`) != linked {
+			if linked := kind != letter.EmailChangedOld; strings.Contains(x.Text, "\n"+link+"\n") != linked ||
+				strings.Contains(x.HTML, `href="https://assay.example/portal/join?token=abc_DEF-123&amp;x=1"`) != linked {
 				t.Errorf("%s %s: the link is not in both, or should not be\n%s\n%s", kind, l, x.Text, x.HTML)
 			}
-			if strings.ContainsAny(x.Subject, "\r\n") || x.Locale != l || !strings.Contains(x.HTML, `<html lang="`+string(l)+`">`) {
+			if strings.ContainsAny(x.Subject, "\r\n") || x.Locale != l ||
+				!strings.Contains(x.HTML, `<html lang="`+string(l)+`">`) {
 				t.Errorf("%s %s: %+v", kind, l, x)
 			}
 		}
 		for kind, words := range map[letter.Kind][]string{
-			letter.Invitation: {"Acme", "owner@acme.example", "7"}, letter.ResetMade: {"hana@acme.example", "24"}, letter.PasswordChanged: {"2026-03-02 01:30 UTC"},
-			letter.EmailChangedOld: {"old@acme.example", "new@acme.example"}, letter.LowBalance: {"1,234", "1,500"},
-			letter.PasskeyAdded: {"hana@acme.example", "Phone", "2026-03-02 01:30 UTC"},
+			letter.Invitation:      {"Acme", "owner@acme.example", "7"},
+			letter.ResetMade:       {"hana@acme.example", "24"},
+			letter.PasswordChanged: {"2026-03-02 01:30 UTC"},
+			letter.EmailChangedOld: {"old@acme.example", "new@acme.example"},
+			letter.LowBalance:      {"1,234", "1,500"},
+			letter.PasskeyAdded:    {"hana@acme.example", "Phone", "2026-03-02 01:30 UTC"},
 		} {
 			for _, w := range words {
 				if x := letters[kind]; !strings.Contains(x.Text, w) || !strings.Contains(x.HTML, w) {
@@ -71,10 +78,12 @@ func TestLetters(t *testing.T) {
 	}
 }
 
-// TestHostileFacts holds that what people have typed stays on its line and is no markup.
+// TestHostileFacts checks that user input cannot add lines or markup.
 func TestHostileFacts(t *testing.T) {
-	x := letter.Invite(text.English, "A\r\nBcc: v@x.example\u2028<img src=x onerror=alert(1)> {by}", access.Viewer, `"><b>`, "javascript:alert(1)", time.Hour)
-	if strings.ContainsAny(x.Subject, "\r\n\u2028") || strings.Contains(x.Text, "\nBcc") || !strings.Contains(x.Subject, "{by}") {
+	x := letter.Invite(text.English, "A\r\nBcc: v@x.example\u2028<img src=x onerror=alert(1)> {by}", access.Viewer,
+		`"><b>`, "javascript:alert(1)", time.Hour)
+	if strings.ContainsAny(x.Subject, "\r\n\u2028") || strings.Contains(x.Text, "\nBcc") ||
+		!strings.Contains(x.Subject, "{by}") {
 		t.Errorf("%q\n%s", x.Subject, x.Text)
 	}
 	for _, markup := range []string{"<img", "<b>", `href="javascript:`} {

@@ -2,15 +2,15 @@ package letter
 
 import "time"
 
-// How long a mail is tried. A link to choose a new password lives no longer than a day, so there is no use in more.
+// Retry schedule of mails. A password reset link is valid for at most a day, so retrying longer is useless.
 const (
 	Life       = 24 * time.Hour
 	firstDelay = time.Minute
 	longDelay  = 30 * time.Minute
 )
 
-// NextAttempt returns when a mail is tried again that could not be sent for now, or false when it is given up. attempts are
-// those made so far; jitter in [0,1) keeps what failed together from being tried together.
+// NextAttempt returns when to retry a mail after a temporary failure, or false to give up. attempts is the number
+// made so far; jitter in [0,1) spreads mails that failed together.
 func NextAttempt(attempts int, created, now time.Time, jitter float64) (time.Time, bool) {
 	delay := longDelay
 	if doublings := attempts - 1; doublings < 5 {

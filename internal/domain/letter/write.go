@@ -27,7 +27,7 @@ var htmlLayout string
 //go:embed layout.txt
 var textLayout string
 
-// collection is everything in letters.yaml.
+// collection is the content of letters.yaml.
 type collection struct {
 	Roles    map[access.Role]text.Text `yaml:"roles"`
 	Operator text.Text                 `yaml:"operator"`
@@ -38,11 +38,11 @@ type collection struct {
 	text *texttemplate.Template
 }
 
-// wording is a letter with placeholders in braces.
+// wording is the text of a letter with placeholders in braces.
 type wording struct {
 	Subject text.Text   `yaml:"subject"`
 	Lines   []text.Text `yaml:"lines"`
-	Button  text.Text   `yaml:"button"` // of the link; empty where there is none
+	Button  text.Text   `yaml:"button"` // label of the link; empty if there is none
 	Notes   []text.Text `yaml:"notes"`  // in small print
 }
 
@@ -50,7 +50,7 @@ func (w *wording) all() []text.Text {
 	return slices.Concat([]text.Text{w.Subject, w.Button}, w.Lines, w.Notes)
 }
 
-// texts reads the embedded texts once. What is wrong with them is wrong with the program: a test finds it.
+// texts parses the embedded texts once. A test finds errors in them.
 var texts = sync.OnceValue(func() *collection {
 	c, err := parse(source)
 	if err != nil {
@@ -94,10 +94,10 @@ func placeholders(s string) []string {
 	return slices.Compact(names)
 }
 
-// facts are what a letter says beside its wording, by placeholder. They come from people.
+// facts are the values of placeholders. They are user input.
 type facts map[string]string
 
-// page is a letter as the layouts show it.
+// page is the data of the layout templates.
 type page struct {
 	Locale  text.Locale
 	Subject string
@@ -129,8 +129,8 @@ func write(kind Kind, l text.Locale, link string, f facts) Letter {
 	return Letter{Kind: kind, Locale: l, Subject: p.Subject, Text: plain.String(), HTML: marked.String()}
 }
 
-// filler puts facts in the place of their names. A fact is one line, whatever it holds: nothing in it can begin another
-// line of the letter, or another header.
+// filler returns a function that replaces placeholders by their values. Line breaks in a value are removed, so that
+// it cannot start another line of the letter or another header.
 func filler(f facts) func(string) string {
 	var pairs []string
 	for _, name := range slices.Sorted(maps.Keys(f)) {

@@ -1,4 +1,4 @@
-// Package text holds display text in the supported languages, English first.
+// Package text defines translated display texts.
 package text
 
 // Locale is a supported display language.

@@ -6,7 +6,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// TestIn holds that English is the fallback of every language.
+// TestIn checks that English is the fallback of every language.
 func TestIn(t *testing.T) {
 	for _, in := range []struct {
 		name   string
@@ -27,7 +27,6 @@ func TestIn(t *testing.T) {
 	}
 }
 
-// TestParseLocale reads locales.
 func TestParseLocale(t *testing.T) {
 	t.Run("Supported", func(t *testing.T) {
 		for name, want := range map[string]text.Locale{"": "en", "en": "en", "ja": "ja"} {

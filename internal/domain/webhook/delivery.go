@@ -16,7 +16,7 @@ const (
 	Failed    Status = "failed"    // every attempt failed
 )
 
-// Delivery is one event on its way to one endpoint.
+// Delivery is one event for one endpoint.
 type Delivery struct {
 	ID            string // told to the receiver, the same in every attempt
 	EndpointID    string
@@ -54,12 +54,11 @@ const (
 	FailureToken        Failure = "token"          // the token URL gave no access token
 )
 
-// Acknowledged says whether the receiver took the delivery: with any status of 200 to 299. A redirect is not followed
-// and no acknowledgement.
+// Acknowledged reports whether the receiver accepted the delivery, with a 2xx status. Redirects are not followed.
 func (a Attempt) Acknowledged() bool { return a.HTTPStatus >= 200 && a.HTTPStatus <= 299 }
 
-// Reached says whether the request was sent, as far as is known: a host that has no address, must not be called or has no
-// trusted certificate gets none, and neither does an endpoint whose token could not be had.
+// Reached reports whether the request was probably sent: not if the host has no address, must not be called or has
+// no trusted certificate, or if there was no access token.
 func (a Attempt) Reached() bool {
 	return a.HTTPStatus != 0 || a.Failure == FailureTimeout || a.Failure == FailureConnection
 }
@@ -67,8 +66,8 @@ func (a Attempt) Reached() bool {
 // MaxAnswer is how much of an answer is kept, in bytes.
 const MaxAnswer = 1024
 
-// Excerpt returns the first MaxAnswer bytes of an answer's body as text that every database and page can hold: bytes that
-// are not UTF-8, and NUL, become U+FFFD, and no character is cut in two.
+// Excerpt returns the first MaxAnswer bytes of a response body as text that every database and page can store: NUL
+// and bytes that are not UTF-8 become U+FFFD, and no character is cut in two.
 func Excerpt(answer []byte) string {
 	if len(answer) > MaxAnswer {
 		answer = answer[:MaxAnswer]
@@ -90,7 +89,7 @@ func Excerpt(answer []byte) string {
 	return b.String()
 }
 
-// cutRune returns the number of bytes at the end of b that begin a character and do not finish it.
+// cutRune returns the length of an incomplete UTF-8 sequence at the end of b.
 func cutRune(b []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(b); n++ {
 		if last := b[len(b)-n:]; utf8.RuneStart(last[0]) {

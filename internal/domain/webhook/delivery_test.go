@@ -7,7 +7,18 @@ import (
 )
 
 func TestAcknowledged(t *testing.T) {
-	for status, want := range map[int]bool{0: false, 100: false, 199: false, 200: true, 204: true, 299: true, 300: false, 302: false, 400: false, 500: false} {
+	for status, want := range map[int]bool{
+		0:   false,
+		100: false,
+		199: false,
+		200: true,
+		204: true,
+		299: true,
+		300: false,
+		302: false,
+		400: false,
+		500: false,
+	} {
 		if got := (Attempt{HTTPStatus: status}).Acknowledged(); got != want {
 			t.Errorf("status %d: Acknowledged() = %v", status, got)
 		}
@@ -45,7 +56,8 @@ func FuzzExcerpt(f *testing.F) {
 		if !utf8.ValidString(got) || strings.Contains(got, "\x00") || len(got) > MaxAnswer {
 			t.Errorf("Excerpt(%q) = %q", answer, got)
 		}
-		if len(answer) <= MaxAnswer && utf8.Valid(answer) && !strings.Contains(string(answer), "\x00") && got != string(answer) {
+		if len(answer) <= MaxAnswer && utf8.Valid(answer) && !strings.Contains(string(answer), "\x00") &&
+			got != string(answer) {
 			t.Errorf("Excerpt(%q) = %q changes good text", answer, got)
 		}
 	})

@@ -1,5 +1,5 @@
-// Package webhook holds the rules of webhooks: endpoints and the URLs they may have, the signature of a delivery, and when
-// a failed attempt is repeated. Sending is not done here.
+// Package webhook defines webhook endpoints and the URLs they may have, the signature of a delivery, and the retry
+// schedule. Deliveries are sent by internal/worker/deliver.
 package webhook
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Event is a kind of event that an endpoint can ask for.
+// Event is a kind of event that an endpoint can subscribe to.
 type Event string
 
 // The events.
@@ -23,7 +23,7 @@ var Events = []Event{OrderOutcome, UpdatePhotos}
 
 // Limits of an endpoint; lengths are in characters.
 const (
-	MaxEndpoints    = 10 // for each API key
+	MaxEndpoints    = 10 // per API key
 	MaxURL          = 2048
 	MaxName         = 100
 	MaxClientID     = 255
@@ -31,7 +31,8 @@ const (
 	MaxScope        = 1024
 )
 
-// Endpoint is a destination of deliveries. It belongs to one API key and gets events of orders made with that key only.
+// Endpoint is a destination of deliveries. It belongs to one API key and receives events of orders made with that
+// key.
 type Endpoint struct {
 	ID          string
 	AccountID   string
@@ -47,7 +48,7 @@ type Endpoint struct {
 	SealedSecret string
 }
 
-// OAuth is what an integrator may read again about OAuth2 client credentials.
+// OAuth is the readable part of OAuth2 client credentials.
 type OAuth struct {
 	TokenURL string
 	ClientID string
@@ -68,11 +69,11 @@ func (e *Endpoint) AuthType() string {
 	return AuthHMAC
 }
 
-// Wants says whether the endpoint asked for the event.
+// Wants reports whether the endpoint is subscribed to the event.
 func (e *Endpoint) Wants(event Event) bool { return slices.Contains(e.Events, event) }
 
-// CheckEvents returns the events named in a request, or every problem of the list: it must name one or two events, each
-// once. field is the path of the list.
+// CheckEvents returns the events named in a request, or every problem of the list: one or two events without
+// duplicates. field is the path of the list.
 func CheckEvents(field string, names []string) ([]Event, []fault.Problem) {
 	if len(names) == 0 {
 		return nil, []fault.Problem{{Field: field, Code: "min_items", Message: "must name at least one event"}}

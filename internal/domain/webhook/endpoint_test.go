@@ -18,10 +18,19 @@ func TestCheckEvents(t *testing.T) {
 		"One":              {names: []string{"update-photos"}, events: []Event{UpdatePhotos}},
 		"BothInTheirPlace": {names: []string{"update-photos", "order-outcome"}, events: []Event{UpdatePhotos, OrderOutcome}},
 		"None":             {problems: []string{problem("events", "min_items")}},
-		"TooMany":          {names: []string{"order-outcome", "update-photos", "order-outcome"}, problems: []string{problem("events", "max_items")}},
-		"Repeated":         {names: []string{"order-outcome", "order-outcome"}, problems: []string{problem("events[1]", "duplicate")}},
-		"Unknown":          {names: []string{"order-outcome", "order.outcome"}, problems: []string{problem("events[1]", "enum")}},
-		"EveryProblem":     {names: []string{"", "Order-Outcome"}, problems: []string{problem("events[0]", "enum"), problem("events[1]", "enum")}},
+		"TooMany": {
+			names:    []string{"order-outcome", "update-photos", "order-outcome"},
+			problems: []string{problem("events", "max_items")},
+		},
+		"Repeated": {
+			names:    []string{"order-outcome", "order-outcome"},
+			problems: []string{problem("events[1]", "duplicate")},
+		},
+		"Unknown": {names: []string{"order-outcome", "order.outcome"}, problems: []string{problem("events[1]", "enum")}},
+		"EveryProblem": {
+			names:    []string{"", "Order-Outcome"},
+			problems: []string{problem("events[0]", "enum"), problem("events[1]", "enum")},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			events, problems := CheckEvents("events", test.names)

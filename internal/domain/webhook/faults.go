@@ -13,26 +13,26 @@ const (
 	CodeUnsafe        = "unsafe-webhook-url"
 )
 
-// AlreadyExists is the refusal of a URL that the API key has registered before. It comes before LimitReached.
+// AlreadyExists is the error for a URL that the API key has already registered. It is checked before LimitReached.
 func AlreadyExists() *fault.Error {
 	return fault.New(fault.Conflict, CodeAlreadyExists, "This API key already has a webhook endpoint with this URL.")
 }
 
-// LimitReached is the refusal of one endpoint too many.
+// LimitReached is the error for an endpoint beyond MaxEndpoints.
 func LimitReached() *fault.Error {
 	return fault.New(fault.Conflict, CodeLimitReached,
 		"This API key already has "+strconv.Itoa(MaxEndpoints)+" webhook endpoints.").With("limit", MaxEndpoints)
 }
 
-// Unsafe is the refusal of a URL whose host must not be called. field is the URL's path in the request; reason is one of
-// the stable reasons of the address check, for example loopback or unresolvable.
+// Unsafe is the error for a URL whose host must not be called. field is the URL's path in the request; reason is
+// one of the stable reasons of netguard, for example loopback or unresolvable.
 func Unsafe(field, reason string) *fault.Error {
 	return fault.New(fault.Invalid, CodeUnsafe,
 		field+" must name a host that resolves to publicly reachable addresses only ("+reason+").").
 		With("reason", reason).With("field", field)
 }
 
-// NotFound is the refusal of an endpoint that the API key does not have.
+// NotFound is the error for an endpoint that the API key does not have.
 func NotFound() *fault.Error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such webhook endpoint.")
 }

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// signatureVersion begins every signature, so that a later scheme can stand beside this one.
+// signatureVersion prefixes every signature, so that a later scheme can be told apart.
 const signatureVersion = "v1="
 
 // NewSigningSecret returns a fresh signing secret: 64 lower-case hex characters.
@@ -18,8 +18,8 @@ func NewSigningSecret() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Sign returns the signature of a delivery: "v1=" and the lower-case hex HMAC-SHA256 of the timestamp (Unix seconds), a
-// dot and the exact body. The key is the secret's text itself, not the bytes that it encodes.
+// Sign returns the signature of a delivery: "v1=" and the lower-case hex HMAC-SHA256 of the timestamp (Unix
+// seconds), a dot and the exact body. The key is the text of the secret, not its hex-decoded bytes.
 func Sign(secret string, timestamp int64, body []byte) string {
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write(strconv.AppendInt(nil, timestamp, 10))
@@ -28,7 +28,7 @@ func Sign(secret string, timestamp int64, body []byte) string {
 	return signatureVersion + hex.EncodeToString(mac.Sum(nil))
 }
 
-// Verify says whether signature is that of the delivery. The time it takes does not depend on how much of it is right.
+// Verify reports whether the signature matches, in constant time.
 func Verify(secret string, timestamp int64, body []byte, signature string) bool {
 	return hmac.Equal([]byte(Sign(secret, timestamp, body)), []byte(signature))
 }

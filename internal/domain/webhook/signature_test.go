@@ -16,9 +16,14 @@ func TestSign(t *testing.T) {
 		body      string
 		want      string
 	}{
-		"JSON":            {1700000000, `{"webhook_event":"order-outcome","delivery_id":"0190a5c0-0000-7000-8000-000000000001"}`, "v1=da60551bc0254705bd88d241c320d32f360d51eb30e17f9f5c05210fd12348ed"},
-		"EmptyBody":       {1700000000, ``, "v1=3cc578efa6313d5e5fa9f618f35f4440fe4e848240de06cfa1fdf71aed0002c9"},
-		"Japanese":        {1767225600, `{"outcome_locale":"正規品"}`, "v1=37fd9de6e35399a38b84fb8a174b07edd7f6e4110ba0bad9ed1f351a508dc1d3"},
+		"JSON": {
+			1700000000, `{"webhook_event":"order-outcome","delivery_id":"0190a5c0-0000-7000-8000-000000000001"}`,
+			"v1=da60551bc0254705bd88d241c320d32f360d51eb30e17f9f5c05210fd12348ed",
+		},
+		"EmptyBody": {1700000000, ``, "v1=3cc578efa6313d5e5fa9f618f35f4440fe4e848240de06cfa1fdf71aed0002c9"},
+		"Japanese": {
+			1767225600, `{"outcome_locale":"正規品"}`, "v1=37fd9de6e35399a38b84fb8a174b07edd7f6e4110ba0bad9ed1f351a508dc1d3",
+		},
 		"OldTimestamp":    {0, `{}`, "v1=de53b8749e50a2fe18d8b45468dd08d8d37c6be2ecb6298bdb25963b6e4a14c7"},
 		"NewlineAtTheEnd": {1700000000, "{}\n", "v1=fcda02fb7a45daebc7f1496fc65e128d140e0140faec9018c5730dcaff22b155"},
 	} {

@@ -11,7 +11,7 @@ import (
 
 const defaultPort = "443"
 
-// URL is a destination whose form is right. Whether its host may be called is decided by its addresses, elsewhere.
+// URL is a syntactically valid endpoint URL. Whether its host may be called is decided by netguard.
 type URL struct {
 	raw  string
 	host string
@@ -26,8 +26,8 @@ func (u URL) Hostname() string { return u.host }
 // Canonical returns the form in which two spellings of one URL are equal; see CanonicalURL.
 func (u URL) Canonical() string { return CanonicalURL(u.raw) }
 
-// CheckURL returns the URL of an endpoint, or the rule that raw breaks: an absolute https URI of at most 2048 characters
-// with a host, without user information and without a fragment. field is its path in the request.
+// CheckURL parses the URL of an endpoint or returns the rule that raw breaks: an absolute https URI of at most 2048
+// characters with a host, without user information or fragment. field is its path in the request.
 func CheckURL(field, raw string) (URL, *fault.Problem) {
 	problem := func(code, message string) (URL, *fault.Problem) {
 		return URL{}, &fault.Problem{Field: field, Code: code, Message: message}
@@ -69,7 +69,7 @@ func CheckURL(field, raw string) (URL, *fault.Problem) {
 	return URL{raw: raw, host: host}, nil
 }
 
-// CheckTokenURL is CheckURL for an OAuth2 token URL, which must begin with https:// in just this spelling.
+// CheckTokenURL is CheckURL for an OAuth2 token URL, which must begin with https:// in lower case.
 func CheckTokenURL(field, raw string) (URL, *fault.Problem) {
 	u, problem := CheckURL(field, raw)
 	if problem == nil && !strings.HasPrefix(raw, "https://") {
@@ -78,9 +78,9 @@ func CheckTokenURL(field, raw string) (URL, *fault.Problem) {
 	return u, problem
 }
 
-// CanonicalURL returns raw with scheme and host in lower case and without the default port: an API key has one endpoint
-// for each canonical URL. Path and query are not touched, because only the receiver knows what is equal there. raw must
-// have passed CheckURL.
+// CanonicalURL returns raw with scheme and host in lower case and without the default port: an API key has one
+// endpoint per canonical URL. Path and query are left alone, because only the receiver knows what is equal there.
+// raw must have passed CheckURL.
 func CanonicalURL(raw string) string {
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok {
@@ -94,7 +94,7 @@ func CanonicalURL(raw string) string {
 	return strings.ToLower(scheme) + "://" + authority + tail
 }
 
-// cutAuthority splits what follows "://" into host with port, and all the rest.
+// cutAuthority splits what follows "://" into host with port, and the rest.
 func cutAuthority(s string) (authority, tail string) {
 	if i := strings.IndexAny(s, "/?#"); i >= 0 {
 		return s[:i], s[i:]
@@ -111,7 +111,7 @@ func hostPart(authority string) string {
 	return authority[:colon]
 }
 
-// isPort says whether s, empty or beginning with a colon, is a port of a URL in its only spelling.
+// isPort reports whether s is empty or a colon with a port number in canonical form.
 func isPort(s string) bool {
 	if s == "" {
 		return true
@@ -130,7 +130,7 @@ func isScheme(s string) bool {
 	return s != ""
 }
 
-// isURIText says whether s has only characters that RFC 3986 allows, and every percent sign begins an escape.
+// isURIText reports whether s has only characters allowed by RFC 3986, and valid percent escapes.
 func isURIText(s string) bool {
 	for i := 0; i < len(s); i++ {
 		c := s[i]

@@ -1,4 +1,4 @@
-// Package mediatest holds the conformance suite of media stores: every implementation must pass it.
+// Package mediatest is the conformance suite of media stores: every implementation must pass it.
 package mediatest
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 )
 
-// Run runs the suite. open returns an empty store and clears away with t's cleanup.
+// Run runs the suite. open returns an empty store and cleans up with t.Cleanup.
 func Run(t *testing.T, open func(t *testing.T) media.Store) {
 	for _, c := range []struct {
 		name string
@@ -52,7 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) media.Store) {
 	}
 }
 
-// suite is a store under test with what fills it.
+// suite is a store under test with its staging.
 type suite struct {
 	media.Store
 	staging *media.Staging
@@ -92,7 +92,7 @@ func (s *suite) read(t *testing.T, name string) []byte {
 	return b
 }
 
-// content returns n bytes that differ from those of any other seed.
+// content returns n bytes that are unique for the seed.
 func content(seed string, n int) []byte {
 	line := []byte(seed + "\n")
 	return bytes.Repeat(line, n/len(line)+1)[:n]
@@ -159,7 +159,7 @@ func testPutKeepsStagedReadable(t *testing.T, s *suite) {
 	}
 }
 
-// testPutSameNameConcurrently also reads meanwhile: whoever wins, nobody sees half a file.
+// testPutSameNameConcurrently also reads concurrently: no reader may see a partial file.
 func testPutSameNameConcurrently(t *testing.T, s *suite) {
 	name := photo.NewName(photo.WebP)
 	whole := map[string]bool{}
@@ -288,7 +288,8 @@ func testDelete(t *testing.T, s *suite) {
 	}
 }
 
-// testDerived holds that derived images are files as photos are, that they are never listed, and that they go with their photo.
+// testDerived checks that derived images are stored like photos, are never listed, and are deleted with their
+// photo.
 func testDerived(t *testing.T, s *suite) {
 	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
 	s.put(t, name, content("photo", 100))
@@ -389,7 +390,7 @@ func testNames(t *testing.T, s *suite) {
 	}
 }
 
-// testForeignNames tries names that the service never gives.
+// testForeignNames tries names that the service never uses.
 func testForeignNames(t *testing.T, s *suite) {
 	good := photo.NewName(photo.JPEG)
 	for _, name := range []string{
@@ -397,7 +398,8 @@ func testForeignNames(t *testing.T, s *suite) {
 		"../" + good, "/" + good, good + "/", "./" + good, "a/b/" + good, "..\\" + good,
 		"../../../../../../etc/passwd", "/etc/passwd",
 		"../" + good[3:], good[:10] + "/../" + good[14:],
-		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb", ".thumb",
+		good + ".", good + ".huge", good + ".thumb.thumb", "derived/" + good, "derived/" + good + ".thumb", "x.thumb",
+		".thumb",
 		strings.ToUpper(good), good + "\x00", good[:32] + ".txt", good[:32], " " + good,
 	} {
 		staged := s.stage(t, content("foreign", 10))

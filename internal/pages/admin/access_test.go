@@ -13,10 +13,12 @@ import (
 	"github.com/assayhq/assay/internal/pages/desk"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the same
-// everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
+// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the
+// same everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
 var answers = map[string]struct {
 	status int
 	form   []string
@@ -61,10 +63,12 @@ var answers = map[string]struct {
 	"POST /desk/admin/deliveries/{delivery}/redeliver": {303, nil},
 	"POST /desk/admin/deliveries/redeliver":            {303, []string{"since", "24h"}},
 
-	"GET /desk/admin/certificates":                       {200, nil},
-	"GET /desk/admin/certificates/{certificate}":         {200, nil},
-	"GET /desk/admin/certificates/{certificate}/revoke":  {303, nil},
-	"POST /desk/admin/certificates/{certificate}/revoke": {303, []string{"reason", "the item was exchanged", "sure", "yes"}},
+	"GET /desk/admin/certificates":                      {200, nil},
+	"GET /desk/admin/certificates/{certificate}":        {200, nil},
+	"GET /desk/admin/certificates/{certificate}/revoke": {303, nil},
+	"POST /desk/admin/certificates/{certificate}/revoke": {
+		303, []string{"reason", "the item was exchanged", "sure", "yes"},
+	},
 
 	"GET /desk/admin/staff":                        {200, nil},
 	"POST /desk/admin/staff":                       {422, nil},
@@ -85,14 +89,14 @@ var answers = map[string]struct {
 	"GET /desk/admin/system": {200, nil},
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, a reviewer, an administrator}, and
-// that a refused form has changed nothing.
+// TestAccess checks every page × {nobody, a user of the portal, an API key, a staff token, a reviewer, an
+// administrator}, and that a refused form has changed nothing.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	_, key, err := w.newKey(t)
-	check(t, err)
+	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
-	check(t, err)
+	must.NoError(t, err)
 	for pattern := range answers {
 		if !slices.Contains(w.Admin.Patterns(), pattern) {
 			t.Errorf("%s is in the matrix and no page", pattern)
@@ -106,30 +110,31 @@ func TestAccess(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(pattern, " ")
 		target := w.fill(t, path)
-		send := func(t *testing.T, v *visitor) *page {
-			v.t = t
+		send := func(t *testing.T, v *pagetest.Visitor) *pagetest.Page {
+			v.T = t
 			if method == http.MethodGet {
-				return v.get(target)
+				return v.Get(target)
 			}
-			return v.post(target, want.form...)
+			return v.Post(target, want.form...)
 		}
 		t.Run(pattern, func(t *testing.T) {
 			before := w.state(t)
-			for name, v := range map[string]*visitor{
-				"Nobody": w.visit(t), "PortalUser": w.customer(t), "APIKey": w.program(t, key), "StaffToken": w.program(t, admin.Token),
+			for name, v := range map[string]*pagetest.Visitor{
+				"Nobody": w.Visit(t), "PortalUser": w.AsCustomer(t), "APIKey": w.WithToken(t, key),
+				"StaffToken": w.WithToken(t, admin.Token),
 			} {
-				if p := send(t, v); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/desk/sign-in") {
-					t.Errorf("%s: %d to %q, want to be asked to sign in", name, p.status, p.location)
+				if p := send(t, v); p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/desk/sign-in") {
+					t.Errorf("%s: %d to %q, want to be asked to sign in", name, p.Status, p.Location)
 				}
 			}
-			if p := send(t, w.as(t, w.Mika)); p.status != http.StatusForbidden {
-				t.Errorf("a reviewer: status %d, want 403", p.status)
+			if p := send(t, w.AsStaff(t, w.Mika)); p.Status != http.StatusForbidden {
+				t.Errorf("a reviewer: status %d, want 403", p.Status)
 			}
 			if after := w.state(t); after != before {
 				t.Errorf("somebody who may not has changed something:\n%s\n%s", before, after)
 			}
-			if p := send(t, w.as(t, w.Aoi)); p.status != want.status || strings.HasPrefix(p.location, "/desk/sign-in") {
-				t.Errorf("an administrator: status %d to %q, want %d\n%.1500s", p.status, p.location, want.status, p.body)
+			if p := send(t, w.AsStaff(t, w.Aoi)); p.Status != want.status || strings.HasPrefix(p.Location, "/desk/sign-in") {
+				t.Errorf("an administrator: status %d to %q, want %d\n%.1500s", p.Status, p.Location, want.status, p.Body)
 			}
 		})
 	}
@@ -139,20 +144,23 @@ func TestAccess(t *testing.T) {
 func (w *world) fill(t *testing.T, path string) string {
 	t.Helper()
 	draft := func() string {
-		p := w.as(t, w.Aoi).upload("/desk/admin/catalog/import", "c.yaml", strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
-		p.want(t, http.StatusSeeOther)
-		return p.location[strings.LastIndex(p.location, "/")+1:]
+		p := upload(w.AsStaff(t, w.Aoi), "/desk/admin/catalog/import", "c.yaml",
+			strings.Replace(string(demo.Catalog), "Chanel", "Chanel "+store.NewID()[30:], 1))
+		p.Want(t, http.StatusSeeOther)
+		return p.Location[strings.LastIndex(p.Location, "/")+1:]
 	}
 	key := func() string {
 		k, _, err := w.newKey(t)
-		check(t, err)
+		must.NoError(t, err)
 		return k.ID
 	}
 	for name, value := range map[string]func() string{
 		"{account}": func() string { return w.Account.ID }, "{user}": func() string { return w.Owner.ID }, "{key}": key,
-		"{environment}": func() string { return "live" }, "{draft}": draft, "{code}": func() string { return "60" }, "{action}": func() string { return "x" },
+		"{environment}": func() string { return "live" }, "{draft}": draft, "{code}": func() string {
+			return "60"
+		}, "{action}": func() string { return "x" },
 		"{delivery}": func() string { return w.failed(t) }, "{certificate}": func() string { return w.certificate(t) },
-		"{staff}": func() string { return w.staff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
+		"{staff}": func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
 	} {
 		if strings.Contains(path, name) {
 			path = strings.ReplaceAll(path, name, value())
@@ -161,18 +169,20 @@ func (w *world) fill(t *testing.T, path string) string {
 	return path
 }
 
-// TestReviewersSeeNoLinks holds that only administrators are shown the way here.
+// TestReviewersSeeNoLinks checks that only administrators are shown the way here.
 func TestReviewersSeeNoLinks(t *testing.T) {
 	w := newWorld(t)
-	if strings.Contains(w.as(t, w.Mika).get("/desk").want(t, http.StatusOK).body, "/desk/admin") {
+	if strings.Contains(w.AsStaff(t, w.Mika).Get("/desk").Want(t, http.StatusOK).Body, "/desk/admin") {
 		t.Error("a reviewer is shown the administrators' pages")
 	}
-	w.as(t, w.Aoi).get("/desk").want(t, http.StatusOK, "/desk/admin/accounts", "/desk/admin/statistics")
+	w.AsStaff(t, w.Aoi).Get("/desk").Want(t, http.StatusOK, "/desk/admin/accounts", "/desk/admin/statistics")
 }
 
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
-		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.", "admin.since.", "admin.section.",
-		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_", "admin.account.test_",
+		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.",
+		"admin.since.", "admin.section.",
+		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
+		"admin.account.test_",
 		"admin.action.", "admin.target.", "admin.detail.")
 }

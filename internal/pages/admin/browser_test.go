@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
@@ -21,15 +22,21 @@ func (w *world) season(t *testing.T) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
 	now := w.Clock.Now()
-	check(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		for back := 1; back <= 30; back++ {
 			day := now.AddDate(0, 0, -back)
 			f := service.DayFigures{
-				Created: int64(20 + random.IntN(30)), Times: make(map[int]*service.TimeFigures), Reviewers: map[string]int64{w.Mika.ID: 14, w.Aoi.ID: 5},
-				Ended: map[string]int64{"authentic": int64(10 + random.IntN(9)), "fake": int64(random.IntN(6)), "unable-to-verify": 2, "canceled": int64(random.IntN(3)), "error": 1},
+				Created: int64(20 + random.IntN(30)), Times: make(map[int]*service.TimeFigures),
+				Reviewers: map[string]int64{w.Mika.ID: 14, w.Aoi.ID: 5},
+				Ended: map[string]int64{
+					"authentic": int64(10 + random.IntN(9)), "fake": int64(random.IntN(6)), "unable-to-verify": 2,
+					"canceled": int64(random.IntN(3)), "error": 1,
+				},
 			}
 			for _, minutes := range []int{60, 1440} {
-				figures := &service.TimeFigures{Verdicts: 12, OnTime: int64(9 + random.IntN(4)), Turnaround: make(service.Histogram)}
+				figures := &service.TimeFigures{
+					Verdicts: 12, OnTime: int64(9 + random.IntN(4)), Turnaround: make(service.Histogram),
+				}
 				for range figures.Verdicts {
 					figures.Turnaround.Add(time.Duration(float64(minutes) * (0.2 + 0.9*random.Float64()) * float64(time.Minute)))
 				}
@@ -43,7 +50,10 @@ func (w *world) season(t *testing.T) {
 				return err
 			}
 			for hour := range 24 {
-				s := &store.QueueSample{At: day.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour), Queued: int64(random.IntN(12)), Processing: 4, UpdatePhotos: 3}
+				s := &store.QueueSample{
+					At: day.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour), Queued: int64(random.IntN(12)),
+					Processing: 4, UpdatePhotos: 3,
+				}
 				if err := tx.KeepQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
 					return err
 				}
@@ -55,36 +65,43 @@ func (w *world) season(t *testing.T) {
 
 // noPages are the addresses that answer with something else than a page: those of forms lead to the page they are on.
 var noPages = []string{
-	"GET /desk/admin", "GET /desk/admin/accounts/{account}/users/{user}/{action}", "GET /desk/admin/accounts/{account}/keys/{key}/{action}",
-	"GET /desk/admin/catalog/export", "GET /desk/admin/catalog/drafts/{draft}/drop", "GET /desk/admin/catalog/answer-times/{code}/{action}",
-	"GET /desk/admin/deliveries/{delivery}/redeliver", "GET /desk/admin/certificates/{certificate}/revoke", "GET /desk/admin/staff/{staff}/{action}",
-	"GET /desk/admin/staff/{staff}/token/revoke", "GET /desk/admin/log.csv",
+	"GET /desk/admin", "GET /desk/admin/accounts/{account}/users/{user}/{action}",
+	"GET /desk/admin/accounts/{account}/keys/{key}/{action}", "GET /desk/admin/catalog/export",
+	"GET /desk/admin/catalog/drafts/{draft}/drop", "GET /desk/admin/catalog/answer-times/{code}/{action}",
+	"GET /desk/admin/deliveries/{delivery}/redeliver", "GET /desk/admin/certificates/{certificate}/revoke",
+	"GET /desk/admin/staff/{staff}/{action}", "GET /desk/admin/staff/{staff}/token/revoke", "GET /desk/admin/log.csv",
 }
 
-// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
-// screens, and looks for what keeps people from using it.
+// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
+// all screens, and looks for what keeps people from using it.
 func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	w.season(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	for range 3 {
 		w.Order(t, w.Live, "")
 	}
 	w.Order(t, w.Test, order.MockFake)
 	delivery, certificate := w.failed(t), w.certificate(t)
 	revoked := w.certificate(t)
-	v.post("/desk/admin/certificates/"+revoked+"/revoke", "reason", "The item was exchanged after the verdict.", "sure", "yes").want(t, http.StatusSeeOther)
-	v.post("/desk/admin/catalog/answer-times/60/pause").want(t, http.StatusSeeOther)
-	draft := v.upload("/desk/admin/catalog/import", "autumn.yaml",
-		strings.NewReplacer("en: Chanel", "en: CHANEL", "price: 8", "price: 9").Replace(string(demo.Catalog))).want(t, http.StatusSeeOther).location
+	v.Post("/desk/admin/certificates/"+revoked+"/revoke", "reason", "The item was exchanged after the verdict.", "sure",
+		"yes").Want(t, http.StatusSeeOther)
+	v.Post("/desk/admin/catalog/answer-times/60/pause").Want(t, http.StatusSeeOther)
+	draft := upload(v, "/desk/admin/catalog/import", "autumn.yaml",
+		strings.NewReplacer("en: Chanel", "en: CHANEL", "price: 8", "price: 9").Replace(string(demo.Catalog))).
+		Want(t, http.StatusSeeOther).Location
 	account := "/desk/admin/accounts/" + w.Account.ID
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
-		return w.fill(t, strings.NewReplacer("{key}", w.Test.ID, "{delivery}", delivery, "{certificate}", certificate, "{staff}", w.Mika.ID).Replace(path))
+		return w.fill(t, strings.NewReplacer("{key}", w.Test.ID, "{delivery}", delivery, "{certificate}", certificate,
+			"{staff}", w.Mika.ID).Replace(path))
 	}
-	pages := uitest.SortPages(t, w.Admin.Patterns(), noPages, fill, func(path string) (int, string) { p := v.get(path); return p.status, p.body })[0]
+	pages := uitest.SortPages(t, w.Admin.Patterns(), noPages, fill, func(path string) (int, string) {
+		p := v.Get(path)
+		return p.Status, p.Body
+	})[0]
 	pages["accounts-none"], pages["revoked"] = "/desk/admin/accounts?q=nobody", "/desk/admin/certificates/"+revoked
 	pages["catalog-indexes"], pages["preview"] = "/desk/admin/catalog?section=photo_indexes", draft
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
@@ -30,27 +31,27 @@ func (w *world) state(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	accounts, total, err := w.Store.AccountSummaries(t.Context(), "", 1, 100)
-	check(t, err)
+	must.NoError(t, err)
 	fmt.Fprintln(&b, total)
 	for _, a := range accounts {
 		fmt.Fprintln(&b, a)
 		keys, err := w.Store.Keys(t.Context(), a.ID)
-		check(t, err)
+		must.NoError(t, err)
 		for _, k := range keys {
 			fmt.Fprintln(&b, k.Name, k.RevokedAt != nil, k.Limits)
 		}
 	}
 	all, err := w.Store.AllStaff(t.Context())
-	check(t, err)
+	must.NoError(t, err)
 	for _, s := range all {
 		fmt.Fprintln(&b, s.Name, s.Role, s.Active(), s.PasswordHash)
 	}
 	version, paused, err := w.Store.CatalogState(t.Context())
-	check(t, err)
+	must.NoError(t, err)
 	pending, _, err := w.Store.QueueState(t.Context(), w.Clock.Now())
-	check(t, err)
+	must.NoError(t, err)
 	revoked, err := w.Store.RevokedCertificates(t.Context(), 100)
-	check(t, err)
+	must.NoError(t, err)
 	fmt.Fprintln(&b, version, paused, pending, len(revoked))
 	return b.String()
 }
@@ -58,318 +59,341 @@ func (w *world) state(t *testing.T) string {
 func (w *world) events(t *testing.T, code audit.Code) []*audit.Event {
 	t.Helper()
 	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{Code: code}, 1, 10)
-	check(t, err)
+	must.NoError(t, err)
 	return events
 }
 
 func TestAccounts(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	t.Run("Search", func(t *testing.T) {
-		v.get("/desk/admin/accounts?q=acme").want(t, http.StatusOK, "Acme 鑑定")
-		v.get("/desk/admin/accounts?q=OWNER@acme").want(t, http.StatusOK, "Acme 鑑定")
-		v.get("/desk/admin/accounts?q=%25_nobody").want(t, http.StatusOK, "No account matches")
-		v.get("/desk/admin/accounts?page=99&q=acme%00%ff").want(t, http.StatusOK)
+		v.Get("/desk/admin/accounts?q=acme").Want(t, http.StatusOK, "Acme 鑑定")
+		v.Get("/desk/admin/accounts?q=OWNER@acme").Want(t, http.StatusOK, "Acme 鑑定")
+		v.Get("/desk/admin/accounts?q=%25_nobody").Want(t, http.StatusOK, "No account matches")
+		v.Get("/desk/admin/accounts?page=99&q=acme%00%ff").Want(t, http.StatusOK)
 	})
 	t.Run("Create", func(t *testing.T) {
-		p := v.post("/desk/admin/accounts", "name", "Beta <b>", "email", "Beta@example.com", "locale", "ja").want(t, http.StatusOK, "beta@example.com", "Beta &lt;b&gt;")
-		if !regexp.MustCompile(`<code>[0-9A-Za-z]{20}</code>`).MatchString(p.body) {
+		p := v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "Beta@example.com", "locale", "ja").
+			Want(t, http.StatusOK, "beta@example.com", "Beta &lt;b&gt;")
+		if !regexp.MustCompile(`<code>[0-9A-Za-z]{20}</code>`).MatchString(p.Body) {
 			t.Error("the password is not shown")
 		}
-		v.get("/desk/admin/accounts").want(t, http.StatusOK, "Beta &lt;b&gt;")
+		v.Get("/desk/admin/accounts").Want(t, http.StatusOK, "Beta &lt;b&gt;")
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.post("/desk/admin/accounts", "name", "Beta <b>", "email", "owner@acme.example", "locale", "en").
-			want(t, http.StatusUnprocessableEntity, "This is taken already.", `value="owner@acme.example"`)
-		v.post("/desk/admin/accounts", "name", strings.Repeat("x", 101), "email", "nonsense", "locale", "fr").
-			want(t, http.StatusUnprocessableEntity, "At most 100 characters", "This is not an email address.", "not one of the choices")
+		v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "owner@acme.example", "locale", "en").
+			Want(t, http.StatusUnprocessableEntity, "This is taken already.", `value="owner@acme.example"`)
+		v.Post("/desk/admin/accounts", "name", strings.Repeat("x", 101), "email", "nonsense", "locale", "fr").
+			Want(t, http.StatusUnprocessableEntity, "At most 100 characters", "This is not an email address.",
+				"not one of the choices")
 	})
 	t.Run("Unknown", func(t *testing.T) {
 		for _, id := range []string{store.NewID(), "x", "%00", "new/keys"} {
-			v.get("/desk/admin/accounts/"+id).want(t, http.StatusNotFound)
+			v.Get("/desk/admin/accounts/"+id).Want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("UserLink", func(t *testing.T) {
-		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").want(t, http.StatusOK, "/portal/reset")
-		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+store.NewID()+"/password").want(t, http.StatusNotFound)
-		if p := v.get("/desk/admin/system").want(t, http.StatusOK); strings.Contains(p.body, "Mail to send") {
+		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").Want(t, http.StatusOK, "/portal/reset")
+		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+store.NewID()+"/password").Want(t, http.StatusNotFound)
+		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Mail to send") {
 			t.Error("the page tells of mail that is never sent")
 		}
 		w.Service.Mail = func() {}
 		defer func() { w.Service.Mail = nil }()
-		v.post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
-			want(t, http.StatusOK, "/portal/reset", "A mail with this link is on its way to "+w.Owner.Email)
-		v.get("/desk/admin/system").want(t, http.StatusOK, "Mail to send", "0 could not be delivered lately")
+		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
+			Want(t, http.StatusOK, "/portal/reset", "A mail with this link is on its way to "+w.Owner.Email)
+		v.Get("/desk/admin/system").Want(t, http.StatusOK, "Mail to send", "0 could not be delivered lately")
 	})
 }
 
 func TestKeys(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	keys := "/desk/admin/accounts/" + w.Account.ID + "/keys"
-	p := v.post(keys, "name", "ERP", "environment", "live", "scopes", "orders:read", "scopes", "audit:read", "limit_create", "120").want(t, http.StatusOK)
-	secret := regexp.MustCompile(`assay_live_[0-9A-Za-z]{38}`).FindString(p.body)
+	p := v.Post(keys, "name", "ERP", "environment", "live", "scopes", "orders:read", "scopes", "audit:read",
+		"limit_create", "120").Want(t, http.StatusOK)
+	secret := regexp.MustCompile(`assay_live_[0-9A-Za-z]{38}`).FindString(p.Body)
 	k, err := w.Service.Authenticate(t.Context(), secret, "")
-	check(t, err)
-	if !slices.Equal(k.Scopes, []access.Scope{access.OrdersRead, access.AuditRead}) || len(k.Limits) != 1 || k.Limits["create"] != 120 || k.CreatedBy != w.Owner.ID {
+	must.NoError(t, err)
+	if !slices.Equal(k.Scopes, []access.Scope{access.OrdersRead, access.AuditRead}) || len(k.Limits) != 1 ||
+		k.Limits["create"] != 120 || k.CreatedBy != w.Owner.ID {
 		t.Errorf("the key is %+v", k)
 	}
 	created := w.events(t, audit.KeyCreated)[0]
-	if created.Actor.Type != audit.BySystem || created.Actor.Name != "Aoi Mori" || created.Actor.Source != audit.FromSystem || created.Actor.ID != "" || created.Target.ID != k.ID {
+	if created.Actor.Type != audit.BySystem || created.Actor.Name != "Aoi Mori" ||
+		created.Actor.Source != audit.FromSystem || created.Actor.ID != "" || created.Target.ID != k.ID {
 		t.Errorf("the audit log has %+v", created)
 	}
 	one := keys + "/" + k.ID
 	t.Run("Shown", func(t *testing.T) {
-		v.get(keys).want(t, http.StatusOK, "ERP")
-		if body := v.get(one).want(t, http.StatusOK, "orders:read", `value="120"`).body; strings.Contains(body, secret) {
+		v.Get(keys).Want(t, http.StatusOK, "ERP")
+		if body := v.Get(one).Want(t, http.StatusOK, "orders:read", `value="120"`).Body; strings.Contains(body, secret) {
 			t.Error("the secret is shown again")
 		}
 	})
 	t.Run("Rename", func(t *testing.T) {
-		v.follow(v.post(one+"/name", "name", "ERP 2")).want(t, http.StatusOK, "ERP 2")
+		v.Follow(v.Post(one+"/name", "name", "ERP 2")).Want(t, http.StatusOK, "ERP 2")
 		e := w.events(t, audit.KeyRenamed)
-		if len(e) != 1 || e[0].Metadata["old_name"] != "ERP" || e[0].Metadata["new_name"] != "ERP 2" || e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {
+		if len(e) != 1 || e[0].Metadata["old_name"] != "ERP" || e[0].Metadata["new_name"] != "ERP 2" ||
+			e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {
 			t.Errorf("the audit log has %+v", e)
 		}
-		v.follow(v.post(one+"/name", "name", "ERP 2")).want(t, http.StatusOK)
+		v.Follow(v.Post(one+"/name", "name", "ERP 2")).Want(t, http.StatusOK)
 		if n := len(w.events(t, audit.KeyRenamed)); n != 1 {
 			t.Errorf("%d events after a change of nothing", n)
 		}
-		v.post(one+"/name", "name", " ").want(t, http.StatusUnprocessableEntity, "This is needed.")
+		v.Post(one+"/name", "name", " ").Want(t, http.StatusUnprocessableEntity, "This is needed.")
 	})
 	t.Run("Limits", func(t *testing.T) {
-		v.post(one+"/limits", "limit_read", "0").want(t, http.StatusUnprocessableEntity, "This number is not possible.")
-		v.post(one+"/limits", "limit_read", "many").want(t, http.StatusUnprocessableEntity, "This number is not possible.")
-		v.follow(v.post(one+"/limits", "limit_read", "900", "limit_create", "")).want(t, http.StatusOK, `value="900"`)
+		v.Post(one+"/limits", "limit_read", "0").Want(t, http.StatusUnprocessableEntity, "This number is not possible.")
+		v.Post(one+"/limits", "limit_read", "many").Want(t, http.StatusUnprocessableEntity, "This number is not possible.")
+		v.Follow(v.Post(one+"/limits", "limit_read", "900", "limit_create", "")).Want(t, http.StatusOK, `value="900"`)
 		k, err := w.Service.Authenticate(t.Context(), secret, "")
-		check(t, err)
+		must.NoError(t, err)
 		if len(k.Limits) != 1 || k.Limits["read"] != 900 {
 			t.Errorf("the limits are %v", k.Limits)
 		}
 	})
 	t.Run("Networks", func(t *testing.T) {
-		v.post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
-		v.follow(v.post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
+		v.Post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").
+			Want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
+		v.Follow(v.Post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).
+			Want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
 		if _, err := w.Service.Authenticate(t.Context(), secret, "192.0.2.1"); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("from elsewhere: %v", err)
 		}
 		_, err := w.Service.Authenticate(t.Context(), secret, "10.9.9.9")
-		check(t, err)
-		v.follow(v.post(one+"/networks", "networks", "")).want(t, http.StatusOK, "anywhere")
-		restricted := v.post(keys, "name", "Fixed", "environment", "test", "scopes", "orders:read", "networks", "192.0.2.7").want(t, http.StatusOK)
-		_, err = w.Service.Authenticate(t.Context(), regexp.MustCompile(`assay_test_[0-9A-Za-z]{38}`).FindString(restricted.body), "192.0.2.8")
+		must.NoError(t, err)
+		v.Follow(v.Post(one+"/networks", "networks", "")).Want(t, http.StatusOK, "anywhere")
+		restricted := v.Post(keys, "name", "Fixed", "environment", "test", "scopes", "orders:read", "networks", "192.0.2.7").
+			Want(t, http.StatusOK)
+		_, err = w.Service.Authenticate(t.Context(),
+			regexp.MustCompile(`assay_test_[0-9A-Za-z]{38}`).FindString(restricted.Body), "192.0.2.8")
 		if fault.CodeOf(err) != "forbidden" {
 			t.Errorf("from elsewhere: %v", err)
 		}
 	})
 	t.Run("OtherAccount", func(t *testing.T) {
-		other, err := w.Service.CreateAccount(t.Context(), "Other", "other@example.com", "en")
-		check(t, err)
 		for _, action := range []string{"/name", "/limits", "/networks", "/revoke"} {
-			v.post("/desk/admin/accounts/"+other.Account.ID+"/keys/"+k.ID+action, "name", "stolen").want(t, http.StatusNotFound)
+			v.Post("/desk/admin/accounts/"+w.Stranger.AccountID+"/keys/"+k.ID+action, "name", "stolen").
+				Want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("Revoke", func(t *testing.T) {
-		v.follow(v.post(one+"/revoke")).want(t, http.StatusOK, "Revoked")
+		v.Follow(v.Post(one+"/revoke")).Want(t, http.StatusOK, "Revoked")
 		if _, err := w.Service.Authenticate(t.Context(), secret, ""); err == nil {
 			t.Error("a revoked key works")
 		}
 		if e := w.events(t, audit.KeyRevoked); len(e) != 1 || e[0].Actor.Name != "Aoi Mori" || e[0].UserID != w.Owner.ID {
 			t.Errorf("the audit log has %+v", e)
 		}
-		v.post(one+"/name", "name", "late").want(t, http.StatusUnprocessableEntity)
+		v.Post(one+"/name", "name", "late").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.post(keys, "name", "", "environment", "moon", "limit_read", "0").want(t, http.StatusUnprocessableEntity, "Please check 4 fields")
+		v.Post(keys, "name", "", "environment", "moon", "limit_read", "0").
+			Want(t, http.StatusUnprocessableEntity, "Please check 4 fields")
 	})
 }
 
 func TestCredits(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	live := "/desk/admin/accounts/" + w.Account.ID + "/credits/live"
-	v.follow(v.post(live, "amount", "1,500", "note", "invoice 12")).want(t, http.StatusOK, "2,500", "invoice 12", "+1,500")
-	v.follow(v.post(live, "amount", "-500", "note", "correction")).want(t, http.StatusOK, "2,000", "−500")
-	for amount, words := range map[string]string{"-2001": "would become negative", "0": "not possible", "x": "not possible", "9999999999999999": "not possible"} {
-		v.post(live, "amount", amount, "note", "n").want(t, http.StatusUnprocessableEntity, words)
+	v.Follow(v.Post(live, "amount", "1,500", "note", "invoice 12")).Want(t, http.StatusOK, "2,500", "invoice 12", "+1,500")
+	v.Follow(v.Post(live, "amount", "-500", "note", "correction")).Want(t, http.StatusOK, "2,000", "−500")
+	for amount, words := range map[string]string{
+		"-2001": "would become negative", "0": "not possible", "x": "not possible", "9999999999999999": "not possible",
+	} {
+		v.Post(live, "amount", amount, "note", "n").Want(t, http.StatusUnprocessableEntity, words)
 	}
-	v.post(live, "amount", "5", "note", "").want(t, http.StatusUnprocessableEntity, "This is needed.")
-	v.get("/desk/admin/accounts/"+w.Account.ID+"/credits/moon").want(t, http.StatusNotFound)
+	v.Post(live, "amount", "5", "note", "").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Get("/desk/admin/accounts/"+w.Account.ID+"/credits/moon").Want(t, http.StatusNotFound)
 	balance, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
-	check(t, err)
+	must.NoError(t, err)
 	if balance != 2000 {
 		t.Errorf("the balance is %d, want 2000", balance)
 	}
 	w.Order(t, w.Live, "")
-	v.get(live).want(t, http.StatusOK, "Charge", "/desk/orders/")
-	v.get("/desk/admin/accounts/"+w.Account.ID+"/orders/live").want(t, http.StatusOK, "AS-", "Queued")
+	v.Get(live).Want(t, http.StatusOK, "Charge", "/desk/orders/")
+	v.Get("/desk/admin/accounts/"+w.Account.ID+"/orders/live").Want(t, http.StatusOK, "AS-", "Queued")
 }
 
 func TestCatalog(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	t.Run("Contents", func(t *testing.T) {
 		for _, section := range []string{
-			"categories", "brands", "models", "photo_indexes", "answer_time_rules", "account_prices", "reasons", "conditions", "requirements", "nonsense",
+			"categories", "brands", "models", "photo_indexes", "answer_time_rules", "account_prices", "reasons", "conditions",
+			"requirements", "nonsense",
 		} {
-			v.get("/desk/admin/catalog?section="+section).want(t, http.StatusOK)
+			v.Get("/desk/admin/catalog?section="+section).Want(t, http.StatusOK)
 		}
-		v.get("/desk/admin/catalog?section=brands&q=シャネル").want(t, http.StatusOK, "chanel")
+		v.Get("/desk/admin/catalog?section=brands&q=シャネル").Want(t, http.StatusOK, "chanel")
 	})
 	t.Run("Export", func(t *testing.T) {
-		p := v.get("/desk/admin/catalog/export").want(t, http.StatusOK, "シャネル")
-		if p.header.Get("Content-Disposition") != `attachment; filename="catalog-2026-03-02.yaml"` {
-			t.Errorf("Content-Disposition %q", p.header.Get("Content-Disposition"))
+		p := v.Get("/desk/admin/catalog/export").Want(t, http.StatusOK, "シャネル")
+		if p.Header.Get("Content-Disposition") != `attachment; filename="catalog-2026-03-02.yaml"` {
+			t.Errorf("Content-Disposition %q", p.Header.Get("Content-Disposition"))
 		}
-		v.upload("/desk/admin/catalog/import", "same.yaml", p.body).want(t, http.StatusSeeOther)
-		v.get("/desk/admin/catalog/export?format=json").want(t, http.StatusOK, `"categories"`)
+		upload(v, "/desk/admin/catalog/import", "same.yaml", p.Body).Want(t, http.StatusSeeOther)
+		v.Get("/desk/admin/catalog/export?format=json").Want(t, http.StatusOK, `"categories"`)
 	})
 	t.Run("Broken", func(t *testing.T) {
-		v.upload("/desk/admin/catalog/import", "bad.yaml", "categories:\n  - code: BAD CODE\n").
-			want(t, http.StatusUnprocessableEntity, "bad.yaml", "categories[0].code", "nothing was changed")
-		v.upload("/desk/admin/catalog/import", "empty.yaml", "").want(t, http.StatusUnprocessableEntity, "not empty")
+		upload(v, "/desk/admin/catalog/import", "bad.yaml", "categories:\n  - code: BAD CODE\n").
+			Want(t, http.StatusUnprocessableEntity, "bad.yaml", "categories[0].code", "nothing was changed")
+		upload(v, "/desk/admin/catalog/import", "empty.yaml", "").Want(t, http.StatusUnprocessableEntity, "not empty")
 	})
 	t.Run("Import", func(t *testing.T) {
 		changed := strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)
-		first := v.upload("/desk/admin/catalog/import", "new.yaml", changed)
-		second := v.upload("/desk/admin/catalog/import", "new.yaml", changed)
-		v.follow(first).want(t, http.StatusOK, "Chanel → CHANEL", "new.yaml")
+		first := upload(v, "/desk/admin/catalog/import", "new.yaml", changed)
+		second := upload(v, "/desk/admin/catalog/import", "new.yaml", changed)
+		v.Follow(first).Want(t, http.StatusOK, "Chanel → CHANEL", "new.yaml")
 		if w.Service.Catalog().Brand("chanel").Name.EN != "Chanel" {
 			t.Error("a preview has changed the catalog")
 		}
-		v.follow(v.post(first.location)).want(t, http.StatusOK, "imported with 1 change")
+		v.Follow(v.Post(first.Location)).Want(t, http.StatusOK, "imported with 1 change")
 		if w.Service.Catalog().Brand("chanel").Name.EN != "CHANEL" {
 			t.Error("the catalog is as it was")
 		}
-		v.follow(second).want(t, http.StatusOK, "Another catalog was imported meanwhile")
-		v.follow(v.post(second.location)).want(t, http.StatusOK, "Another catalog was imported meanwhile")
-		v.follow(v.post(second.location+"/drop")).want(t, http.StatusOK, "Nothing was imported")
-		v.get(second.location).want(t, http.StatusNotFound)
-		v.post(first.location).want(t, http.StatusNotFound)
+		v.Follow(second).Want(t, http.StatusOK, "Another catalog was imported meanwhile")
+		v.Follow(v.Post(second.Location)).Want(t, http.StatusOK, "Another catalog was imported meanwhile")
+		v.Follow(v.Post(second.Location+"/drop")).Want(t, http.StatusOK, "Nothing was imported")
+		v.Get(second.Location).Want(t, http.StatusNotFound)
+		v.Post(first.Location).Want(t, http.StatusNotFound)
 	})
 	t.Run("Pause", func(t *testing.T) {
-		v.follow(v.post("/desk/admin/catalog/answer-times/60/pause")).want(t, http.StatusOK, "Paused", "Aoi Mori")
+		v.Follow(v.Post("/desk/admin/catalog/answer-times/60/pause")).Want(t, http.StatusOK, "Paused", "Aoi Mori")
 		if !w.Service.Paused(60) {
 			t.Error("the answer time is not paused")
 		}
-		v.follow(v.post("/desk/admin/catalog/answer-times/60/resume")).want(t, http.StatusOK, "offered again")
-		v.post("/desk/admin/catalog/answer-times/61/pause").want(t, http.StatusNotFound)
-		v.post("/desk/admin/catalog/answer-times/x/pause").want(t, http.StatusNotFound)
+		v.Follow(v.Post("/desk/admin/catalog/answer-times/60/resume")).Want(t, http.StatusOK, "offered again")
+		v.Post("/desk/admin/catalog/answer-times/61/pause").Want(t, http.StatusNotFound)
+		v.Post("/desk/admin/catalog/answer-times/x/pause").Want(t, http.StatusNotFound)
 	})
 }
 
 func TestStaff(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
-	p := v.post("/desk/admin/staff", "name", "Ken Oda", "email", "ken@example.com", "role", "reviewer").want(t, http.StatusOK, "ken@example.com")
-	token := regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.body)
+	v := w.AsStaff(t, w.Aoi)
+	p := v.Post("/desk/admin/staff", "name", "Ken Oda", "email", "ken@example.com", "role", "reviewer").
+		Want(t, http.StatusOK, "ken@example.com")
+	token := regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.Body)
 	ken, err := w.Service.AuthenticateStaff(t.Context(), token)
-	check(t, err)
+	must.NoError(t, err)
 	one := "/desk/admin/staff/" + ken.ID
-	v.post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
-	v.post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").want(t, http.StatusUnprocessableEntity, "taken")
+	v.Post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").
+		Want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
+	v.Post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").
+		Want(t, http.StatusUnprocessableEntity, "taken")
 	t.Run("Token", func(t *testing.T) {
-		p := v.post(one+"/token").want(t, http.StatusOK)
+		p := v.Post(one+"/token").Want(t, http.StatusOK)
 		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
 			t.Error("the old token works")
 		}
-		token = regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.body)
+		token = regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.Body)
 		_, err := w.Service.AuthenticateStaff(t.Context(), token)
-		check(t, err)
+		must.NoError(t, err)
 	})
 	t.Run("Password", func(t *testing.T) {
-		his := w.as(t, ken)
-		his.get("/desk").want(t, http.StatusOK)
-		v.post(one+"/password").want(t, http.StatusOK, "ken@example.com")
-		his.get("/desk").want(t, http.StatusSeeOther)
+		his := w.AsStaff(t, ken)
+		his.Get("/desk").Want(t, http.StatusOK)
+		v.Post(one+"/password").Want(t, http.StatusOK, "ken@example.com")
+		his.Get("/desk").Want(t, http.StatusSeeOther)
 	})
 	t.Run("Deactivate", func(t *testing.T) {
-		v.follow(v.post(one+"/deactivate")).want(t, http.StatusOK, "Ken Oda is deactivated", "Deactivated")
+		v.Follow(v.Post(one+"/deactivate")).Want(t, http.StatusOK, "Ken Oda is deactivated", "Deactivated")
 		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
 			t.Error("the token of a deactivated staff user works")
 		}
-		v.follow(v.post(one+"/token")).want(t, http.StatusOK, "This staff user is deactivated")
+		v.Follow(v.Post(one+"/token")).Want(t, http.StatusOK, "This staff user is deactivated")
 	})
 	t.Run("NotOneself", func(t *testing.T) {
-		v.follow(v.post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
+		v.Follow(v.Post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).
+			Want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
 	})
-	t.Run("Unknown", func(t *testing.T) { v.get("/desk/admin/staff/"+store.NewID()).want(t, http.StatusNotFound) })
+	t.Run("Unknown", func(t *testing.T) { v.Get("/desk/admin/staff/"+store.NewID()).Want(t, http.StatusNotFound) })
 }
 
 func TestDeliveries(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	id := w.failed(t)
-	v.get("/desk/admin/deliveries?status=failed&account=Acme+%E9%91%91%E5%AE%9A&environment=test&endpoint="+w.Endpoint.ID).want(t, http.StatusOK, id, "https://erp.example/hook")
-	v.get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
-	v.get("/desk/admin/deliveries/"+id).want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
-	v.get("/desk/admin/deliveries/"+store.NewID()).want(t, http.StatusNotFound)
-	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, "Pending", "is sent again")
-	v.follow(v.post("/desk/admin/deliveries/"+id+"/redeliver")).want(t, http.StatusOK, "still pending")
+	v.Get("/desk/admin/deliveries?status=failed&account=Acme+%E9%91%91%E5%AE%9A&environment=test&endpoint="+w.Endpoint.ID).
+		Want(t, http.StatusOK, id, "https://erp.example/hook")
+	v.Get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").
+		Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
+	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
+	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
+	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "Pending", "is sent again")
+	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "still pending")
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
 		w.failed(t)
-		v.post("/desk/admin/deliveries/redeliver", "since", "9999h").want(t, http.StatusUnprocessableEntity)
-		v.follow(v.post("/desk/admin/deliveries/redeliver", "since", "1h", "environment", "live")).want(t, http.StatusOK, "0 deliveries")
-		v.follow(v.post("/desk/admin/deliveries/redeliver", "since", "1h")).want(t, http.StatusOK, "3 deliveries are sent again")
+		v.Post("/desk/admin/deliveries/redeliver", "since", "9999h").Want(t, http.StatusUnprocessableEntity)
+		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h", "environment", "live")).
+			Want(t, http.StatusOK, "0 deliveries")
+		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h")).
+			Want(t, http.StatusOK, "3 deliveries are sent again")
 	})
 	t.Run("Older", func(t *testing.T) {
 		for range 50 {
 			w.Order(t, w.Test, order.MockAuthentic)
 		}
-		p := v.get("/desk/admin/deliveries?environment=test").want(t, http.StatusOK, "Older")
-		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.body)
-		v.get(strings.ReplaceAll(next, "&amp;", "&")).want(t, http.StatusOK, id)
+		p := v.Get("/desk/admin/deliveries?environment=test").Want(t, http.StatusOK, "Older")
+		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.Body)
+		v.Get(strings.ReplaceAll(next, "&amp;", "&")).Want(t, http.StatusOK, id)
 	})
 }
 
 func TestCertificates(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	o, err := w.Store.Order(t.Context(), w.Order(t, w.Test, order.MockAuthentic))
-	check(t, err)
+	must.NoError(t, err)
 	for _, q := range []string{o.Number, o.ID, o.CertificateID} {
-		v.follow(v.get("/desk/admin/certificates?q="+q)).want(t, http.StatusOK, o.Number, "Valid")
+		v.Follow(v.Get("/desk/admin/certificates?q="+q)).Want(t, http.StatusOK, o.Number, "Valid")
 	}
-	v.get("/desk/admin/certificates?q=AS-00000000").want(t, http.StatusNotFound, "There is no certificate")
+	v.Get("/desk/admin/certificates?q=AS-00000000").Want(t, http.StatusNotFound, "There is no certificate")
 	one := "/desk/admin/certificates/" + o.CertificateID
-	v.post(one+"/revoke", "reason", "swapped").want(t, http.StatusUnprocessableEntity, "Confirm that you mean it")
-	v.post(one+"/revoke", "reason", "", "sure", "yes").want(t, http.StatusUnprocessableEntity, "This is needed")
-	v.follow(v.post(one+"/revoke", "reason", "swapped", "sure", "yes")).want(t, http.StatusOK, "Revoked", "swapped")
-	v.post(one+"/revoke", "reason", "again", "sure", "yes").want(t, http.StatusUnprocessableEntity)
-	v.get("/desk/admin/certificates").want(t, http.StatusOK, o.Number, "swapped")
+	v.Post(one+"/revoke", "reason", "swapped").Want(t, http.StatusUnprocessableEntity, "Confirm that you mean it")
+	v.Post(one+"/revoke", "reason", "", "sure", "yes").Want(t, http.StatusUnprocessableEntity, "This is needed")
+	v.Follow(v.Post(one+"/revoke", "reason", "swapped", "sure", "yes")).Want(t, http.StatusOK, "Revoked", "swapped")
+	v.Post(one+"/revoke", "reason", "again", "sure", "yes").Want(t, http.StatusUnprocessableEntity)
+	v.Get("/desk/admin/certificates").Want(t, http.StatusOK, o.Number, "swapped")
 }
 
 func TestSystem(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
-	v.get("/desk/admin/system").want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default", "0 photos, 0 B")
-	w.stopped = true
-	v.get("/desk/admin/system").want(t, http.StatusOK, "1 thing needs attention", "Failed")
-	w.stopped = false
+	v := w.AsStaff(t, w.Aoi)
+	v.Get("/desk/admin/system").
+		Want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default",
+			"0 photos, 0 B")
+	w.MailStopped = true
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 thing needs attention", "Failed")
+	w.MailStopped = false
 	w.Order(t, w.Live, "")
 	w.failed(t)
 	w.Order(t, w.Test, order.MockFake)
 	w.Clock.Advance(48 * time.Hour)
-	v = w.as(t, w.Aoi)
-	v.get("/desk/admin/system").want(t, http.StatusOK, "2 things need attention", "late")
+	v = w.AsStaff(t, w.Aoi)
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "2 things need attention", "late")
 }
 
 func TestStatistics(t *testing.T) {
 	w := newWorld(t)
-	w.as(t, w.Aoi).get("/desk/admin/statistics").want(t, http.StatusOK, "Nothing to draw yet")
+	w.AsStaff(t, w.Aoi).Get("/desk/admin/statistics").Want(t, http.StatusOK, "Nothing to draw yet")
 	for range 3 {
 		id := w.Order(t, w.Live, "")
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
-		check(t, err)
+		must.NoError(t, err)
 		w.Clock.Advance(20 * time.Minute)
 		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
-		check(t, err)
+		must.NoError(t, err)
 	}
 	_, err := w.Service.KeepStatistics(t.Context())
-	check(t, err)
-	v := w.as(t, w.Aoi)
-	v.get("/desk/admin/statistics").want(t, http.StatusOK, "Mika Sato", "100 %", "<svg", "20 min", "Queue depth")
-	v.get("/desk/admin/statistics?days=90&lang=ja").want(t, http.StatusOK, "統計")
-	v.get("/desk/admin/statistics?days=90").want(t, http.StatusOK, "統計", "Mika Sato")
+	must.NoError(t, err)
+	v := w.AsStaff(t, w.Aoi)
+	v.Get("/desk/admin/statistics").Want(t, http.StatusOK, "Mika Sato", "100 %", "<svg", "20 min", "Queue depth")
+	v.Get("/desk/admin/statistics?days=90&lang=ja").Want(t, http.StatusOK, "統計")
+	v.Get("/desk/admin/statistics?days=90").Want(t, http.StatusOK, "統計", "Mika Sato")
 }

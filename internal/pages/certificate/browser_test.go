@@ -18,7 +18,8 @@ func TestBrowser(t *testing.T) {
 	w := newWorld(t)
 	live := w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2))
 	revoked := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked, "The photos do not show the item that was sold."); err != nil {
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked,
+		"The photos do not show the item that was sold."); err != nil {
 		t.Fatal(err)
 	}
 	states := map[string]string{"live": live, "test": w.authentic(t, w.Test, picture(t, 0.3)), "revoked": revoked}

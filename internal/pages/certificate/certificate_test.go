@@ -37,7 +37,9 @@ func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
 	var handler http.Handler
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) { handler.ServeHTTP(rw, r) }))
+	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(rw, r)
+	}))
 	t.Cleanup(w.Close)
 	w.Service.PublicURL = w.URL
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
@@ -69,7 +71,10 @@ func picture(t *testing.T, hue float64) []byte {
 			if stitch {
 				return color.RGBA{R: 222, G: 190, B: 120, A: 255}
 			}
-			return color.RGBA{R: uint8((70 + 90*math.Abs(math.Cos(hue))) * shade), G: uint8((45 + 60*math.Abs(math.Sin(hue))) * shade), B: uint8((40 + 70*math.Abs(math.Sin(hue*2))) * shade), A: 255}
+			return color.RGBA{
+				R: uint8((70 + 90*math.Abs(math.Cos(hue))) * shade), G: uint8((45 + 60*math.Abs(math.Sin(hue))) * shade),
+				B: uint8((40 + 70*math.Abs(math.Sin(hue*2))) * shade), A: 255,
+			}
 		case v > 0.82:
 			return color.RGBA{R: uint8(190 * shade), G: uint8(176 * shade), B: uint8(158 * shade), A: 255}
 		}
@@ -126,7 +131,8 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 		if _, err := w.Service.ClaimOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID, &order.Verdict{Outcome: order.Authentic}, ""); err != nil {
+		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID, &order.Verdict{Outcome: order.Authentic},
+			""); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -187,11 +193,13 @@ func TestPage(t *testing.T) {
 
 	t.Run("English", func(t *testing.T) {
 		resp, body := w.get(t, "/certificates/"+id)
-		holds(t, body, "Certificate of authenticity", "Prada", "Authentic", number, `<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf", "assay verify "+w.URL)
+		holds(t, body, "Certificate of authenticity", "Prada", "Authentic", number,
+			`<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf", "assay verify "+w.URL)
 		if resp.StatusCode != http.StatusOK || strings.Contains(body, "TEST") || strings.Contains(body, "Revoked") {
 			t.Errorf("%d: says what it is not:\n%s", resp.StatusCode, body)
 		}
-		if got := resp.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") || strings.Contains(got, "unsafe-inline") {
+		if got := resp.Header.Get("Content-Security-Policy"); !strings.Contains(got, "default-src 'none'") ||
+			strings.Contains(got, "unsafe-inline") {
 			t.Errorf("policy %q", got)
 		}
 	})
@@ -216,11 +224,15 @@ func TestPage(t *testing.T) {
 		for size, edge := range map[string]int{"thumb": 320, "screen": 1200} {
 			resp, body := w.get(t, "/certificates/"+id+"/photos/1/"+size+".jpg")
 			c, err := jpeg.DecodeConfig(strings.NewReader(body))
-			if resp.StatusCode != http.StatusOK || err != nil || c.Width != edge || !strings.Contains(resp.Header.Get("Cache-Control"), "immutable") {
+			if resp.StatusCode != http.StatusOK || err != nil || c.Width != edge ||
+				!strings.Contains(resp.Header.Get("Cache-Control"), "immutable") {
 				t.Errorf("%s: %d, %+v, %v", size, resp.StatusCode, c, err)
 			}
 		}
-		for _, path := range []string{"/photos/0/thumb.jpg", "/photos/3/thumb.jpg", "/photos/x/thumb.jpg", "/photos/1/full.jpg", "/photos/1/thumb", "/photos/1/thumb.png"} {
+		for _, path := range []string{
+			"/photos/0/thumb.jpg", "/photos/3/thumb.jpg", "/photos/x/thumb.jpg", "/photos/1/full.jpg", "/photos/1/thumb",
+			"/photos/1/thumb.png",
+		} {
 			if resp, _ := w.get(t, "/certificates/"+id+path); resp.StatusCode != http.StatusNotFound {
 				t.Errorf("%s: %d", path, resp.StatusCode)
 			}
@@ -228,7 +240,8 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("Unknown", func(t *testing.T) {
 		for _, path := range []string{order.NewCertificateID(), "x", id + ".xml", id + ".json.json", strings.ToUpper(id)} {
-			if resp, body := w.get(t, "/certificates/"+path); resp.StatusCode != http.StatusNotFound || !strings.Contains(body, "Page not found") {
+			if resp, body := w.get(t, "/certificates/"+path); resp.StatusCode != http.StatusNotFound ||
+				!strings.Contains(body, "Page not found") {
 				t.Errorf("%s: %d", path, resp.StatusCode)
 			}
 		}
@@ -253,7 +266,8 @@ func certificateOf(t *testing.T, w *world, id string) *certificate.Certificate {
 		t.Fatal(err)
 	}
 	resp, file := w.get(t, "/certificates/"+id+".json")
-	if got := resp.Header.Get("Content-Type"); got != "application/json; charset=utf-8" || resp.Header.Get("Access-Control-Allow-Origin") != "*" {
+	if got := resp.Header.Get("Content-Type"); got != "application/json; charset=utf-8" ||
+		resp.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("headers %v", resp.Header)
 	}
 	r, err := certificate.Verify([]byte(file), keys)
@@ -283,7 +297,8 @@ func TestRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp, body := w.get(t, "/certificates/"+id)
-	holds(t, body, "This certificate no longer stands", "The item &lt;was&gt; swapped.", "<title>Revoked: Certificate of authenticity")
+	holds(t, body, "This certificate no longer stands", "The item &lt;was&gt; swapped.",
+		"<title>Revoked: Certificate of authenticity")
 	if resp.StatusCode != http.StatusOK || strings.Contains(body, "verdict-good") {
 		t.Errorf("%d: it still says authentic", resp.StatusCode)
 	}
@@ -294,15 +309,17 @@ func TestRevoked(t *testing.T) {
 	holds(t, body, "この証明書は無効です")
 }
 
-// TestBrokenPhoto holds that a photo which cannot be decoded spoils neither the page nor the PDF.
+// TestBrokenPhoto checks that a photo which cannot be decoded spoils neither the page nor the PDF.
 func TestBrokenPhoto(t *testing.T) {
 	w := newWorld(t)
 	broken := picture(t, 1)[:500]
 	id := w.authentic(t, w.Test, broken, picture(t, 2))
-	if resp, body := w.get(t, "/certificates/"+id+"/photos/1/thumb.jpg"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, "<svg") {
+	if resp, body := w.get(t, "/certificates/"+id+"/photos/1/thumb.jpg"); resp.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(body, "<svg") {
 		t.Errorf("%d %.60s", resp.StatusCode, body)
 	}
-	if resp, body := w.get(t, "/certificates/"+id+".pdf"); resp.StatusCode != http.StatusOK || !strings.HasPrefix(body, "%PDF") {
+	if resp, body := w.get(t, "/certificates/"+id+".pdf"); resp.StatusCode != http.StatusOK ||
+		!strings.HasPrefix(body, "%PDF") {
 		t.Errorf("%d %.60s", resp.StatusCode, body)
 	}
 }

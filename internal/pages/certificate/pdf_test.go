@@ -52,7 +52,8 @@ func decodeQR(t *testing.T, picture image.Image) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	found, err := qrcode.NewQRCodeReader().Decode(bitmap, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
+	found, err := qrcode.NewQRCodeReader().
+		Decode(bitmap, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
 	if err != nil {
 		t.Fatalf("no QR code can be read: %v", err)
 	}
@@ -62,20 +63,24 @@ func decodeQR(t *testing.T, picture image.Image) string {
 func TestPDF(t *testing.T) {
 	w := newWorld(t)
 	revoked := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked, "The item was exchanged. 商品が入れ替わっていました。"); err != nil {
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked,
+		"The item was exchanged. 商品が入れ替わっていました。"); err != nil {
 		t.Fatal(err)
 	}
 	for name, id := range map[string]string{
 		"Revoked": revoked,
-		"Live":    w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2), picture(t, 2.9)), "Test": w.authentic(t, w.Test, picture(t, 0.3)),
+		"Live":    w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2), picture(t, 2.9)),
+		"Test":    w.authentic(t, w.Test, picture(t, 0.3)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := fetchPDF(t, w, id)
-			if info := run(t, "pdfinfo", path); !strings.Contains(info, "Pages:           1\n") || !strings.Contains(info, "A4") {
+			if info := run(t, "pdfinfo", path); !strings.Contains(info, "Pages:           1\n") ||
+				!strings.Contains(info, "A4") {
 				t.Errorf("not one page of A4:\n%s", info)
 			}
 			for _, line := range strings.Split(strings.TrimSpace(run(t, "pdffonts", path)), "\n")[2:] {
-				// At the end: embedded, marked as a subset, has a table of characters (so that Japanese can be copied), object and generation.
+				// At the end: embedded, marked as a subset, has a table of characters (so that Japanese can be copied), object and
+				// generation.
 				if f := strings.Fields(line); len(f) < 7 || f[len(f)-5] != "yes" || f[len(f)-3] != "yes" {
 					t.Errorf("a font is not embedded: %s", line)
 				}
@@ -93,7 +98,8 @@ func TestPDF(t *testing.T) {
 			if got := decodeQR(t, picture); got != w.URL+"/certificates/"+id {
 				t.Errorf("the QR code leads to %s", got)
 			}
-			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "真正品証明書", certificateOf(t, w, id).OrderNumber, w.URL+"/certificates/"+id)
+			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "真正品証明書", certificateOf(t, w, id).OrderNumber,
+				w.URL+"/certificates/"+id)
 		})
 	}
 }

@@ -10,10 +10,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// allowed is what each kind of visitor gets for a page: its status, for an order in Mika's hands. 303 to the page to sign
-// in is "in", 303 to elsewhere is 303.
+// allowed is what each kind of visitor gets for a page: its status, for an order that Mika has claimed. 303 to the page
+// to sign in is "in", 303 to elsewhere is 303.
 type allowed struct {
 	form                         []string // sent with POST
 	none, assigned, other, admin int
@@ -43,23 +45,32 @@ var matrix = map[string]allowed{
 	"GET /desk/find":   everyone(303),
 	"POST /desk/next":  everyone(303),
 
-	"GET /desk/orders/{id}":                  everyone(200),
-	"POST /desk/orders/{id}/claim":           everyone(303),
-	"POST /desk/orders/{id}/release":         {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
-	"POST /desk/orders/{id}/draft":           {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
-	"POST /desk/orders/{id}/verdict":         {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
-	"GET /desk/orders/{id}/verdict":          everyone(303), // there is no draft
-	"POST /desk/orders/{id}/complete":        {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed},
-	"GET /desk/orders/{id}/request":          {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/request":         {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.UpdatePhotos},
-	"GET /desk/orders/{id}/request/preview":  {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/request/preview": {form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"GET /desk/orders/{id}/fail":             {none: toSignIn, assigned: 200, other: 303, admin: 200},
-	"POST /desk/orders/{id}/fail":            {form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed},
-	"GET /desk/orders/{id}/cancel":           {none: toSignIn, assigned: 403, other: 403, admin: 200},
-	"POST /desk/orders/{id}/cancel":          {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},
-	"GET /desk/orders/{id}/reassign":         {none: toSignIn, assigned: 403, other: 403, admin: 200},
-	"POST /desk/orders/{id}/reassign":        {none: toSignIn, assigned: 403, other: 403, admin: 422},
+	"GET /desk/orders/{id}":          everyone(200),
+	"POST /desk/orders/{id}/claim":   everyone(303),
+	"POST /desk/orders/{id}/release": {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
+	"POST /desk/orders/{id}/draft":   {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
+	"POST /desk/orders/{id}/verdict": {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
+	"GET /desk/orders/{id}/verdict":  everyone(303), // there is no draft
+	"POST /desk/orders/{id}/complete": {
+		form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed,
+	},
+	"GET /desk/orders/{id}/request": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request": {
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 303, other: 303, admin: 303,
+		moves: order.UpdatePhotos,
+	},
+	"GET /desk/orders/{id}/request/preview": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/request/preview": {
+		form: []string{"want", "serial-number"}, none: toSignIn, assigned: 200, other: 303, admin: 200,
+	},
+	"GET /desk/orders/{id}/fail": {none: toSignIn, assigned: 200, other: 303, admin: 200},
+	"POST /desk/orders/{id}/fail": {
+		form: []string{"note", "no photo opens"}, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Failed,
+	},
+	"GET /desk/orders/{id}/cancel":    {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/cancel":   {none: toSignIn, assigned: 403, other: 403, admin: 303, moves: order.Completed},
+	"GET /desk/orders/{id}/reassign":  {none: toSignIn, assigned: 403, other: 403, admin: 200},
+	"POST /desk/orders/{id}/reassign": {none: toSignIn, assigned: 403, other: 403, admin: 422},
 
 	"GET /desk/photos/{name}/facts":  everyone(200),
 	"GET /desk/photos/{name}/{size}": everyone(200),
@@ -77,14 +88,16 @@ var matrix = map[string]allowed{
 	"POST /desk/me/token":             everyone(422),
 }
 
-// TestAccess holds every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another reviewer, an
-// administrator}.
+// TestAccess checks every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another
+// reviewer, an administrator}.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
-	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator})
-	check(t, err)
+	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{
+		AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator,
+	})
+	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
-	check(t, err)
+	must.NoError(t, err)
 	for pattern := range matrix {
 		if !slices.Contains(w.Desk.Patterns(), pattern) {
 			t.Errorf("%s is in the matrix and no page", pattern)
@@ -98,36 +111,36 @@ func TestAccess(t *testing.T) {
 		}
 		method, path, _ := strings.Cut(pattern, " ")
 		for name, visitor := range map[string]struct {
-			as     func() *visitor
+			as     func() *pagetest.Visitor
 			status int
 		}{
-			"Nobody":        {func() *visitor { return w.visit(t) }, want.none},
-			"PortalUser":    {func() *visitor { return w.customer(t) }, want.none},
-			"APIKey":        {func() *visitor { return w.program(t, key) }, want.none},
-			"StaffToken":    {func() *visitor { return w.program(t, admin.Token) }, want.none},
-			"Assignee":      {func() *visitor { return w.as(t, w.Mika) }, want.assigned},
-			"OtherReviewer": {func() *visitor { return w.as(t, w.Ren) }, want.other},
-			"Administrator": {func() *visitor { return w.as(t, w.Aoi) }, want.admin},
+			"Nobody":        {func() *pagetest.Visitor { return w.Visit(t) }, want.none},
+			"PortalUser":    {func() *pagetest.Visitor { return w.AsCustomer(t) }, want.none},
+			"APIKey":        {func() *pagetest.Visitor { return w.WithToken(t, key) }, want.none},
+			"StaffToken":    {func() *pagetest.Visitor { return w.WithToken(t, admin.Token) }, want.none},
+			"Assignee":      {func() *pagetest.Visitor { return w.AsStaff(t, w.Mika) }, want.assigned},
+			"OtherReviewer": {func() *pagetest.Visitor { return w.AsStaff(t, w.Ren) }, want.other},
+			"Administrator": {func() *pagetest.Visitor { return w.AsStaff(t, w.Aoi) }, want.admin},
 		} {
 			t.Run(pattern+"/"+name, func(t *testing.T) {
 				id := w.claimed(t, w.Mika)
 				photos, err := w.Store.OrderPhotos(t.Context(), id)
-				check(t, err)
+				must.NoError(t, err)
 				v := visitor.as()
-				v.t = t
+				v.T = t
 				target := strings.NewReplacer("{id}", id, "{name}", photos[0].Name, "{size}", "thumb").Replace(path)
-				var p *page
+				var p *pagetest.Page
 				if method == http.MethodGet {
-					p = v.get(target)
+					p = v.Get(target)
 				} else {
-					p = v.post(target, want.form...)
+					p = v.Post(target, want.form...)
 				}
 				if visitor.status == toSignIn {
-					if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/desk/sign-in") {
-						t.Errorf("%d to %q, want to be asked to sign in", p.status, p.location)
+					if p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/desk/sign-in") {
+						t.Errorf("%d to %q, want to be asked to sign in", p.Status, p.Location)
 					}
-				} else if p.status != visitor.status {
-					t.Errorf("status %d to %q, want %d\n%.600s", p.status, p.location, visitor.status, p.body)
+				} else if p.Status != visitor.status {
+					t.Errorf("status %d to %q, want %d\n%.600s", p.Status, p.Location, visitor.status, p.Body)
 				}
 				moved := want.moves
 				if visitor.status != http.StatusSeeOther || moved == "" || name == "OtherReviewer" {
@@ -141,28 +154,28 @@ func TestAccess(t *testing.T) {
 	}
 }
 
-// TestOtherSites holds that a form of another site does nothing.
+// TestOtherSites checks that a form of another site does nothing.
 func TestOtherSites(t *testing.T) {
 	w := newWorld(t)
 	id := w.claimed(t, w.Mika)
-	v := w.as(t, w.Mika)
+	v := w.AsStaff(t, w.Mika)
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, w.Server.URL+"/desk/orders/"+id+"/release", nil)
-	check(t, err)
+	must.NoError(t, err)
 	r.Header.Set("Origin", "https://evil.example")
 	r.Header.Set("Sec-Fetch-Site", "cross-site")
-	r.AddCookie(v.cookies["assay_desk"])
+	r.AddCookie(v.Cookies["assay_desk"])
 	res, err := http.DefaultClient.Do(r)
-	check(t, err)
+	must.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	if res.StatusCode != http.StatusForbidden || w.order(t, id).Status != order.Processing {
 		t.Errorf("status %d, order in %s: a form of another site was obeyed", res.StatusCode, w.order(t, id).Status)
 	}
 }
 
-// TestScriptsAreToldToSignIn holds that a script gets 401 instead of the page to sign in.
+// TestScriptsAreToldToSignIn checks that a script gets 401 instead of the page to sign in.
 func TestScriptsAreToldToSignIn(t *testing.T) {
 	w := newWorld(t)
-	v := w.visit(t)
-	v.fetch = "cors"
-	v.get("/desk/rows").want(t, http.StatusUnauthorized)
+	v := w.Visit(t)
+	v.Headers["Sec-Fetch-Mode"] = "cors"
+	v.Get("/desk/rows").Want(t, http.StatusUnauthorized)
 }

@@ -16,20 +16,22 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
 
-// integrator returns a customer's program that talks to the interface.
+// integrator returns a customer's program that talks to the API.
 func (w *world) integrator(t *testing.T) *client.Client {
 	t.Helper()
 	_, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes, Actor: audit.Operator,
+		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes,
+		Actor: audit.Operator,
 	})
-	check(t, err)
+	must.NoError(t, err)
 	c, err := client.New(w.Server.URL+"/v1/integrations", secret)
-	check(t, err)
+	must.NoError(t, err)
 	return c
 }
 
@@ -44,25 +46,30 @@ func picture(t *testing.T, shade uint8) []byte {
 		}
 	}
 	var b bytes.Buffer
-	check(t, jpeg.Encode(&b, img, nil))
+	must.NoError(t, jpeg.Encode(&b, img, nil))
 	return b.Bytes()
 }
 
 func upload(t *testing.T, c *client.Client, shade uint8) string {
 	t.Helper()
-	results, err := c.UploadPhotos(t.Context(), client.File{Name: fmt.Sprintf("IMG_%d.jpg", shade), Content: bytes.NewReader(picture(t, shade))})
-	check(t, err)
+	results, err := c.UploadPhotos(t.Context(), client.File{
+		Name: fmt.Sprintf("IMG_%d.jpg", shade), Content: bytes.NewReader(picture(t, shade)),
+	})
+	must.NoError(t, err)
 	return results[0].URL
 }
 
-// orderBag creates an order through the interface.
+// orderBag creates an order through the API.
 func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string {
 	t.Helper()
 	o, err := c.CreateOrder(t.Context(), client.CreateOrder{
 		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
-		Photos: []client.OrderPhoto{{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"}, {URL: urls[2], IndexCode: "serial-number"}},
+		Photos: []client.OrderPhoto{
+			{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"},
+			{URL: urls[2], IndexCode: "serial-number"},
+		},
 	})
-	check(t, err)
+	must.NoError(t, err)
 	return o.ID
 }
 
@@ -123,7 +130,8 @@ func lookClosely(t *testing.T, b *uitest.Browser) {
 	b.Press(kb.Enter)
 	b.Await("#viewer")
 	b.AwaitTrue(`document.querySelector("#viewer .pane img").naturalWidth > 0`)
-	if got := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").src`); !strings.HasSuffix(got, "/screen") {
+	if got := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").src`); !strings.HasSuffix(got,
+		"/screen") {
 		t.Errorf("the viewer begins with %s", got)
 	}
 	scale := func() float64 {
@@ -150,7 +158,8 @@ func lookClosely(t *testing.T, b *uitest.Browser) {
 	b.AwaitTrue(`document.getElementById("viewer").dataset.turn === "90"`)
 	b.Press("b")
 	b.Press("c")
-	if got := uitest.Eval[string](b, `document.querySelector("#viewer .pane img").style.filter`); got != "brightness(115%) contrast(115%)" {
+	if got := uitest.Eval[string](b,
+		`document.querySelector("#viewer .pane img").style.filter`); got != "brightness(115%) contrast(115%)" {
 		t.Errorf("the filter is %q", got)
 	}
 	b.Press("s")
@@ -176,7 +185,7 @@ func lookClosely(t *testing.T, b *uitest.Browser) {
 	b.AwaitTrue(`document.querySelector(".saved").textContent !== ""`)
 }
 
-// requestPhotos asks the customer, who answers through the interface.
+// requestPhotos asks the customer, who answers through the API.
 func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, id string) {
 	b.Follow(`a[href$="/request"]`)
 	if !uitest.Eval[bool](b, `document.getElementById("w-brand-stamp").checked`) {
@@ -192,14 +201,15 @@ func requestPhotos(t *testing.T, w *world, c *client.Client, b *uitest.Browser, 
 	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("Photos requested")`)
 
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleJapanese)
-	check(t, err)
-	if detail.Status != client.StatusUpdatePhotos || len(detail.PhotosToResubmit) != 1 || *detail.PhotosToResubmit[0].Comment != "Closer, please." {
+	must.NoError(t, err)
+	if detail.Status != client.StatusUpdatePhotos || len(detail.PhotosToResubmit) != 1 ||
+		*detail.PhotosToResubmit[0].Comment != "Closer, please." {
 		t.Fatalf("the customer reads %+v", detail)
 	}
 	_, err = c.SubmitUpdatePhotos(t.Context(), id, client.UpdatePhotos{
 		Photos: []client.UpdatePhoto{{IndexCode: "brand-stamp", URL: upload(t, c, 240)}}, Note: "As close as I can.",
 	})
-	check(t, err)
+	must.NoError(t, err)
 	b.AwaitTrue(`document.querySelector("table.queue").innerText.includes("In review")`) // the page finds out by itself
 }
 
@@ -212,7 +222,8 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.Press("2", chromedp.ModifierAlt)
 	b.AwaitTrue(`document.getElementById("o-fake").checked`)
 	b.Click(`label[for="c-serial-number-2"]`)
-	b.AwaitTrue(`document.getElementById("a-serial-number").checked && document.querySelector(".verdict .chips").innerText !== ""`)
+	b.AwaitTrue(`document.getElementById("a-serial-number").checked &&
+		document.querySelector(".verdict .chips").innerText !== ""`)
 	b.Fill(".reasons[data-outcome=fake] .reason-filter", "misaligned")
 	b.Click(`label[for="r-logo-misaligned"]`)
 	b.Fill("#own-en", "The first digit is of another font.\nSo is the last.")
@@ -223,14 +234,15 @@ func judge(t *testing.T, c *client.Client, b *uitest.Browser, id string) {
 	b.Screenshot("confirm")
 	b.Follow(`button[name=then][value=queue]`)
 	detail, err := c.GetOrder(t.Context(), id, client.LocaleEnglish)
-	check(t, err)
-	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake || fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 2 ||
+	must.NoError(t, err)
+	if detail.Status != client.StatusCompleted || *detail.Outcome != client.OutcomeFake ||
+		fmt.Sprint(detail.OutcomeIndexes) != "[serial-number]" || len(detail.OutcomeReasons) != 2 ||
 		detail.OutcomeReasons[1] != "The first digit is of another font.\nSo is the last." {
 		t.Errorf("the customer reads %+v", detail)
 	}
 }
 
-// TestWithoutScripts holds that the way from the queue to the verdict needs no scripts.
+// TestWithoutScripts checks that the way from the queue to the verdict needs no scripts.
 func TestWithoutScripts(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)
@@ -246,7 +258,8 @@ func TestWithoutScripts(t *testing.T) {
 	b.Follow("#verdict .primary")
 	b.Follow(`button[name=then][value=queue]`)
 	got := w.order(t, id)
-	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" || len(got.Reasons) != 1 || got.Reasons[0].Text != own {
+	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" ||
+		len(got.Reasons) != 1 || got.Reasons[0].Text != own {
 		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Reasons)
 	}
 }

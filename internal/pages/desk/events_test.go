@@ -3,6 +3,8 @@ package desk_test
 import (
 	"bufio"
 	"context"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"net/http"
 	"strings"
 	"testing"
@@ -10,14 +12,14 @@ import (
 )
 
 // stream opens the events of a signed-in browser and returns its lines.
-func stream(t *testing.T, w *world, v *visitor) (lines <-chan string, end context.CancelFunc) {
+func stream(t *testing.T, w *world, v *pagetest.Visitor) (lines <-chan string, end context.CancelFunc) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, w.Server.URL+"/desk/events", nil)
-	check(t, err)
-	r.AddCookie(v.cookies["assay_desk"])
+	must.NoError(t, err)
+	r.AddCookie(v.Cookies["assay_desk"])
 	res, err := http.DefaultClient.Do(r)
-	check(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { cancel(); _ = res.Body.Close() })
 	if got := res.Header.Get("Content-Type"); got != "text/event-stream" {
 		t.Fatalf("the events are %q", got)
@@ -52,13 +54,13 @@ func await(t *testing.T, lines <-chan string, want string) {
 
 func TestEvents(t *testing.T) {
 	w := newWorld(t)
-	first, _ := stream(t, w, w.as(t, w.Mika))
-	second, _ := stream(t, w, w.as(t, w.Ren))
+	first, _ := stream(t, w, w.AsStaff(t, w.Mika))
+	second, _ := stream(t, w, w.AsStaff(t, w.Ren))
 	await(t, first, "event: hello")
 	w.queued(t)
 	await(t, first, `"queued":1`)
 	await(t, second, `"queued":1`)
-	w.as(t, w.Mika).post("/desk/next").want(t, http.StatusSeeOther)
+	w.AsStaff(t, w.Mika).Post("/desk/next").Want(t, http.StatusSeeOther)
 	await(t, second, `"processing":1`)
 	w.Desk.Close() // as when the server stops
 	for range first {

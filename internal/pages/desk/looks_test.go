@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
@@ -16,28 +17,31 @@ var noPages = []string{
 	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token",
 }
 
-// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
-// screens, and lets two checkers look for what keeps people from using it.
+// TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
+// all screens, and lets two checkers look for what keeps people from using it.
 func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	held, waiting, done := w.claimed(t, w.Aoi), w.claimed(t, w.Aoi), w.claimed(t, w.Aoi)
-	v := w.as(t, w.Aoi)
-	v.post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
-	v.post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Look at the stitches.")
-	v.post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number", "fail",
-		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note", "Look at the stitches.")
+	v := w.AsStaff(t, w.Aoi)
+	v.Post("/desk/orders/"+waiting+"/request", "want", "serial-number", "condition.serial-number", "unclear")
+	v.Post("/desk/orders/"+done+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes",
+		"serial-number", "note", "Look at the stitches.")
+	v.Post("/desk/orders/"+held+"/verdict", "outcome", "fake", "reason.fake", "logo-misaligned", "check.serial-number",
+		"fail",
+		"reason_text.en", "The serial number belongs to another model.", "reason_text.ja", "シリアル番号が別のモデルのものです。", "note",
+		"Look at the stitches.")
 	w.queued(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
-	check(t, err)
+	must.NoError(t, err)
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
 		return strings.NewReplacer("{id}", held, "{name}", photos[0].Name, "{size}", "thumb").Replace(path)
 	}
 	sorted := uitest.SortPages(t, w.Desk.Patterns(), noPages, fill,
-		func(path string) (int, string) { p := w.visit(t).get(path); return p.status, p.body },
-		func(path string) (int, string) { p := v.get(path); return p.status, p.body })
+		func(path string) (int, string) { p := w.Visit(t).Get(path); return p.Status, p.Body },
+		func(path string) (int, string) { p := v.Get(path); return p.Status, p.Body })
 	open, pages := sorted[0], sorted[1]
 	pages["done"], pages["mine"] = "/desk?tab=done", "/desk?tab=mine&brand=gucci"
 	pages["order-waiting"], pages["order-done"] = "/desk/orders/"+waiting, "/desk/orders/"+done
@@ -50,11 +54,13 @@ func TestPages(t *testing.T) {
 	b.CheckPages(map[string]string{"not-found": "/desk/orders/nothing"})
 	b.Follow("form[action='/desk/sign-out'] button")
 	signIn(b, "mika@example.com")
-	b.CheckPages(map[string]string{"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held})
+	b.CheckPages(map[string]string{
+		"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held,
+	})
 
 	t.Run("Code", func(t *testing.T) {
 		b.Follow("form[action='/desk/sign-out'] button")
-		enrol(t, w, w.as(t, w.Mika))
+		enrol(t, w, w.AsStaff(t, w.Mika))
 		b.Open("/desk/sign-in?lang=en")
 		b.Fill("#f-email", "mika@example.com")
 		b.Fill("#f-password", password)

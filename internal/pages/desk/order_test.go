@@ -14,59 +14,61 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
 func TestQueue(t *testing.T) {
 	w := newWorld(t)
 	id, mine := w.queued(t), w.claimed(t, w.Mika)
-	v := w.as(t, w.Mika)
+	v := w.AsStaff(t, w.Mika)
 	t.Run("Tabs", func(t *testing.T) {
-		v.get("/desk").want(t, http.StatusOK, id, mine, "Chanel", w.Account.Name)
-		v.get("/desk?tab=mine").want(t, http.StatusOK, mine).lacks(t, id)
-		v.get("/desk?tab=photos").want(t, http.StatusOK, "Nothing here").lacks(t, id, mine)
-		v.get("/desk?tab=done").want(t, http.StatusOK).lacks(t, id, mine)
+		v.Get("/desk").Want(t, http.StatusOK, id, mine, "Chanel", w.Account.Name)
+		v.Get("/desk?tab=mine").Want(t, http.StatusOK, mine).Lacks(t, id)
+		v.Get("/desk?tab=photos").Want(t, http.StatusOK, "Nothing here").Lacks(t, id, mine)
+		v.Get("/desk?tab=done").Want(t, http.StatusOK).Lacks(t, id, mine)
 	})
 	t.Run("Filters", func(t *testing.T) {
-		v.get("/desk?brand=chanel&category=bags").want(t, http.StatusOK, id, mine)
-		v.get("/desk?brand=gucci").want(t, http.StatusOK, "No order matches").lacks(t, id)
-		v.get("/desk?category=watches").want(t, http.StatusOK, "No order matches").lacks(t, id)
-		v.get("/desk?status=queued").want(t, http.StatusOK, id).lacks(t, mine)
-		v.get("/desk?mine=1").want(t, http.StatusOK, mine).lacks(t, id)
-		v.get("/desk?brand=%00&category=nonsense&status=x&after=-3&tab=y").want(t, http.StatusOK, id)
+		v.Get("/desk?brand=chanel&category=bags").Want(t, http.StatusOK, id, mine)
+		v.Get("/desk?brand=gucci").Want(t, http.StatusOK, "No order matches").Lacks(t, id)
+		v.Get("/desk?category=watches").Want(t, http.StatusOK, "No order matches").Lacks(t, id)
+		v.Get("/desk?status=queued").Want(t, http.StatusOK, id).Lacks(t, mine)
+		v.Get("/desk?mine=1").Want(t, http.StatusOK, mine).Lacks(t, id)
+		v.Get("/desk?brand=%00&category=nonsense&status=x&after=-3&tab=y").Want(t, http.StatusOK, id)
 	})
 	t.Run("Rows", func(t *testing.T) {
-		p := v.get("/desk/rows?tab=mine").want(t, http.StatusOK, mine)
-		p.lacks(t, "<html", id)
+		p := v.Get("/desk/rows?tab=mine").Want(t, http.StatusOK, mine)
+		p.Lacks(t, "<html", id)
 	})
 	t.Run("Find", func(t *testing.T) {
 		number := w.order(t, id).Number
 		for _, text := range []string{number, strings.ToLower(number), strings.TrimPrefix(number, "AS-"), id} {
-			if p := v.get("/desk/find?q=" + text); p.location != "/desk/orders/"+id {
-				t.Errorf("%q leads to %q", text, p.location)
+			if p := v.Get("/desk/find?q=" + text); p.Location != "/desk/orders/"+id {
+				t.Errorf("%q leads to %q", text, p.Location)
 			}
 		}
-		if p := v.get("/desk/find?q=%00'--"); p.location != "/desk" {
-			t.Errorf("nonsense leads to %q", p.location)
+		if p := v.Get("/desk/find?q=%00'--"); p.Location != "/desk" {
+			t.Errorf("nonsense leads to %q", p.Location)
 		}
 	})
 	t.Run("Next", func(t *testing.T) {
-		if p := v.post("/desk/next"); p.location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika.Actor(access.Origin{})) {
-			t.Errorf("%d to %q", p.status, p.location)
+		if p := v.Post("/desk/next"); p.Location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika.Actor(access.Origin{})) {
+			t.Errorf("%d to %q", p.Status, p.Location)
 		}
-		w.as(t, w.Ren).follow("/desk/next").want(t, http.StatusOK, "The queue is empty")
+		w.AsStaff(t, w.Ren).Submit("/desk/next").Want(t, http.StatusOK, "The queue is empty")
 	})
 	t.Run("TestOrders", func(t *testing.T) {
 		test := w.Order(t, w.Test, order.MockUpdatePhotos)
-		v.get("/desk").lacks(t, test)
-		v.get("/desk/orders/"+test).want(t, http.StatusOK, "This is a Test order").lacks(t, `id="verdict"`)
+		v.Get("/desk").Lacks(t, test)
+		v.Get("/desk/orders/"+test).Want(t, http.StatusOK, "This is a Test order").Lacks(t, `id="verdict"`)
 	})
 }
 
-// TestQueuePages goes through a queue that is longer than a page: every order comes once, also when orders move meanwhile.
+// TestQueuePages goes through a queue that is longer than a page: every order comes once, also when orders move
+// meanwhile.
 func TestQueuePages(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Aoi)
+	v := w.AsStaff(t, w.Aoi)
 	made := make(map[string]bool)
 	for range 105 {
 		made[w.Order(t, w.Live, "")] = true
@@ -76,15 +78,15 @@ func TestQueuePages(t *testing.T) {
 	row := regexp.MustCompile(`href="/desk/orders/([0-9a-f-]+)"`)
 	path, lengths := "/desk?status=queued&lang=en", []int{}
 	for path != "" {
-		p := v.get(path).want(t, http.StatusOK)
+		p := v.Get(path).Want(t, http.StatusOK)
 		links := make(map[string]string)
-		for _, m := range link.FindAllStringSubmatch(p.body, -1) {
+		for _, m := range link.FindAllStringSubmatch(p.Body, -1) {
 			links[m[2]] = html.UnescapeString(m[1])
 		}
 		if first := links["first"]; (first != "") != (len(lengths) > 0) || first != "" && first != "/desk?status=queued" {
 			t.Errorf("page %d leads back to %q", len(lengths)+1, first)
 		}
-		ids := row.FindAllStringSubmatch(p.body, -1)
+		ids := row.FindAllStringSubmatch(p.Body, -1)
 		for _, m := range ids {
 			if !made[m[1]] {
 				t.Errorf("%s comes twice", m[1])
@@ -93,14 +95,14 @@ func TestQueuePages(t *testing.T) {
 		}
 		lengths = append(lengths, len(ids))
 		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), ids[0][1], "") // which would move all that follows by one
-		check(t, err)
+		must.NoError(t, err)
 		path = links["next"]
 	}
 	if len(made) != 0 || !slices.Equal(lengths, []int{50, 50, 5}) {
 		t.Errorf("pages of %v, %d orders on none", lengths, len(made))
 	}
 	for _, nonsense := range []string{"x", "1-", "-", "99999999999999999999-" + w.Mika.ID, "1-%00", "1-x'"} {
-		v.get("/desk?after="+nonsense).want(t, http.StatusOK).lacks(t, `rel="first"`)
+		v.Get("/desk?after="+nonsense).Want(t, http.StatusOK).Lacks(t, `rel="first"`)
 	}
 }
 
@@ -108,88 +110,110 @@ func TestOrderPage(t *testing.T) {
 	w := newWorld(t)
 	id, earlier := w.claimed(t, w.Mika), w.queued(t)
 	t.Run("Assignee", func(t *testing.T) {
-		w.as(t, w.Mika).get("/desk/orders/"+id).want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb", `name="check.serial-number"`, earlier,
-			"Taken").lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
+		w.AsStaff(t, w.Mika).Get("/desk/orders/"+id).
+			Want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb",
+				`name="check.serial-number"`, earlier,
+				"Taken").Lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
 	})
 	t.Run("OtherReviewer", func(t *testing.T) {
-		w.as(t, w.Ren).get("/desk/orders/"+id).want(t, http.StatusOK, "Mika Sato works on this order.").lacks(t, `id="verdict"`, "/release", "/request")
+		w.AsStaff(t, w.Ren).Get("/desk/orders/"+id).Want(t, http.StatusOK, "Mika Sato works on this order.").
+			Lacks(t, `id="verdict"`, "/release", "/request")
 	})
 	t.Run("Administrator", func(t *testing.T) {
-		w.as(t, w.Aoi).get("/desk/orders/"+id).want(t, http.StatusOK, `id="verdict"`, "/cancel", "/reassign")
+		w.AsStaff(t, w.Aoi).Get("/desk/orders/"+id).Want(t, http.StatusOK, `id="verdict"`, "/cancel", "/reassign")
 	})
 	t.Run("Unknown", func(t *testing.T) {
 		for _, path := range []string{"01a1dd4d-8786-7cb8-9f38-3f4bad94bcd5", "x", "%00"} {
-			w.as(t, w.Mika).get("/desk/orders/"+path).want(t, http.StatusNotFound)
+			w.AsStaff(t, w.Mika).Get("/desk/orders/"+path).Want(t, http.StatusNotFound)
 		}
 	})
 	t.Run("Japanese", func(t *testing.T) {
-		w.as(t, w.Mika).get("/desk/orders/"+id+"?lang=ja").want(t, http.StatusOK, "鑑定結果", "シャネル", "シリアル")
+		w.AsStaff(t, w.Mika).Get("/desk/orders/"+id+"?lang=ja").Want(t, http.StatusOK, "鑑定結果", "シャネル", "シリアル")
 	})
 }
 
 func TestVerdict(t *testing.T) {
 	w := newWorld(t)
-	fields := []string{"outcome", "fake", "reason.fake", "logo-misaligned", "reason.authentic", "no-such-reason", "check.serial-number", "fail", "check.overall-picture", "pass", "note", "Stitches <b>"}
+	fields := []string{
+		"outcome", "fake", "reason.fake", "logo-misaligned", "reason.authentic", "no-such-reason", "check.serial-number",
+		"fail", "check.overall-picture", "pass", "note", "Stitches <b>",
+	}
 	t.Run("Fake", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Mika)
-		p := v.follow("/desk/orders/"+id+"/verdict", fields...).want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
-			"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
-		p.lacks(t, "A certificate")
+		v := w.AsStaff(t, w.Mika)
+		p := v.Submit("/desk/orders/"+id+"/verdict", fields...).
+			Want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
+				"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
+		p.Lacks(t, "A certificate")
 		if got := w.order(t, id); got.Status != order.Processing {
 			t.Fatalf("the order is in %s before it is confirmed", got.Status)
 		}
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Stitches &lt;b&gt;", `value="fail" id="c-serial-number-2" checked`) // the draft is kept
-		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes", "serial-number", "note", "Stitches <b>").
-			want(t, http.StatusOK, "is completed: Fake.")
+		// the draft is kept
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Stitches &lt;b&gt;", `value="fail" id="c-serial-number-2" checked`)
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "index_codes",
+			"serial-number", "note", "Stitches <b>").
+			Want(t, http.StatusOK, "is completed: Fake.")
 		got := w.order(t, id)
 		if got.Outcome != order.Fake || len(got.Reasons) != 1 || len(got.OutcomeIndexes) != 1 {
 			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Reasons, got.OutcomeIndexes)
 		}
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Result", "Fail", "Stitches &lt;b&gt;") // note and checklist stay
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Result", "Fail", "Stitches &lt;b&gt;") // note and checklist stay
 	})
 	t.Run("Refused", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Mika)
-		v.post("/desk/orders/"+id+"/verdict").want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
-		v.post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
-		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).want(t, http.StatusUnprocessableEntity, "This is too long.")
-		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
-		v.post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
+		v := w.AsStaff(t, w.Mika)
+		v.Post("/desk/orders/"+id+"/verdict").Want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").
+			Want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).
+			Want(t, http.StatusUnprocessableEntity, "This is too long.")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").
+			Want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
+		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).
+			Want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
 	})
 	t.Run("OwnWords", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Mika)
-		own := []string{"reason.fake", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由"}
-		v.post("/desk/orders/"+id+"/draft", own...).want(t, http.StatusNoContent)
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;</textarea>", "独自の理由</textarea>")
-		v.follow("/desk/orders/"+id+"/verdict", append([]string{"outcome", "unable-to-verify"}, own...)...).want(t, http.StatusOK, "Unable to verify").
-			lacks(t, "Line one", "独自の理由") // what was written for another outcome does not count
-		v.follow("/desk/orders/"+id+"/verdict", append([]string{"outcome", "fake"}, own...)...).want(t, http.StatusOK,
-			"<li class=\"as-written\">Logo stamping is misaligned</li><li class=\"as-written\">Line one\n&lt;b&gt;two&lt;/b&gt;</li>",
+		v := w.AsStaff(t, w.Mika)
+		own := []string{
+			"reason.fake", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由",
+		}
+		v.Post("/desk/orders/"+id+"/draft", own...).Want(t, http.StatusNoContent)
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;</textarea>", "独自の理由</textarea>")
+		v.Submit("/desk/orders/"+id+"/verdict", append([]string{"outcome", "unable-to-verify"}, own...)...).
+			Want(t, http.StatusOK, "Unable to verify").
+			Lacks(t, "Line one", "独自の理由") // what was written for another outcome does not count
+		v.Submit("/desk/orders/"+id+"/verdict", append([]string{"outcome", "fake"}, own...)...).Want(t, http.StatusOK,
+			"<li class=\"as-written\">Logo stamping is misaligned</li>"+
+				"<li class=\"as-written\">Line one\n&lt;b&gt;two&lt;/b&gt;</li>",
 			`<li class="as-written">独自の理由</li>`, `name="reason_text.ja" value="独自の理由"`, `Line one\n\u003cb\u003etwo`)
-		v.follow("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en", "Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
-			want(t, http.StatusOK, "is completed: Fake.")
-		if got := w.order(t, id).Reasons; len(got) != 2 || got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en",
+			"Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
+			Want(t, http.StatusOK, "is completed: Fake.")
+		if got := w.order(t, id).Reasons; len(got) != 2 ||
+			got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
 			t.Errorf("the customer is told %+v", got)
 		}
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;")
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Line one\n&lt;b&gt;two&lt;/b&gt;")
 	})
 	t.Run("TakeNext", func(t *testing.T) {
 		id, next := w.claimed(t, w.Mika), w.queued(t)
-		v := w.as(t, w.Mika)
-		v.follow("/desk/orders/"+id+"/verdict", "outcome", "authentic").want(t, http.StatusOK, "A certificate with a public page is made.")
-		if p := v.post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.location != "/desk/orders/"+next {
-			t.Errorf("%d to %q, want the next order", p.status, p.location)
+		v := w.AsStaff(t, w.Mika)
+		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").
+			Want(t, http.StatusOK, "A certificate with a public page is made.")
+		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.Location != "/desk/orders/"+
+			next {
+			t.Errorf("%d to %q, want the next order", p.Status, p.Location)
 		}
 	})
 	t.Run("TakenByOthers", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Mika)
-		v.follow("/desk/orders/"+id+"/verdict", "outcome", "authentic").want(t, http.StatusOK)
+		v := w.AsStaff(t, w.Mika)
+		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").Want(t, http.StatusOK)
 		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, w.Ren.ID)
-		check(t, err)
-		v.follow("/desk/orders/"+id+"/complete", "outcome", "authentic").want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
+		must.NoError(t, err)
+		v.Submit("/desk/orders/"+id+"/complete", "outcome", "authentic").
+			Want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
 		if got := w.order(t, id).Status; got != order.Processing {
 			t.Errorf("the order is in %s", got)
 		}
@@ -197,57 +221,66 @@ func TestVerdict(t *testing.T) {
 	t.Run("MovedOn", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, "")
-		check(t, err)
-		w.as(t, w.Mika).follow("/desk/orders/"+id+"/release").want(t, http.StatusOK, "The order has moved on", "Canceled")
+		must.NoError(t, err)
+		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/release").
+			Want(t, http.StatusOK, "The order has moved on", "Canceled")
 	})
 }
 
 func TestRequestPhotos(t *testing.T) {
 	w := newWorld(t)
 	id := w.claimed(t, w.Mika)
-	v := w.as(t, w.Mika)
+	v := w.AsStaff(t, w.Mika)
 	path := "/desk/orders/" + id + "/request"
 	fields := []string{
-		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "sharp-focus", "requirements.serial-number", "macro",
-		"comment.serial-number", "All digits, please.", "max.serial-number", "2", "comment.overall-picture", "not asked for",
+		"want", "serial-number", "condition.serial-number", "unclear", "requirements.serial-number", "sharp-focus",
+		"requirements.serial-number", "macro", "comment.serial-number", "All digits, please.", "max.serial-number", "2",
+		"comment.overall-picture", "not asked for",
 	}
 	t.Run("Form", func(t *testing.T) {
-		v.get(path).want(t, http.StatusOK, "Serial number", `name="want" value="serial-number"`, `name="want" value="brand-stamp"`)
+		v.Get(path).
+			Want(t, http.StatusOK, "Serial number", `name="want" value="serial-number"`, `name="want" value="brand-stamp"`)
 	})
 	t.Run("NotVisibleIsAskedFor", func(t *testing.T) {
-		v.post("/desk/orders/"+id+"/draft", "check.brand-stamp", "not-visible").want(t, http.StatusNoContent)
-		v.get(path).want(t, http.StatusOK, `name="want" value="brand-stamp" id="w-brand-stamp" checked`)
+		v.Post("/desk/orders/"+id+"/draft", "check.brand-stamp", "not-visible").Want(t, http.StatusNoContent)
+		v.Get(path).Want(t, http.StatusOK, `name="want" value="brand-stamp" id="w-brand-stamp" checked`)
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.post(path+"/preview").want(t, http.StatusUnprocessableEntity, "Tick at least one index.")
-		v.post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0", "condition.serial-number", "nonsense").
-			want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not one of the choices")
-		v.post(path+"/preview", "want", "nonsense").want(t, http.StatusUnprocessableEntity)
+		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Tick at least one index.")
+		v.Post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0",
+			"condition.serial-number", "nonsense").
+			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not one of the choices")
+		v.Post(path+"/preview", "want", "nonsense").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Preview", func(t *testing.T) {
-		v.post(path+"/preview", fields...).want(t, http.StatusOK, "Unclear", "不鮮明", "All digits, please.", "Serial number", "シリアル", "max_photos&#34;: 2", `name="condition.serial-number" value="unclear"`).
-			lacks(t, "<blockquote>not asked for")
-		v.post(path+"/preview", append([]string{"edit", "1"}, fields...)...).want(t, http.StatusOK, "All digits, please.", `value="serial-number" id="w-serial-number" checked`)
+		v.Post(path+"/preview", fields...).
+			Want(t, http.StatusOK, "Unclear", "不鮮明", "All digits, please.", "Serial number", "シリアル", "max_photos&#34;: 2",
+				`name="condition.serial-number" value="unclear"`).
+			Lacks(t, "<blockquote>not asked for")
+		v.Post(path+"/preview", append([]string{"edit", "1"}, fields...)...).
+			Want(t, http.StatusOK, "All digits, please.", `value="serial-number" id="w-serial-number" checked`)
 		if got := w.order(t, id).Status; got != order.Processing {
 			t.Errorf("a preview has moved the order to %s", got)
 		}
 	})
 	t.Run("Send", func(t *testing.T) {
-		v.follow(path, fields...).want(t, http.StatusOK, "is asked for photos")
+		v.Submit(path, fields...).Want(t, http.StatusOK, "is asked for photos")
 		got := w.order(t, id)
-		if got.Status != order.UpdatePhotos || len(got.Requested) != 1 || got.Requested[0].MaxPhotos != 2 || len(got.Requested[0].Requirements) != 2 {
+		if got.Status != order.UpdatePhotos || len(got.Requested) != 1 || got.Requested[0].MaxPhotos != 2 ||
+			len(got.Requested[0].Requirements) != 2 {
 			t.Errorf("the order is in %s with %+v", got.Status, got.Requested)
 		}
-		v.get("/desk?tab=photos").want(t, http.StatusOK, id)
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
+		v.Get("/desk?tab=photos").Want(t, http.StatusOK, id)
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
 	})
 	t.Run("Answered", func(t *testing.T) {
 		url := w.Photo(t, w.Live)
 		_, err := w.Service.SubmitPhotos(t.Context(), w.Live.Actor(access.Origin{}), id, &order.Submission{
 			Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &url}}, Note: "Is this <better>?",
 		})
-		check(t, err)
-		v.get("/desk/orders/"+id).want(t, http.StatusOK, "Round 1", "Is this &lt;better&gt;?", "Photos received", `id="verdict"`)
+		must.NoError(t, err)
+		v.Get("/desk/orders/"+id).
+			Want(t, http.StatusOK, "Round 1", "Is this &lt;better&gt;?", "Photos received", `id="verdict"`)
 	})
 }
 
@@ -255,20 +288,23 @@ func TestOtherMoves(t *testing.T) {
 	w := newWorld(t)
 	t.Run("FailNeedsNote", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Mika)
-		v.post("/desk/orders/"+id+"/fail", "note", " ").want(t, http.StatusUnprocessableEntity, "This is needed.")
-		v.follow("/desk/orders/"+id+"/fail", "note", "no photo opens").want(t, http.StatusOK, "has ended without a verdict")
+		v := w.AsStaff(t, w.Mika)
+		v.Post("/desk/orders/"+id+"/fail", "note", " ").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+		v.Submit("/desk/orders/"+id+"/fail", "note", "no photo opens").Want(t, http.StatusOK, "has ended without a verdict")
 	})
 	t.Run("Claim", func(t *testing.T) {
 		id := w.queued(t)
-		w.as(t, w.Mika).follow("/desk/orders/"+id+"/claim").want(t, http.StatusOK, "The order is yours.")
-		w.as(t, w.Ren).follow("/desk/orders/"+id+"/claim").want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
+		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK, "The order is yours.")
+		w.AsStaff(t, w.Ren).Submit("/desk/orders/"+id+"/claim").
+			Want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
 	})
 	t.Run("Reassign", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		v := w.as(t, w.Aoi)
-		v.get("/desk/orders/"+id+"/reassign").want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").lacks(t, `value="`+w.Mika.ID)
-		v.follow("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).want(t, http.StatusOK, "The order is now with Ren Ito.")
+		v := w.AsStaff(t, w.Aoi)
+		v.Get("/desk/orders/"+id+"/reassign").Want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").
+			Lacks(t, `value="`+w.Mika.ID)
+		v.Submit("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).
+			Want(t, http.StatusOK, "The order is now with Ren Ito.")
 		if got := w.order(t, id); got.AssigneeID != w.Ren.ID {
 			t.Errorf("the order is with %s", got.AssigneeID)
 		}
@@ -276,10 +312,10 @@ func TestOtherMoves(t *testing.T) {
 	t.Run("Cancel", func(t *testing.T) {
 		id := w.queued(t)
 		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
-		check(t, err)
-		w.as(t, w.Aoi).follow("/desk/orders/"+id+"/cancel").want(t, http.StatusOK, "is canceled and refunded.")
+		must.NoError(t, err)
+		w.AsStaff(t, w.Aoi).Submit("/desk/orders/"+id+"/cancel").Want(t, http.StatusOK, "is canceled and refunded.")
 		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
-		check(t, err)
+		must.NoError(t, err)
 		if after-before != w.order(t, id).Price {
 			t.Errorf("the balance went from %d to %d", before, after)
 		}
@@ -289,48 +325,52 @@ func TestOtherMoves(t *testing.T) {
 func TestPhotos(t *testing.T) {
 	w := newWorld(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), w.queued(t))
-	check(t, err)
-	v := w.as(t, w.Ren)
+	must.NoError(t, err)
+	v := w.AsStaff(t, w.Ren)
 	path := "/desk/photos/" + photos[0].Name
-	p := v.get(path+"/original").want(t, http.StatusOK)
-	for name, want := range map[string]string{"Content-Type": "image/png", "Cache-Control": "private, max-age=31536000, immutable", "X-Content-Type-Options": "nosniff"} {
-		if got := p.header.Get(name); got != want {
+	p := v.Get(path+"/original").Want(t, http.StatusOK)
+	for name, want := range map[string]string{
+		"Content-Type": "image/png", "Cache-Control": "private, max-age=31536000, immutable",
+		"X-Content-Type-Options": "nosniff",
+	} {
+		if got := p.Header.Get(name); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	if !strings.Contains(p.header.Get("Content-Security-Policy"), "sandbox") {
+	if !strings.Contains(p.Header.Get("Content-Security-Policy"), "sandbox") {
 		t.Error("a photo may run scripts")
 	}
-	v.get(path+"/huge").want(t, http.StatusNotFound)
-	missing := v.get("/desk/photos/"+strings.Repeat("a", 32)+".jpg/thumb").want(t, http.StatusNotFound)
-	if got := missing.header.Get("Cache-Control"); got != "no-store" {
+	v.Get(path+"/huge").Want(t, http.StatusNotFound)
+	missing := v.Get("/desk/photos/"+strings.Repeat("a", 32)+".jpg/thumb").Want(t, http.StatusNotFound)
+	if got := missing.Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("the page of a missing photo may be kept: %q", got)
 	}
-	v.get(path+"/facts").want(t, http.StatusOK, "写真.png", "SHA-256", "no camera data")
-	v.get(path+"/facts?part=1").want(t, http.StatusOK, "写真.png").lacks(t, "<html")
+	v.Get(path+"/facts").Want(t, http.StatusOK, "写真.png", "SHA-256", "no camera data")
+	v.Get(path+"/facts?part=1").Want(t, http.StatusOK, "写真.png").Lacks(t, "<html")
 }
 
-// TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original stays.
+// TestPhotoSizes shows a converted photo in full size, and a placeholder for one that cannot be shown, whose original
+// stays.
 func TestPhotoSizes(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Ren)
+	v := w.AsStaff(t, w.Ren)
 	place := func(f photo.Format, content []byte) string {
 		staged, err := w.Staging.Stage(t.Context(), bytes.NewReader(content), 1<<20)
-		check(t, err)
-		defer func() { check(t, staged.Close()) }()
+		must.NoError(t, err)
+		defer func() { must.NoError(t, staged.Close()) }()
 		name := photo.NewName(f)
-		check(t, w.Media.Put(t.Context(), name, staged))
+		must.NoError(t, w.Media.Put(t.Context(), name, staged))
 		return "/desk/photos/" + name
 	}
 	heic := place(photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"))
-	if got := v.get(heic+"/full").want(t, http.StatusOK).header.Get("Content-Type"); got != "image/jpeg" {
+	if got := v.Get(heic+"/full").Want(t, http.StatusOK).Header.Get("Content-Type"); got != "image/jpeg" {
 		t.Errorf("in full size it is %s", got)
 	}
 	broken := place(photo.JPEG, []byte("\xff\xd8\xff nothing"))
-	v.get(broken+"/full").want(t, http.StatusNotFound)
-	p := v.get(broken+"/thumb").want(t, http.StatusFound)
-	if !strings.HasSuffix(p.header.Get("Location"), "/unavailable.svg") || p.header.Get("Cache-Control") != "no-store" {
-		t.Errorf("a photo that cannot be shown: %v", p.header)
+	v.Get(broken+"/full").Want(t, http.StatusNotFound)
+	p := v.Get(broken+"/thumb").Want(t, http.StatusFound)
+	if !strings.HasSuffix(p.Header.Get("Location"), "/unavailable.svg") || p.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("a photo that cannot be shown: %v", p.Header)
 	}
-	v.get(broken+"/original").want(t, http.StatusOK)
+	v.Get(broken+"/original").Want(t, http.StatusOK)
 }

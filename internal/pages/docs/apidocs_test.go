@@ -88,8 +88,9 @@ func TestHandler(t *testing.T) {
 	t.Run("ContentTypes", func(t *testing.T) {
 		for path, want := range map[string]string{
 			"/docs": htmlType, "/docs/": htmlType, "/docs/desk": htmlType,
-			"/docs/openapi.json": jsonType, "/docs/openapi.yaml": yamlType, "/docs/desk.json": jsonType, "/docs/desk.yaml": yamlType,
-			"/docs/reference.css": "text/css; charset=utf-8", "/docs/reference.js": "text/javascript; charset=utf-8",
+			"/docs/openapi.json": jsonType, "/docs/openapi.yaml": yamlType, "/docs/desk.json": jsonType,
+			"/docs/desk.yaml": yamlType, "/docs/reference.css": "text/css; charset=utf-8",
+			"/docs/reference.js": "text/javascript; charset=utf-8",
 		} {
 			w := get(t, "GET", path)
 			if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != want || w.Body.Len() == 0 {

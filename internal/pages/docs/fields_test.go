@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// operationOf returns an operation of the integration interface.
+// operationOf returns an operation of the integration API.
 func operationOf(t *testing.T, id string) *spec.Operation {
 	t.Helper()
 	i := slices.IndexFunc(api.Integration().Operations, func(op *spec.Operation) bool { return op.ID == id })
@@ -46,13 +46,15 @@ func TestFields(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			f := find(t, test.fields, test.name)
-			if f.Type != test.kind || strings.Join(f.Rules, "; ") != test.rules || f.Required != test.required || f.Depth != test.depth || f.Description == "" {
+			if f.Type != test.kind || strings.Join(f.Rules, "; ") != test.rules || f.Required != test.required ||
+				f.Depth != test.depth || f.Description == "" {
 				t.Errorf("got %+v", f)
 			}
 		})
 	}
 	t.Run("ValuesWithoutNull", func(t *testing.T) {
-		if got := strings.Join(find(t, order, "mock_outcome").Values, " "); got != "authentic fake unable-to-verify update-photos" {
+		if got := strings.Join(find(t, order, "mock_outcome").Values,
+			" "); got != "authentic fake unable-to-verify update-photos" {
 			t.Errorf("values are %s", got)
 		}
 	})
@@ -86,12 +88,15 @@ func TestBetween(t *testing.T) {
 
 func TestSample(t *testing.T) {
 	p := page{Document: api.Integration(), Key: "ASSAY_API_KEY"}
+	const host = "'http://localhost:8080/v1/integrations/"
+	const authorization = " \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\""
 	for id, want := range map[string]string{
-		"getOpenAPI":    "curl 'http://localhost:8080/v1/integrations/openapi.json'",
-		"getOrder":      "curl 'http://localhost:8080/v1/integrations/orders/SKU-20417' \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\"",
-		"listModels":    "curl 'http://localhost:8080/v1/integrations/catalog/models?brand_code=chanel&category_code=bags' \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\"",
-		"deleteWebhook": "curl -X DELETE 'http://localhost:8080/v1/integrations/webhooks/0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10' \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\"",
-		"uploadPhotos":  "curl 'http://localhost:8080/v1/integrations/photos' \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\" \\\n  -F photos=@front.jpg \\\n  -F photos=@serial.heic",
+		"getOpenAPI":    "curl " + host + "openapi.json'",
+		"getOrder":      "curl " + host + "orders/SKU-20417'" + authorization,
+		"listModels":    "curl " + host + "catalog/models?brand_code=chanel&category_code=bags'" + authorization,
+		"deleteWebhook": "curl -X DELETE " + host + "webhooks/0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10'" + authorization,
+		"uploadPhotos": "curl " + host + "photos'" + authorization +
+			" \\\n  -F photos=@front.jpg \\\n  -F photos=@serial.heic",
 	} {
 		got, err := sampleOf(p, operationOf(t, id))
 		if err != nil || got != want {
@@ -105,7 +110,13 @@ func TestSample(t *testing.T) {
 
 func TestHighlight(t *testing.T) {
 	got, err := highlight([]byte(`{"a<b":"x\"y","n":[-1.5,null]}`))
-	want := "{\n  <span class=\"key\">&#34;a&lt;b&#34;</span>: <span class=\"str\">&#34;x\\&#34;y&#34;</span>,\n  <span class=\"key\">&#34;n&#34;</span>: [\n    <span class=\"lit\">-1.5</span>,\n    <span class=\"lit\">null</span>\n  ]\n}"
+	want := `{
+  <span class="key">&#34;a&lt;b&#34;</span>: <span class="str">&#34;x\&#34;y&#34;</span>,
+  <span class="key">&#34;n&#34;</span>: [
+    <span class="lit">-1.5</span>,
+    <span class="lit">null</span>
+  ]
+}`
 	if err != nil || string(got) != want {
 		t.Errorf("%v, got\n%s\nwant\n%s", err, got, want)
 	}

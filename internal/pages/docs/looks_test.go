@@ -12,7 +12,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
-// TestPages opens every page of the reference in both themes on all screens, and looks for what keeps people from using it.
+// TestPages opens every page of the reference in both themes on all screens, and looks for what keeps people from using
+// it.
 func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
 	all, err := resources()

@@ -9,10 +9,11 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// target makes something of the account for the address of a pattern, fresh each time, because some pages end it. What belongs to
-// one user is of the owner.
+// target makes something of the account for the address of a pattern, fresh each time, because some pages end it. What
+// belongs to one user is of the owner.
 func (w *world) target(t *testing.T, pattern string) string {
 	t.Helper()
 	return w.targetOf(t, w.Owner, pattern)
@@ -40,7 +41,7 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 		_, id := w.invitation(t, "new-"+store.NewID()+"@acme.example", access.Viewer)
 		return fill("id", id)
 	case strings.Contains(path, "/users/{id}"):
-		return fill("id", w.user(t, w.Account.ID, "member-"+store.NewID()+"@acme.example", access.Viewer).ID)
+		return fill("id", w.AddUser(t, w.Account.ID, "member-"+store.NewID()+"@acme.example", access.Viewer).ID)
 	case strings.Contains(path, "/audit/{seq}"):
 		w.key(t, access.Test) // so that there is an event that the other account does not have
 		return fill("seq", "3")
@@ -67,12 +68,12 @@ func (w *world) orderIn(t *testing.T, env access.Environment) string {
 	return w.Order(t, w.Test, order.MockUpdatePhotos)
 }
 
-func (v *visitor) request(pattern, path string) *page {
-	v.t.Helper()
+func request(v *pagetest.Visitor, pattern, path string) *pagetest.Page {
+	v.T.Helper()
 	if strings.HasPrefix(pattern, "POST ") {
-		return v.post(path)
+		return v.Post(path)
 	}
-	return v.get(path)
+	return v.Get(path)
 }
 
 func patternsOf(w *world) []string {
@@ -95,20 +96,21 @@ func TestAccess(t *testing.T) {
 			if roles[pattern] == "" {
 				continue
 			}
-			p := w.visit(t).request(pattern, w.target(t, pattern))
-			if p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/portal/sign-in") {
-				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.status, p.location)
+			p := request(w.Visit(t), pattern, w.target(t, pattern))
+			if p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/portal/sign-in") {
+				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.Status, p.Location)
 			}
 		}
 	})
 	t.Run("SessionOfTheDesk", func(t *testing.T) {
-		v := w.session(t, access.Desk, "assay_portal", w.Owner.ID)
+		v := w.WithSession(t, access.Desk, "assay_portal", w.Owner.ID)
 		for _, pattern := range patternsOf(w) {
 			if roles[pattern] == "" {
 				continue
 			}
-			if p := v.request(pattern, w.target(t, pattern)); p.status != http.StatusSeeOther || !strings.HasPrefix(p.location, "/portal/sign-in") {
-				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.status, p.location)
+			if p := request(v, pattern, w.target(t, pattern)); p.Status != http.StatusSeeOther ||
+				!strings.HasPrefix(p.Location, "/portal/sign-in") {
+				t.Errorf("%s: %d to %q, want the page to sign in", pattern, p.Status, p.Location)
 			}
 		}
 	})
@@ -119,29 +121,31 @@ func TestAccess(t *testing.T) {
 				if role == "" || strings.Contains(pattern, "/sessions/{id}") {
 					continue
 				}
-				p := w.as(t, u).request(pattern, w.targetOf(t, u, pattern))
+				p := request(w.AsUser(t, u), pattern, w.targetOf(t, u, pattern))
 				allowed := rank[u.Role] >= rank[role]
 				switch {
-				case !allowed && p.status != http.StatusForbidden:
-					t.Errorf("%s: %d, want 403", pattern, p.status)
-				case allowed && (p.status == http.StatusForbidden || p.status == http.StatusNotFound || p.status >= 500 || strings.HasPrefix(p.location, "/portal/sign-in")):
-					t.Errorf("%s: %d to %q, want it to be allowed\n%.600s", pattern, p.status, p.location, p.body)
+				case !allowed && p.Status != http.StatusForbidden:
+					t.Errorf("%s: %d, want 403", pattern, p.Status)
+				case allowed &&
+					(p.Status == http.StatusForbidden || p.Status == http.StatusNotFound || p.Status >= 500 ||
+						strings.HasPrefix(p.Location, "/portal/sign-in")):
+					t.Errorf("%s: %d to %q, want it to be allowed\n%.600s", pattern, p.Status, p.Location, p.Body)
 				}
 			}
 		})
 	}
 	t.Run("OtherAccount", func(t *testing.T) {
-		v := w.as(t, w.Stranger)
+		v := w.AsUser(t, w.Stranger)
 		for _, pattern := range patternsOf(w) {
 			if roles[pattern] == "" {
 				continue
 			}
-			p := v.request(pattern, w.target(t, pattern))
-			if strings.Contains(pattern, "{") && p.status != http.StatusNotFound {
-				t.Errorf("%s: %d to %q, want 404", pattern, p.status, p.location)
+			p := request(v, pattern, w.target(t, pattern))
+			if strings.Contains(pattern, "{") && p.Status != http.StatusNotFound {
+				t.Errorf("%s: %d to %q, want 404", pattern, p.Status, p.Location)
 			}
 			for _, secret := range []string{w.Account.Name, w.Account.ID, "acme.example", "Vault 7"} {
-				if strings.Contains(p.body, secret) {
+				if strings.Contains(p.Body, secret) {
 					t.Errorf("%s tells %q of another account", pattern, secret)
 				}
 			}
@@ -154,22 +158,23 @@ func TestAccess(t *testing.T) {
 				if !strings.Contains(pattern, "/passkeys/{id}") {
 					continue
 				}
-				if p := w.as(t, u).request(pattern, w.targetOf(t, owners[i], pattern)); p.status != http.StatusNotFound {
-					t.Errorf("%s of the %s by the %s: %d to %q, want 404", pattern, owners[i].Role, u.Role, p.status, p.location)
+				if p := request(w.AsUser(t, u), pattern, w.targetOf(t, owners[i], pattern)); p.Status != http.StatusNotFound {
+					t.Errorf("%s of the %s by the %s: %d to %q, want 404", pattern, owners[i].Role, u.Role, p.Status, p.Location)
 				}
 			}
 		}
 	})
 	t.Run("OtherEnvironment", func(t *testing.T) {
-		v := w.as(t, w.Owner)
+		v := w.AsUser(t, w.Owner)
 		for _, pattern := range patternsOf(w) {
-			if !strings.Contains(pattern, "{id}") || !strings.Contains(pattern, "/portal/live/") && !strings.Contains(pattern, "/portal/test/") {
+			if !strings.Contains(pattern, "{id}") ||
+				!strings.Contains(pattern, "/portal/live/") && !strings.Contains(pattern, "/portal/test/") {
 				continue
 			}
 			swapped := strings.NewReplacer("/live/", "/test/", "/test/", "/live/").Replace(pattern)
 			path := strings.NewReplacer("/live/", "/test/", "/test/", "/live/").Replace(w.target(t, swapped))
-			if p := v.request(pattern, path); p.status != http.StatusNotFound {
-				t.Errorf("%s with an id of the other environment: %d to %q, want 404", pattern, p.status, p.location)
+			if p := request(v, pattern, path); p.Status != http.StatusNotFound {
+				t.Errorf("%s with an id of the other environment: %d to %q, want 404", pattern, p.Status, p.Location)
 			}
 		}
 	})
@@ -178,15 +183,19 @@ func TestAccess(t *testing.T) {
 // TestForeignReferences sends ids of another account inside forms.
 func TestForeignReferences(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Stranger)
+	v := w.AsUser(t, w.Stranger)
 	k := w.key(t, access.Test)
-	v.post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").want(t, http.StatusNotFound)
-	v.post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes", "overall-picture").want(t, http.StatusNotFound)
+	v.Post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+		"hmac").Want(t, http.StatusNotFound)
+	v.Post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes",
+		"overall-picture").Want(t, http.StatusNotFound)
 	own := w.key(t, access.Live)
-	w.as(t, w.Owner).post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth", "hmac").want(t, http.StatusNotFound)
+	w.AsUser(t, w.Owner).
+		Post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+			"hmac").Want(t, http.StatusNotFound)
 }
 
-// TestCrossSite holds that a page of another site cannot make a signed-in browser do anything.
+// TestCrossSite checks that a page of another site cannot make a signed-in browser do anything.
 func TestCrossSite(t *testing.T) {
 	w := newWorld(t)
 	for _, pattern := range patternsOf(w) {
@@ -199,21 +208,22 @@ func TestCrossSite(t *testing.T) {
 			"fetch":  {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "no-cors", "Origin": "https://evil.example"},
 			"origin": {"Origin": "https://evil.example"},
 		} {
-			v := w.as(t, w.Owner)
-			v.headers = headers
-			if p := v.request(pattern, path); p.status != http.StatusForbidden {
-				t.Errorf("%s by a %s of another site: %d to %q, want 403", pattern, name, p.status, p.location)
+			v := w.AsUser(t, w.Owner)
+			v.Headers = headers
+			if p := request(v, pattern, path); p.Status != http.StatusForbidden {
+				t.Errorf("%s by a %s of another site: %d to %q, want 403", pattern, name, p.Status, p.Location)
 			}
 		}
 	}
 }
 
-// TestHeaders holds that no page can be framed, cached or made to run other scripts.
+// TestHeaders checks that no page can be framed, cached or made to run other scripts.
 func TestHeaders(t *testing.T) {
 	w := newWorld(t)
 	for _, path := range []string{"/portal/sign-in", "/portal/keys", "/portal/test"} {
-		h := w.as(t, w.Owner).get(path).header
-		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") || !strings.Contains(csp, "script-src 'self'") {
+		h := w.AsUser(t, w.Owner).Get(path).Header
+		if csp := h.Get("Content-Security-Policy"); !strings.Contains(csp, "frame-ancestors 'none'") ||
+			!strings.Contains(csp, "script-src 'self'") {
 			t.Errorf("%s: policy %q", path, csp)
 		}
 		if h.Get("X-Frame-Options") != "DENY" || h.Get("Cache-Control") != "no-store" {

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/pquerna/otp/totp"
@@ -55,8 +56,8 @@ func (w *world) answering(t *testing.T, answer http.HandlerFunc) (address string
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	sender := deliver.New(deliver.Config{
-		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots, Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second,
-		Now: time.Now, Log: slog.New(slog.DiscardHandler),
+		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots,
+		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Service.Outbox = sender.Wake
 	var running errgroup.Group
@@ -77,14 +78,14 @@ func photoFile(t *testing.T) string {
 	}
 	name := filepath.Join(t.TempDir(), "serial.jpg")
 	f, err := os.Create(filepath.Clean(name))
-	check(t, err)
-	check(t, jpeg.Encode(f, img, nil))
-	check(t, f.Close())
+	must.NoError(t, err)
+	must.NoError(t, jpeg.Encode(f, img, nil))
+	must.NoError(t, f.Close())
 	return name
 }
 
-// TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real browser and
-// without the command line.
+// TestFirstDay drives a developer from an invitation to a signed webhook and an answered photo request, in a real
+// browser and without the command line.
 func TestFirstDay(t *testing.T) {
 	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
@@ -122,7 +123,8 @@ func TestFirstDay(t *testing.T) {
 	b.Await("#f-brand")
 	b.Choose("#f-brand", "prada")
 	b.Await("#f-key")
-	key := uitest.Eval[string](b, "[...document.querySelector('#f-key').options].find(o => o.text.startsWith('Checkout server')).value")
+	key := uitest.Eval[string](b,
+		"[...document.querySelector('#f-key').options].find(o => o.text.startsWith('Checkout server')).value")
 	b.Choose("#f-key", key)
 	b.Click("input[name=outcome][value=update-photos]")
 	b.Follow("form[method=post] button.primary")
@@ -151,7 +153,7 @@ func TestFirstDay(t *testing.T) {
 func verify(t *testing.T, secret string, d received) {
 	t.Helper()
 	at, err := strconv.ParseInt(d.header.Get("X-LG-Timestamp"), 10, 64)
-	check(t, err)
+	must.NoError(t, err)
 	if !webhook.Verify(secret, at, d.body, d.header.Get("X-LG-Signature")) {
 		t.Errorf("the signature %q is not that of the delivery", d.header.Get("X-LG-Signature"))
 	}
@@ -161,14 +163,15 @@ func verify(t *testing.T, secret string, d received) {
 var noPages = []string{
 	"GET /portal/join", "GET /portal/reset", "GET /portal/sign-in/code", // opened below
 	"GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
-	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice", "GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
-	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos",
-	"GET /portal/settings/email", "GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
+	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
+	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
+	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
+	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
 	"GET /portal/sign-in/passkey", "GET /portal/settings/passkeys", "GET /portal/settings/passkeys/new",
 }
 
-// TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on all
-// screens, and holds it to the rules of accessibility.
+// TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on
+// all screens, and holds it to the rules of accessibility.
 func TestLooks(t *testing.T) {
 	need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	w := newWorld(t)
@@ -184,9 +187,9 @@ func TestLooks(t *testing.T) {
 	passkey := w.passkey(t, w.Owner)
 	token, _ := w.invitation(t, "new@acme.example", access.Viewer)
 	_, reset, err := w.Service.ResetPasswordByOperator(t.Context(), w.Developer.Email)
-	check(t, err)
+	must.NoError(t, err)
 
-	v := w.as(t, w.Owner)
+	v := w.AsUser(t, w.Owner)
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
 		switch {
@@ -200,11 +203,14 @@ func TestLooks(t *testing.T) {
 		return w.target(t, pattern)
 	}
 	sorted := uitest.SortPages(t, patternsOf(w), noPages, fill,
-		func(path string) (int, string) { p := w.visit(t).get(path); return p.status, p.body },
-		func(path string) (int, string) { p := v.get(path); return p.status, p.body })
+		func(path string) (int, string) { p := w.Visit(t).Get(path); return p.Status, p.Body },
+		func(path string) (int, string) { p := v.Get(path); return p.Status, p.Body })
 	open, pages := sorted[0], sorted[1]
-	open["join"], open["link-gone"], open["reset"] = "/portal/join?token="+token, "/portal/join?token=x", reset[strings.Index(reset, "/portal/"):]
-	pages["orders-waiting"], pages["orders-none"], pages["order-fake"] = "/portal/test/orders?status=update-photos", "/portal/test/orders?q=nothing", "/portal/test/orders/"+fake
+	open["join"], open["link-gone"] = "/portal/join?token="+token, "/portal/join?token=x"
+	open["reset"] = reset[strings.Index(reset, "/portal/"):]
+	pages["orders-waiting"] = "/portal/test/orders?status=update-photos"
+	pages["orders-none"] = "/portal/test/orders?q=nothing"
+	pages["order-fake"] = "/portal/test/orders/" + fake
 	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
 
 	b := uitest.NewBrowser(t, w.Server.URL)
@@ -224,7 +230,7 @@ func TestLooks(t *testing.T) {
 	b.Follow(".signin .primary")
 	b.CheckPages(map[string]string{"code": "/portal/sign-in/code"})
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
-	check(t, err)
+	must.NoError(t, err)
 	b.Fill("#f-code", code)
 	b.Follow(".signin .primary")
 	b.CheckPages(map[string]string{"settings-with-factor": "/portal/settings"})

@@ -12,24 +12,28 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// send sends a test event to an endpoint at a URL and returns the page of the delivery once its first attempt is recorded.
-func send(t *testing.T, w *world, v *visitor, address string, oauth *service.NewOAuth) (path, body string) {
+// send sends a test event to an endpoint at a URL and returns the page of the delivery once its first attempt is
+// recorded.
+func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *service.NewOAuth) (path, body string) {
 	t.Helper()
 	u, problem := webhook.CheckURL("url", address)
 	if problem != nil {
 		t.Fatal(problem)
 	}
 	owner := w.member(t, w.Owner)
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID, service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
-	check(t, err)
+	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID,
+		service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
+	must.NoError(t, err)
 	id, err := w.Service.SendTestEvent(t.Context(), owner, access.Test, e.ID, webhook.OrderOutcome)
-	check(t, err)
+	must.NoError(t, err)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
 		_, attempts, err := w.Service.PortalDelivery(t.Context(), owner, access.Test, id)
-		check(t, err)
+		must.NoError(t, err)
 		if len(attempts) > 0 {
 			break
 		}
@@ -39,14 +43,15 @@ func send(t *testing.T, w *world, v *visitor, address string, oauth *service.New
 		time.Sleep(10 * time.Millisecond)
 	}
 	path = "/portal/test/deliveries/" + id
-	return path, html.UnescapeString(v.get(path).want(t, http.StatusOK).body)
+	return path, html.UnescapeString(v.Get(path).Want(t, http.StatusOK).Body)
 }
 
-// TestDeliveryLog holds that the log of a delivery tells the request just as it arrived, and the answer, and no secrets.
+// TestDeliveryLog checks that the log of a delivery tells the request just as it arrived, and the answer, and no
+// secrets.
 func TestDeliveryLog(t *testing.T) {
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
-	v := w.as(t, w.Viewer)
+	v := w.AsUser(t, w.Viewer)
 	const token = "a-token-that-nobody-may-see"
 	hook, deliveries := w.answering(t, func(rw http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
@@ -87,14 +92,15 @@ func TestDeliveryLog(t *testing.T) {
 				t.Fatalf("no command in %s", body)
 			}
 			out, err := exec.CommandContext(t.Context(), "sh", "-c", "printf '%s\\n' "+arguments).Output()
-			check(t, err)
+			must.NoError(t, err)
 			says(t, string(out), "X-LG-Signature: "+got.header.Get("X-LG-Signature"), "--data-binary\n"+string(got.body))
 		})
 		t.Run("EndpointDeleted", func(t *testing.T) {
-			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test, path[strings.LastIndex(path, "/")+1:])
-			check(t, err)
-			check(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
-			v.get(path).want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").lacks(t, "X-LG-Signature")
+			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test,
+				path[strings.LastIndex(path, "/")+1:])
+			must.NoError(t, err)
+			must.NoError(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
+			v.Get(path).Want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").Lacks(t, "X-LG-Signature")
 		})
 	})
 	t.Run("Refused", func(t *testing.T) {
@@ -110,13 +116,16 @@ func TestDeliveryLog(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
+			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
+		})
 		<-deliveries // the token
 		if got := (<-deliveries).header.Get("Authorization"); got != "Bearer "+token {
 			t.Errorf("the request has %q", got)
 		}
 		says(t, body, "Authorization: Bearer ••••••\n", "HTTP 204")
-		if strings.Contains(body, token) || strings.Contains(body, "hidden-client-secret") || strings.Contains(body, "X-LG-Signature") {
+		if strings.Contains(body, token) || strings.Contains(body, "hidden-client-secret") ||
+			strings.Contains(body, "X-LG-Signature") {
 			t.Errorf("the page tells secrets, or what was not sent\n%s", body)
 		}
 	})
@@ -125,7 +134,9 @@ func TestDeliveryLog(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem)
 		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret"})
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
+			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
+		})
 		<-deliveries
 		says(t, body, "No request was sent.", "The token URL gave no access token.", "unknown client")
 	})

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 var secretKeyPattern = regexp.MustCompile(`assay_(test|live)_\w{38}`)
@@ -18,22 +19,26 @@ var secretKeyPattern = regexp.MustCompile(`assay_(test|live)_\w{38}`)
 // TestKeyNetworks restricts keys to networks, at their making and afterwards.
 func TestKeyNetworks(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
+	v := w.AsUser(t, w.Developer)
 	from := func(secret, address string) string {
 		_, err := w.Service.Authenticate(t.Context(), secret, address)
 		return fault.CodeOf(err)
 	}
 	form := []string{"name", "Shop", "environment", "test", "scopes", "orders:read"}
-	v.post("/portal/keys", append(form, "networks", "192.0.2.1, 300.1.1.1")...).want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is no IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
-	v.post("/portal/keys", append(form, "networks", strings.Join(strings.Split("0123456789abcdefghijk", ""), ".1 ")+".1")...).want(t, http.StatusUnprocessableEntity, "“0.1”")
+	v.Post("/portal/keys", append(form, "networks", "192.0.2.1, 300.1.1.1")...).
+		Want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is no IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
+	v.Post("/portal/keys",
+		append(form, "networks", strings.Join(strings.Split("0123456789abcdefghijk", ""), ".1 ")+".1")...).
+		Want(t, http.StatusUnprocessableEntity, "“0.1”")
 	var many strings.Builder
 	for i := range access.MaxNetworks + 1 {
 		many.WriteString("2001:db8::" + string(rune('a'+i%6)) + string(rune('0'+i%10)) + "\n")
 	}
-	v.post("/portal/keys", append(form, "networks", many.String())...).want(t, http.StatusUnprocessableEntity, "At most 20 networks.")
+	v.Post("/portal/keys", append(form, "networks", many.String())...).
+		Want(t, http.StatusUnprocessableEntity, "At most 20 networks.")
 
-	p := v.post("/portal/keys", append(form, "networks", "192.0.2.77/24\r\n2001:DB8::/32")...).want(t, http.StatusOK)
-	secret := secretKeyPattern.FindString(p.body)
+	p := v.Post("/portal/keys", append(form, "networks", "192.0.2.77/24\r\n2001:DB8::/32")...).Want(t, http.StatusOK)
+	secret := secretKeyPattern.FindString(p.Body)
 	if e := w.lastEvent(t); e.Code != audit.KeyCreated || len(e.Metadata) != 3 {
 		t.Errorf("event %+v", e)
 	}
@@ -41,70 +46,74 @@ func TestKeyNetworks(t *testing.T) {
 		t.Error("the networks are not those that were asked for")
 	}
 	k, err := w.Service.Authenticate(t.Context(), secret, "192.0.2.5")
-	check(t, err)
-	v.get("/portal/keys").want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", "anywhere")
+	must.NoError(t, err)
+	v.Get("/portal/keys").Want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", "anywhere")
 	page := "/portal/keys/" + k.ID
-	v.get(page).want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", page+"/networks")
-	w.as(t, w.Viewer).get(page).want(t, http.StatusOK, "192.0.2.0/24").lacks(t, page+"/networks", page+"/rename", page+"/revoke")
+	v.Get(page).Want(t, http.StatusOK, "<code>192.0.2.0/24</code> <code>2001:db8::/32</code>", page+"/networks")
+	w.AsUser(t, w.Viewer).Get(page).Want(t, http.StatusOK, "192.0.2.0/24").
+		Lacks(t, page+"/networks", page+"/rename", page+"/revoke")
 
 	before := w.events(t)
-	v.get(page+"/networks").want(t, http.StatusOK, "192.0.2.0/24\n2001:db8::/32</textarea>", "<code>127.0.0.1</code>")
-	v.post(page+"/networks", "networks", "shop.example").want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
-	v.follow(page+"/networks", "networks", "203.0.113.1").want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
+	v.Get(page+"/networks").Want(t, http.StatusOK, "192.0.2.0/24\n2001:db8::/32</textarea>", "<code>127.0.0.1</code>")
+	v.Post(page+"/networks", "networks", "shop.example").
+		Want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
+	v.Submit(page+"/networks", "networks", "203.0.113.1").
+		Want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
 	if from(secret, "203.0.113.1") != "" || from(secret, "192.0.2.5") != "forbidden" {
 		t.Error("the networks are the old ones")
 	}
-	v.follow(page+"/networks", "networks", " ").want(t, http.StatusOK, "anywhere")
+	v.Submit(page+"/networks", "networks", " ").Want(t, http.StatusOK, "anywhere")
 	if from(secret, "198.51.100.1") != "" {
 		t.Error("the key is restricted still")
 	}
 	if n := w.events(t); n != before {
 		t.Errorf("%d events were written, of which the interface knows none", n-before)
 	}
-	v.post(page + "/revoke")
-	v.get(page+"/networks").want(t, http.StatusNotFound)
-	v.post(page+"/networks", "networks", "192.0.2.1").want(t, http.StatusNotFound)
-	v.get(page).want(t, http.StatusOK, "revoked").lacks(t, page+"/networks", "Limits in use")
+	v.Post(page + "/revoke")
+	v.Get(page+"/networks").Want(t, http.StatusNotFound)
+	v.Post(page+"/networks", "networks", "192.0.2.1").Want(t, http.StatusNotFound)
+	v.Get(page).Want(t, http.StatusOK, "revoked").Lacks(t, page+"/networks", "Limits in use")
 }
 
 // TestLimitsInUse shows what a program has used of its limits, and that looking costs nothing.
 func TestLimitsInUse(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Viewer)
+	v := w.AsUser(t, w.Viewer)
 	k, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "Busy", Scopes: access.AllScopes, Limits: map[string]int{"read": 4}, Actor: audit.Operator,
+		AccountID: w.Account.ID, Environment: access.Test, Name: "Busy", Scopes: access.AllScopes,
+		Limits: map[string]int{"read": 4}, Actor: audit.Operator,
 	})
-	check(t, err)
+	must.NoError(t, err)
 	call := func() int {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.Server.URL+"/v1/integrations/balance", nil)
-		check(t, err)
+		must.NoError(t, err)
 		r.Header.Set("Authorization", "Bearer "+secret)
 		res, err := http.DefaultClient.Do(r)
-		check(t, err)
-		check(t, res.Body.Close())
+		must.NoError(t, err)
+		must.NoError(t, res.Body.Close())
 		return res.StatusCode
 	}
 	page := "/portal/keys/" + k.ID
-	v.get(page).want(t, http.StatusOK, "0 of 4", "0 of 120", "0 of 30", "0 of 20", "0 of 10").lacks(t, "in 60 s")
-	v.get("/portal/test").want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
+	v.Get(page).Want(t, http.StatusOK, "0 of 4", "0 of 120", "0 of 30", "0 of 20", "0 of 10").Lacks(t, "in 60 s")
+	v.Get("/portal/test").Want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
 	for range 3 {
 		call()
 	}
 	w.Clock.Advance(18 * time.Second)
 	for range 3 {
-		v.get(page).want(t, http.StatusOK, "3 of 4", "in 42 s", `class="gauge-use" width="75"`)
+		v.Get(page).Want(t, http.StatusOK, "3 of 4", "in 42 s", `class="gauge-use" width="75"`)
 	}
-	v.get("/portal/test").want(t, http.StatusOK, "Busy", "3 of 4", "in 42 s").lacks(t, "0 of 120")
-	v.get("/portal/live").want(t, http.StatusOK).lacks(t, "Busy")
-	w.as(t, w.Stranger).get("/portal/test").want(t, http.StatusOK).lacks(t, "3 of 4")
+	v.Get("/portal/test").Want(t, http.StatusOK, "Busy", "3 of 4", "in 42 s").Lacks(t, "0 of 120")
+	v.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "Busy")
+	w.AsUser(t, w.Stranger).Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "3 of 4")
 	if status := call(); status != http.StatusOK {
 		t.Errorf("the fourth request is %d: looking cost a request", status)
 	}
 	if status := call(); status != http.StatusTooManyRequests {
 		t.Errorf("the fifth request is %d", status)
 	}
-	v.get(page).want(t, http.StatusOK, "4 of 4", "gauge-bad")
+	v.Get(page).Want(t, http.StatusOK, "4 of 4", "gauge-bad")
 	w.Clock.Advance(42 * time.Second)
-	v.get(page).want(t, http.StatusOK, "0 of 4")
-	v.get("/portal/test").want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
+	v.Get(page).Want(t, http.StatusOK, "0 of 4")
+	v.Get("/portal/test").Want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
 }

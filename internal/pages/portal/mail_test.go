@@ -13,7 +13,9 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -25,11 +27,12 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 	o.Auth = true
 	server := smtptest.Start(t, o)
 	address, err := mail.ParseServer(server.URL())
-	check(t, err)
+	must.NoError(t, err)
 	roots, err := deliver.LoadCAs(server.CAFile)
-	check(t, err)
+	must.NoError(t, err)
 	sender := mail.New(mail.Config{
-		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"}, RootCAs: roots, Log: slog.New(slog.DiscardHandler),
+		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"},
+		RootCAs: roots, Log: slog.New(slog.DiscardHandler),
 	})
 	w.Service.Mail = sender.Wake
 	var running sync.WaitGroup
@@ -60,8 +63,11 @@ func tokenOf(path string) string {
 
 func TestForgot_WithoutMail(t *testing.T) {
 	w := newWorld(t)
-	for _, p := range []*page{w.visit(t).get("/portal/forgot"), w.visit(t).post("/portal/forgot", "email", w.Owner.Email)} {
-		p.want(t, http.StatusOK, "An owner of your account can make you a link").lacks(t, `action="/portal/forgot"`, "on its way")
+	for _, p := range []*pagetest.Page{
+		w.Visit(t).Get("/portal/forgot"), w.Visit(t).Post("/portal/forgot", "email", w.Owner.Email),
+	} {
+		p.Want(t, http.StatusOK, "An owner of your account can make you a link").
+			Lacks(t, `action="/portal/forgot"`, "on its way")
 	}
 }
 
@@ -69,36 +75,40 @@ func TestForgot(t *testing.T) {
 	w := newWorld(t)
 	server := w.mailServer(t, smtptest.Options{})
 	const chosen = "a password of my own"
-	v := w.visit(t)
-	v.get("/portal/forgot").want(t, http.StatusOK, `action="/portal/forgot"`, "Type the email")
-	v.post("/portal/forgot", "email", "Viewer@acme.example").want(t, http.StatusOK, "a mail with a link is on its way")
+	v := w.Visit(t)
+	v.Get("/portal/forgot").Want(t, http.StatusOK, `action="/portal/forgot"`, "Type the email")
+	v.Post("/portal/forgot", "email", "Viewer@acme.example").Want(t, http.StatusOK, "a mail with a link is on its way")
 	path := w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))
-	v.get(path).want(t, http.StatusOK, w.Viewer.Email)
-	v.follow("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).want(t, http.StatusOK, "Your password is changed.")
-	v.post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).want(t, http.StatusSeeOther)
-	v.get("/portal/keys").want(t, http.StatusOK)
+	v.Get(path).Want(t, http.StatusOK, w.Viewer.Email)
+	v.Submit("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
+		Want(t, http.StatusOK, "Your password is changed.")
+	v.Post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).Want(t, http.StatusSeeOther)
+	v.Get("/portal/keys").Want(t, http.StatusOK)
 	server.Await(t, w.Viewer.Email, "Your password was changed")
 
 	t.Run("Reuse", func(t *testing.T) {
-		w.visit(t).get(path).want(t, http.StatusNotFound, "This link no longer works")
-		w.visit(t).post("/portal/reset", "token", tokenOf(path), "new_password", password, "repeat", password).want(t, http.StatusNotFound)
+		w.Visit(t).Get(path).Want(t, http.StatusNotFound, "This link no longer works")
+		w.Visit(t).Post("/portal/reset", "token", tokenOf(path), "new_password", password, "repeat", password).
+			Want(t, http.StatusNotFound)
 	})
 	t.Run("Japanese", func(t *testing.T) {
-		v := w.visit(t)
-		v.headers["Accept-Language"] = "ja"
-		v.post("/portal/forgot", "email", w.Developer.Email).want(t, http.StatusOK, "リンクを記載したメールをお送りします")
+		v := w.Visit(t)
+		v.Headers["Accept-Language"] = "ja"
+		v.Post("/portal/forgot", "email", w.Developer.Email).Want(t, http.StatusOK, "リンクを記載したメールをお送りします")
 		if m := server.Await(t, w.Developer.Email, "新しいパスワードの設定"); !strings.Contains(m.Text, "再設定が依頼されました") {
 			t.Error(m.Text)
 		}
 	})
 	t.Run("NoEmail", func(t *testing.T) {
-		w.visit(t).post("/portal/forgot", "email", "nonsense").want(t, http.StatusUnprocessableEntity, `value="nonsense"`, "This is not valid.")
+		w.Visit(t).Post("/portal/forgot", "email", "nonsense").
+			Want(t, http.StatusUnprocessableEntity, `value="nonsense"`, "This is not valid.")
 	})
 	t.Run("Throttled", func(t *testing.T) {
 		for range 5 {
-			w.visit(t).post("/portal/forgot", "email", "nobody@acme.example").want(t, http.StatusOK)
+			w.Visit(t).Post("/portal/forgot", "email", "nobody@acme.example").Want(t, http.StatusOK)
 		}
-		w.visit(t).post("/portal/forgot", "email", "nobody@acme.example").want(t, http.StatusTooManyRequests, "Too many attempts")
+		w.Visit(t).Post("/portal/forgot", "email", "nobody@acme.example").
+			Want(t, http.StatusTooManyRequests, "Too many attempts")
 	})
 }
 
@@ -109,22 +119,22 @@ func TestForgot_UnknownEmail(t *testing.T) {
 	const pairs = 14
 	var times [2][]time.Duration // of known and of unknown emails
 	for i := range pairs {
-		u := w.user(t, w.Account.ID, fmt.Sprintf("known-%02d@acme.example", i), access.Viewer)
-		ask := func(email string) (*page, time.Duration) {
+		u := w.AddUser(t, w.Account.ID, fmt.Sprintf("known-%02d@acme.example", i), access.Viewer)
+		ask := func(email string) (*pagetest.Page, time.Duration) {
 			begun := time.Now()
-			return w.visit(t).post("/portal/forgot", "email", email).want(t, http.StatusOK), time.Since(begun)
+			return w.Visit(t).Post("/portal/forgot", "email", email).Want(t, http.StatusOK), time.Since(begun)
 		}
 		// Either is first by turns: what the sender does with the one before takes time from the next.
 		emails := []string{u.Email, fmt.Sprintf("nobody-%02d@acme.example", i)}
-		answers := make([]*page, 2)
+		answers := make([]*pagetest.Page, 2)
 		for at := range emails {
 			at = (at + i) % 2
 			var took time.Duration
 			answers[at], took = ask(emails[at])
 			times[at] = append(times[at], took)
 		}
-		if answers[0].body != answers[1].body {
-			t.Fatalf("an unknown email is told apart:\n%s\n%s", answers[0].body, answers[1].body)
+		if answers[0].Body != answers[1].Body {
+			t.Fatalf("an unknown email is told apart:\n%s\n%s", answers[0].Body, answers[1].Body)
 		}
 	}
 	slices.Sort(times[0])
@@ -148,37 +158,41 @@ func TestInvitation_ByMail(t *testing.T) {
 		}
 		return nil
 	}})
-	owner := w.as(t, w.Owner)
+	owner := w.AsUser(t, w.Owner)
 	const chosen = "a password of my own"
-	owner.get("/portal/team").want(t, http.StatusOK, "Send invitation").lacks(t, "Make an invitation link")
-	owner.follow("/portal/team", "email", "New@acme.example", "role", "developer").
-		want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").lacks(t, "/portal/join", "token=")
+	owner.Get("/portal/team").Want(t, http.StatusOK, "Send invitation").Lacks(t, "Make an invitation link")
+	owner.Submit("/portal/team", "email", "New@acme.example", "role", "developer").
+		Want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").
+		Lacks(t, "/portal/join", "token=")
 	first := w.pathOf(t, server.Await(t, "new@acme.example", "Invitation to Acme"))
 
 	_, invitations, err := w.Service.Team(t.Context(), w.member(t, w.Owner))
-	check(t, err)
-	owner.follow("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").lacks(t, "token=")
-	owner.post("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusNotFound)
-	w.as(t, w.Stranger).post("/portal/team/invitations/"+invitations[0].ID+"/again").want(t, http.StatusNotFound)
+	must.NoError(t, err)
+	owner.Submit("/portal/team/invitations/"+invitations[0].ID+"/again").
+		Want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").Lacks(t, "token=")
+	owner.Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
+	w.AsUser(t, w.Stranger).Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
 	second := w.pathOf(t, server.AwaitCount(t, 2)[1])
-	v := w.visit(t)
-	v.get(first).want(t, http.StatusNotFound)
-	v.get(second).want(t, http.StatusOK, "new@acme.example")
-	v.follow("/portal/join", "token", tokenOf(second), "new_password", chosen, "repeat", chosen)
-	v.get("/portal/keys/new").want(t, http.StatusOK)
+	v := w.Visit(t)
+	v.Get(first).Want(t, http.StatusNotFound)
+	v.Get(second).Want(t, http.StatusOK, "new@acme.example")
+	v.Submit("/portal/join", "token", tokenOf(second), "new_password", chosen, "repeat", chosen)
+	v.Get("/portal/keys/new").Want(t, http.StatusOK)
 
 	t.Run("CannotBeDelivered", func(t *testing.T) {
-		owner.post("/portal/team", "email", "typo@acme.example", "role", "viewer").want(t, http.StatusSeeOther)
+		owner.Post("/portal/team", "email", "typo@acme.example", "role", "viewer").Want(t, http.StatusSeeOther)
 		for range 200 {
-			if p := owner.get("/portal/team"); strings.Contains(p.body, "mail could not be delivered") {
+			if p := owner.Get("/portal/team"); strings.Contains(p.Body, "mail could not be delivered") {
 				return
 			}
 		}
 		t.Error("the owner is not told")
 	})
 	t.Run("ResetOfAMember", func(t *testing.T) {
-		owner.follow("/portal/team/users/"+w.Viewer.ID+"/reset").want(t, http.StatusOK, "on its way to viewer@acme.example").lacks(t, "token=")
-		w.visit(t).get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).want(t, http.StatusOK, w.Viewer.Email)
+		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "on its way to viewer@acme.example").
+			Lacks(t, "token=")
+		w.Visit(t).Get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).
+			Want(t, http.StatusOK, w.Viewer.Email)
 	})
 }
 
@@ -186,34 +200,38 @@ func TestInvitation_ByMail(t *testing.T) {
 func TestInvitation_NewLink(t *testing.T) {
 	w := newWorld(t)
 	token, id := w.invitation(t, "new@acme.example", access.Viewer)
-	owner := w.as(t, w.Owner)
-	owner.get("/portal/team").want(t, http.StatusOK, "New link").lacks(t, "Send again")
-	owner.post("/portal/team/invitations/"+id+"/again").want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
-	w.visit(t).get("/portal/join?token="+token).want(t, http.StatusNotFound)
+	owner := w.AsUser(t, w.Owner)
+	owner.Get("/portal/team").Want(t, http.StatusOK, "New link").Lacks(t, "Send again")
+	owner.Post("/portal/team/invitations/"+id+"/again").
+		Want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
+	w.Visit(t).Get("/portal/join?token="+token).Want(t, http.StatusNotFound)
 }
 
 func TestLowBalance(t *testing.T) {
 	w := newWorld(t)
-	owner := w.as(t, w.Owner)
-	owner.get("/portal/live/credits").want(t, http.StatusOK, "Low balance", `value="100"`, "the overview says so")
-	owner.get("/portal/test/credits").want(t, http.StatusOK).lacks(t, "Low balance")
-	owner.get("/portal/live").want(t, http.StatusOK).lacks(t, "credits are left")
+	owner := w.AsUser(t, w.Owner)
+	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "Low balance", `value="100"`, "the overview says so")
+	owner.Get("/portal/test/credits").Want(t, http.StatusOK).Lacks(t, "Low balance")
+	owner.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left")
 	for _, below := range []string{"", "-1", "1.5", "many", "1000000000001"} {
-		owner.post("/portal/live/credits/notice", "below", below).want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
+		owner.Post("/portal/live/credits/notice", "below", below).
+			Want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
 	}
-	owner.follow("/portal/live/credits/notice", "below", "1001").want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
-	owner.get("/portal/live").want(t, http.StatusOK, "1,000 credits are left", "1,001")
-	owner.get("/portal/test").want(t, http.StatusOK).lacks(t, "credits are left")
-	viewer := w.as(t, w.Viewer)
-	viewer.get("/portal/live/credits").want(t, http.StatusOK, "Owners are told below 1,001 credits.").lacks(t, `name="below"`)
-	viewer.post("/portal/live/credits/notice", "below", "5").want(t, http.StatusForbidden)
-	w.as(t, w.Stranger).get("/portal/live").want(t, http.StatusOK).lacks(t, "credits are left") // it never had any
-	owner.follow("/portal/live/credits/notice", "below", "0")
-	viewer.get("/portal/live/credits").want(t, http.StatusOK, "The notice is turned off.")
+	owner.Submit("/portal/live/credits/notice", "below", "1001").
+		Want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
+	owner.Get("/portal/live").Want(t, http.StatusOK, "1,000 credits are left", "1,001")
+	owner.Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "credits are left")
+	viewer := w.AsUser(t, w.Viewer)
+	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "Owners are told below 1,001 credits.").
+		Lacks(t, `name="below"`)
+	viewer.Post("/portal/live/credits/notice", "below", "5").Want(t, http.StatusForbidden)
+	w.AsUser(t, w.Stranger).Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left") // it never had any
+	owner.Submit("/portal/live/credits/notice", "below", "0")
+	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "The notice is turned off.")
 
 	server := w.mailServer(t, smtptest.Options{})
-	owner.get("/portal/live/credits").want(t, http.StatusOK, "all owners get a mail")
-	owner.follow("/portal/live/credits/notice", "below", "1000")
+	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "all owners get a mail")
+	owner.Submit("/portal/live/credits/notice", "below", "1000")
 	w.Order(t, w.Live, "")
 	if m := server.Await(t, w.Owner.Email, "Live credits are left"); w.pathOf(t, m) != "/portal/live/credits" {
 		t.Errorf("the mail leads to %s", m.Link())
@@ -259,17 +277,20 @@ func TestMail_Looks(t *testing.T) {
 		}
 		return nil
 	}})
-	owner := w.as(t, w.Owner)
+	owner := w.AsUser(t, w.Owner)
 	for _, email := range []string{"new@acme.example", "typo@acme.example", "slow@acme.example"} {
-		owner.post("/portal/team", "email", email, "role", "developer").want(t, http.StatusSeeOther)
+		owner.Post("/portal/team", "email", email, "role", "developer").Want(t, http.StatusSeeOther)
 	}
-	owner.follow("/portal/live/credits/notice", "below", "1200").want(t, http.StatusOK)
+	owner.Submit("/portal/live/credits/notice", "below", "1200").Want(t, http.StatusOK)
 	b := uitest.NewBrowser(t, w.Server.URL)
 	b.Allow("422")
 	for _, look := range []struct {
 		name, lang, theme string
 		width             int
-	}{{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth}, {"phone", "en", "light", uitest.PhoneWidth}} {
+	}{
+		{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth},
+		{"phone", "en", "light", uitest.PhoneWidth},
+	} {
 		b.Theme(look.theme)
 		b.Resize(look.width)
 		show := func(name string) {
@@ -283,7 +304,9 @@ func TestMail_Looks(t *testing.T) {
 		b.Await(".alert.tone-good")
 		show("forgot-sent")
 		signIn(t, w, b, w.Owner)
-		for name, path := range map[string]string{"overview": "/portal/live", "credits": "/portal/live/credits", "team": "/portal/team"} {
+		for name, path := range map[string]string{
+			"overview": "/portal/live", "credits": "/portal/live/credits", "team": "/portal/team",
+		} {
 			b.Open(path + "?lang=" + look.lang)
 			show(name)
 		}

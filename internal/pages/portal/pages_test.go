@@ -16,18 +16,22 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
 func TestKeys(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
-	v.post("/portal/keys", "name", "", "environment", "test").want(t, http.StatusUnprocessableEntity, "This is needed.")
-	v.post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").want(t, http.StatusUnprocessableEntity, "in the future")
-	p := v.post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes", "audit:read", "expires", "2026-03-05").
-		want(t, http.StatusOK, "Checkout &lt;b&gt;")
-	secret := regexp.MustCompile(`assay_test_\w{38}`).FindString(p.body)
+	v := w.AsUser(t, w.Developer)
+	v.Post("/portal/keys", "name", "", "environment", "test").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").
+		Want(t, http.StatusUnprocessableEntity, "in the future")
+	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes",
+		"audit:read", "expires", "2026-03-05").
+		Want(t, http.StatusOK, "Checkout &lt;b&gt;")
+	secret := regexp.MustCompile(`assay_test_\w{38}`).FindString(p.Body)
 	k, err := w.Service.Authenticate(t.Context(), secret, "")
-	check(t, err)
+	must.NoError(t, err)
 	if want := time.Date(2026, 3, 6, 0, 0, 0, 0, time.UTC); k.ExpiresAt == nil || !k.ExpiresAt.Equal(want) {
 		t.Errorf("expires at %v, want %v", k.ExpiresAt, want)
 	}
@@ -35,90 +39,96 @@ func TestKeys(t *testing.T) {
 		t.Errorf("key %+v", k)
 	}
 	e := w.lastEvent(t)
-	if e.Code != audit.KeyCreated || e.Actor.ID != w.Developer.ID || e.Actor.Source != audit.FromPortal || e.Target.ID != k.ID || e.Metadata["name"] != "Checkout <b>" {
+	if e.Code != audit.KeyCreated || e.Actor.ID != w.Developer.ID || e.Actor.Source != audit.FromPortal ||
+		e.Target.ID != k.ID || e.Metadata["name"] != "Checkout <b>" {
 		t.Errorf("event %+v", e)
 	}
-	v.get("/portal/keys").want(t, http.StatusOK, "Checkout &lt;b&gt;").lacks(t, secret)
+	v.Get("/portal/keys").Want(t, http.StatusOK, "Checkout &lt;b&gt;").Lacks(t, secret)
 
-	v.follow("/portal/keys/"+k.ID+"/rename", "name", "Till").want(t, http.StatusOK, "The key is called Till now.")
-	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" || e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
+	v.Submit("/portal/keys/"+k.ID+"/rename", "name", "Till").Want(t, http.StatusOK, "The key is called Till now.")
+	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" ||
+		e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
 		t.Errorf("event %+v", e)
 	}
-	v.post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
+	v.Post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).
+		Want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
 
-	v.follow("/portal/keys/"+k.ID+"/revoke").want(t, http.StatusOK, "Till is revoked.", "1 key that has ended")
-	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email || e.Metadata["name"] != "Till" {
+	v.Submit("/portal/keys/"+k.ID+"/revoke").Want(t, http.StatusOK, "Till is revoked.", "1 key that has ended")
+	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email ||
+		e.Metadata["name"] != "Till" {
 		t.Errorf("event %+v", e)
 	}
 	if _, err := w.Service.Authenticate(t.Context(), secret, ""); err == nil {
 		t.Error("the revoked key still authenticates")
 	}
-	v.get("/portal/keys/"+k.ID+"/rename").want(t, http.StatusNotFound)
+	v.Get("/portal/keys/"+k.ID+"/rename").Want(t, http.StatusNotFound)
 }
 
 func TestOrderPages(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
+	v := w.AsUser(t, w.Developer)
 	for range 27 {
 		w.Order(t, w.Test, order.MockAuthentic)
 	}
 	waiting := w.Order(t, w.Test, order.MockUpdatePhotos)
 	o, err := w.Store.Order(t.Context(), waiting)
-	check(t, err)
+	must.NoError(t, err)
 	t.Run("Paging", func(t *testing.T) {
-		if n := strings.Count(v.get("/portal/test/orders").want(t, http.StatusOK, "1–25 of 28").body, `<th scope="row"`); n != 25 {
+		if n := strings.Count(v.Get("/portal/test/orders").Want(t, http.StatusOK, "1–25 of 28").Body,
+			`<th scope="row"`); n != 25 {
 			t.Errorf("%d rows", n)
 		}
-		if n := strings.Count(v.get("/portal/test/orders?page=2").want(t, http.StatusOK).body, `<th scope="row"`); n != 3 {
+		if n := strings.Count(v.Get("/portal/test/orders?page=2").Want(t, http.StatusOK).Body, `<th scope="row"`); n != 3 {
 			t.Errorf("%d rows", n)
 		}
-		v.get("/portal/test/orders?page=-9").want(t, http.StatusOK, "1–25 of 28")
-		v.get("/portal/test/orders?page=999999999999999999999").want(t, http.StatusOK)
-		v.get("/portal/live/orders").want(t, http.StatusOK, "No orders yet").lacks(t, o.Number)
+		v.Get("/portal/test/orders?page=-9").Want(t, http.StatusOK, "1–25 of 28")
+		v.Get("/portal/test/orders?page=999999999999999999999").Want(t, http.StatusOK)
+		v.Get("/portal/live/orders").Want(t, http.StatusOK, "No orders yet").Lacks(t, o.Number)
 	})
 	t.Run("Search", func(t *testing.T) {
 		for _, q := range []string{waiting, o.Number, strings.ToLower(o.Number), " " + waiting + " "} {
-			if p := v.get("/portal/test/orders?q=" + strings.ReplaceAll(q, " ", "+")); p.location != "/portal/test/orders/"+waiting {
-				t.Errorf("%q leads to %q", q, p.location)
+			if p := v.Get("/portal/test/orders?q=" + strings.ReplaceAll(q, " ", "+")); p.Location != "/portal/test/orders/"+
+				waiting {
+				t.Errorf("%q leads to %q", q, p.Location)
 			}
-			v.get("/portal/live/orders?q="+strings.ReplaceAll(q, " ", "+")).want(t, http.StatusOK, "Nothing found")
+			v.Get("/portal/live/orders?q="+strings.ReplaceAll(q, " ", "+")).Want(t, http.StatusOK, "Nothing found")
 		}
-		v.get("/portal/test/orders?status=update-photos").want(t, http.StatusOK, o.Number)
+		v.Get("/portal/test/orders?status=update-photos").Want(t, http.StatusOK, o.Number)
 	})
 	t.Run("NoStaffNames", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")
-		reviewer, err := w.Service.CreateStaff(t.Context(), "aoi@example.com", "Aoi Secretname", access.Reviewer)
-		check(t, err)
-		_, err = w.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
-		check(t, err)
-		_, err = w.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.UnableToVerify}, "an inner note")
-		check(t, err)
-		v.get("/portal/live/orders/"+id).want(t, http.StatusOK, "reviewer").lacks(t, "Secretname", "an inner note")
+		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
+		must.NoError(t, err)
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.UnableToVerify},
+			"an inner note")
+		must.NoError(t, err)
+		v.Get("/portal/live/orders/"+id).Want(t, http.StatusOK, "reviewer").Lacks(t, "Mika", "Sato", "an inner note")
 	})
 	t.Run("Cancel", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")
 		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
-		check(t, err)
-		v.get("/portal/live/orders/"+id+"/cancel").want(t, http.StatusOK, "given back")
-		v.follow("/portal/live/orders/"+id+"/cancel").want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
+		must.NoError(t, err)
+		v.Get("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "given back")
+		v.Submit("/portal/live/orders/"+id+"/cancel").
+			Want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
 		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
-		check(t, err)
+		must.NoError(t, err)
 		canceled, err := w.Store.Order(t.Context(), id)
-		check(t, err)
+		must.NoError(t, err)
 		if canceled.Outcome != order.Canceled || after != before+canceled.Price {
 			t.Errorf("outcome %s, balance %d after %d", canceled.Outcome, after, before)
 		}
-		v.post("/portal/live/orders/"+id+"/cancel").want(t, http.StatusConflict)
+		v.Post("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusConflict)
 	})
 	t.Run("CSV", func(t *testing.T) {
-		p := v.get("/portal/test/orders.csv").want(t, http.StatusOK)
-		rows, err := csv.NewReader(strings.NewReader(p.body)).ReadAll()
-		check(t, err)
+		p := v.Get("/portal/test/orders.csv").Want(t, http.StatusOK)
+		rows, err := csv.NewReader(strings.NewReader(p.Body)).ReadAll()
+		must.NoError(t, err)
 		if len(rows) != 29 || rows[0][0] != "order_number" || rows[1][0] != o.Number {
 			t.Errorf("%d rows, the first %v", len(rows), rows[1])
 		}
-		if p.header.Get("Content-Disposition") != `attachment; filename="orders-test.csv"` {
-			t.Errorf("headers %v", p.header)
+		if p.Header.Get("Content-Disposition") != `attachment; filename="orders-test.csv"` {
+			t.Errorf("headers %v", p.Header)
 		}
 	})
 }
@@ -126,8 +136,8 @@ func TestOrderPages(t *testing.T) {
 func TestCredits(t *testing.T) {
 	w := newWorld(t)
 	w.Trade(t)
-	v := w.as(t, w.Viewer)
-	rows := func(path string) int { return strings.Count(v.get(path).want(t, http.StatusOK).body, `data-label="#"`) }
+	v := w.AsUser(t, w.Viewer)
+	rows := func(path string) int { return strings.Count(v.Get(path).Want(t, http.StatusOK).Body, `data-label="#"`) }
 	if n := rows("/portal/live/credits"); n != 6 { // a grant, three charges, two refunds
 		t.Errorf("%d entries", n)
 	}
@@ -137,14 +147,14 @@ func TestCredits(t *testing.T) {
 	if n := rows("/portal/live/credits?view=changes&before=2"); n != 1 {
 		t.Errorf("%d before the second entry", n)
 	}
-	records, err := csv.NewReader(strings.NewReader(v.get("/portal/live/credits.csv").body)).ReadAll()
-	check(t, err)
+	records, err := csv.NewReader(strings.NewReader(v.Get("/portal/live/credits.csv").Body)).ReadAll()
+	must.NoError(t, err)
 	if len(records) != 7 || records[6][2] != "grant" || records[6][4] != "1000" {
 		t.Errorf("the file has %v", records)
 	}
 }
 
-// TestFormulas holds that no cell of a table is taken for a formula by a spreadsheet.
+// TestFormulas checks that no cell of a table is taken for a formula by a spreadsheet.
 func TestFormulas(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"=1+1", "+1", "-1", "@x", "plain"} {
@@ -152,10 +162,10 @@ func TestFormulas(t *testing.T) {
 			CategoryCode: "bags", BrandCode: "prada", Mock: order.MockFake, MockGiven: true, ExternalID: &id,
 			Photos: []order.DraftPhoto{{URL: w.Photo(t, w.Test), IndexCode: "overall-picture"}},
 		}, nil)
-		check(t, err)
+		must.NoError(t, err)
 	}
-	rows, err := csv.NewReader(strings.NewReader(w.as(t, w.Viewer).get("/portal/test/orders.csv").body)).ReadAll()
-	check(t, err)
+	rows, err := csv.NewReader(strings.NewReader(w.AsUser(t, w.Viewer).Get("/portal/test/orders.csv").Body)).ReadAll()
+	must.NoError(t, err)
 	for _, row := range rows[1:] {
 		if row[2] != "plain" && row[2][0] != '\'' {
 			t.Errorf("the cell %q is a formula", row[2])
@@ -163,164 +173,188 @@ func TestFormulas(t *testing.T) {
 	}
 }
 
-// TestOrderReasons holds that the portal tells the reasons that the interface tells, and no others.
+// TestOrderReasons checks that the portal tells the reasons that the API tells, and no others.
 func TestOrderReasons(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Viewer)
-	for mock, want := range map[order.MockOutcome]bool{order.MockAuthentic: true, order.MockFake: true, order.MockUnableToVerify: false} {
+	v := w.AsUser(t, w.Viewer)
+	for mock, want := range map[order.MockOutcome]bool{
+		order.MockAuthentic: true, order.MockFake: true, order.MockUnableToVerify: false,
+	} {
 		id := w.Order(t, w.Test, mock)
 		o, err := w.Store.Order(t.Context(), id)
-		check(t, err)
+		must.NoError(t, err)
 		if len(o.Reasons) == 0 {
 			t.Fatalf("the desk has no reasons for %s", mock)
 		}
-		p := v.get("/portal/test/orders/"+id).want(t, http.StatusOK)
-		if got := strings.Contains(p.body, o.Reasons[0].Text.EN); got != want {
+		p := v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK)
+		if got := strings.Contains(p.Body, o.Reasons[0].Text.EN); got != want {
 			t.Errorf("%s: the customer is told the reasons: %v", mock, got)
 		}
 	}
 }
 
 // answer sends a form with files to answer a photo request.
-func (v *visitor) answer(path string, fields map[string]string, files map[string][]byte) *page {
-	v.t.Helper()
+func answer(v *pagetest.Visitor, path string, fields map[string]string, files map[string][]byte) *pagetest.Page {
+	v.T.Helper()
 	var body bytes.Buffer
 	form := multipart.NewWriter(&body)
 	for name, value := range fields {
-		check(v.t, form.WriteField(name, value))
+		must.NoError(v.T, form.WriteField(name, value))
 	}
 	for name, content := range files {
 		part, err := form.CreateFormFile(name, "photo.png")
-		check(v.t, err)
+		must.NoError(v.T, err)
 		_, err = part.Write(content)
-		check(v.t, err)
+		must.NoError(v.T, err)
 	}
-	check(v.t, form.Close())
-	return v.do(http.MethodPost, path, form.FormDataContentType(), &body)
+	must.NoError(v.T, form.Close())
+	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
 }
 
-var pixel = []byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
+var pixel = []byte("\x89PNG\r\n\x1a\n" +
+	"\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89" +
+	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
 
 func TestAnswerPhotoRequest(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
+	v := w.AsUser(t, w.Developer)
 	id := w.Order(t, w.Test, order.MockUpdatePhotos)
 	o, err := w.Store.Order(t.Context(), id)
-	check(t, err)
+	must.NoError(t, err)
 	first, second := o.Requested[0].IndexCode, o.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
-	v.answer(path, nil, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
-	v.answer(path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
-		want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
-	v.answer(path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: append(pixel, make([]byte, 1<<20)...)}).
-		want(t, http.StatusUnprocessableEntity, "the file is too large")
-	v.answer(path, nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel, "photo.sole": pixel}).want(t, http.StatusUnprocessableEntity)
+	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).
+		Want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
+	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
+		Want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
+	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{
+		"photo." + first: append(pixel, make([]byte, 1<<20)...),
+	}).
+		Want(t, http.StatusUnprocessableEntity, "the file is too large")
+	answer(v, path, nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel, "photo.sole": pixel}).
+		Want(t, http.StatusUnprocessableEntity)
 	if n := countPhotos(t, w, id); n != 1 {
 		t.Fatalf("%d photos after refused answers", n)
 	}
-	v.answer(path, map[string]string{"unable." + second: "1", "note": "no tag"}, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusSeeOther)
-	v.get("/portal/test/orders/"+id).want(t, http.StatusOK, "Unable to verify", "no tag", "not provided", "developer@acme.example")
-	v.answer(path, nil, map[string][]byte{"photo." + first: pixel}).want(t, http.StatusConflict)
+	answer(v, path, map[string]string{"unable." + second: "1", "note": "no tag"},
+		map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusSeeOther)
+	v.Get("/portal/test/orders/"+id).
+		Want(t, http.StatusOK, "Unable to verify", "no tag", "not provided", "developer@acme.example")
+	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).Want(t, http.StatusConflict)
 	t.Run("ByScript", func(t *testing.T) {
 		id := w.Order(t, w.Test, order.MockUpdatePhotos)
-		v.headers["X-Upload"] = "script"
-		p := v.answer("/portal/test/orders/"+id+"/photos", nil, map[string][]byte{"photo." + first: pixel, "photo." + second: pixel}).want(t, http.StatusNoContent)
-		delete(v.headers, "X-Upload")
-		v.get(p.location).want(t, http.StatusOK, "The photos were accepted.")
+		v.Headers["X-Upload"] = "script"
+		p := answer(v, "/portal/test/orders/"+id+"/photos", nil, map[string][]byte{
+			"photo." + first: pixel, "photo." + second: pixel,
+		}).Want(t, http.StatusNoContent)
+		delete(v.Headers, "X-Upload")
+		v.Get(p.Location).Want(t, http.StatusOK, "The photos were accepted.")
 	})
 }
 
 func countPhotos(t *testing.T, w *world, orderID string) int {
 	t.Helper()
 	photos, err := w.Store.OrderPhotos(t.Context(), orderID)
-	check(t, err)
+	must.NoError(t, err)
 	return len(photos)
 }
 
 func TestSandbox(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
-	v.get("/portal/test/sandbox").want(t, http.StatusOK, "Choose a category and a brand")
-	v.get("/portal/test/sandbox?category=bags").want(t, http.StatusOK, `name="brand"`)
-	v.get("/portal/test/sandbox?category=bags&brand=rolex").want(t, http.StatusOK, "Choose a category and a brand")
-	v.get("/portal/test/sandbox?category=bags&brand=prada").want(t, http.StatusOK, "Overall picture", "mock_outcome")
-	v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic").
-		want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
-	p := v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic", "indexes", "overall-picture", "external_id", "SKU 7").
-		want(t, http.StatusSeeOther)
-	id := p.location[strings.LastIndex(p.location, "/")+1:]
-	v.get(p.location).want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
+	v := w.AsUser(t, w.Developer)
+	v.Get("/portal/test/sandbox").Want(t, http.StatusOK, "Choose a category and a brand")
+	v.Get("/portal/test/sandbox?category=bags").Want(t, http.StatusOK, `name="brand"`)
+	v.Get("/portal/test/sandbox?category=bags&brand=rolex").Want(t, http.StatusOK, "Choose a category and a brand")
+	v.Get("/portal/test/sandbox?category=bags&brand=prada").Want(t, http.StatusOK, "Overall picture", "mock_outcome")
+	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic").
+		Want(t, http.StatusUnprocessableEntity, "Required photos are missing.")
+	p := v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "authentic",
+		"indexes", "overall-picture", "external_id", "SKU 7").
+		Want(t, http.StatusSeeOther)
+	id := p.Location[strings.LastIndex(p.Location, "/")+1:]
+	v.Get(p.Location).Want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
 
 	for _, stage := range order.SandboxStates {
-		v.follow("/portal/test/orders/"+id+"/state", "state", string(stage)).want(t, http.StatusOK, "The order is now:")
+		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage)).Want(t, http.StatusOK, "The order is now:")
 	}
-	for _, stage := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} { // refunded once
-		v.follow("/portal/test/orders/"+id+"/state", "state", string(stage))
+	// refunded once
+	for _, stage := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} {
+		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
-	check(t, err)
+	must.NoError(t, err)
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))
 	}
-	v.follow("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "logo").want(t, http.StatusOK, "Triangle logo plate")
-	v.post("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "nothing").want(t, http.StatusUnprocessableEntity)
-	v.post("/portal/test/orders/"+id+"/state", "state", "sold").want(t, http.StatusUnprocessableEntity)
-	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "1").want(t, http.StatusOK, "Late")
-	v.follow("/portal/test/orders/"+id+"/delayed", "delayed", "0").want(t, http.StatusOK, "no longer counts")
+	v.Submit("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").
+		Want(t, http.StatusOK, "Triangle logo plate")
+	v.Post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").
+		Want(t, http.StatusUnprocessableEntity)
+	v.Post("/portal/test/orders/"+id+"/stage", "stage", "sold").Want(t, http.StatusUnprocessableEntity)
+	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "1").Want(t, http.StatusOK, "Late")
+	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer counts")
 
-	v.post("/portal/test/balance", "credits", "-1").want(t, http.StatusUnprocessableEntity, "A whole number")
-	v.follow("/portal/test/balance", "credits", "0").want(t, http.StatusOK, "The Test balance is 0 now.")
-	v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes", "overall-picture").
-		want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
+	v.Post("/portal/test/balance", "credits", "-1").Want(t, http.StatusUnprocessableEntity, "A whole number")
+	v.Submit("/portal/test/balance", "credits", "0").Want(t, http.StatusOK, "The Test balance is 0 now.")
+	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
+		"overall-picture").
+		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
 	report, err := w.Service.Check(t.Context())
-	check(t, err)
+	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)
 	}
 	t.Run("ForeignKeyOfTheOtherEnvironment", func(t *testing.T) {
-		v.post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes", "overall-picture").want(t, http.StatusNotFound)
+		v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Live.ID, "outcome", "fake", "indexes",
+			"overall-picture").Want(t, http.StatusNotFound)
 	})
 }
 
 func TestWebhookPages(t *testing.T) {
 	w := newWorld(t)
-	v := w.as(t, w.Developer)
+	v := w.AsUser(t, w.Developer)
 	form := func(more ...string) []string {
 		return append([]string{"key", w.Test.ID, "auth", "hmac", "events", "order-outcome"}, more...)
 	}
-	v.post("/portal/test/webhooks", form("url", "http://example.com/x")...).want(t, http.StatusUnprocessableEntity, "https://")
-	v.post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").want(t, http.StatusUnprocessableEntity, "This is needed.")
-	v.post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url", "https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
-		want(t, http.StatusUnprocessableEntity)
-	p := v.post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).want(t, http.StatusOK, "The endpoint is registered")
-	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.body)
+	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
+		Want(t, http.StatusUnprocessableEntity, "https://")
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").
+		Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
+		"https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
+		Want(t, http.StatusUnprocessableEntity)
+	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).
+		Want(t, http.StatusOK, "The endpoint is registered")
+	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)
 	if secret == "" {
 		t.Error("the secret is not shown")
 	}
-	if e := w.lastEvent(t); e.Code != audit.WebhookCreated || e.Actor.ID != w.Developer.ID || e.UserID != w.Developer.ID || e.Actor.Source != audit.FromPortal ||
+	if e := w.lastEvent(t); e.Code != audit.WebhookCreated || e.Actor.ID != w.Developer.ID || e.UserID != w.Developer.ID ||
+		e.Actor.Source != audit.FromPortal ||
 		e.Metadata["auth_type"] != "hmac" || strings.Contains(fmt.Sprint(e.Metadata), "127.0.0.1") {
 		t.Errorf("event %+v", e)
 	}
-	v.post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
-	v.get("/portal/test/webhooks").want(t, http.StatusOK, "Local").lacks(t, secret)
+	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).
+		Want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
+	v.Get("/portal/test/webhooks").Want(t, http.StatusOK, "Local").Lacks(t, secret)
 	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)
-	check(t, err)
+	must.NoError(t, err)
 	id := endpoints[0].ID
-	p = v.post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").want(t, http.StatusSeeOther)
-	v.get(p.location).want(t, http.StatusOK, "assay-test-event", "On its way")
-	v.post("/portal/test/webhooks/"+id+"/test", "event", "update-photos").want(t, http.StatusBadRequest)
-	delivery, err := w.Store.Delivery(t.Context(), p.location[strings.LastIndex(p.location, "/")+1:])
-	check(t, err)
+	p = v.Post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").Want(t, http.StatusSeeOther)
+	v.Get(p.Location).Want(t, http.StatusOK, "assay-test-event", "On its way")
+	v.Post("/portal/test/webhooks/"+id+"/test", "event", "update-photos").Want(t, http.StatusBadRequest)
+	delivery, err := w.Store.Delivery(t.Context(), p.Location[strings.LastIndex(p.Location, "/")+1:])
+	must.NoError(t, err)
 	var body map[string]any
-	check(t, json.Unmarshal(delivery.Body, &body))
+	must.NoError(t, json.Unmarshal(delivery.Body, &body))
 	if body["delivery_id"] != delivery.ID || body["status"] != "completed" || body["webhook_event"] != "order-outcome" {
 		t.Errorf("body %v", body)
 	}
-	v.get("/portal/test/deliveries?status=pending").want(t, http.StatusOK, "order-outcome")
-	v.get("/portal/test/deliveries?status=failed").want(t, http.StatusOK, "No deliveries")
-	v.follow("/portal/test/deliveries", "since", "week").want(t, http.StatusOK, "0 deliveries are on their way again.")
-	v.follow("/portal/test/webhooks/"+id+"/delete").want(t, http.StatusOK, "The endpoint is deleted.")
-	v.post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").want(t, http.StatusNotFound)
+	v.Get("/portal/test/deliveries?status=pending").Want(t, http.StatusOK, "order-outcome")
+	v.Get("/portal/test/deliveries?status=failed").Want(t, http.StatusOK, "No deliveries")
+	v.Submit("/portal/test/deliveries", "since", "week").Want(t, http.StatusOK, "0 deliveries are on their way again.")
+	v.Submit("/portal/test/webhooks/"+id+"/delete").Want(t, http.StatusOK, "The endpoint is deleted.")
+	v.Post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").Want(t, http.StatusNotFound)
 }
 
 func TestAuditPages(t *testing.T) {
@@ -329,15 +363,15 @@ func TestAuditPages(t *testing.T) {
 		w.key(t, access.Test)
 		w.Clock.Advance(24 * time.Hour)
 	}
-	v := w.as(t, w.Viewer)
+	v := w.AsUser(t, w.Viewer)
 	rows := func(path string) int {
-		return strings.Count(v.get(path).want(t, http.StatusOK).body, `<th scope="row"`)
+		return strings.Count(v.Get(path).Want(t, http.StatusOK).Body, `<th scope="row"`)
 	}
 	total := int(w.events(t))
 	if n := rows("/portal/audit"); n != 25 {
 		t.Errorf("%d rows on the first page", n)
 	}
-	older := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(v.get("/portal/audit").body)[1]
+	older := regexp.MustCompile(`href="([^"]+)" rel="next"`).FindStringSubmatch(v.Get("/portal/audit").Body)[1]
 	if n := rows(older); n != total-25 {
 		t.Errorf("%d rows on the second page, want %d", n, total-25)
 	}
@@ -350,16 +384,16 @@ func TestAuditPages(t *testing.T) {
 	if n := rows("/portal/audit?actor=" + w.Owner.ID + "&from=2026-03-20"); n != 13-1 {
 		t.Errorf("%d rows of the owner", n)
 	}
-	v.get("/portal/audit?code=nonsense&from=x&to=y&below=-4&actor=z").want(t, http.StatusOK)
-	v.get("/portal/audit/3").want(t, http.StatusOK, "API key created", "Vault 7", w.Owner.Email)
-	v.get("/portal/audit/999").want(t, http.StatusNotFound)
-	records, err := csv.NewReader(strings.NewReader(v.get("/portal/audit.csv").body)).ReadAll()
-	check(t, err)
+	v.Get("/portal/audit?code=nonsense&from=x&to=y&below=-4&actor=z").Want(t, http.StatusOK)
+	v.Get("/portal/audit/3").Want(t, http.StatusOK, "API key created", "Vault 7", w.Owner.Email)
+	v.Get("/portal/audit/999").Want(t, http.StatusNotFound)
+	records, err := csv.NewReader(strings.NewReader(v.Get("/portal/audit.csv").Body)).ReadAll()
+	must.NoError(t, err)
 	if len(records) != total+1 {
 		t.Errorf("%d rows in the file, want %d", len(records), total+1)
 	}
 	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
-	check(t, err)
+	must.NoError(t, err)
 	if records[1][13] != events[0].Hash {
 		t.Errorf("the seal in the file is %q", records[1][13])
 	}
@@ -377,7 +411,7 @@ func TestOverviewDays(t *testing.T) {
 	}
 	w.Clock.Advance(-24 * time.Hour)
 	o, err := w.Service.Overview(t.Context(), w.member(t, w.Viewer), access.Test)
-	check(t, err)
+	must.NoError(t, err)
 	for i, n := range perDay {
 		if got := o.Days[len(o.Days)-len(perDay)+i].Orders; got != int64(n) {
 			t.Errorf("day %d has %d orders, want %d", i, got, n)

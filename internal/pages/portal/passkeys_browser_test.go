@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/pquerna/otp/totp"
 )
@@ -29,7 +30,7 @@ func TestPasskeyInABrowser(t *testing.T) {
 	b.Fill("#f-password", password)
 	b.Follow(".signin .primary")
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
-	check(t, err)
+	must.NoError(t, err)
 	b.Fill("#f-code", code)
 	b.Follow(".signin .primary")
 	b.Await(".env-switch")
@@ -45,10 +46,12 @@ func TestPasskeyInABrowser(t *testing.T) {
 	b.CheckAccessibility()
 	b.Follow("form[data-passkey-create] button")
 	b.Await(".passkeys table")
-	if text := b.Text(".passkeys table"); !strings.Contains(text, "Work laptop") || !strings.Contains(text, "never") || !strings.Contains(text, "synced") {
+	if text := b.Text(".passkeys table"); !strings.Contains(text, "Work laptop") || !strings.Contains(text, "never") ||
+		!strings.Contains(text, "synced") {
 		t.Errorf("the settings say %q", text)
 	}
-	if kept := authenticator.Passkeys(); len(kept) != 1 || kept[0].RpID != "localhost" || !kept[0].IsResidentCredential || string(kept[0].UserHandle) != w.Developer.ID {
+	if kept := authenticator.Passkeys(); len(kept) != 1 || kept[0].RpID != "localhost" || !kept[0].IsResidentCredential ||
+		string(kept[0].UserHandle) != w.Developer.ID {
 		t.Errorf("the device keeps %+v", kept)
 	}
 	b.Screenshot("settings")
@@ -77,7 +80,8 @@ func TestPasskeyInABrowser(t *testing.T) {
 	// The browser offers it beside the email: this device takes every offer.
 	b.Click("form[action='/portal/sign-out'] button")
 	b.Await(".env-switch")
-	if e := w.lastEvent(t); e.Code != audit.LoginSucceeded || e.UserID != w.Developer.ID || e.Actor.UserAgent != userAgent {
+	if e := w.lastEvent(t); e.Code != audit.LoginSucceeded || e.UserID != w.Developer.ID ||
+		e.Actor.UserAgent != userAgent {
 		t.Errorf("event %+v", e)
 	}
 

@@ -23,13 +23,15 @@ var drivers = map[string]struct {
 	code    string
 }{
 	"verify.ts": {"node", "nodejs", `
-console.log(verify(process.env.SECRET, process.env.TIMESTAMP, process.env.SIGNATURE, Buffer.from(process.env.BODY), Number(process.env.NOW)));`},
+const e = process.env;
+console.log(verify(e.SECRET, e.TIMESTAMP, e.SIGNATURE, Buffer.from(e.BODY), Number(e.NOW)));`},
 	"verify.py": {"python3", "python3", `
 import os
 e = os.environ
 print(str(verify(e["SECRET"], e["TIMESTAMP"], e["SIGNATURE"], e["BODY"].encode(), float(e["NOW"]))).lower())`},
 	"verify.php": {"php", "php-cli", `
-echo verify(getenv('SECRET'), getenv('TIMESTAMP'), getenv('SIGNATURE'), getenv('BODY'), (int) getenv('NOW')) ? 'true' : 'false';`},
+$e = getenv();
+echo verify($e['SECRET'], $e['TIMESTAMP'], $e['SIGNATURE'], $e['BODY'], (int) $e['NOW']) ? 'true' : 'false';`},
 	"verify.rb": {"ruby", "ruby", `
 puts verify(ENV["SECRET"], ENV["TIMESTAMP"], ENV["SIGNATURE"], ENV["BODY"].b, ENV["NOW"].to_i)`},
 }
@@ -62,7 +64,8 @@ func runSnippet(t *testing.T, s snippet) func(secret, timestamp, signature, body
 	return func(secret, timestamp, signature, body string, now int64) bool {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), program, file)
-		cmd.Env = append(os.Environ(), "SECRET="+secret, "TIMESTAMP="+timestamp, "SIGNATURE="+signature, "BODY="+body, "NOW="+strconv.FormatInt(now, 10))
+		cmd.Env = append(os.Environ(), "SECRET="+secret, "TIMESTAMP="+timestamp, "SIGNATURE="+signature, "BODY="+body,
+			"NOW="+strconv.FormatInt(now, 10))
 		var errors bytes.Buffer
 		cmd.Stderr = &errors
 		out, err := cmd.Output()

@@ -16,7 +16,9 @@ import (
 // TestComponents shows every component in a real browser: in both themes and languages, on a desk and on a phone.
 func TestComponents(t *testing.T) {
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	handler = galleryHandler(uitest.SiteAt(t, server.URL, time.Now, gallery()))
 
@@ -82,16 +84,21 @@ func TestComponents(t *testing.T) {
 	})
 }
 
-// TestAccessibilityCheck holds that the check finds what it is for: a check that finds nothing proves nothing.
+// TestAccessibilityCheck checks that the check finds what it is for: a check that finds nothing proves nothing.
 func TestAccessibilityCheck(t *testing.T) {
-	page := `{{define "main"}}<h1>One</h1><h3>Skips</h3><h1>Two</h1><p class="soft">Low <b class="low">contrast</b></p><img src="data:,"><input name="x"><button></button>
-		<p id="twice"></p><p id="twice"></p><p aria-describedby="nobody">x</p><ul><p>no item</p></ul><table><tr><td>x</td></tr></table><svg></svg>{{end}}
+	page := `{{define "main"}}<h1>One</h1><h3>Skips</h3><h1>Two</h1><p class="soft">Low <b class="low">contrast</b></p>
+		<img src="data:,"><input name="x"><button></button>
+		<p id="twice"></p><p id="twice"></p><p aria-describedby="nobody">x</p><ul><p>no item</p></ul>
+		<table><tr><td>x</td></tr></table><svg></svg>{{end}}
 		{{define "head"}}<link rel="stylesheet" href="{{asset "bad/bad.css"}}">{{end}}`
 	area := ui.Area{Name: "bad", Files: fstest.MapFS{
-		"templates/bad.html": {Data: []byte(page)}, "static/bad.css": {Data: []byte(".low { color: #bbb; background: #fff } h3 { width: 3000px }")},
+		"templates/bad.html": {Data: []byte(page)},
+		"static/bad.css":     {Data: []byte(".low { color: #bbb; background: #fff } h3 { width: 3000px }")},
 	}}
 	var handler http.Handler
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { handler.ServeHTTP(w, r) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		handler.ServeHTTP(w, r)
+	}))
 	t.Cleanup(server.Close)
 	site := uitest.SiteAt(t, server.URL, time.Now, area)
 	mux := http.NewServeMux()
@@ -104,8 +111,9 @@ func TestAccessibilityCheck(t *testing.T) {
 	b.Open("/bad")
 	found := strings.Join(b.AccessibilityProblems(), "\n")
 	for _, want := range []string{
-		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label", "a control has no name", "the id twice stands twice",
-		"aria-describedby names nothing", "something else than items", "no headers", "neither named nor hidden", "wide on a screen",
+		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label",
+		"a control has no name", "the id twice stands twice", "aria-describedby names nothing", "something else than items",
+		"no headers", "neither named nor hidden", "wide on a screen",
 		"axe: Buttons must have discernible text (button-name, critical)", "(image-alt, critical)",
 	} {
 		if !strings.Contains(found, want) {
@@ -125,12 +133,15 @@ func (r *recorder) Errorf(format string, words ...any) {
 	r.errors = append(r.errors, fmt.Sprintf(format, words...))
 }
 
-// TestBrowserFailsTests holds that a page which breaks the policy, logs an error or asks another origin fails its test.
+// TestBrowserFailsTests checks that a page which breaks the policy, logs an error or asks another origin fails its
+// test.
 func TestBrowserFailsTests(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
+		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; "+
+			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
 		w.Header().Set("Content-Type", "text/html")
-		_, _ = fmt.Fprint(w, `<!doctype html><title>x</title><script>console.error("inline")</script><img src="http://127.0.0.2:9/x.png" alt="">`)
+		_, _ = fmt.Fprint(w,
+			`<!doctype html><title>x</title><script>console.error("inline")</script><img src="http://127.0.0.2:9/x.png" alt="">`)
 	}))
 	t.Cleanup(server.Close)
 	r := &recorder{TB: t}
@@ -152,11 +163,15 @@ func TestPolicyProblems(t *testing.T) {
 		"":                                     "there is no policy",
 		strict:                                 "",
 		strict + "; style-src 'unsafe-inline'": "style-src allows 'unsafe-inline'",
-		strict + "; script-src-elem 'unsafe-eval'":                                       "script-src-elem allows 'unsafe-eval'",
-		strict + "; font-src https://fonts.example":                                      "font-src allows https://fonts.example",
-		strict + "; img-src 'self' data: https://m.example":                              "",
-		strict + "; img-src https://other.example":                                       "img-src allows https://other.example",
-		strict + "; connect-src https://m.example":                                       "connect-src allows https://m.example",
+		strict +
+			"; script-src-elem 'unsafe-eval'": "script-src-elem allows 'unsafe-eval'",
+		strict +
+			"; font-src https://fonts.example": "font-src allows https://fonts.example",
+		strict + "; img-src 'self' data: https://m.example": "",
+		strict +
+			"; img-src https://other.example": "img-src allows https://other.example",
+		strict +
+			"; connect-src https://m.example": "connect-src allows https://m.example",
 		"script-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'": "default-src is missing",
 	} {
 		h := http.Header{}
@@ -167,11 +182,12 @@ func TestPolicyProblems(t *testing.T) {
 	}
 }
 
-// TestSortPages holds that a page which no test looks at does not go unseen.
+// TestSortPages checks that a page which no test looks at does not go unseen.
 func TestSortPages(t *testing.T) {
 	answers := map[string]string{"/page": "<!doctype html>x", "/file": "a,b", "/new": "a,b", "/grown": "<!DOCTYPE html>x"}
 	r := &recorder{TB: t}
-	pages := uitest.SortPages(r, []string{"GET /page", "GET /file", "GET /new", "GET /grown", "POST /form"}, []string{"GET /file", "GET /grown"},
+	pages := uitest.SortPages(r, []string{"GET /page", "GET /file", "GET /new", "GET /grown", "POST /form"},
+		[]string{"GET /file", "GET /grown"},
 		func(pattern string) string { return strings.TrimPrefix(pattern, "GET ") },
 		func(string) (int, string) { return http.StatusSeeOther, "" },
 		func(path string) (int, string) { return http.StatusOK, answers[path] })

@@ -21,12 +21,21 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 	at := func(d time.Duration) *time.Time { t := now.Add(d); return &t }
 	labels := []string{"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"}
 	return map[string]any{
-		"Form": form, "Then": now.Add(-200 * time.Minute), "Nothing": (*time.Time)(nil), "Length": 26*time.Hour + 30*time.Minute,
-		"Tabs":  []ui.Tab{{Href: "?a", Label: "All", Count: 12, Current: true}, {Href: "?b", Label: "Mine"}, {Href: "?c", Label: "Late", Count: 3}},
-		"Spark": &ui.Chart{Kind: ui.Spark, Title: "On time", Series: []ui.Series{{Values: []float64{3, 4, 2, 6, 7, math.NaN(), 5, 8}}}},
+		"Form": form, "Then": now.Add(-200 * time.Minute), "Nothing": (*time.Time)(nil),
+		"Length": 26*time.Hour + 30*time.Minute,
+		"Tabs": []ui.Tab{
+			{Href: "?a", Label: "All", Count: 12, Current: true}, {Href: "?b", Label: "Mine"},
+			{Href: "?c", Label: "Late", Count: 3},
+		},
+		"Spark": &ui.Chart{
+			Kind: ui.Spark, Title: "On time", Series: []ui.Series{{Values: []float64{3, 4, 2, 6, 7, math.NaN(), 5, 8}}},
+		},
 		"Lines": &ui.Chart{
 			Kind: ui.Lines, Title: "Orders a day", Text: "Orders rise from 12 to 44", Labels: labels,
-			Series: []ui.Series{{Name: "Live", Values: []float64{12, 18, 25, 22, 31, 40, 44}}, {Name: "Test", Values: []float64{5, 3, 8, math.NaN(), 2, 9, 4}}},
+			Series: []ui.Series{
+				{Name: "Live", Values: []float64{12, 18, 25, 22, 31, 40, 44}},
+				{Name: "Test", Values: []float64{5, 3, 8, math.NaN(), 2, 9, 4}},
+			},
 		},
 		"Bars": &ui.Chart{
 			Kind: ui.Bars, Stack: true, Title: "Outcomes", Text: "Most are authentic", Labels: labels, Unit: "orders",
@@ -45,8 +54,11 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 			{Number: "AS-5T6R7S8V", Status: order.Completed, Outcome: order.Fake, Price: 4},
 			{Number: "AS-5T6R7S8W", Status: order.Failed, Price: 4},
 		},
-		"Pager":   ui.Pager{Page: 5, Limit: 20, Total: 12345, URL: r.URL},
-		"Options": []ui.Option{{Value: "a", Label: "Authentic", Hint: "genuine"}, {Value: "b", Label: "Fake"}, {Value: "c", Label: "Unable to verify"}},
+		"Pager": ui.Pager{Page: 5, Limit: 20, Total: 12345, URL: r.URL},
+		"Options": []ui.Option{
+			{Value: "a", Label: "Authentic", Hint: "genuine"}, {Value: "b", Label: "Fake"},
+			{Value: "c", Label: "Unable to verify"},
+		},
 	}
 }
 
@@ -55,17 +67,30 @@ func galleryHandler(site *ui.Site) http.Handler {
 	pages := site.Pages("gallery")
 	pages.Shell = func(r *http.Request) ui.Shell {
 		return ui.Shell{
-			Label: "Desk", Home: "/gallery", User: &ui.UserMenu{Name: "Aiko Tanaka", Detail: "Reviewer", Href: "/me", SignOut: "/sign-out"},
+			Label: "Desk", Home: "/gallery",
+			User: &ui.UserMenu{Name: "Aiko Tanaka", Detail: "Reviewer", Href: "/me", SignOut: "/sign-out"},
 			Groups: []ui.NavGroup{
-				{Items: []ui.NavItem{{Href: "/gallery", Label: site.T(r, "gallery.title"), Icon: "list", Count: 7}, {Href: "/x", Label: "Mine", Icon: "user"}}},
-				{Label: "Administration", Items: []ui.NavItem{{Href: "/accounts", Label: "Accounts", Icon: "users"}, {Href: "/health", Label: "Health", Icon: "chart"}}},
+				{
+					Items: []ui.NavItem{
+						{Href: "/gallery", Label: site.T(r, "gallery.title"), Icon: "list", Count: 7},
+						{Href: "/x", Label: "Mine", Icon: "user"},
+					},
+				},
+				{
+					Label: "Administration",
+					Items: []ui.NavItem{
+						{Href: "/accounts", Label: "Accounts", Icon: "users"}, {Href: "/health", Label: "Health", Icon: "chart"},
+					},
+				},
 			},
 		}
 	}
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	mux.Handle("GET /gallery", pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
-		return pages.Render(w, r, ui.Page{Template: "gallery", Data: galleryData(r, ui.NewForm("note", "Hello", "role", "b")), Wide: r.URL.Query().Has("wide")})
+		return pages.Render(w, r, ui.Page{
+			Template: "gallery", Data: galleryData(r, ui.NewForm("note", "Hello", "role", "b")), Wide: r.URL.Query().Has("wide"),
+		})
 	}))
 	mux.Handle("POST /gallery", pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
 		form, err := ui.ReadForm(w, r)
@@ -74,7 +99,9 @@ func galleryHandler(site *ui.Site) http.Handler {
 		}
 		if form.Get("email") == "" {
 			form.Fail("email", "gallery.wrong")
-			return pages.Render(w, r, ui.Page{Template: "gallery", Data: galleryData(r, form), Status: http.StatusUnprocessableEntity})
+			return pages.Render(w, r, ui.Page{
+				Template: "gallery", Data: galleryData(r, form), Status: http.StatusUnprocessableEntity,
+			})
 		}
 		return site.Redirect(w, r, "/gallery", ui.Done("gallery.saved", "name", form.Get("email")))
 	}))

@@ -97,7 +97,8 @@ func at(now time.Time) func() time.Time { return func() time.Time { return now }
 
 func TestMessages(t *testing.T) {
 	site := uitest.Site(t, at(start), gallery())
-	uitest.CheckMessages(t, site, "ui", []string{"."}, "ui.status.", "ui.error.", "ui.fault.", "ui.problem.", "ui.duration.")
+	uitest.CheckMessages(t, site, "ui", []string{"."}, "ui.status.", "ui.error.", "ui.fault.", "ui.problem.",
+		"ui.duration.")
 	for _, s := range order.Statuses {
 		if !site.Messages.Has("ui.status." + string(s)) {
 			t.Errorf("the status %s has no text", s)
@@ -109,7 +110,8 @@ func TestMessages(t *testing.T) {
 	if got := site.Messages.T(text.English, "ui.form.check", "n", 2); got != "Please check 2 fields below." {
 		t.Errorf("many: %q", got)
 	}
-	if got := site.Messages.T(text.Japanese, "ui.pager.range", "from", 1, "to", 20, "total", int64(1234567)); got != "1,234,567 件中 1〜20 件" {
+	if got := site.Messages.T(text.Japanese, "ui.pager.range", "from", 1, "to", 20, "total",
+		int64(1234567)); got != "1,234,567 件中 1〜20 件" {
 		t.Errorf("grouped: %q", got)
 	}
 }
@@ -121,21 +123,25 @@ func TestNewRefuses(t *testing.T) {
 	}
 	page := func(s string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(s)} }
 	for name, files := range map[string]fstest.MapFS{
-		"there is no asset":             {"templates/x.html": page(`{{define "main"}}{{asset "x/no.js"}}{{end}}`)},
-		"there is no icon":              {"templates/x.html": page(`{{define "main"}}{{icon "no"}}{{end}}`)},
-		`message "x.no", which does`:    {"templates/x.html": page(`{{define "main"}}{{if t "x.no"}}{{end}}{{end}}`)},
-		`x.a has no text in "ja"`:       {"templates/x.html": page(""), "messages/x.yaml": page("a: {en: A}")},
-		`x.a has no text in "en"`:       {"templates/x.html": page(""), "messages/x.yaml": page("a: {ja: A}")},
-		`placeholders in "ja"`:          {"templates/x.html": page(""), "messages/x.yaml": page(`a: {en: "{n}", ja: "{m}"}`)},
-		"not a mapping of languages":    {"templates/x.html": page(""), "messages/x.yaml": page("a: b")},
-		"stands twice":                  {"templates/x.html": page(""), "messages/1.yaml": page("a: {en: A, ja: A}"), "messages/2.yaml": page("a: {en: A, ja: A}")},
+		"there is no asset":          {"templates/x.html": page(`{{define "main"}}{{asset "x/no.js"}}{{end}}`)},
+		"there is no icon":           {"templates/x.html": page(`{{define "main"}}{{icon "no"}}{{end}}`)},
+		`message "x.no", which does`: {"templates/x.html": page(`{{define "main"}}{{if t "x.no"}}{{end}}{{end}}`)},
+		`x.a has no text in "ja"`:    {"templates/x.html": page(""), "messages/x.yaml": page("a: {en: A}")},
+		`x.a has no text in "en"`:    {"templates/x.html": page(""), "messages/x.yaml": page("a: {ja: A}")},
+		`placeholders in "ja"`:       {"templates/x.html": page(""), "messages/x.yaml": page(`a: {en: "{n}", ja: "{m}"}`)},
+		"not a mapping of languages": {"templates/x.html": page(""), "messages/x.yaml": page("a: b")},
+		"stands twice": {
+			"templates/x.html": page(""), "messages/1.yaml": page("a: {en: A, ja: A}"),
+			"messages/2.yaml": page("a: {en: A, ja: A}"),
+		},
 		"no content type is known":      {"templates/x.html": page(""), "static/x.exe": page("x")},
 		"unexpected EOF":                {"templates/x.html": page(`{{define "main"}}`)},
 		`unknown language "fr"`:         {"templates/x.html": page(""), "messages/x.yaml": page("a: {en: A, ja: A, fr: A}")},
 		"a text with forms needs both:": {"templates/x.html": page(""), "messages/x.yaml": page("a: {en: {one: A}, ja: A}")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := ui.New(ui.Config{Now: time.Now, Secrets: box, PublicURL: "http://assay.test"}, ui.Area{Name: "x", Files: files})
+			_, err := ui.New(ui.Config{Now: time.Now, Secrets: box, PublicURL: "http://assay.test"},
+				ui.Area{Name: "x", Files: files})
 			if err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("New = %v, want an error with %q", err, name)
 			}
@@ -148,9 +154,11 @@ func TestHeaders(t *testing.T) {
 	for _, path := range []string{"/gallery", "/no-such-page"} {
 		h := v.get(path).Header
 		for name, want := range map[string]string{
-			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: https://media.assay.test; " +
+			"Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; " +
+				"img-src 'self' data: https://media.assay.test; " +
 				"connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
-			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin", "Cache-Control": "no-store",
+			"X-Frame-Options": "DENY", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "same-origin",
+			"Cache-Control": "no-store",
 		} {
 			if h.Get(name) != want {
 				t.Errorf("%s: %s is %q, want %q", path, name, h.Get(name), want)
@@ -164,8 +172,10 @@ func TestHeaders(t *testing.T) {
 
 func TestPage(t *testing.T) {
 	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
-	body := want(t, v.get("/gallery"), http.StatusOK, `<html lang="en">`, "<title>Components · Assay</title>", "Everything that pages are made of, 1,234 times.",
-		`<a href="/gallery" aria-current="page" title="Components">`, `class="badge tone-info"`, `type="email" required`, `aria-describedby="f-email-hint"`,
+	body := want(t, v.get("/gallery"), http.StatusOK, `<html lang="en">`, "<title>Components · Assay</title>",
+		"Everything that pages are made of, 1,234 times.",
+		`<a href="/gallery" aria-current="page" title="Components">`, `class="badge tone-info"`, `type="email" required`,
+		`aria-describedby="f-email-hint"`,
 		"81–100 of 12,345", `href="/gallery?page=6"`, `data-time="clock"`, `<option value="b" selected>`)
 	for _, forbidden := range []string{"style=", "onclick", "<script>", "<style", "ZgotmplZ"} {
 		if strings.Contains(body, forbidden) {
@@ -174,7 +184,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestClock holds that a clock is amber when little time is left, red when nearly none is, and says when it is over.
+// TestClock checks that a clock is amber when little time is left, red when nearly none is, and says when it is over.
 func TestClock(t *testing.T) {
 	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
 	clock := regexp.MustCompile(`<time [^>]*class="clock ([^"]*)"[^>]*>([^<]*)<`)
@@ -196,12 +206,14 @@ func TestClock(t *testing.T) {
 func TestLanguage(t *testing.T) {
 	h := galleryHandler(uitest.Site(t, time.Now, gallery()))
 	for accept, lang := range map[string]string{
-		"": "en", "ja": "ja", "ja-JP,en;q=0.5": "ja", "fr,de": "en", "en;q=0.3, ja;q=0.8": "ja", "en-GB,ja;q=0.9": "en", "JA": "ja", "x;q=nonsense,ja;q=0.1": "ja",
+		"": "en", "ja": "ja", "ja-JP,en;q=0.5": "ja", "fr,de": "en", "en;q=0.3, ja;q=0.8": "ja", "en-GB,ja;q=0.9": "en",
+		"JA": "ja", "x;q=nonsense,ja;q=0.1": "ja",
 	} {
 		want(t, visit(t, h).get("/gallery", "Accept-Language", accept), http.StatusOK, `<html lang="`+lang+`">`)
 	}
 	v := visit(t, h)
-	want(t, v.get("/gallery?lang=ja&page=2"), http.StatusOK, `<html lang="ja">`, "コンポーネント", `href="/gallery?lang=en&amp;page=2"`)
+	want(t, v.get("/gallery?lang=ja&page=2"), http.StatusOK, `<html lang="ja">`, "コンポーネント",
+		`href="/gallery?lang=en&amp;page=2"`)
 	want(t, v.get("/gallery"), http.StatusOK, `<html lang="ja">`)
 	want(t, v.get("/gallery?lang=xx"), http.StatusOK, `<html lang="ja">`)
 	want(t, v.post("/preferences", url.Values{"lang": {"en"}, "next": {"/gallery"}}), http.StatusSeeOther)
@@ -217,7 +229,9 @@ func TestTheme(t *testing.T) {
 	want(t, v.get("/gallery"), http.StatusOK, `<html lang="en" data-theme="dark">`)
 	want(t, v.post("/preferences", url.Values{"theme": {"auto"}}), http.StatusSeeOther)
 	want(t, v.get("/gallery"), http.StatusOK, `<html lang="en">`)
-	if resp := v.post("/preferences", url.Values{"theme": {"dark"}, "next": {"https://evil.test/"}}); resp.Header.Get("Location") != "/" {
+	if resp := v.post("/preferences", url.Values{
+		"theme": {"dark"}, "next": {"https://evil.test/"},
+	}); resp.Header.Get("Location") != "/" {
 		t.Errorf("an open redirect: %q", resp.Header.Get("Location"))
 	}
 }
@@ -225,7 +239,8 @@ func TestTheme(t *testing.T) {
 func TestForm(t *testing.T) {
 	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
 	t.Run("ShownAgain", func(t *testing.T) {
-		want(t, v.post("/gallery", url.Values{"note": {"<b>"}, "outcome": {"b"}}), http.StatusUnprocessableEntity, "&lt;b&gt;</textarea>", "Please check 1 field below.",
+		want(t, v.post("/gallery", url.Values{"note": {"<b>"}, "outcome": {"b"}}), http.StatusUnprocessableEntity,
+			"&lt;b&gt;</textarea>", "Please check 1 field below.",
 			`aria-invalid="true"`, "That is not an email address.", `value="b" checked`)
 	})
 	t.Run("Flash", func(t *testing.T) {
@@ -243,7 +258,8 @@ func TestForm(t *testing.T) {
 		want(t, v.get("/gallery"), http.StatusOK)
 	})
 	t.Run("TooLarge", func(t *testing.T) {
-		want(t, v.post("/gallery", url.Values{"note": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge, "フォームのデータが大きすぎます。")
+		want(t, v.post("/gallery", url.Values{"note": {strings.Repeat("x", 1<<20)}}), http.StatusRequestEntityTooLarge,
+			"フォームのデータが大きすぎます。")
 	})
 }
 
@@ -251,7 +267,8 @@ func TestCrossOrigin(t *testing.T) {
 	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
 	form := url.Values{"email": {"a@b"}}
 	for name, headers := range map[string][]string{
-		"Form": {"Sec-Fetch-Site", "cross-site"}, "Subdomain": {"Sec-Fetch-Site", "same-site"}, "OldBrowser": {"Origin", "https://evil.test"}, "Opaque": {"Origin", "null"},
+		"Form": {"Sec-Fetch-Site", "cross-site"}, "Subdomain": {"Sec-Fetch-Site", "same-site"},
+		"OldBrowser": {"Origin", "https://evil.test"}, "Opaque": {"Origin", "null"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want(t, v.post("/gallery", form, headers...), http.StatusForbidden, "Not allowed", "another site")
@@ -268,7 +285,8 @@ func TestSafeNext(t *testing.T) {
 		}
 	}
 	for _, next := range []string{
-		"", "desk", "//evil.test", "///evil.test", `/\evil.test`, `\\evil.test`, "https://evil.test", "http:evil", "javascript:alert(1)", "/\t/evil.test", "/\n/evil.test",
+		"", "desk", "//evil.test", "///evil.test", `/\evil.test`, `\\evil.test`, "https://evil.test", "http:evil",
+		"javascript:alert(1)", "/\t/evil.test", "/\n/evil.test",
 		"/%2f/evil.test\\", "//user@evil.test/", "mailto:a@b", "/%zz",
 	} {
 		if got := ui.SafeNext(next, "/fallback"); got != "/fallback" {
@@ -281,7 +299,9 @@ func TestErrorPages(t *testing.T) {
 	site := uitest.Site(t, time.Now, gallery())
 	pages := site.Pages("gallery")
 	pages.Shell = func(*http.Request) ui.Shell {
-		return ui.Shell{Home: "/gallery", Groups: []ui.NavGroup{{Items: []ui.NavItem{{Href: "/gallery", Label: "In the frame"}}}}}
+		return ui.Shell{
+			Home: "/gallery", Groups: []ui.NavGroup{{Items: []ui.NavItem{{Href: "/gallery", Label: "In the frame"}}}},
+		}
 	}
 	var fail error
 	mux := http.NewServeMux()
@@ -332,14 +352,17 @@ func TestAssets(t *testing.T) {
 		t.Errorf("Cache-Control %q", got)
 	}
 	want(t, v.get(css, "Accept-Encoding", "gzip;q=0"), http.StatusOK, "color-scheme")
-	if resp := v.get(site.AssetURL("gallery/gallery.js")); resp.Header.Get("Content-Type") != "text/javascript; charset=utf-8" {
-		t.Errorf("Content-Type %q", resp.Header.Get("Content-Type"))
+	script := v.get(site.AssetURL("gallery/gallery.js"))
+	if got := script.Header.Get("Content-Type"); got != "text/javascript; charset=utf-8" {
+		t.Errorf("Content-Type %q", got)
 	}
 	old := v.get("/assets/0123456789abcdef/ui/ui.css")
 	if want(t, old, http.StatusOK); old.Header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("another version's address is kept: %q", old.Header.Get("Cache-Control"))
 	}
-	for _, path := range []string{"/assets/", "/assets/x", strings.Replace(css, "ui.css", "no.css", 1), "/assets/x/../../doc.go"} {
+	for _, path := range []string{
+		"/assets/", "/assets/x", strings.Replace(css, "ui.css", "no.css", 1), "/assets/x/../../doc.go",
+	} {
 		if resp := v.get(path); resp.StatusCode == http.StatusOK {
 			t.Errorf("%s is served", path)
 		}
@@ -392,7 +415,8 @@ func TestHostPrefix(t *testing.T) {
 		tls    bool
 		cookie string
 	}{
-		"Plain": {"http://assay.test", false, "x"}, "TLS": {"http://assay.test", true, "__Host-x"}, "ProxyWithTLS": {"https://assay.test", false, "__Host-x"},
+		"Plain": {"http://assay.test", false, "x"}, "TLS": {"http://assay.test", true, "__Host-x"},
+		"ProxyWithTLS": {"https://assay.test", false, "__Host-x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			site := uitest.SiteAt(t, c.public, at(start))
@@ -420,9 +444,15 @@ func TestPager(t *testing.T) {
 	}{
 		"Empty":   {ui.Pager{Page: 1, Limit: 20}, []string{"Nothing found"}, []string{"<a"}},
 		"OnePage": {ui.Pager{Page: 1, Limit: 20, Total: 20}, []string{"1–20 of 20"}, []string{`rel="next"`, `rel="prev"`}},
-		"First":   {ui.Pager{Page: 1, Limit: 20, Total: 21, URL: galleryURL("/q")}, []string{"1–20 of 21", `href="/q?page=2" rel="next"`}, []string{`rel="prev"`}},
-		"Last":    {ui.Pager{Page: 2, Limit: 20, Total: 21}, []string{"21–21 of 21", `rel="prev"`}, []string{`rel="next"`}},
-		"Deep":    {ui.Pager{Page: 500000, Limit: 1, Total: 1000000}, []string{"499,999", "500,001", "1,000,000", "…"}, []string{"499,998"}},
+		"First": {
+			ui.Pager{Page: 1, Limit: 20, Total: 21, URL: galleryURL("/q")},
+			[]string{"1–20 of 21", `href="/q?page=2" rel="next"`}, []string{`rel="prev"`},
+		},
+		"Last": {ui.Pager{Page: 2, Limit: 20, Total: 21}, []string{"21–21 of 21", `rel="prev"`}, []string{`rel="next"`}},
+		"Deep": {
+			ui.Pager{Page: 500000, Limit: 1, Total: 1000000}, []string{"499,999", "500,001", "1,000,000", "…"},
+			[]string{"499,998"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := site.Pages("x").Handle(func(w http.ResponseWriter, r *http.Request) error {

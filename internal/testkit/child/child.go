@@ -1,5 +1,5 @@
-// Package child runs the servers that tests start, and sees to it that none outlives the test process: not after a
-// panic, not after a timeout, not after kill -9.
+// Package child runs child processes of tests and makes sure that none outlives the test process, even after a
+// panic, a timeout or kill -9.
 package child
 
 import (
@@ -18,8 +18,8 @@ type Process struct {
 	err  error // of Wait; readable once done is closed
 }
 
-// Start starts cmd. On Linux the kernel sends it onDeath when this process ends in any way; elsewhere a child may survive
-// a parent that was killed. Start may set further fields of cmd.SysProcAttr.
+// Start starts cmd. On Linux the kernel sends it onDeath when this process ends; elsewhere a child may survive a
+// killed parent. Start may set further fields of cmd.SysProcAttr.
 func Start(cmd *exec.Cmd, onDeath syscall.Signal) (*Process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -28,7 +28,7 @@ func Start(cmd *exec.Cmd, onDeath syscall.Signal) (*Process, error) {
 	p := &Process{cmd: cmd, done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// For the kernel the parent is the thread that forked, so this thread must live as long as the child.
+		// The kernel regards the forking thread as the parent, so that this thread must live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		err := cmd.Start()
@@ -55,7 +55,7 @@ func (p *Process) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// Signal sends a signal. To a child that has already ended it does nothing.
+// Signal sends a signal. It does nothing if the child has ended.
 func (p *Process) Signal(signal os.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)

@@ -72,7 +72,7 @@ func TestStart_ChildEndsWithKilledParent(t *testing.T) {
 	}
 }
 
-// running tells whether a process exists and is more than an entry that its new parent has yet to collect.
+// running reports whether a process exists and is not a zombie.
 func running(pid int) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	return err == nil && !strings.Contains(string(status), "State:\tZ")
@@ -132,7 +132,7 @@ func TestJanitor(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.GC()
-	time.Sleep(50 * time.Millisecond) // its chance to start too early
+	time.Sleep(50 * time.Millisecond) // time for it to start too early
 	if _, err := os.Stat(folder); err != nil {
 		t.Fatalf("removed before its time: %v", err)
 	}

@@ -4,5 +4,5 @@ package child
 
 import "syscall"
 
-// signalOnParentDeath does nothing: other kernels have no such request.
+// signalOnParentDeath is only supported on Linux.
 func signalOnParentDeath(*syscall.SysProcAttr, syscall.Signal) {}

@@ -7,14 +7,14 @@ import (
 	"syscall"
 )
 
-// Janitor is a process that removes a folder once this process is gone, in whatever way, or asks for it.
+// Janitor is a process that removes a directory when this process ends, however that happens, or on Clean.
 type Janitor struct {
 	input io.Closer
 	done  chan struct{}
 	err   error // readable once done is closed
 }
 
-// janitorScript waits for the end of its input. A server may write for a moment longer, so it tries again.
+// janitorScript waits for the end of its input. It retries, because a server may still be writing.
 const janitorScript = `
 	read -r _
 	for attempt in 1 2 3 4 5 6 7 8 9 10; do
@@ -23,11 +23,11 @@ const janitorScript = `
 	done
 	exit 1`
 
-// StartJanitor entrusts a folder to a janitor.
+// StartJanitor starts a janitor for a directory.
 func StartJanitor(folder string) (*Janitor, error) {
 	cmd := exec.Command("/bin/sh", "-c", janitorScript, folder)
 	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the test run must not end it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // it must survive an interrupt of the test run
 	input, err := cmd.StdinPipe()
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func StartJanitor(folder string) (*Janitor, error) {
 		return nil, fmt.Errorf("start the janitor: %w", err)
 	}
 	j := &Janitor{input: input, done: make(chan struct{})}
-	// Waiting also keeps the pipe referenced: collected as garbage it would be closed, and the janitor would start.
+	// Waiting also keeps the pipe referenced: garbage collection would close it, and the janitor would start.
 	go func() {
 		j.err = cmd.Wait()
 		close(j.done)

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Output collects what a child prints and can be read while the child still prints. Its zero value is empty and ready.
+// Output collects the output of a child and can be read concurrently. The zero value is ready to use.
 type Output struct {
 	mu     sync.Mutex
 	buffer bytes.Buffer

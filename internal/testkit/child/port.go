@@ -5,8 +5,8 @@ import (
 	"net"
 )
 
-// FreePort returns a TCP port of 127.0.0.1 that was free a moment ago, for servers that cannot choose one themselves.
-// Another process may take it first: be ready to try again with a new one.
+// FreePort returns a TCP port of 127.0.0.1 that was free a moment ago, for servers that cannot choose one. Another
+// process may take it first: be ready to retry.
 func FreePort() (int, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package crowd fills databases with as many rows as years of work leave, for measurements and for tests of how the engines
-// run statements. A batch goes through the statements of the program; the rest are copies of it.
+// Package crowd fills databases with large numbers of orders and events, for benchmarks and for tests of query
+// plans. One batch is inserted through the store; the rest are copies of it.
 package crowd
 
 import (
@@ -17,30 +17,31 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// Batch is how many rows are copied at a time: counts are multiples of it.
+// Batch is the number of rows per copy: counts are multiples of it.
 const Batch = 1_000
 
-// Period is the time in which all has happened: who has a thousand times as many orders does a thousand times the business.
+// Period is the time over which all rows are spread, whatever their number.
 const Period = 60 * 24 * time.Hour
 
-// pace lies between an order, or event, and the next one.
+// pace returns the time between two orders or events.
 func pace(count int) time.Duration { return (Period / time.Duration(count)).Truncate(time.Microsecond) }
 
-// copyID has the number of the copy in the place of the time that an id begins with: as in life, what is later has a greater
-// id, and what belongs together in time lies together.
+// copyID replaces the timestamp at the start of an id by the number of the copy, so that later rows have greater
+// ids and rows of the same time are adjacent.
 const copyID = "'1' || substr('0000000', 1 + length(CAST(n AS TEXT))) || CAST(n AS TEXT) || substr(o.id, 9)"
 
-// Wish is what an account shall have.
+// Wish describes the rows of an account.
 type Wish struct {
 	Target    string // of the database
 	AccountID string
-	KeyID     string // of a Live key that has made the orders
+	KeyID     string // Live key of the orders
 	Completed int    // Live orders
 	Queued    int    // Live orders
 	Events    int    // in the audit log; the account has at least one
 }
 
-// Fill adds what is wished for. The counters that lists read are right afterwards; of the ledger, a batch is there.
+// Fill inserts the rows. The counters that lists read are correct afterwards; ledger entries exist for one batch
+// only.
 func Fill(ctx context.Context, w Wish) error {
 	start := time.Now().Add(-Period).UTC().Truncate(time.Microsecond)
 	for _, part := range []struct {
@@ -64,7 +65,8 @@ func Fill(ctx context.Context, w Wish) error {
 	if !store.IsPostgres(w.Target) {
 		return nil
 	}
-	return rawsql.Run(ctx, w.Target, "VACUUM (ANALYZE) orders, audit_events") // as its own housekeeping does sooner or later
+	return rawsql.Run(ctx, w.Target,
+		"VACUUM (ANALYZE) orders, audit_events") // as autovacuum does eventually
 }
 
 func (w *Wish) pace() time.Duration { return pace(w.Completed + w.Queued) }
@@ -74,41 +76,57 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(db.Update(ctx, func(tx *store.Tx) error { return w.batch(tx, status, start) }), db.Close()); err != nil {
+	if err := errors.Join(db.Update(ctx, func(tx *store.Tx) error {
+		return w.batch(tx, status, start)
+	}), db.Close()); err != nil {
 		return err
 	}
 	if copies := count/Batch - 1; copies > 0 {
 		later := fmt.Sprintf(" + %d * n", Batch*w.pace().Microseconds())
-		if err := rawsql.Multiply(ctx, w.Target, "orders", fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
-			"id": copyID, "seq": fmt.Sprintf("o.seq + %d * n", Batch), "number": "o.number || '-' || CAST(n AS TEXT)",
-			"created_at": "o.created_at" + later, "updated_at": "o.updated_at" + later, "due_at": "o.due_at" + later, "ended_at": "o.ended_at" + later,
-		}); err != nil {
+		if err := rawsql.Multiply(ctx, w.Target, "orders",
+			fmt.Sprintf("o.account_id = '%s' AND o.status = '%s'", w.AccountID, status), copies, map[string]string{
+				"id":         copyID,
+				"seq":        fmt.Sprintf("o.seq + %d * n", Batch),
+				"number":     "o.number || '-' || CAST(n AS TEXT)",
+				"created_at": "o.created_at" + later,
+				"updated_at": "o.updated_at" + later,
+				"due_at":     "o.due_at" + later,
+				"ended_at":   "o.ended_at" + later,
+			}); err != nil {
 			return err
 		}
-		if err := rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE balances SET orders = orders + %d WHERE account_id = '%s' AND environment = 'live'",
-			copies*Batch, w.AccountID)); err != nil {
+		if err := rawsql.Run(ctx, w.Target,
+			fmt.Sprintf("UPDATE balances SET orders = orders + %d WHERE account_id = '%s' AND environment = 'live'",
+				copies*Batch, w.AccountID)); err != nil {
 			return err
 		}
 	}
 	if status == order.Queued { // which has no counter
 		return nil
 	}
-	return rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
+	return rawsql.Run(ctx, w.Target,
+		fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
 }
 
-// results counts the orders that have ended, as the program does with each; they took up to four hours.
+// results counts finished orders in order_results, with turnarounds of up to four hours.
 func (w *Wish) results(ctx context.Context) error {
-	if err := rawsql.Run(ctx, w.Target, fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", w.AccountID)); err != nil {
+	if err := rawsql.Run(ctx, w.Target,
+		fmt.Sprintf("DELETE FROM order_results WHERE account_id = '%s'", w.AccountID)); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target, fmt.Sprintf(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+	return rawsql.Run(ctx, w.Target,
+		fmt.Sprintf(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
 		SELECT account_id, environment, ended_at / 86400000000, COALESCE(outcome, status),
-			3 * CAST(ROUND(LN(CAST(60 * (seq %% 240) + 1 AS DOUBLE PRECISION)) / (3 * LN(CAST(1.04 AS DOUBLE PRECISION)))) AS BIGINT), COUNT(*)
+			3 * CAST(ROUND(LN(CAST(60 * (seq %% 240) + 1 AS DOUBLE PRECISION))
+				/ (3 * LN(CAST(1.04 AS DOUBLE PRECISION)))) AS BIGINT), COUNT(*)
 		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
 }
 
-// brands are many, so that the engines' statistics look like those of life.
-var brands = strings.Fields("chanel prada dior hermes fendi celine loewe goyard coach chloe balenciaga burberry miu-miu valentino givenchy mulberry kenzo marni lanvin bvlgari")
+// brands are numerous, so that the statistics of the engines are realistic.
+var brands = strings.Fields(
+	"chanel prada dior hermes fendi celine loewe goyard coach chloe balenciaga burberry miu-miu valentino givenchy " +
+		"mulberry kenzo marni lanvin bvlgari",
+)
 
 func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 	model := text.Text{EN: "Classic Flap"}
@@ -116,10 +134,23 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 		at := start.Add(w.pace() * time.Duration(i))
 		due, sku := at.Add(24*time.Hour), "SKU-"+strconv.Itoa(i)
 		o := &order.Order{
-			ID: store.NewID(), AccountID: w.AccountID, Environment: access.Live, APIKeyID: w.KeyID, ExternalID: &sku, Status: status, AnswerTime: 1440, Price: 1,
-			DueAt: &due, CreatedAt: at, UpdatedAt: at,
+			ID:          store.NewID(),
+			AccountID:   w.AccountID,
+			Environment: access.Live,
+			APIKeyID:    w.KeyID,
+			ExternalID:  &sku,
+			Status:      status,
+			AnswerTime:  1440,
+			Price:       1,
+			DueAt:       &due,
+			CreatedAt:   at,
+			UpdatedAt:   at,
 			Recorded: order.Recorded{Classification: order.Classification{
-				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: brands[i%len(brands)], BrandName: text.Text{EN: "A brand"}, ModelName: &model,
+				CategoryCode: "bags",
+				CategoryName: text.Text{EN: "Bags"},
+				BrandCode:    brands[i%len(brands)],
+				BrandName:    text.Text{EN: "A brand"},
+				ModelName:    &model,
 			}},
 		}
 		if status == order.Completed {
@@ -145,10 +176,18 @@ func (w *Wish) events(ctx context.Context) error {
 	first := "o.account_id = '" + w.AccountID + "' AND o.seq = 1"
 	start := time.Now().Add(-Period).UnixMicro()
 	if err := rawsql.Multiply(ctx, w.Target, "audit_events", first, w.Events, map[string]string{
-		"id": copyID, "seq": "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n", "at": fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace(w.Events).Microseconds()),
-		"code": "'auth.login.succeeded'", "actor_type": "'user'", "actor_id": "o.user_id", "source": "'portal-web'", "target_type": "'user'", "target_id": "o.user_id",
+		"id":          copyID,
+		"seq":         "(SELECT audit_count FROM accounts WHERE id = o.account_id) + n",
+		"at":          fmt.Sprintf("%d + CAST(n AS BIGINT) * %d", start, pace(w.Events).Microseconds()),
+		"code":        "'auth.login.succeeded'",
+		"actor_type":  "'user'",
+		"actor_id":    "o.user_id",
+		"source":      "'portal-web'",
+		"target_type": "'user'",
+		"target_id":   "o.user_id",
 	}); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target, fmt.Sprintf("UPDATE accounts SET audit_count = audit_count + %d WHERE id = '%s'", w.Events, w.AccountID))
+	return rawsql.Run(ctx, w.Target,
+		fmt.Sprintf("UPDATE accounts SET audit_count = audit_count + %d WHERE id = '%s'", w.Events, w.AccountID))
 }

@@ -1,5 +1,5 @@
-// Package device is a device with passkeys, made of software: it answers challenges with real keys and signatures, as a browser
-// hands them on, and lies wherever a test wants it to.
+// Package device is a software authenticator for passkeys: it responds to WebAuthn challenges with real keys and
+// signatures, in the form of a browser, and misbehaves if a test wants it to.
 package device
 
 import (
@@ -11,21 +11,21 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
-	"fmt"
 	"testing"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/go-webauthn/webauthn/protocol/webauthncbor"
 )
 
-// Device holds passkeys. A copy of it has the same passkeys and counts on its own.
+// Device has passkeys. A copy has the same passkeys and its own counters.
 type Device struct {
 	Origin string // of the page that the browser shows
 	RPID   string // the domain that the device signs for; empty: that of the challenge
 
-	Unverified bool // it does not make sure that it is the user who unlocks it
-	Absent     bool // nobody touches it
-	Synced     bool // its passkeys may be copied to other devices
-	Counts     bool // it counts the uses of its passkeys
+	Unverified bool // no user verification
+	Absent     bool // no user presence
+	Synced     bool // its passkeys are synced
+	Counts     bool // it has signature counters
 	Forged     bool // it signs with another key
 
 	passkeys []passkey
@@ -39,14 +39,14 @@ type passkey struct {
 	count  uint32
 }
 
-// Copy returns a device with the same passkeys, as somebody has it who could read them out.
+// Copy returns a clone of the device, as an attacker would have it.
 func (d *Device) Copy() *Device {
 	c := *d
 	c.passkeys = append([]passkey(nil), d.passkeys...)
 	return &c
 }
 
-// bytesText is how bytes travel.
+// bytesText is base64url-encoded in JSON.
 type bytesText []byte
 
 func (b *bytesText) UnmarshalJSON(data []byte) error {
@@ -63,7 +63,7 @@ func (b bytesText) MarshalJSON() ([]byte, error) {
 	return json.Marshal(base64.RawURLEncoding.EncodeToString(b))
 }
 
-// CreationOptions is what a browser is asked when a passkey is to be made.
+// CreationOptions are the options of navigator.credentials.create.
 type CreationOptions struct {
 	Challenge bytesText `json:"challenge"`
 	RP        struct {
@@ -84,7 +84,7 @@ type CreationOptions struct {
 	Attestation string `json:"attestation"`
 }
 
-// RequestOptions is what a browser is asked when a passkey is to be used.
+// RequestOptions are the options of navigator.credentials.get.
 type RequestOptions struct {
 	Challenge        bytesText         `json:"challenge"`
 	RPID             string            `json:"rpId"`
@@ -102,17 +102,23 @@ type answer struct {
 
 func answerOf(t testing.TB, id []byte, response any) string {
 	t.Helper()
-	b, err := json.Marshal(answer{ID: base64.RawURLEncoding.EncodeToString(id), RawID: id, Type: "public-key", Extensions: map[string]any{}, Response: response})
-	must(t, err)
+	b, err := json.Marshal(answer{
+		ID:         base64.RawURLEncoding.EncodeToString(id),
+		RawID:      id,
+		Type:       "public-key",
+		Extensions: map[string]any{},
+		Response:   response,
+	})
+	must.NoError(t, err)
 	return string(b)
 }
 
-// Create makes a passkey and returns the browser's answer. A device that has one of the excluded passkeys makes none: the answer
-// is empty.
+// Create creates a passkey and returns the browser's response. If the device has one of the excluded passkeys, the
+// response is empty.
 func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked CreationOptions
-	must(t, json.Unmarshal(options, &asked))
+	must.NoError(t, json.Unmarshal(options, &asked))
 	for _, e := range asked.Exclude {
 		for _, k := range d.passkeys {
 			if bytes.Equal(k.id, e.ID) {
@@ -121,17 +127,17 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 		}
 	}
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	must(t, err)
+	must.NoError(t, err)
 	k := passkey{id: make([]byte, 32), handle: asked.User.ID, rpID: asked.RP.ID, key: key}
 	_, _ = rand.Read(k.id)
 	if d.Counts {
 		k.count = 1
 	}
 	public, err := key.PublicKey.Bytes() // 0x04, X, Y
-	must(t, err)
+	must.NoError(t, err)
 	cose, err := webauthncbor.Marshal(map[int]any{1: 2, 3: -7, -1: 1, -2: public[1:33], -3: public[33:]})
-	must(t, err)
-	attested := make([]byte, 16) // it does not tell its model
+	must.NoError(t, err)
+	attested := make([]byte, 16) // AAGUID of zeros
 	attested = binary.BigEndian.AppendUint16(attested, uint16(len(k.id)))
 	attested = append(append(attested, k.id...), cose...)
 	data := append(d.authenticatorData(asked.RP.ID, 0x40, k.count), attested...)
@@ -139,18 +145,20 @@ func (d *Device) Create(t testing.TB, options json.RawMessage) string {
 	object, err := webauthncbor.Marshal(map[string]any{
 		"fmt": "packed", "authData": data, "attStmt": map[string]any{"alg": -7, "sig": d.sign(t, key, data, client)},
 	})
-	must(t, err)
+	must.NoError(t, err)
 	d.passkeys = append(d.passkeys, k)
 	return answerOf(t, k.id, map[string]any{
-		"clientDataJSON": bytesText(client), "attestationObject": bytesText(object), "transports": []string{"internal", "hybrid", "by pigeon"},
+		"clientDataJSON":    bytesText(client),
+		"attestationObject": bytesText(object),
+		"transports":        []string{"internal", "hybrid", "by pigeon"},
 	})
 }
 
-// Get proves that the device has a passkey, the newest of the asked domain, and returns the browser's answer.
+// Get signs the challenge with the newest passkey of the domain and returns the browser's response.
 func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 	t.Helper()
 	var asked RequestOptions
-	must(t, json.Unmarshal(options, &asked))
+	must.NoError(t, json.Unmarshal(options, &asked))
 	for i := len(d.passkeys) - 1; i >= 0; i-- {
 		k := &d.passkeys[i]
 		if k.rpID != asked.RPID {
@@ -162,15 +170,17 @@ func (d *Device) Get(t testing.TB, options json.RawMessage) string {
 		data := d.authenticatorData(asked.RPID, 0, k.count)
 		client := d.clientData(t, "webauthn.get", asked.Challenge)
 		return answerOf(t, k.id, map[string]any{
-			"clientDataJSON": bytesText(client), "authenticatorData": bytesText(data), "signature": bytesText(d.sign(t, k.key, data, client)),
-			"userHandle": bytesText(k.handle),
+			"clientDataJSON":    bytesText(client),
+			"authenticatorData": bytesText(data),
+			"signature":         bytesText(d.sign(t, k.key, data, client)),
+			"userHandle":        bytesText(k.handle),
 		})
 	}
 	t.Fatalf("the device has no passkey of %s", asked.RPID)
 	return ""
 }
 
-// authenticatorData is what the device itself says: for whom, under which circumstances, and how often.
+// authenticatorData returns the authenticator data: relying party, flags and counter.
 func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte {
 	if d.RPID != "" {
 		rpID = d.RPID
@@ -188,11 +198,16 @@ func (d *Device) authenticatorData(rpID string, flags byte, count uint32) []byte
 	return binary.BigEndian.AppendUint32(append(sum[:], flags), count)
 }
 
-// clientData is what the browser says.
+// clientData returns the client data JSON of the browser.
 func (d *Device) clientData(t testing.TB, kind string, challenge []byte) []byte {
 	t.Helper()
-	b, err := json.Marshal(map[string]any{"type": kind, "challenge": bytesText(challenge), "origin": d.Origin, "crossOrigin": false})
-	must(t, err)
+	b, err := json.Marshal(map[string]any{
+		"type":        kind,
+		"challenge":   bytesText(challenge),
+		"origin":      d.Origin,
+		"crossOrigin": false,
+	})
+	must.NoError(t, err)
 	return b
 }
 
@@ -201,18 +216,11 @@ func (d *Device) sign(t testing.TB, key *ecdsa.PrivateKey, data, client []byte) 
 	if d.Forged {
 		var err error
 		key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		must(t, err)
+		must.NoError(t, err)
 	}
 	hash := sha256.Sum256(client)
 	sum := sha256.Sum256(append(bytes.Clone(data), hash[:]...))
 	signature, err := ecdsa.SignASN1(rand.Reader, key, sum[:])
-	must(t, err)
+	must.NoError(t, err)
 	return signature
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(fmt.Errorf("device: %w", err))
-	}
 }

@@ -1,4 +1,4 @@
-// Package fakeclock is the clock that tests inject: time stands still until the test moves it.
+// Package fakeclock provides a clock for tests that is advanced manually.
 package fakeclock
 
 import (
@@ -6,19 +6,18 @@ import (
 	"time"
 )
 
-// Clock is a clock that moves only when told. Its Now method value is a `func() time.Time`, the form in which the
-// program takes its clock. It is safe for concurrent use.
+// Clock is a manual clock. Its method Now can be injected as the program's clock. It is safe for concurrent use.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// New returns a clock that stands at start.
+// New returns a clock set to start.
 func New(start time.Time) *Clock {
 	return &Clock{now: start}
 }
 
-// Now returns the time at which the clock stands.
+// Now returns the current time of the clock.
 func (c *Clock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()

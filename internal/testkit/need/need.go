@@ -1,8 +1,7 @@
-// Package need decides what happens when a test asks for something that Go alone does not bring: a database server,
-// Redis, a browser.
+// Package need decides what happens when a test needs something besides Go: a database server, a browser.
 //
-// The rule is the same everywhere: the fast run (ASSAY_TEST_FAST=1, `make test-fast`) skips, every other run fails and says
-// what to install. Nothing is ever skipped merely because it is missing.
+// The fast run (ASSAY_TEST_FAST=1, `make test-fast`) skips such tests; every other run fails and says what to
+// install. No test is skipped merely because something is missing.
 package need
 
 import (
@@ -16,12 +15,12 @@ import (
 // fastVariable is set by `make test-fast`.
 const fastVariable = "ASSAY_TEST_FAST"
 
-// Fast tells whether this is the run that uses nothing but Go.
+// Fast reports whether this is the fast run.
 func Fast() bool {
 	return os.Getenv(fastVariable) != ""
 }
 
-// Engine skips the test in the fast run. Name is what the test needs, for the reader of the output.
+// Engine skips the test in the fast run. name is what the test needs.
 func Engine(t testing.TB, name string) {
 	t.Helper()
 	if Fast() {
@@ -29,8 +28,8 @@ func Engine(t testing.TB, name string) {
 	}
 }
 
-// Program returns the path of the first of names that is installed. It skips the test in the fast run, and fails it when
-// none is there, naming the Debian package to install.
+// Program returns the path of the first installed program of names. It skips the test in the fast run, and fails it
+// with the Debian package to install if there is none.
 func Program(t testing.TB, debianPackage string, names ...string) string {
 	t.Helper()
 	Engine(t, names[0])
@@ -43,7 +42,7 @@ func Program(t testing.TB, debianPackage string, names ...string) string {
 	return ""
 }
 
-// Missing is the advice for a program that is not installed.
+// Missing returns an error that says what to install.
 func Missing(program, debianPackage string) error {
 	return fmt.Errorf("%s is not installed: run scripts/install-test-deps or install the Debian package %s; "+
 		"`make test-fast` runs the tests that do not need it", program, debianPackage)

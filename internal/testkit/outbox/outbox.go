@@ -1,5 +1,5 @@
-// Package outbox fills a database with webhook endpoints and deliveries, for tests and load programs of the sender: an
-// account with one API key is made, and events are queued for its endpoints without any order behind them.
+// Package outbox fills a database with webhook endpoints and deliveries, for tests and benchmarks of the sender. It
+// creates an account with an API key, and queues events without orders.
 package outbox
 
 import (
@@ -19,7 +19,7 @@ import (
 // Secret is the signing secret or client secret of every endpoint.
 const Secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
-// Outbox is the account that gets the events.
+// Outbox is the account that receives the events.
 type Outbox struct {
 	Store   *store.Store
 	Secrets *secret.Box
@@ -27,7 +27,7 @@ type Outbox struct {
 	Key     *access.Key
 }
 
-// New makes an account with an API key of the Test environment.
+// New creates an account with an API key of the Test environment.
 func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 	box, err := secret.New("the secret key of tests, which is long enough")
 	if err != nil {
@@ -38,9 +38,22 @@ func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 		Store: s, Secrets: box,
 		Account: &access.Account{ID: id, Name: "Account " + id, Locale: text.English, CreatedAt: now},
 	}
-	owner := &access.User{ID: store.NewID(), AccountID: id, Email: id + "@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: now}
+	owner := &access.User{
+		ID:           store.NewID(),
+		AccountID:    id,
+		Email:        id + "@example.com",
+		Role:         access.Owner,
+		PasswordHash: "-",
+		CreatedAt:    now,
+	}
 	o.Key = &access.Key{
-		ID: store.NewID(), Tenant: access.Tenant{AccountID: id, Environment: access.Test}, Name: "key", Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: owner.ID, CreatedAt: now,
+		ID:        store.NewID(),
+		Tenant:    access.Tenant{AccountID: id, Environment: access.Test},
+		Name:      "key",
+		Scopes:    access.AllScopes,
+		Limits:    map[string]int{},
+		CreatedBy: owner.ID,
+		CreatedAt: now,
 	}
 	err = s.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertAccount(o.Account); err != nil {
@@ -66,9 +79,10 @@ func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth)
 
 const batch = 500 // deliveries in one transaction
 
-// Queue queues n events for each endpoint, due at the time, in turns, and returns the deliveries in the order in which they
-// were queued.
-func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time) ([]*webhook.Delivery, error) {
+// Queue queues n events per endpoint, alternating between endpoints, and returns the deliveries in queue order.
+func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time) ([]*webhook.Delivery,
+	error,
+) {
 	total := n * len(endpoints)
 	all := make([]*webhook.Delivery, 0, total)
 	for len(all) < total {
@@ -93,7 +107,7 @@ func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int
 	return all, nil
 }
 
-// event makes a delivery with a body as long as that of a typical order.
+// event returns a delivery with a body of typical size.
 func event(endpointID string, n int, due time.Time) *webhook.Delivery {
 	id := store.NewID()
 	body := fmt.Appendf(nil, `{"webhook_event":"order-outcome","delivery_id":%q,"number":%d,"padding":%q}`, id, n, padding)
@@ -102,19 +116,23 @@ func event(endpointID string, n int, due time.Time) *webhook.Delivery {
 
 var padding = strings.Repeat("abcdefghijklmnopqrstuvwxyz", 27)
 
-// Release makes all deliveries that are due later due at a time, all at once.
+// Release makes all later deliveries due at the given time.
 func (o *Outbox) Release(ctx context.Context, target string, due time.Time) error {
-	return rawsql.Run(ctx, target, fmt.Sprintf("UPDATE delivery_queue SET due_at = %[1]d WHERE due_at > %[1]d", due.UnixMicro()))
+	return rawsql.Run(ctx, target,
+		fmt.Sprintf("UPDATE delivery_queue SET due_at = %[1]d WHERE due_at > %[1]d", due.UnixMicro()))
 }
 
-// History adds n deliveries that have ended to an endpoint: the long past of a busy installation.
+// History adds n finished deliveries to an endpoint.
 func (o *Outbox) History(ctx context.Context, target string, e *webhook.Endpoint, n int) error {
-	if err := rawsql.Run(ctx, target, fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body, created_at)
+	if err := rawsql.Run(ctx, target,
+		fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body, created_at)
 			WITH RECURSIVE past (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM past WHERE i < %d)
-			SELECT '00000000-0000-7000-8000-' || CAST(100000000000 + i AS TEXT), '%s', '%s', 'test', 'order-outcome', '{"padding":"%s"}', i FROM past`,
-		n, e.ID, e.AccountID, padding[:100])); err != nil {
+			SELECT '00000000-0000-7000-8000-' || CAST(100000000000 + i AS TEXT), '%s', '%s', 'test', 'order-outcome',
+				'{"padding":"%s"}', i FROM past`,
+			n, e.ID, e.AccountID, padding[:100])); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, target, `INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status, failure, answer, ended, kept)
+	return rawsql.Run(ctx, target,
+		`INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status, failure, answer, ended, kept)
 			SELECT id, 1, created_at, 1000, 200, '', '', 'delivered', 1 FROM deliveries WHERE id < '00000000-0000-7000-9'`)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
-// debianBinaries is where Debian keeps the server programs of each major version; they are not on the PATH there.
+// debianBinaries is where Debian installs the server programs of each major version, outside the PATH.
 const debianBinaries = "/usr/lib/postgresql/*/bin"
 
 // findBinaries returns the folder of the newest installed server that has both initdb and postgres.

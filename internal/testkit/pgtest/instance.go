@@ -23,8 +23,8 @@ const (
 	portAttempts = 5
 )
 
-// serverSettings make a throwaway server quick and a little hostile. synchronous_commit stays on: without it Crash could lose
-// transactions that the server had acknowledged, and with fsync off it costs nothing.
+// serverSettings make a throwaway server fast. synchronous_commit stays on: without it Crash could lose
+// acknowledged transactions, and with fsync off it costs nothing.
 var serverSettings = []string{
 	"listen_addresses=127.0.0.1",
 	"unix_socket_directories=",
@@ -36,8 +36,8 @@ var serverSettings = []string{
 	"log_timezone=UTC",
 }
 
-// Instance is a PostgreSQL server of its own, in a temporary folder. Its methods are not safe for concurrent use, except
-// DSN and Database.
+// Instance is a PostgreSQL server in a temporary directory. Its methods are not safe for concurrent use, except DSN
+// and Database.
 type Instance struct {
 	settings []string
 	binaries string
@@ -49,9 +49,9 @@ type Instance struct {
 	janitor  *child.Janitor
 }
 
-// Launch initialises and starts a server. When this process ends without Close, in whatever way, the server still stops
-// and its folder is removed. Tests use Cluster or Database; Launch is for programs. Settings, such as "fsync=on", go
-// before those of a throwaway server.
+// Launch initialises and starts a server. If this process ends without Close, however that happens, the server
+// stops and its directory is removed. Tests use Cluster or Database; Launch is for programs. settings, such as
+// "fsync=on", override those of a throwaway server.
 func Launch(settings ...string) (*Instance, error) {
 	binaries, err := findBinaries()
 	if err != nil {
@@ -69,7 +69,14 @@ func Launch(settings ...string) (*Instance, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
-	i := &Instance{settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, folder: folder, password: rand.Text(), janitor: janitor}
+	i := &Instance{
+		settings: append(slices.Clone(serverSettings), settings...),
+		binaries: binaries,
+		owner:    owner,
+		folder:   folder,
+		password: rand.Text(),
+		janitor:  janitor,
+	}
 	if err := i.initialise(); err != nil {
 		return nil, errors.Join(err, i.Close())
 	}
@@ -80,7 +87,7 @@ func Launch(settings ...string) (*Instance, error) {
 }
 
 func (i *Instance) initialise() error {
-	// The password keeps other users of the machine out, and a test away from a server that took the port first.
+	// The password keeps other users of the machine out, and detects another server that took the port first.
 	passwordFile := filepath.Join(i.folder, "password")
 	if err := i.owner.writeFile(passwordFile, i.password); err != nil {
 		return fmt.Errorf("write the superuser's password: %w", err)
@@ -111,7 +118,8 @@ func (i *Instance) startOnFreePort() error {
 	return err
 }
 
-// Start starts the server again after Stop or Crash, on the same port with the same data, and returns once it answers.
+// Start restarts the server after Stop or Crash, on the same port with the same data, and returns once it accepts
+// connections.
 func (i *Instance) Start() error {
 	if i.server != nil {
 		return errors.New("start PostgreSQL: it is running")
@@ -122,7 +130,7 @@ func (i *Instance) Start() error {
 	}
 	defer log.Close() // the server has its own handle
 	arguments := []string{"-D", i.data(), "-p", strconv.Itoa(i.port)}
-	for _, setting := range i.settings { // of two for one name the last counts
+	for _, setting := range i.settings { // the last one of a name counts
 		arguments = append(arguments, "-c", setting)
 	}
 	cmd := i.owner.command(i.folder, filepath.Join(i.binaries, "postgres"), arguments...)
@@ -155,10 +163,11 @@ func (i *Instance) waitUntilReady() error {
 	}
 }
 
-// Stop shuts the server down in order: open transactions are rolled back and clients are disconnected.
+// Stop shuts the server down: open transactions are rolled back and clients are disconnected.
 func (i *Instance) Stop() error { return i.end(syscall.SIGINT) }
 
-// Crash ends the server at once, without a checkpoint. The next Start recovers; what was acknowledged is kept.
+// Crash ends the server immediately, without a checkpoint. The next Start recovers; acknowledged transactions
+// survive.
 func (i *Instance) Crash() error { return i.end(syscall.SIGQUIT) }
 
 func (i *Instance) end(signal syscall.Signal) error {
@@ -174,12 +183,12 @@ func (i *Instance) end(signal syscall.Signal) error {
 	return nil
 }
 
-// Close ends the server if it runs and removes its folder. It may be called again.
+// Close ends the server if it runs and removes its directory. It may be called again.
 func (i *Instance) Close() error {
 	return errors.Join(i.Crash(), i.janitor.Clean())
 }
 
-// DSN is the superuser's address of the maintenance database.
+// DSN returns the DSN of the maintenance database for the superuser.
 func (i *Instance) DSN() string {
 	return fmt.Sprintf("postgres://%s:%s@127.0.0.1:%d/postgres?sslmode=disable", superuser, i.password, i.port)
 }

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// owner is the system user that a server runs as. PostgreSQL refuses to run as root, so root drops to somebody else.
+// owner is the system user that a server runs as. PostgreSQL refuses to run as root, so that root switches to
+// another user.
 type owner struct {
 	credential *syscall.Credential // nil: this process's own user
 }
@@ -31,14 +32,16 @@ func findOwner() (owner, error) {
 		}
 		return owner{&syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}, nil
 	}
-	return owner{}, errors.New("PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it as")
+	return owner{}, errors.New(
+		"PostgreSQL does not run as root, and there is neither a user postgres nor a user nobody to run it as",
+	)
 }
 
-// newFolder makes a folder that belongs to the owner.
+// newFolder creates a directory that belongs to the owner.
 func (o owner) newFolder() (string, error) {
 	parent := os.TempDir()
 	if o.credential != nil {
-		parent = "/tmp" // root's TMPDIR may be closed to everybody else
+		parent = "/tmp" // root's TMPDIR may not be accessible to others
 	}
 	folder, err := os.MkdirTemp(parent, "assay-postgres-")
 	if err != nil || o.credential == nil {
@@ -55,8 +58,8 @@ func (o owner) writeFile(path, content string) error {
 	return os.Chown(path, int(o.credential.Uid), int(o.credential.Gid))
 }
 
-// command is a command in folder that runs as the owner. The settings of the caller's own PostgreSQL (PGPORT, PGOPTIONS
-// and the like) stay out of its environment.
+// command returns a command in folder that runs as the owner, without PostgreSQL variables (PGPORT, PGOPTIONS and
+// the like) of the caller.
 func (o owner) command(folder, program string, arguments ...string) *exec.Cmd {
 	cmd := exec.Command(program, arguments...)
 	cmd.Dir = folder

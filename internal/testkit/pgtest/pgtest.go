@@ -1,8 +1,8 @@
-// Package pgtest gives tests real PostgreSQL: an empty database for each test on a throwaway server, or a server of
-// one's own to stop and crash.
+// Package pgtest provides PostgreSQL for tests: an empty database per test on a throwaway server, or a separate
+// server to stop and crash.
 //
-// The server is the one that ASSAY_TEST_POSTGRES names (a superuser's DSN; `make test` starts one for the whole run), or else
-// one that each test process starts for itself when the first test asks.
+// The server is the one named by ASSAY_TEST_POSTGRES (a superuser's DSN; `make test` starts one for the run),
+// otherwise each test process starts its own on first use.
 package pgtest
 
 import (
@@ -21,13 +21,13 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
-// Variable names a running server for all test processes.
+// Variable is the environment variable with the DSN of a running server.
 const Variable = "ASSAY_TEST_POSTGRES"
 
 const statementTimeout = time.Minute
 
-// Database returns the DSN of a fresh, empty database, which is dropped when the test ends. It skips the test in the fast
-// run and fails it when there is no PostgreSQL.
+// Database returns the DSN of a new, empty database, which is dropped when the test ends. It skips the test in the
+// fast run and fails it if PostgreSQL is not installed.
 func Database(t testing.TB) string {
 	t.Helper()
 	need.Engine(t, "PostgreSQL")
@@ -48,7 +48,7 @@ func Database(t testing.TB) string {
 	return dsn
 }
 
-// Cluster starts a server that belongs to this test alone, for tests that stop or crash it. It ends with the test.
+// Cluster starts a server for this test only, to stop or crash it. It ends with the test.
 func Cluster(t testing.TB) *Instance {
 	t.Helper()
 	need.Engine(t, "PostgreSQL")
@@ -64,13 +64,13 @@ func Cluster(t testing.TB) *Instance {
 	return instance
 }
 
-// Database makes a fresh, empty database on this server and returns its DSN. It goes with the server.
+// Database creates an empty database on this server and returns its DSN.
 func (i *Instance) Database() (string, error) {
 	return createDatabase(i.DSN(), newDatabaseName())
 }
 
-// sharedServer returns the superuser's DSN of the server that all tests of this process use. Nobody closes a server that
-// it starts: it ends with the process.
+// sharedServer returns the superuser's DSN of the server that all tests of this process share. It ends with the
+// process.
 var sharedServer = sync.OnceValues(func() (string, error) {
 	if dsn := os.Getenv(Variable); dsn != "" {
 		return dsn, nil
@@ -82,7 +82,7 @@ var sharedServer = sync.OnceValues(func() (string, error) {
 	return instance.DSN(), nil
 })
 
-// newDatabaseName returns a name that no other test uses and that needs no quoting.
+// newDatabaseName returns a unique name that needs no quoting.
 func newDatabaseName() string {
 	return "assay_test_" + strings.ToLower(rand.Text())
 }

@@ -75,14 +75,15 @@ func TestDatabase_EmptyAndSeparate(t *testing.T) {
 	}
 }
 
-// A server that nobody refers to any more must not be cleared away while the process lives.
+// TestDatabase_SurvivesGarbageCollection checks that an unreferenced server is not cleaned up while the process
+// lives.
 func TestDatabase_SurvivesGarbageCollection(t *testing.T) {
 	connection := connect(t, pgtest.Database(t))
 	for range 3 {
 		runtime.GC()
 	}
 	folder := query(t, connection, "SHOW data_directory")
-	time.Sleep(100 * time.Millisecond) // the janitor's chance to go wrong
+	time.Sleep(100 * time.Millisecond) // time for the janitor to go wrong
 	if _, err := os.Stat(folder); err != nil {
 		t.Error(err)
 	}

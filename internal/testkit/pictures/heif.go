@@ -14,7 +14,7 @@ func box(kind string, parts ...[]byte) []byte {
 	return b
 }
 
-// find returns the content of a box below others.
+// find returns the content of the box at a path.
 func find(data []byte, path ...string) []byte {
 	for len(data) >= 8 {
 		size := int(binary.BigEndian.Uint32(data))
@@ -36,8 +36,8 @@ func find(data []byte, path ...string) []byte {
 	panic(fmt.Sprintf("no box %q", path))
 }
 
-// Grid returns a HEIC or AVIF photo of a size that is put together from copies of one tile, as phones store them: the tile
-// is a file of the same format with one image of 512 × 512 pixels. Turns are quarters to the left.
+// Grid returns a HEIC or AVIF grid image made of copies of one tile, as phones store photos: tile is a file of the
+// same format with one image of 512 × 512 pixels. turns are quarter turns counterclockwise.
 func Grid(tile []byte, width, height, turns int) []byte {
 	const side = 512
 	columns, rows := (width+side-1)/side, (height+side-1)/side
@@ -46,7 +46,8 @@ func Grid(tile []byte, width, height, turns int) []byte {
 	if string(tile[8:12]) == "avif" {
 		brand, kind, codec = "avif", "av01", "av1C"
 	}
-	iloc := find(tile, "meta", "iloc") // the image is the first item, in one piece, with offsets of four bytes, as encoders write it
+	// Encoders write the image as the first item, in one extent with 4-byte offsets.
+	iloc := find(tile, "meta", "iloc")
 	place, at := 14, uint32(0)
 	if iloc[0] > 0 {
 		place += 2
@@ -59,9 +60,11 @@ func Grid(tile []byte, width, height, turns int) []byte {
 	data := tile[at:][:binary.BigEndian.Uint32(iloc[place+4:])]
 
 	extent := func(w, h int) []byte {
-		return box("ispe", binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(make([]byte, 4), uint32(w)), uint32(h)))
+		return box("ispe", binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(make([]byte, 4), uint32(w)),
+			uint32(h)))
 	}
-	ipco := box("ipco", box(codec, find(tile, "meta", "iprp", "ipco", codec)), extent(side, side), extent(width, height), box("irot", []byte{byte(turns)}))
+	ipco := box("ipco", box(codec, find(tile, "meta", "iprp", "ipco", codec)), extent(side, side), extent(width, height),
+		box("irot", []byte{byte(turns)}))
 	short := func(b []byte, v int) []byte { return binary.BigEndian.AppendUint16(b, uint16(v)) }
 	infe := func(id int, kind string) []byte {
 		return box("infe", short([]byte{2, 0, 0, 0}, id), []byte("\x00\x00"+kind+"\x00"))
@@ -91,8 +94,10 @@ func Grid(tile []byte, width, height, turns int) []byte {
 			place(i+1, 0, offset+i*len(data), len(data))
 		}
 		place(n+1, 1, 0, len(grid))
-		return box("meta", make([]byte, 4), box("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00pict"), make([]byte, 13)), box("pitm", short(make([]byte, 4), n+1)),
-			box("iloc", places), box("iinf", iinf), box("iref", make([]byte, 4), box("dimg", dimg)), box("iprp", ipco, box("ipma", ipma)), box("idat", grid))
+		return box("meta", make([]byte, 4), box("hdlr", []byte("\x00\x00\x00\x00\x00\x00\x00\x00pict"), make([]byte, 13)),
+			box("pitm", short(make([]byte, 4), n+1)),
+			box("iloc", places), box("iinf", iinf), box("iref", make([]byte, 4), box("dimg", dimg)),
+			box("iprp", ipco, box("ipma", ipma)), box("idat", grid))
 	}
 	out := append(ftyp, meta(0)...)
 	out = append(append([]byte{}, ftyp...), meta(len(out)+8)...)

@@ -5,12 +5,16 @@ import (
 	"math/rand/v2"
 )
 
-// The tables of the JPEG standard's annex K for brightness, which fit anything: counts of codes by length, and values.
+// The luminance tables of annex K of the JPEG standard: counts of codes by length, and values.
 var (
 	dcCounts = [16]byte{0, 1, 5, 1, 1, 1, 1, 1, 1}
 	dcValues = []byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}
 	acCounts = [16]byte{0, 2, 1, 3, 3, 2, 4, 3, 5, 5, 4, 4, 0, 0, 1, 125}
-	acValues = []byte("\x01\x02\x03\x00\x04\x11\x05\x12!1A\x06\x13Qa\x07\"q\x142\x81\x91\xa1\b#B\xb1\xc1\x15R\xd1\xf0$3br\x82\t\n\x16\x17\x18\x19\x1a%&'()*456789:CDEFGHIJSTUVWXYZcdefghijstuvwxyz\x83\x84\x85\x86\x87\x88\x89\x8a\x92\x93\x94\x95\x96\x97\x98\x99\x9a\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xb2\xb3\xb4\xb5\xb6\xb7\xb8\xb9\xba\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xe1\xe2\xe3\xe4\xe5\xe6\xe7\xe8\xe9\xea\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9\xfa")
+	acValues = []byte("\x01\x02\x03\x00\x04\x11\x05\x12!1A\x06\x13Qa\x07\"q\x142\x81\x91\xa1\b#B\xb1\xc1\x15R\xd1\xf0$3" +
+		"br\x82\t\n\x16\x17\x18\x19\x1a%&'()*456789:CDEFGHIJSTUVWXYZcdefghijstuvwxyz\x83\x84\x85\x86\x87\x88" +
+		"\x89\x8a\x92\x93\x94\x95\x96\x97\x98\x99\x9a\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xb2\xb3\xb4\xb5\xb6" +
+		"\xb7\xb8\xb9\xba\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xc9\xca\xd2\xd3\xd4\xd5\xd6\xd7\xd8\xd9\xda\xe1\xe2\xe3" +
+		"\xe4\xe5\xe6\xe7\xe8\xe9\xea\xf1\xf2\xf3\xf4\xf5\xf6\xf7\xf8\xf9\xfa")
 )
 
 type code struct {
@@ -32,7 +36,7 @@ func codes(counts [16]byte, values []byte) (all [256]code) {
 	return all
 }
 
-// bitWriter writes the data of a scan.
+// bitWriter writes entropy-coded data.
 type bitWriter struct {
 	out  []byte
 	acc  uint64
@@ -55,7 +59,7 @@ func (w *bitWriter) flush() {
 	w.held = 0
 }
 
-// amplitude is how a number is written behind its size.
+// amplitude returns the bits that follow the size category of a coefficient.
 func amplitude(v int) code {
 	size := uint(0)
 	for m := max(v, -v); m > 0; m >>= 1 {
@@ -67,8 +71,8 @@ func amplitude(v int) code {
 	return code{uint32(v), size}
 }
 
-// ProgressiveJPEG returns a progressive JPEG with colours in full size: brightness first, then the rest of each component.
-// It is made of random coefficients, detail of them for each block on average.
+// ProgressiveJPEG returns a progressive JPEG without chroma subsampling: a DC scan, then an AC scan per component.
+// It has random coefficients, detail of them per block on average.
 func ProgressiveJPEG(width, height int, detail float64) []byte {
 	out := []byte{0xff, 0xd8, 0xff, 0xdb, 0, 67, 0}
 	for i := range 64 {

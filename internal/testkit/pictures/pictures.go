@@ -1,5 +1,5 @@
-// Package pictures makes large photos of every format for tests. Their pixels are noise that compresses about as photos
-// do; where nothing here can encode a format, a picture is put together from a small one.
+// Package pictures generates large photos of every format for tests. Their pixels are noise that compresses about
+// as well as photos; formats that cannot be encoded here are assembled from a small file.
 package pictures
 
 import (
@@ -10,7 +10,7 @@ import (
 	"math/rand/v2"
 )
 
-// PadJPEG makes a JPEG at least size bytes long with comments that decoders pass over. The mark makes each one different.
+// PadJPEG pads a JPEG to at least size bytes with comments. The mark makes each file different.
 func PadJPEG(file []byte, size int, mark string) []byte {
 	const most = 65533
 	out := append([]byte{}, file[:2]...)
@@ -23,14 +23,14 @@ func PadJPEG(file []byte, size int, mark string) []byte {
 	return append(out, file[2:]...)
 }
 
-// PadPNG does the same with a PNG.
+// PadPNG is PadJPEG for PNG.
 func PadPNG(file []byte, size int, mark string) []byte {
 	const header = 8 + 25
 	content := append([]byte(mark), make([]byte, max(0, size-len(file)-12-len(mark)))...)
 	return append(append(append([]byte{}, file[:header]...), chunk("asSy", content)...), file[header:]...)
 }
 
-// PadWebP does the same with a WebP.
+// PadWebP is PadJPEG for WebP.
 func PadWebP(file []byte, size int, mark string) []byte {
 	n := max(len(mark), size-len(file)-8)
 	n += n & 1
@@ -42,9 +42,10 @@ func PadWebP(file []byte, size int, mark string) []byte {
 	return out
 }
 
-// PadHEIF does the same with HEIC and AVIF.
+// PadHEIF is PadJPEG for HEIC and AVIF.
 func PadHEIF(file []byte, size int, mark string) []byte {
-	return append(append([]byte{}, file...), box("free", append([]byte(mark), make([]byte, max(0, size-len(file)-8-len(mark)))...))...)
+	return append(append([]byte{}, file...),
+		box("free", append([]byte(mark), make([]byte, max(0, size-len(file)-8-len(mark)))...))...)
 }
 
 func chunk(kind string, content []byte) []byte {
@@ -53,14 +54,22 @@ func chunk(kind string, content []byte) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b[4:]))
 }
 
-// DeepPNG returns a PNG of 16 bits a channel with transparency, eight bytes for each pixel.
+// DeepPNG returns a PNG with 16 bits per channel and alpha: eight bytes per pixel.
 func DeepPNG(width, height int, interlaced bool) []byte {
 	ihdr := binary.BigEndian.AppendUint32(nil, uint32(width))
 	ihdr = append(binary.BigEndian.AppendUint32(ihdr, uint32(height)), 16, 6, 0, 0, 0)
 	var passes [][2]int // width and height
 	if interlaced {
 		ihdr[12] = 1
-		for _, p := range [][4]int{{0, 0, 8, 8}, {4, 0, 8, 8}, {0, 4, 4, 8}, {2, 0, 4, 4}, {0, 2, 2, 4}, {1, 0, 2, 2}, {0, 1, 1, 2}} {
+		for _, p := range [][4]int{
+			{0, 0, 8, 8},
+			{4, 0, 8, 8},
+			{0, 4, 4, 8},
+			{2, 0, 4, 4},
+			{0, 2, 2, 4},
+			{1, 0, 2, 2},
+			{0, 1, 1, 2},
+		} {
 			passes = append(passes, [2]int{(width - p[0] + p[2] - 1) / p[2], (height - p[1] + p[3] - 1) / p[3]})
 		}
 	} else {

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Sample returns a file that a module brings along for its own tests: nothing here can encode HEIC.
+// Sample returns a test file of a module dependency: nothing here can encode HEIC.
 func Sample(t testing.TB, module, name string) []byte {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()

@@ -14,8 +14,8 @@ import (
 // Variable names a binary that is already built; `make test` sets it.
 const Variable = "ASSAY_TEST_BINARY"
 
-// Build returns the path of the program's binary: the one that ASSAY_TEST_BINARY names, or else one that is built once
-// for this test process and goes with it.
+// Build returns the path of the binary: the one named by ASSAY_TEST_BINARY, otherwise one built once for this test
+// process.
 func Build(t testing.TB) string {
 	t.Helper()
 	binary, err := binary()
@@ -27,7 +27,7 @@ func Build(t testing.TB) string {
 
 var binary = sync.OnceValues(func() (string, error) {
 	if path := os.Getenv(Variable); path != "" {
-		// The look at the file also tells Go's test cache that the result depends on it.
+		// Stat also makes the file an input of Go's test cache.
 		if _, err := os.Stat(path); err != nil {
 			return "", fmt.Errorf("%s: %w; run `make build`", Variable, err)
 		}

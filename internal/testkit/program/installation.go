@@ -1,5 +1,5 @@
 // Package program runs the real binary for end-to-end tests: servers on free ports, which tests stop or kill, and
-// administrative commands on the same settings.
+// administrative commands with the same settings.
 package program
 
 import (
@@ -20,17 +20,17 @@ import (
 
 const commandTimeout = 2 * time.Minute
 
-// Settings are settings of the program by the names of their flags, without dashes in front: {"database": "postgres://…"}.
+// Settings are settings of the program by flag name without dashes: {"database": "postgres://…"}.
 type Settings map[string]string
 
-// Installation is one set of settings: any number of servers and commands can run on it, one after the other or at once.
+// Installation is a set of settings on which any number of servers and commands can run, also concurrently.
 type Installation struct {
 	binary      string
 	environment []string
 }
 
-// New makes an installation with an empty data folder, every listener on a free port of 127.0.0.1, and the given
-// settings on top. Nothing is taken over from ASSAY_ variables of the test's own environment.
+// New creates an installation with an empty data directory and every listener on a free port of 127.0.0.1,
+// overridden by settings. ASSAY_ variables of the test's environment are ignored.
 func New(t testing.TB, settings Settings) *Installation {
 	t.Helper()
 	all := Settings{
@@ -53,13 +53,13 @@ func New(t testing.TB, settings Settings) *Installation {
 	return &Installation{binary: Build(t), environment: environment}
 }
 
-// Result is what a command left behind.
+// Result is the result of a command.
 type Result struct {
 	Stdout, Stderr string
 	ExitCode       int
 }
 
-// Run runs a command to its end. A command that fails is a result like any other.
+// Run runs a command. A failing command does not fail the test.
 func (i *Installation) Run(t testing.TB, arguments ...string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), commandTimeout)
@@ -76,8 +76,8 @@ func (i *Installation) Run(t testing.TB, arguments ...string) Result {
 	return Result{stdout.String(), stderr.String(), cmd.ProcessState.ExitCode()}
 }
 
-// CLI runs a command with --json and decodes what it prints into answer, a pointer. The test fails when the command does, or when
-// its standard output is not one JSON value and nothing else.
+// CLI runs a command with --json and decodes its output into answer, a pointer. The test fails if the command does,
+// or if standard output is not exactly one JSON value.
 func (i *Installation) CLI(t testing.TB, answer any, arguments ...string) {
 	t.Helper()
 	arguments = append(slices.Clone(arguments), "--json")

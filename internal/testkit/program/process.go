@@ -18,24 +18,24 @@ const (
 
 // Process is a running `assay serve`.
 type Process struct {
-	// The addresses it listens on, host:port; empty for a listener that is off.
+	// Listener addresses, host:port; empty if a listener is off.
 	HTTP, TLS, Ops string
 
 	installation *Installation
 	child        *child.Process
 	stdout       *child.Output
 	stderr       *announcement
-	accountedFor bool // the test knows how it ended
+	accountedFor bool // the test has checked how it ended
 }
 
-// Start makes an installation and starts a server on it.
+// Start creates an installation and starts a server on it.
 func Start(t testing.TB, settings Settings, arguments ...string) *Process {
 	t.Helper()
 	return New(t, settings).Start(t, arguments...)
 }
 
-// Start starts `assay serve` with further arguments and returns once it is ready. A server that the test does not end is
-// stopped when the test ends, and must then exit with 0.
+// Start starts `assay serve` with further arguments and returns once it is ready. A server that is still running at
+// the end of the test is stopped, and must then exit with 0.
 func (i *Installation) Start(t testing.TB, arguments ...string) *Process {
 	t.Helper()
 	cmd := exec.Command(i.binary, append([]string{"serve"}, arguments...)...)
@@ -67,7 +67,7 @@ func (p *Process) URL(path string) string {
 	return "http://" + p.HTTP + path
 }
 
-// Installation is what the server runs on, for further servers and commands.
+// Installation returns the installation of the server, for further servers and commands.
 func (p *Process) Installation() *Installation {
 	return p.installation
 }
@@ -83,17 +83,17 @@ func (p *Process) PID() int {
 	return p.child.PID()
 }
 
-// Stdout is what the server has written to standard output so far; all of it is there once the server has ended.
+// Stdout returns the standard output so far; it is complete once the server has ended.
 func (p *Process) Stdout() string {
 	return p.stdout.String()
 }
 
-// Stderr is what the server has written to standard error so far.
+// Stderr returns the standard error so far.
 func (p *Process) Stderr() string {
 	return p.stderr.output.String()
 }
 
-// Kill ends the server with SIGKILL, as a crash would, and waits for its end.
+// Kill ends the server with SIGKILL, like a crash, and waits for it.
 func (p *Process) Kill(t testing.TB) {
 	t.Helper()
 	p.accountedFor = true
@@ -103,7 +103,7 @@ func (p *Process) Kill(t testing.TB) {
 	<-p.child.Done()
 }
 
-// Stop asks the server with SIGTERM to end, waits for it and returns its exit code.
+// Stop ends the server with SIGTERM, waits for it and returns its exit code.
 func (p *Process) Stop(t testing.TB) (exitCode int) {
 	t.Helper()
 	p.accountedFor = true
@@ -119,7 +119,7 @@ func (p *Process) Stop(t testing.TB) (exitCode int) {
 	return p.child.ExitCode()
 }
 
-// cleanUp ends a server that still runs, and shows what the server said when the test failed.
+// cleanUp ends a server that is still running, and logs its output if the test failed.
 func (p *Process) cleanUp(t testing.TB) {
 	if !p.accountedFor {
 		if code := p.Stop(t); code != 0 {
@@ -133,8 +133,8 @@ func (p *Process) cleanUp(t testing.TB) {
 
 type addresses struct{ http, tls, ops string }
 
-// announcement collects standard error and tells the addresses when their line has come. Only the goroutine that copies
-// the process's output writes to it.
+// announcement collects standard error and extracts the listener addresses. Only the goroutine that copies the
+// output writes to it.
 type announcement struct {
 	output child.Output
 	told   bool
@@ -155,7 +155,7 @@ func (a *announcement) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// listener turns the mark of a listener that is off into an empty address.
+// listener returns an empty address for a listener that is off.
 func listener(address string) string {
 	return strings.TrimPrefix(address, "-")
 }

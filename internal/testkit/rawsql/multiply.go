@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Run runs one statement, for programs that are not tests.
+// Run runs a statement, for programs that are not tests.
 func Run(ctx context.Context, target, statement string) error {
 	return with(target, func(db *sql.DB) error {
 		if _, err := db.ExecContext(ctx, statement); err != nil {
@@ -18,9 +18,9 @@ func Run(ctx context.Context, target, statement string) error {
 	})
 }
 
-// Multiply adds a number of copies of the rows of a table for which a condition over the row o holds, faster than the
-// program could make them. The columns in changed get the value of an expression over the row and the number of the copy,
-// n from 1; all others are copied.
+// Multiply inserts copies of the rows of a table that match a condition over the row o, which is faster than the
+// program. The columns in changed are expressions over the row and the number of the copy, n from 1; all others are
+// copied.
 func Multiply(ctx context.Context, target, table, condition string, copies int, changed map[string]string) error {
 	return with(target, func(db *sql.DB) error {
 		columns, err := columnsOf(ctx, db, table)
@@ -34,15 +34,17 @@ func Multiply(ctx context.Context, target, table, condition string, copies int, 
 				values[i] = expression
 			}
 		}
-		if !strings.HasPrefix(target, "postgres://") { // indexes fit into memory, and nothing waits for the disk
+		if !strings.HasPrefix(target, "postgres://") { // fit indexes into memory, do not wait for the disk
 			db.SetMaxOpenConns(1)
 			if _, err := db.ExecContext(ctx, "PRAGMA synchronous = OFF; PRAGMA cache_size = -262144"); err != nil {
 				return err
 			}
 		}
-		// Copy by copy, so that what grows with the number of the copy is added in its order.
-		_, err = db.ExecContext(ctx, fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
-			INSERT INTO %s (%s) SELECT %s FROM copies CROSS JOIN %s AS o WHERE %s`, copies, table, strings.Join(columns, ", "), strings.Join(values, ", "), table, condition))
+		// Copy by copy, so that increasing values are inserted in order.
+		_, err = db.ExecContext(ctx,
+			fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
+			INSERT INTO %s (%s) SELECT %s FROM copies CROSS JOIN %s AS o WHERE %s`, copies, table, strings.Join(columns, ", "),
+				strings.Join(values, ", "), table, condition))
 		return err
 	})
 }

@@ -9,16 +9,17 @@ import (
 )
 
 func TestMultiply(t *testing.T) {
-	targets := map[string]func() string{
-		"SQLite":     func() string { return filepath.Join(t.TempDir(), "a.db") },
-		"PostgreSQL": func() string { return pgtest.Database(t) },
+	targets := map[string]func(testing.TB) string{
+		"SQLite":     func(t testing.TB) string { return filepath.Join(t.TempDir(), "a.db") },
+		"PostgreSQL": pgtest.Database,
 	}
 	for name, target := range targets {
 		t.Run(name, func(t *testing.T) {
-			target := target()
+			target := target(t)
 			rawsql.Exec(t, target, "CREATE TABLE things (id BIGINT PRIMARY KEY, name TEXT NOT NULL)")
 			rawsql.Exec(t, target, "INSERT INTO things VALUES (1, 'a'), (2, 'b'), (1000, 'c')")
-			if err := rawsql.Multiply(t.Context(), target, "things", "o.name <> 'c'", 3, map[string]string{"id": "o.id + 2 * n"}); err != nil {
+			if err := rawsql.Multiply(t.Context(), target, "things", "o.name <> 'c'", 3,
+				map[string]string{"id": "o.id + 2 * n"}); err != nil {
 				t.Fatal(err)
 			}
 			rawsql.Exec(t, target, "DELETE FROM things WHERE id = 1000") // the only one that was not copied

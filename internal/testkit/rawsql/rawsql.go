@@ -1,5 +1,5 @@
-// Package rawsql reads and changes databases behind the program's back: for tests of what is really stored, and of what the
-// program makes of something else.
+// Package rawsql reads and changes databases without the store: for tests of what is stored, and of how the program
+// handles other data.
 package rawsql
 
 import (

@@ -24,11 +24,19 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
-// Shop is an installation with one account.
-type Shop struct {
+// Where an installation says that its photos and its pages are.
+const (
+	MediaURL  = "https://media.assay.example/photos"
+	PublicURL = "https://assay.example"
+)
+
+// Installation is a database and a media folder with the use cases over them.
+type Installation struct {
 	Target   string // of the database
 	MediaDir string
 	Store    *store.Store
@@ -36,8 +44,11 @@ type Shop struct {
 	Staging  *media.Staging
 	Clock    *fakeclock.Clock
 	Service  *service.Service
+}
 
-	// What New makes.
+// Shop is an installation with one account.
+type Shop struct {
+	*Installation
 	Account *access.Account
 	Test    *access.Key
 	Live    *access.Key
@@ -48,51 +59,53 @@ type Shop struct {
 // start is when every shop opens.
 var start = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
-// Open opens an installation in a database, new or not, and a media folder of its own.
-func Open(t testing.TB, target, mediaDir string) *Shop {
+// Open opens an installation in a database and a media folder, new or not. Changes are made to the usual configuration.
+func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config)) *Installation {
 	t.Helper()
-	s := &Shop{Target: target, MediaDir: mediaDir, Clock: fakeclock.New(start)}
+	i := &Installation{Target: target, MediaDir: mediaDir, Clock: fakeclock.New(start), Store: storetest.Open(t, target)}
 	var err error
-	s.Store, err = store.Open(t.Context(), target)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Store.Close()) })
-	s.Media, err = media.NewDisk(mediaDir)
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Media.Close()) })
-	s.Staging, err = media.NewStaging(s.Media.StagingDir())
-	check(t, err)
-	urls, err := photo.NewURLs("https://media.example/m")
-	check(t, err)
+	i.Media, err = media.NewDisk(mediaDir)
+	must.NoError(t, err)
+	t.Cleanup(func() { must.NoError(t, i.Media.Close()) })
+	i.Staging, err = media.NewStaging(i.Media.StagingDir())
+	must.NoError(t, err)
+	urls, err := photo.NewURLs(MediaURL)
+	must.NoError(t, err)
 	box, err := secret.New(secret.Generate())
-	check(t, err)
-	s.Service = service.New(service.Config{
-		Store: s.Store, Media: s.Media, Secrets: box, Guard: new(netguard.Guard), Now: s.Clock.Now, MediaURLs: urls,
-		PublicURL: "https://assay.example", Log: slog.New(slog.DiscardHandler),
-	})
-	check(t, s.Service.RefreshCatalog(t.Context()))
-	return s
+	must.NoError(t, err)
+	c := service.Config{
+		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,
+		PublicURL: PublicURL, Log: slog.New(slog.DiscardHandler),
+	}
+	for _, change := range changes {
+		change(&c)
+	}
+	i.Service = service.New(c)
+	must.NoError(t, i.Service.RefreshCatalog(t.Context()))
+	return i
 }
 
-// New opens a fresh installation in an empty database, with the catalog, an account, a key for each environment and
+// New opens a new installation in an empty database, with the catalog, an account, a key for each environment and
 // 1,000 Live credits.
-func New(t testing.TB, target string) *Shop {
+func New(t testing.TB, target string, changes ...func(*service.Config)) *Shop {
 	t.Helper()
-	s := Open(t, target, filepath.Join(t.TempDir(), "media"))
+	s := &Shop{Installation: Open(t, target, filepath.Join(t.TempDir(), "media"), changes...)}
 	_, err := s.Service.ImportCatalog(t.Context(), demo.Catalog)
-	check(t, err)
+	must.NoError(t, err)
 	made, err := s.Service.CreateAccount(t.Context(), "Acme 鑑定", "owner@acme.example", text.English)
-	check(t, err)
+	must.NoError(t, err)
 	s.Account = &made.Account
 	key := func(env access.Environment) *access.Key {
 		k, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
-			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"", Scopes: access.AllScopes, Actor: audit.Operator,
+			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"",
+			Scopes: access.AllScopes, Actor: audit.Operator,
 		})
-		check(t, err)
+		must.NoError(t, err)
 		return k
 	}
 	s.Test, s.Live = key(access.Test), key(access.Live)
 	_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1000, "first purchase")
-	check(t, err)
+	must.NoError(t, err)
 	return s
 }
 
@@ -101,15 +114,14 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	t.Helper()
 	var content bytes.Buffer
 	n := int(s.photos.Add(1))
-	check(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
+	must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
 	upload, refusal, err := s.Staging.Accept(t.Context(), &content, "写真.png", 1<<20)
-	check(t, err)
-	if refusal != nil {
-		t.Fatal(refusal)
+	if err != nil || refusal != nil {
+		t.Fatal(err, refusal)
 	}
-	defer func() { check(t, upload.Staged.Close()) }()
+	defer func() { must.NoError(t, upload.Staged.Close()) }()
 	urls, err := s.Service.StorePhotos(t.Context(), k.Actor(access.Origin{}), []media.Upload{upload})
-	check(t, err)
+	must.NoError(t, err)
 	return urls[0]
 }
 
@@ -120,9 +132,9 @@ func (s *Shop) Order(t testing.TB, k *access.Key, mock order.MockOutcome) string
 		CategoryCode: "bags", BrandCode: "prada", Mock: mock, MockGiven: mock != "",
 		Photos: []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}},
 	}, nil)
-	check(t, err)
+	must.NoError(t, err)
 	var receipt struct{ ID string }
-	check(t, json.Unmarshal(answer, &receipt))
+	must.NoError(t, json.Unmarshal(answer, &receipt))
 	return receipt.ID
 }
 
@@ -154,7 +166,7 @@ func (s *Shop) Trade(t testing.TB) {
 func (s *Shop) submit(t testing.TB, id string) {
 	t.Helper()
 	o, err := s.Store.Order(t.Context(), id)
-	check(t, err)
+	must.NoError(t, err)
 	sub := &order.Submission{Note: "better light"}
 	for i := range o.Requested {
 		e := order.SubmissionEntry{IndexCode: o.Requested[i].IndexCode, Unable: i > 0}
@@ -165,13 +177,13 @@ func (s *Shop) submit(t testing.TB, id string) {
 		sub.Entries = append(sub.Entries, e)
 	}
 	_, err = s.Service.SubmitPhotos(t.Context(), s.Test.Actor(access.Origin{}), id, sub)
-	check(t, err)
+	must.NoError(t, err)
 }
 
 // end makes a move that ends an order with a refund.
 func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 	t.Helper()
-	check(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
 		o, err := tx.OrderForUpdate(id)
 		if err != nil {
 			return err
@@ -187,11 +199,4 @@ func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 		}
 		return tx.RefundOrder(id, "called off", s.Clock.Now())
 	}))
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

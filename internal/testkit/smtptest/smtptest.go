@@ -1,5 +1,5 @@
-// Package smtptest runs a real mail server for tests, over real TLS: with STARTTLS or TLS from the first byte, with
-// authentication, and with refusals as a test wants them.
+// Package smtptest runs a mail server for tests, with STARTTLS or implicit TLS, authentication, and configurable
+// refusals.
 package smtptest
 
 import (
@@ -28,20 +28,20 @@ const (
 	Password = "p@ss:w/rd %1"
 )
 
-// Options says how a server behaves.
+// Options configure a server.
 type Options struct {
 	NoTLS    bool // neither STARTTLS nor TLS
 	Implicit bool // TLS from the first byte
-	Auth     bool // mail is taken from who has authenticated only
-	Login    bool // by LOGIN in place of PLAIN
+	Auth     bool // authentication is required
+	Login    bool // by LOGIN instead of PLAIN
 
-	// Refuse is asked for each recipient; nil takes all. It may count, or wait.
+	// Refuse is called for each recipient; nil accepts all. It may count, or wait.
 	Refuse func(to string) error
-	// Taken is called when a message was read and before it is acknowledged; an error refuses it.
+	// Taken is called when a message was read, before it is acknowledged; an error refuses it.
 	Taken func(m *Message) error
 }
 
-// Server is a mail server that runs.
+// Server is a running mail server.
 type Server struct {
 	Address string
 	CAFile  string // trusts the server
@@ -53,7 +53,7 @@ type Server struct {
 	logins  int
 }
 
-// Start runs a server for the time of the test.
+// Start runs a server until the test ends.
 func Start(t testing.TB, o Options) *Server {
 	t.Helper()
 	certificate, pem := certificate(t)
@@ -61,7 +61,9 @@ func Start(t testing.TB, o Options) *Server {
 	if err := os.WriteFile(s.CAFile, pem, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return &session{server: s, conn: c}, nil }))
+	server := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		return &session{server: s, conn: c}, nil
+	}))
 	server.Domain, server.AllowInsecureAuth, server.EnableSMTPUTF8 = "mail.test", o.NoTLS, true
 	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
 	server.ErrorLog = log.New(io.Discard, "", 0)
@@ -90,7 +92,7 @@ func Start(t testing.TB, o Options) *Server {
 	return s
 }
 
-// URL is the server as a setting names it: with the credentials where it asks for some, and with STARTTLS where it has it.
+// URL returns the server as a setting: with credentials if required, and with STARTTLS if offered.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "smtp", Host: s.Address}
 	if s.options.Implicit {
@@ -104,7 +106,7 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// Mail returns what was taken so far.
+// Mail returns the messages accepted so far.
 func (s *Server) Mail() []*Message {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -118,12 +120,14 @@ func (s *Server) Logins() int {
 	return s.logins
 }
 
-// Await returns the first message to an address whose subject has the words, and waits until it is there.
+// Await waits for the first message to an address whose subject contains the words, and returns it.
 func (s *Server) Await(t testing.TB, to, words string) *Message {
 	t.Helper()
 	var found *Message
 	s.await(t, fmt.Sprintf("a mail to %s about %q", to, words), func() bool {
-		at := slices.IndexFunc(s.mail, func(m *Message) bool { return slices.Contains(m.To, to) && strings.Contains(m.Subject, words) })
+		at := slices.IndexFunc(s.mail, func(m *Message) bool {
+			return slices.Contains(m.To, to) && strings.Contains(m.Subject, words)
+		})
 		if at >= 0 {
 			found = s.mail[at]
 		}
@@ -132,14 +136,14 @@ func (s *Server) Await(t testing.TB, to, words string) *Message {
 	return found
 }
 
-// AwaitCount waits until so many messages were taken, and returns all.
+// AwaitCount waits for n messages and returns all.
 func (s *Server) AwaitCount(t testing.TB, n int) []*Message {
 	t.Helper()
 	s.await(t, fmt.Sprintf("%d mails", n), func() bool { return len(s.mail) >= n })
 	return s.Mail()
 }
 
-// await waits until something is so; it is asked again whenever a message was taken.
+// await waits until the condition is true; it is checked after every message.
 func (s *Server) await(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	limit := time.After(30 * time.Second)
@@ -166,7 +170,7 @@ func (s *Server) take(m *Message) {
 	s.arrived = make(chan struct{})
 }
 
-// session is one client's.
+// session is a client session.
 type session struct {
 	server *Server
 	conn   *smtp.Conn
@@ -175,7 +179,7 @@ type session struct {
 	to     []string
 }
 
-// AuthMechanisms is part of smtp.AuthSession.
+// AuthMechanisms implements smtp.AuthSession.
 func (s *session) AuthMechanisms() []string {
 	switch {
 	case !s.server.options.Auth:
@@ -186,7 +190,7 @@ func (s *session) AuthMechanisms() []string {
 	return []string{sasl.Plain}
 }
 
-// Auth is part of smtp.AuthSession.
+// Auth implements smtp.AuthSession.
 func (s *session) Auth(mechanism string) (sasl.Server, error) {
 	if mechanism == sasl.Login {
 		return &loginServer{session: s}, nil
@@ -212,7 +216,7 @@ type loginServer struct {
 	user    string
 }
 
-// Next is part of sasl.Server.
+// Next implements sasl.Server.
 func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err error) {
 	l.asked++
 	switch l.asked {
@@ -225,7 +229,7 @@ func (l *loginServer) Next(response []byte) (challenge []byte, done bool, err er
 	return nil, true, l.session.authenticate(l.user, string(response))
 }
 
-// Mail is part of smtp.Session.
+// Mail implements smtp.Session.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.server.options.Auth && !s.known {
 		return smtp.ErrAuthRequired
@@ -234,7 +238,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	return nil
 }
 
-// Rcpt is part of smtp.Session.
+// Rcpt implements smtp.Session.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	if refuse := s.server.options.Refuse; refuse != nil {
 		if err := refuse(to); err != nil {
@@ -245,7 +249,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 	return nil
 }
 
-// Data is part of smtp.Session.
+// Data implements smtp.Session.
 func (s *session) Data(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err != nil {
@@ -253,7 +257,11 @@ func (s *session) Data(r io.Reader) error {
 	}
 	m, err := read(raw)
 	if err != nil {
-		return &smtp.SMTPError{Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: fmt.Sprintf("unreadable: %v", err)}
+		return &smtp.SMTPError{
+			Code:         554,
+			EnhancedCode: smtp.EnhancedCode{5, 6, 0},
+			Message:      fmt.Sprintf("unreadable: %v", err),
+		}
 	}
 	_, encrypted := s.conn.TLSConnectionState()
 	m.From, m.To, m.Encrypted = s.from, s.to, encrypted
@@ -266,18 +274,18 @@ func (s *session) Data(r io.Reader) error {
 	return nil
 }
 
-// Reset is part of smtp.Session.
+// Reset implements smtp.Session.
 func (s *session) Reset() { s.from, s.to = "", nil }
 
-// Logout is part of smtp.Session.
+// Logout implements smtp.Session.
 func (s *session) Logout() error { return nil }
 
-// Temporarily is a refusal for now.
+// Temporarily returns a temporary refusal.
 func Temporarily() error {
 	return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 7, 1}, Message: "greylisted, come again"}
 }
 
-// Permanently is a refusal for good. Like many servers' it repeats the address.
+// Permanently returns a permanent refusal. Like many servers, it repeats the address.
 func Permanently(to string) error {
 	return &smtp.SMTPError{Code: 550, EnhancedCode: smtp.EnhancedCode{5, 1, 1}, Message: "<" + to + ">: user unknown"}
 }

@@ -19,27 +19,27 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// maxDrain is how much of an answer is read beyond what is kept, so that the connection can be used again.
+// maxDrain is how much of a response is read beyond what is stored, so that the connection can be reused.
 const maxDrain = 64 << 10
 
-// courier makes attempts.
-type courier struct {
+// httpSender makes HTTP delivery attempts.
+type httpSender struct {
 	client  *http.Client
 	tokens  *tokens
 	secrets *secret.Box
-	timeout time.Duration // of a whole attempt, the token included
+	timeout time.Duration // of an attempt, including the access token
 	now     func() time.Time
 }
 
-// target is an endpoint with what attempts need.
+// target is an endpoint prepared for attempts.
 type target struct {
 	*webhook.Endpoint
 	url    *url.URL
 	secret string // of the signature or of the OAuth2 client
 }
 
-// aim returns the target for an endpoint, or an error if its secret cannot be read.
-func (c *courier) aim(e *webhook.Endpoint) (*target, error) {
+// openTarget decrypts the secret of an endpoint and parses its URL.
+func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 	opened, err := c.secrets.Open(e.SealedSecret, e.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read the secret of the endpoint: %w", err)
@@ -51,9 +51,10 @@ func (c *courier) aim(e *webhook.Endpoint) (*target, error) {
 	return &target{e, u, opened}, nil
 }
 
-// attempt makes one attempt and tells how it went; cause is for the log. The error says that it was cut off: ctx was
-// canceled.
-func (c *courier) attempt(ctx context.Context, t *target, d *store.QueuedDelivery) (a webhook.Attempt, cause, err error) {
+// attempt makes an attempt. cause is the reason of a failure, for the log. err is set only if ctx was canceled.
+func (c *httpSender) attempt(
+	ctx context.Context, t *target, d *store.QueuedDelivery,
+) (a webhook.Attempt, cause, err error) {
 	a = webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: c.now()}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
@@ -65,8 +66,8 @@ func (c *courier) attempt(ctx context.Context, t *target, d *store.QueuedDeliver
 	return a, cause, nil
 }
 
-// exchange sends the delivery and puts the answer, or the failure, into the attempt.
-func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelivery, a *webhook.Attempt) error {
+// exchange sends the delivery and stores the response, or the failure, in a.
+func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDelivery, a *webhook.Attempt) error {
 	token := ""
 	if t.OAuth != nil {
 		var err error
@@ -102,16 +103,19 @@ func (c *courier) exchange(ctx context.Context, t *target, d *store.QueuedDelive
 	if response.ContentLength == 0 {
 		return nil
 	}
-	// The status is the acknowledgement; a body that breaks off or never ends does not take it back.
+	// The status acknowledges the delivery, whether or not the body can be read.
 	answer, _ := io.ReadAll(io.LimitReader(response.Body, webhook.MaxAnswer))
 	a.Answer = webhook.Excerpt(answer)
 	_, _ = io.CopyN(io.Discard, response.Body, maxDrain)
 	return nil
 }
 
-// request makes the request of an attempt: with the token or, without one, signed at the time of the attempt, so that the log
-// of attempts tells what was signed. The headers are set in just the spelling of the interface; HTTP/1.1 shows it.
-func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDelivery, at time.Time, token string) *http.Request {
+// request builds the request of an attempt, with the token or else signed. The timestamp of the signature is that
+// of the attempt, so that the log of attempts shows what was signed. Header names are spelled as documented, which
+// HTTP/1.1 preserves.
+func (c *httpSender) request(
+	ctx context.Context, t *target, d *store.QueuedDelivery, at time.Time, token string,
+) *http.Request {
 	proof := webhook.TokenHeaders(token)
 	if token == "" {
 		proof = webhook.SignatureHeaders(t.secret, at, d.Body)
@@ -123,14 +127,18 @@ func (c *courier) request(ctx context.Context, t *target, d *store.QueuedDeliver
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
 	first, _ := body()
 	return (&http.Request{
-		Method: http.MethodPost, URL: t.url, Header: header, Body: first, GetBody: body, ContentLength: int64(len(d.Body)),
+		Method:        http.MethodPost,
+		URL:           t.url,
+		Header:        header,
+		Body:          first,
+		GetBody:       body,
+		ContentLength: int64(len(d.Body)),
 	}).WithContext(ctx)
 }
 
-// userAgent is how the sender names itself.
 var userAgent = "Assay-Webhooks/" + buildinfo.Version
 
-// named sends the program's name with requests that have none of their own: those for tokens.
+// named adds the User-Agent to requests without one: those for tokens.
 type named struct{ next http.RoundTripper }
 
 func (n named) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -27,7 +27,6 @@ func port(t testing.TB, server *httptest.Server) string {
 	return port
 }
 
-// example is a delivery.
 func example() *store.QueuedDelivery {
 	return &store.QueuedDelivery{Place: store.Place{ID: store.NewID()}, Event: webhook.UpdatePhotos, Body: []byte("{}")}
 }
@@ -35,14 +34,14 @@ func example() *store.QueuedDelivery {
 // attempt makes an attempt to deliver the example.
 func attempt(t testing.TB, s *Sender, e *webhook.Endpoint) (webhook.Attempt, error, error) {
 	t.Helper()
-	aimed, err := s.courier.aim(e)
+	aimed, err := s.http.openTarget(e)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.courier.attempt(t.Context(), aimed, example())
+	return s.http.attempt(t.Context(), aimed, example())
 }
 
-// connections counts the connections that a TLS server sees.
+// connections starts a receiver that counts its connections.
 func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	t.Helper()
 	var n atomic.Int64
@@ -57,7 +56,7 @@ func connections(t testing.TB) (*receiver, *atomic.Int64) {
 	return r, &n
 }
 
-// TestFailedAttempts goes through everything that is not an acknowledgement.
+// TestFailedAttempts covers every result other than an acknowledgement.
 func TestFailedAttempts(t *testing.T) {
 	w := sqliteWorld(t)
 	behave := func(w http.ResponseWriter, r *http.Request) {
@@ -129,8 +128,12 @@ func TestFailedAttempts(t *testing.T) {
 			url: "https://wrong.test:" + port(t, r.Server), failure: webhook.FailureTLS,
 			guard: &netguard.Guard{AllowPrivate: true, Resolver: &hostile.Rebinding{First: "127.0.0.1", Then: "127.0.0.1"}},
 		},
-		"Unresolvable": {url: "https://nowhere.example", guard: &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}}, failure: webhook.FailureUnresolvable},
-		"Unsafe":       {url: r.URL, guard: &netguard.Guard{}, failure: webhook.FailureUnsafe},
+		"Unresolvable": {
+			url:     "https://nowhere.example",
+			guard:   &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}},
+			failure: webhook.FailureUnresolvable,
+		},
+		"Unsafe": {url: r.URL, guard: &netguard.Guard{}, failure: webhook.FailureUnsafe},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := w.sender(r, func(c *Config) {
@@ -147,7 +150,8 @@ func TestFailedAttempts(t *testing.T) {
 			e := w.endpoint(test.url + "?" + name)
 			e.URL = test.url
 			a, cause, err := attempt(t, s, e)
-			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer || a.Acknowledged() {
+			if err != nil || a.HTTPStatus != test.status || a.Failure != test.failure || a.Answer != test.answer ||
+				a.Acknowledged() {
 				t.Errorf("attempt: %+v, %v, %v", a, cause, err)
 			}
 			if (cause == nil) != (test.failure == "") {
@@ -162,7 +166,7 @@ func TestFailedAttempts(t *testing.T) {
 	}
 }
 
-// TestAcknowledgement shows that the status is what counts, not how the body ends.
+// TestAcknowledgement checks that only the status counts, not how the body ends.
 func TestAcknowledgement(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
@@ -181,7 +185,12 @@ func TestAcknowledgement(t *testing.T) {
 		}
 	})
 	s := w.sender(r, nil)
-	for path, answer := range map[string]string{"/200": "", "/299": "", "/endless": strings.Repeat("e", 1024), "/breaks-off": "half"} {
+	for path, answer := range map[string]string{
+		"/200":        "",
+		"/299":        "",
+		"/endless":    strings.Repeat("e", 1024),
+		"/breaks-off": "half",
+	} {
 		e := w.endpoint(r.URL + path)
 		a, cause, err := attempt(t, s, e)
 		if err != nil || cause != nil || !a.Acknowledged() || a.Answer != answer {
@@ -190,11 +199,14 @@ func TestAcknowledgement(t *testing.T) {
 	}
 }
 
-// TestHeadersAreSpelledAsDocumented looks at the bytes of HTTP/1.1.
+// TestHeadersAreSpelledAsDocumented checks the bytes of HTTP/1.1.
 func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, nil)
-	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{Certificates: r.TLS.Certificates, MinVersion: tls.VersionTLS12})
+	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
+		Certificates: r.TLS.Certificates,
+		MinVersion:   tls.VersionTLS12,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +227,8 @@ func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w.start(r, nil)
 	head, _, _ := strings.Cut(<-raw, "\r\n\r\n")
 	for _, line := range []string{
-		"POST /hook HTTP/1.1", "X-LG-Event: order-outcome", "X-LG-Delivery-Id: " + d.ID, "X-LG-Timestamp: ", "X-LG-Signature: v1=", "Content-Type: application/json",
+		"POST /hook HTTP/1.1", "X-LG-Event: order-outcome", "X-LG-Delivery-Id: " + d.ID, "X-LG-Timestamp: ",
+		"X-LG-Signature: v1=", "Content-Type: application/json",
 	} {
 		if !strings.Contains(head, line) {
 			t.Errorf("%q is missing in:\n%s", line, head)
@@ -244,7 +257,8 @@ func TestHostileHosts(t *testing.T) {
 			t.Errorf("%s does not get as far as to be dialled: %v", target, err)
 			continue
 		}
-		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe && a.Failure != webhook.FailureUnresolvable {
+		if a := try(&webhook.Endpoint{ID: store.NewID(), URL: target}); a.Failure != webhook.FailureUnsafe &&
+			a.Failure != webhook.FailureUnresolvable {
 			t.Errorf("%s as url: %+v", target, a)
 		}
 		if a := try(&webhook.Endpoint{
@@ -258,10 +272,13 @@ func TestHostileHosts(t *testing.T) {
 	}
 }
 
-// TestRebinding registers a name while it is public, and delivers when it no longer is.
+// TestRebinding registers a public name and delivers after it resolves to a private address (DNS rebinding).
 func TestRebinding(t *testing.T) {
 	for name, then := range map[string]string{
-		"Loopback": "127.0.0.1", "Mapped": "::ffff:127.0.0.1", "Mixed": "93.184.215.14,127.0.0.1", "Metadata": "169.254.169.254",
+		"Loopback": "127.0.0.1",
+		"Mapped":   "::ffff:127.0.0.1",
+		"Mixed":    "93.184.215.14,127.0.0.1",
+		"Metadata": "169.254.169.254",
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := sqliteWorld(t)
@@ -271,7 +288,8 @@ func TestRebinding(t *testing.T) {
 				t.Fatal(err)
 			}
 			target := "https://rebinding.example:" + port(t, r.Server) + "/hook"
-			all := w.queue(1, w.endpoint(target), w.oauthEndpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
+			all := w.queue(1, w.endpoint(target),
+				w.oauthEndpoint("https://example.com/", &webhook.OAuth{TokenURL: target, ClientID: "id"}))
 			w.start(r, func(c *Config) { c.Guard = guard })
 			for i, failure := range []webhook.Failure{webhook.FailureUnsafe, webhook.FailureToken} {
 				eventually(t, "the attempt", func() bool { return w.delivery(all[i].ID).Attempts == 1 })

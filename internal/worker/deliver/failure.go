@@ -15,8 +15,8 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 )
 
-// logText is a cause as the log may hold it. The HTTP client tells the whole URL, whose path and query are often a secret
-// of the receiver: only the host is left of it.
+// logText returns the text of a cause for the log. Errors of the HTTP client contain the URL, whose path and query
+// may be secret: it is replaced by the host.
 func logText(cause error) string {
 	text := cause.Error()
 	var failed *url.Error
@@ -30,8 +30,7 @@ func logText(cause error) string {
 	return text
 }
 
-// failureOf says what kind of failure an error of the HTTP client is. handshake is the error of the TLS handshake, if it
-// came to one that failed.
+// failureOf classifies an error of the HTTP client. handshake is the error of the TLS handshake, if it failed.
 func failureOf(err, handshake error) webhook.Failure {
 	switch reason := netguard.ReasonOf(err); reason {
 	case "":
@@ -60,9 +59,9 @@ func isTLS(err error) bool {
 	return errors.As(err, &certificate) || errors.As(err, &record) || errors.Is(err, http.ErrSchemeMismatch)
 }
 
-// isTransport says whether the connection broke, as opposed to the two sides not agreeing.
+// isTransport reports whether the connection broke, as opposed to a TLS failure.
 func isTransport(err error) bool {
 	var number syscall.Errno
-	return errors.As(err, &number) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.Is(err, context.Canceled)
+	return errors.As(err, &number) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, net.ErrClosed) || errors.Is(err, context.Canceled)
 }

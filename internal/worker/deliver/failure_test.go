@@ -15,9 +15,17 @@ func TestLogText(t *testing.T) {
 		want  string
 	}{
 		{"Plain", refused, "connection refused"},
-		{"URL", &url.Error{Op: "Post", URL: "https://shop.example:8443/hook/s3cret?k=v", Err: refused}, `Post "shop.example:8443": connection refused`},
 		{
-			"Wrapped", &tokenError{cause: fmt.Errorf("oauth2: %w", &url.Error{Op: "Post", URL: "https://auth.example/s3cret", Err: refused})},
+			"URL", &url.Error{
+				Op:  "Post",
+				URL: "https://shop.example:8443/hook/s3cret?k=v",
+				Err: refused,
+			}, `Post "shop.example:8443": connection refused`,
+		},
+		{
+			"Wrapped", &tokenError{
+				cause: fmt.Errorf("oauth2: %w", &url.Error{Op: "Post", URL: "https://auth.example/s3cret", Err: refused}),
+			},
 			`fetch access token: oauth2: Post "auth.example": connection refused`,
 		},
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// TestHangingEndpoints has endpoints with a backlog that never answer: the others get all of theirs meanwhile, though the
-// hanging ones could fill every slot.
+// TestHangingEndpoints checks that endpoints with a backlog that never respond do not delay the others, although
+// they could fill every slot.
 func TestHangingEndpoints(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		var hanging, most atomic.Int64

@@ -25,7 +25,7 @@ import (
 
 var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
 
-// patient is how long tests wait for what must happen.
+// patient is how long tests wait for a condition.
 const patient = 30 * time.Second
 
 // eventually waits until the condition holds.
@@ -38,7 +38,7 @@ func eventually(t testing.TB, what string, holds func() bool) {
 	}
 }
 
-// received is a request that came to a receiver.
+// received is a request that a receiver got.
 type received struct {
 	path   string
 	header http.Header
@@ -62,7 +62,8 @@ func newReceiver(t testing.TB, clock *fakeclock.Clock, answer http.HandlerFunc) 
 			t.Error(err)
 		}
 		if req.Header.Get("Authorization") == "" {
-			if err := client.VerifySignature(outbox.Secret, req.Header.Get(client.HeaderTimestamp), req.Header.Get(client.HeaderSignature),
+			if err := client.VerifySignature(outbox.Secret, req.Header.Get(client.HeaderTimestamp),
+				req.Header.Get(client.HeaderSignature),
 				body, time.Second, clock.Now()); err != nil {
 				t.Errorf("signature of %s: %v", req.URL, err)
 			}
@@ -119,7 +120,7 @@ func eachWorld(t *testing.T, f func(t *testing.T, w *world)) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) { f(t, newWorld(t, s)) })
 }
 
-// sqliteWorld is for tests of what happens outside the database.
+// sqliteWorld is for tests that do not depend on the database.
 func sqliteWorld(t testing.TB) *world {
 	t.Helper()
 	return newWorld(t, storetest.Open(t, storetest.SQLite(t)))
@@ -174,7 +175,7 @@ func (w *world) attempts(id string) []webhook.Attempt {
 	return attempts
 }
 
-// pending is the number of deliveries that have not ended.
+// pending returns the number of pending deliveries.
 func (w *world) pending() int {
 	w.Helper()
 	n, _, err := w.store.QueueState(w.Context(), w.clock.Now())
@@ -184,18 +185,24 @@ func (w *world) pending() int {
 	return int(n)
 }
 
-// running is a sender at work.
+// running is a running sender.
 type running struct {
 	*Sender
 	stop    context.CancelFunc
 	stopped chan struct{}
 }
 
-// sender makes a sender that trusts the receiver and may call it; change may be nil.
+// sender returns a sender that trusts the receiver and may call it; change may be nil.
 func (w *world) sender(r *receiver, change func(*Config)) *Sender {
 	c := Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, Schedule: webhook.DefaultSchedule(),
-		Timeout: 10 * time.Second, Now: w.clock.Now, Log: slog.New(slog.DiscardHandler), Jitter: func() float64 { return 0.5 },
+		Store:    w.store,
+		Secrets:  w.outbox.Secrets,
+		Guard:    &netguard.Guard{AllowPrivate: true},
+		Schedule: webhook.DefaultSchedule(),
+		Timeout:  10 * time.Second,
+		Now:      w.clock.Now,
+		Log:      slog.New(slog.DiscardHandler),
+		Jitter:   func() float64 { return 0.5 },
 	}
 	if r != nil {
 		c.RootCAs = r.CAs()
@@ -206,7 +213,7 @@ func (w *world) sender(r *receiver, change func(*Config)) *Sender {
 	return New(c)
 }
 
-// run sets a sender to work until the test ends.
+// run runs a sender until the test ends.
 func (w *world) run(s *Sender) *running {
 	ctx, stop := context.WithCancel(context.Background())
 	r := &running{Sender: s, stop: stop, stopped: make(chan struct{})}
@@ -220,13 +227,13 @@ func (w *world) run(s *Sender) *running {
 	return r
 }
 
-// end stops the sender and waits for its end.
+// end stops the sender and waits for it.
 func (r *running) end() {
 	r.stop()
 	<-r.stopped
 }
 
-// start is sender and run in one.
+// start combines sender and run.
 func (w *world) start(r *receiver, change func(*Config)) *running { return w.run(w.sender(r, change)) }
 
 // golden opens a file of expected output.

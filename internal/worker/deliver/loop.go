@@ -9,18 +9,18 @@ import (
 )
 
 const (
-	pollInterval = time.Second // between looks, even if nothing wakes the sender
+	pollInterval = time.Second // between scans, even if nothing was announced
 	maxPause     = 5 * time.Second
-	secretPause  = time.Minute // for an endpoint whose secret cannot be read
+	secretPause  = time.Minute // of an endpoint whose secret cannot be decrypted
 
-	stopGrace = 9 * time.Second // for running attempts when the sender stops
-	last      = time.Second     // to write down what is left after it
+	stopGrace  = 9 * time.Second // for running attempts when the sender stops
+	finalWrite = time.Second     // to record the remaining results after it
 )
 
-// job is an attempt to be made, and outcome one that is over.
+// job is an attempt to be made, outcome a finished one.
 type (
 	job struct {
-		lane     *lane
+		queue    *endpointQueue
 		target   *target
 		delivery *store.QueuedDelivery
 	}
@@ -28,32 +28,35 @@ type (
 		job
 		attempt webhook.Attempt
 		cause   error // of a failure
-		cut     bool  // it was cut off
+		aborted bool  // canceled by shutdown
 	}
 )
 
-// loop is the work of one sender. One goroutine decides everything; beside it run the attempts, at most one reading of the
-// queues, and at most one writing down of results.
+// loop runs a sender: see the package documentation.
 type loop struct {
 	*Sender
-	ctx      context.Context //nolint:containedctx // of Run; the loop lives no longer
-	attempts context.Context //nolint:containedctx // of the attempts, which outlive that of Run by a grace
-	turns    *turns
-	work     chan job
-	over     chan outcome
-	answers  chan func() // of the database: what to do with them
+	ctx       context.Context //nolint:containedctx // of Run, which outlives the loop
+	attempts  context.Context //nolint:containedctx // of attempts, which outlive that of Run by the grace period
+	scheduler *scheduler
+	work      chan job
+	outcomes  chan outcome
+	callbacks chan func() // from database goroutines, to run in the loop
 	reader
 	writer
 }
 
 func newLoop(s *Sender) *loop {
 	return &loop{
-		Sender: s, turns: newTurns(s.InFlight, s.Timeout+leaseMargin/4), work: make(chan job), over: make(chan outcome, s.InFlight),
-		answers: make(chan func(), 2), reader: reader{lookNow: true},
+		Sender:    s,
+		scheduler: newScheduler(s.InFlight, s.Timeout+leaseMargin/4),
+		work:      make(chan job),
+		outcomes:  make(chan outcome, s.InFlight),
+		callbacks: make(chan func(), 2),
+		reader:    reader{scanNow: true},
 	}
 }
 
-// run works until ctx ends and everything in flight is written down, or given up on.
+// run works until ctx ends and the results of all attempts are recorded or abandoned.
 func (l *loop) run(ctx context.Context) {
 	attempts, cut := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cut(errStopped)
@@ -72,21 +75,21 @@ func (l *loop) run(ctx context.Context) {
 		l.write()
 		timer.Reset(l.wait())
 		select {
-		case o := <-l.over:
-			l.take(o)
-		case use := <-l.answers:
+		case o := <-l.outcomes:
+			l.finish(o)
+		case use := <-l.callbacks:
 			use()
-		case <-l.woken:
-			l.lookNow = true
+		case <-l.wake:
+			l.scanNow = true
 		case <-timer.C:
 		case <-done:
 			done = nil
 			timeout := time.AfterFunc(l.grace, func() { cut(errStopped) })
 			defer timeout.Stop()
-			end = time.After(l.grace + last)
+			end = time.After(l.grace + finalWrite)
 		case <-end:
 			l.Log.WarnContext(ctx, "results of deliveries could not be written down before the end: they are sent again",
-				"count", len(l.results)+l.turns.inFlight)
+				"count", len(l.results)+l.scheduler.inFlight)
 			return
 		}
 		l.drain()
@@ -95,60 +98,59 @@ func (l *loop) run(ctx context.Context) {
 
 func (l *loop) stopping() bool { return l.ctx.Err() != nil }
 
-// idle says whether nothing is left to do for a sender that stops.
+// idle reports whether a stopping sender has nothing left to do.
 func (l *loop) idle() bool {
-	return l.turns.inFlight == 0 && len(l.results) == 0 && !l.writing && !l.reading
+	return l.scheduler.inFlight == 0 && len(l.results) == 0 && !l.writing && !l.reading
 }
 
-// drain takes all outcomes that are there.
+// drain handles all outcomes that have arrived.
 func (l *loop) drain() {
 	for {
 		select {
-		case o := <-l.over:
-			l.take(o)
+		case o := <-l.outcomes:
+			l.finish(o)
 		default:
 			return
 		}
 	}
 }
 
-// send sets attempts off while there are free slots. Goroutines that have made one are used again, because their stacks
-// have grown to what an attempt needs.
+// send starts attempts while slots are free. Goroutines are reused, because their stacks have already grown.
 func (l *loop) send() {
 	if l.stopping() {
 		return
 	}
 	now := l.Now()
 	for {
-		lane, d := l.turns.begin(now)
+		queue, d := l.scheduler.start(now)
 		if d == nil {
 			return
 		}
 		l.metrics.inFlight.Inc()
 		select {
-		case l.work <- job{lane, lane.target, d}:
+		case l.work <- job{queue, queue.target, d}:
 		default:
-			go l.attempt(job{lane, lane.target, d})
+			go l.attempt(job{queue, queue.target, d})
 		}
 	}
 }
 
-// attempt makes the attempt on a delivery, and then on others, until the loop ends.
+// attempt makes an attempt, and then further ones, until the loop ends.
 func (l *loop) attempt(j job) {
 	for ok := true; ok; j, ok = <-l.work {
-		a, cause, err := l.courier.attempt(l.attempts, j.target, j.delivery)
-		l.over <- outcome{j, a, cause, err != nil}
+		a, cause, err := l.http.attempt(l.attempts, j.target, j.delivery)
+		l.outcomes <- outcome{j, a, cause, err != nil}
 	}
 }
 
-// take notes an outcome: its slot is free, its result is to be written down.
-func (l *loop) take(o outcome) {
+// finish handles an outcome: the slot is free, and the result has to be recorded.
+func (l *loop) finish(o outcome) {
 	now := l.Now()
 	d, a := o.delivery, &o.attempt
 	l.metrics.inFlight.Dec()
-	l.turns.end(o.lane, a.HTTPStatus != 0, a.Duration, now)
-	if o.cut { // it stays in the queue as it is
-		l.turns.letGo(o.lane, d.ID)
+	l.scheduler.finish(o.queue, a.HTTPStatus != 0, a.Duration, now)
+	if o.aborted { // it stays in the queue unchanged
+		l.scheduler.drop(o.queue, d.ID)
 		return
 	}
 	l.metrics.observe(a)
@@ -156,13 +158,14 @@ func (l *loop) take(o outcome) {
 	if !a.Acknowledged() {
 		r.Next = l.nextAttempt(o, now)
 	}
-	l.add(o.lane, r)
+	l.addResult(o.queue, r)
 }
 
-// nextAttempt returns when to try again after a failure, or nil.
+// nextAttempt returns when to retry after a failure, or nil.
 func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
-	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status", o.attempt.HTTPStatus)
+	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status",
+		o.attempt.HTTPStatus)
 	if o.cause != nil {
 		log = log.With("failure", string(o.attempt.Failure), "cause", logText(o.cause))
 	}
@@ -177,7 +180,7 @@ func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	return &next
 }
 
-// wait returns how long to wait for something to happen.
+// wait returns how long to wait for an event.
 func (l *loop) wait() time.Duration {
 	now := time.Now()
 	at := now.Add(l.poll)
@@ -190,7 +193,7 @@ func (l *loop) wait() time.Duration {
 	return max(at.Sub(now), 0)
 }
 
-// longer returns the next pause after a database that did not do what it was asked.
-func longer(pause time.Duration) time.Duration {
+// backoff returns the next pause after a database error.
+func backoff(pause time.Duration) time.Duration {
 	return min(max(2*pause, 50*time.Millisecond), maxPause)
 }

@@ -9,13 +9,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// The results of attempts that are no failures of their own.
+// Results of attempts that are not a webhook.Failure.
 const (
 	resultDelivered = "delivered"
-	resultRejected  = "rejected" // an answer that is no acknowledgement
+	resultRejected  = "rejected" // a response other than 2xx
 )
 
-// metrics are told to operators. Nothing in them is chosen by customers: the only label has a handful of values.
+// metrics have no labels with customer data: the only label has a handful of values.
 type metrics struct {
 	attempts *prometheus.CounterVec
 	seconds  prometheus.Histogram
@@ -40,8 +40,9 @@ func newMetrics(queue *queueState) (*metrics, []prometheus.Collector) {
 		}),
 	}
 	for _, result := range []string{
-		resultDelivered, resultRejected, string(webhook.FailureTimeout), string(webhook.FailureUnresolvable), string(webhook.FailureUnsafe),
-		string(webhook.FailureConnection), string(webhook.FailureTLS), string(webhook.FailureToken),
+		resultDelivered, resultRejected, string(webhook.FailureTimeout), string(webhook.FailureUnresolvable),
+		string(webhook.FailureUnsafe), string(webhook.FailureConnection), string(webhook.FailureTLS),
+		string(webhook.FailureToken),
 	} {
 		m.attempts.WithLabelValues(result)
 	}
@@ -60,7 +61,7 @@ func (m *metrics) observe(a *webhook.Attempt) {
 	m.seconds.Observe(a.Duration.Seconds())
 }
 
-// queueState tells what waits in the database, for all nodes together, at the moment of the question.
+// queueState collects the state of the queue in the database, over all nodes.
 type queueState struct {
 	store *store.Store
 	now   func() time.Time
@@ -69,18 +70,19 @@ type queueState struct {
 const queueStateTimeout = 2 * time.Second
 
 var (
-	pendingMetric = prometheus.NewDesc("assay_webhook_queue_deliveries", "Webhook deliveries that are pending, waiting for a repeated attempt included.", nil, nil)
+	pendingMetric = prometheus.NewDesc("assay_webhook_queue_deliveries",
+		"Webhook deliveries that are pending, waiting for a repeated attempt included.", nil, nil)
 	overdueMetric = prometheus.NewDesc("assay_webhook_queue_oldest_due_seconds",
 		"For how long the webhook delivery that is most overdue could have been under way; 0 when none is due.", nil, nil)
 )
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (q *queueState) Describe(d chan<- *prometheus.Desc) {
 	d <- pendingMetric
 	d <- overdueMetric
 }
 
-// Collect is part of prometheus.Collector. A database that cannot be read leaves the two out.
+// Collect implements prometheus.Collector. If the database cannot be read, the metrics are omitted.
 func (q *queueState) Collect(m chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), queueStateTimeout)
 	defer cancel()

@@ -12,17 +12,17 @@ import (
 
 const (
 	presenceInterval = 500 * time.Millisecond
-	presenceLifetime = 5 * time.Second // without a sign of life
+	presenceLifetime = 5 * time.Second // since the last heartbeat
 )
 
-// presence divides the endpoints among the senders at work on one database: each sender has a row there, and all reckon
-// alike. It decides who should have a queue; the lease decides who has it.
+// presence assigns endpoints to the senders that work on one database. Every sender writes a heartbeat and computes
+// the same assignment. presence decides who should have a queue; the lease decides who has it.
 type presence struct {
 	mu    sync.Mutex
-	nodes []string // at work; empty: this one alone
+	nodes []string // active senders; empty: only this one
 }
 
-// set takes over who is at work and says whether that is news.
+// set replaces the active senders and reports whether they changed.
 func (p *presence) set(nodes []string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -31,9 +31,9 @@ func (p *presence) set(nodes []string) bool {
 	return news
 }
 
-// chooses says whether the node is the one to send to the endpoint. When nodes come and go, only the endpoints of these
-// change hands.
-func (p *presence) chooses(node, endpointID string) bool {
+// owns reports whether the node should send to the endpoint, by rendezvous hashing: when nodes come and go, only
+// their endpoints move.
+func (p *presence) owns(node, endpointID string) bool {
 	p.mu.Lock()
 	nodes := p.nodes
 	p.mu.Unlock()
@@ -52,7 +52,7 @@ func (p *presence) chooses(node, endpointID string) bool {
 	return chosen == node
 }
 
-// scatter spreads what FNV leaves close together for texts that differ in their end.
+// scatter mixes the bits, because FNV hashes of texts with different ends are close together.
 func scatter(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
@@ -60,10 +60,10 @@ func scatter(x uint64) uint64 {
 	return x
 }
 
-func (s *Sender) mine(endpointID string) bool { return s.presence.chooses(s.node, endpointID) }
+func (s *Sender) mine(endpointID string) bool { return s.presence.owns(s.node, endpointID) }
 
-// attend shows the others that this sender is at work, until ctx ends.
-func (s *Sender) attend(ctx context.Context) {
+// heartbeat records that this sender is active, until ctx ends.
+func (s *Sender) heartbeat(ctx context.Context) {
 	for ctx.Err() == nil {
 		var nodes []string
 		err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
@@ -74,7 +74,7 @@ func (s *Sender) attend(ctx context.Context) {
 		switch {
 		case err == nil:
 			if s.presence.set(nodes) {
-				notify(s.woken)
+				notify(s.wake)
 			}
 		case ctx.Err() == nil:
 			s.Log.WarnContext(ctx, "the senders at work could not be counted", "error", err)
@@ -83,9 +83,11 @@ func (s *Sender) attend(ctx context.Context) {
 	}
 }
 
-// leave tells the others that this sender has ended, with the queues it had; if that fails, they find out.
-func (s *Sender) leave(ctx context.Context) {
-	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error { return tx.SenderGone(s.node) }); err != nil {
+// deregister removes this sender and its leases. If that fails, they expire.
+func (s *Sender) deregister(ctx context.Context) {
+	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
+		return tx.SenderGone(s.node)
+	}); err != nil {
 		s.Log.WarnContext(ctx, "the end of this sender could not be noted", "error", err)
 	}
 }

@@ -10,63 +10,61 @@ import (
 )
 
 const (
-	lookShare = 10                     // a look may take one part in so many of the time,
-	lookPause = 100 * time.Millisecond // unless nobody has looked for so long
+	scanShare = 10                     // a scan may take at most this share (1/n) of the time,
+	scanPause = 100 * time.Millisecond // unless the last one is this long ago
 
-	// leaseMargin is how much longer than an attempt the lease of a queue is.
+	// leaseMargin is how much longer than an attempt a lease lasts.
 	leaseMargin = 10 * time.Second
 )
 
-// never is later than everything.
-var never = time.Unix(1<<40, 0)
+var farFuture = time.Unix(1<<40, 0)
 
-// reader is the part of the loop that finds out what is to be sent. It either looks which queues have something due, or
-// fetches deliveries.
+// reader is the part of the loop that reads queues, by scans and fetches.
 type reader struct {
 	reading  bool
-	lookNow  bool      // something may be due that is not in line
-	lookFrom time.Time // the earliest time of the next look, and
-	lookAt   time.Time // the latest; both by the real clock
-	readFrom time.Time // the earliest time of the next reading, by the real clock
+	scanNow  bool      // there may be new due deliveries
+	scanFrom time.Time // earliest time of the next scan,
+	scanAt   time.Time // latest time; both by the real clock
+	readFrom time.Time // earliest time of the next read, by the real clock
 	pause    time.Duration
 }
 
-// read begins the next reading, if there is anything to read.
+// read starts the next scan or fetch, if there is one to do.
 func (l *loop) read() {
 	start := time.Now()
 	if l.reading || l.stopping() || l.readFrom.After(start) {
 		return
 	}
-	if (l.lookNow || !l.lookAt.After(start)) && !l.lookFrom.After(start) {
-		l.look(start)
+	if (l.scanNow || !l.scanAt.After(start)) && !l.scanFrom.After(start) {
+		l.scan(start)
 		return
 	}
 	now := l.Now()
-	l.turns.tidy(now)
-	if wanted := l.turns.next(now, l.mine); len(wanted) > 0 {
+	l.scheduler.releaseStuck(now)
+	if wanted := l.scheduler.nextReads(now, l.mine); len(wanted) > 0 {
 		l.fetch(wanted, now)
 	}
 }
 
-// nextRead returns when read has to be called, if nothing happens before.
+// nextRead returns when read has to be called at the latest.
 func (l *loop) nextRead() time.Time {
 	switch {
 	case l.reading:
-		return never
+		return farFuture
 	case l.readFrom.After(time.Now()):
 		return l.readFrom
-	case l.lookNow:
-		return l.lookFrom
+	case l.scanNow:
+		return l.scanFrom
 	}
-	return l.lookAt
+	return l.scanAt
 }
 
-// begin runs a reading beside the loop; what it returns is done in the loop.
-func (l *loop) begin(f func() (use func() error)) {
+// startRead runs f in a goroutine, and the function that it returns in the loop.
+func (l *loop) startRead(f func() (use func() error)) {
 	l.reading = true
 	go func() {
 		use := f()
-		l.answers <- func() {
+		l.callbacks <- func() {
 			l.reading = false
 			err := use()
 			if err == nil {
@@ -76,25 +74,25 @@ func (l *loop) begin(f func() (use func() error)) {
 			if !l.stopping() {
 				l.Log.ErrorContext(l.ctx, "due deliveries could not be read", "error", err)
 			}
-			l.lookNow, l.pause = true, longer(l.pause)
+			l.scanNow, l.pause = true, backoff(l.pause)
 			l.readFrom = time.Now().Add(l.pause)
 		}
 	}()
 }
 
-// look puts endpoints with due deliveries into the line and finds out when to look next.
-func (l *loop) look(start time.Time) {
-	l.lookNow = false // what is queued from here on wakes the sender again
-	l.begin(func() func() error {
+// scan puts queues with due deliveries into the line and determines the time of the next scan.
+func (l *loop) scan(start time.Time) {
+	l.scanNow = false // what is queued from now on sets it again
+	l.startRead(func() func() error {
 		heads, err := l.Store.QueueHeads(l.ctx, l.Now())
 		return func() error {
 			if err != nil {
 				return err
 			}
 			now, end := l.Now(), time.Now()
-			l.lookFrom, l.lookAt = end.Add(min((lookShare-1)*end.Sub(start), lookPause)), end.Add(l.poll)
-			if next := l.turns.see(heads, now, l.mine); !next.IsZero() {
-				l.lookBy(next, now)
+			l.scanFrom, l.scanAt = end.Add(min((scanShare-1)*end.Sub(start), scanPause)), end.Add(l.poll)
+			if next := l.scheduler.observe(heads, now, l.mine); !next.IsZero() {
+				l.scanBy(next, now)
 			}
 			l.handOver()
 			return nil
@@ -102,112 +100,117 @@ func (l *loop) look(start time.Time) {
 	})
 }
 
-// lookBy makes sure that a delivery that is due at a time by the injected clock is seen then.
-func (l *loop) lookBy(due, now time.Time) {
-	if at := time.Now().Add(due.Sub(now)); at.Before(l.lookAt) {
-		l.lookAt = at
+// scanBy schedules a scan for the due time of a delivery, given by the injected clock.
+func (l *loop) scanBy(due, now time.Time) {
+	if at := time.Now().Add(due.Sub(now)); at.Before(l.scanAt) {
+		l.scanAt = at
 	}
 }
 
-// handOver returns queues that other nodes are to have.
+// handOver returns the leases of queues that belong to other nodes.
 func (l *loop) handOver() {
 	if !l.Store.Shared() {
 		return
 	}
-	lanes := l.turns.strangers(l.mine)
-	if len(lanes) == 0 {
+	queues := l.scheduler.notMine(l.mine)
+	if len(queues) == 0 {
 		return
 	}
-	ids := make([]string, len(lanes))
-	for i, lane := range lanes {
-		ids[i], lane.leaseUntil = lane.endpointID, time.Time{}
+	ids := make([]string, len(queues))
+	for i, queue := range queues {
+		ids[i], queue.leaseUntil = queue.endpointID, time.Time{}
 	}
-	l.begin(func() func() error {
+	l.startRead(func() func() error {
 		err := l.Store.Update(l.ctx, func(tx *store.Tx) error { return tx.ReturnQueues(l.node, ids) })
 		return func() error { return err }
 	})
 }
 
-// request is what to fetch for an endpoint, and fetched what there was.
+// request is what to read for a queue, fetched the result.
 type (
 	request struct {
-		lane       *lane
+		queue      *endpointQueue
 		endpointID string
-		after      store.Place
-		limit      int               // 0: only whether the endpoint is still there
-		known      *webhook.Endpoint // looked up just now; nil: it has to be
-		renew      bool              // the lease
+		cursor     store.Place
+		limit      int               // 0: only look up the endpoint
+		known      *webhook.Endpoint // if looked up recently; nil: look it up
+		renew      bool              // renew the lease
 	}
 	fetched struct {
 		leaseUntil time.Time         // zero: another node has the queue
-		endpoint   *webhook.Endpoint // nil: it is gone
+		endpoint   *webhook.Endpoint // nil: deleted
 		deliveries []*store.QueuedDelivery
 	}
 )
 
-// fetch reads deliveries. On a database with several nodes it first leases the queues that it does not have for long
-// enough.
-func (l *loop) fetch(wanted map[*lane]int, now time.Time) {
+// fetch reads deliveries. With several nodes it first leases the queues whose leases do not last long enough.
+func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
-	for lane, n := range wanted {
-		r := request{lane: lane, endpointID: lane.endpointID, after: lane.after, limit: n, renew: !lane.leaseUntil.After(now.Add(l.turns.needs + leaseMargin/4))}
-		if lane.target != nil && now.Sub(lane.checkedAt) < freshness/4 {
-			r.known = lane.target.Endpoint
+	for queue, n := range wanted {
+		r := request{
+			queue:      queue,
+			endpointID: queue.endpointID,
+			cursor:     queue.cursor,
+			limit:      n,
+			renew:      !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
 		}
-		if n > 0 && r.after.ID == "" {
-			r.limit += len(lane.held) // which are among what comes first
+		if queue.target != nil && now.Sub(queue.checkedAt) < maxCheckAge/4 {
+			r.known = queue.target.Endpoint
+		}
+		if n > 0 && r.cursor.ID == "" {
+			r.limit += len(queue.held) // they are read again from the start of the queue
 		}
 		requests = append(requests, r)
 	}
-	l.begin(func() func() error {
+	l.startRead(func() func() error {
 		got, err := l.fetchAll(requests, now)
 		return func() error {
 			for i, r := range requests {
 				if got == nil || err != nil {
 					break
 				}
-				l.use(r, got[i], now)
+				l.apply(r, got[i], now)
 			}
-			l.letGoWritten()
+			l.dropWritten()
 			return err
 		}
 	})
 }
 
-// use takes over what was fetched for an endpoint.
-func (l *loop) use(r request, got fetched, now time.Time) {
-	lane := r.lane
-	lane.leaseUntil = got.leaseUntil
+// apply stores what was fetched for a queue.
+func (l *loop) apply(r request, got fetched, now time.Time) {
+	queue := r.queue
+	queue.leaseUntil = got.leaseUntil
 	if r.known == nil {
-		lane.checkedAt = now
+		queue.checkedAt = now
 	}
-	if got.endpoint == nil { // gone, or another node's
-		l.turns.rest(lane, now)
+	if got.endpoint == nil { // deleted, or leased by another node
+		l.scheduler.pause(queue, now)
 		return
 	}
-	if lane.target == nil || lane.target.SealedSecret != got.endpoint.SealedSecret {
-		aimed, err := l.courier.aim(got.endpoint)
+	if queue.target == nil || queue.target.SealedSecret != got.endpoint.SealedSecret {
+		aimed, err := l.http.openTarget(got.endpoint)
 		if err != nil {
 			l.Log.ErrorContext(l.ctx, "deliveries cannot be sent to an endpoint", "endpoint_id", r.endpointID, "error", err)
-			l.turns.rest(lane, now.Add(secretPause))
+			l.scheduler.pause(queue, now.Add(secretPause))
 			return
 		}
-		lane.target = aimed
+		queue.target = aimed
 	}
 	if r.limit == 0 {
-		l.turns.prepare(lane)
+		l.scheduler.markReady(queue)
 		return
 	}
 	more := len(got.deliveries) == r.limit
-	lane.after = store.Place{}
+	queue.cursor = store.Place{}
 	if more {
-		lane.after = got.deliveries[len(got.deliveries)-1].Place
+		queue.cursor = got.deliveries[len(got.deliveries)-1].Place
 	}
-	l.turns.served(lane, more)
-	l.turns.take(lane, got.deliveries)
+	l.scheduler.requeue(queue, more)
+	l.scheduler.add(queue, got.deliveries)
 }
 
-// fetchAll answers the requests, in their order. What is queued for endpoints that are gone is dropped.
+// fetchAll reads all requests, in order. Pending deliveries of deleted endpoints are dropped.
 func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 	leases, err := l.leaseQueues(requests, now)
 	if err != nil {
@@ -236,7 +239,7 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 		case f.endpoint == nil:
 			err = l.Store.Update(l.ctx, func(tx *store.Tx) error { return tx.DropPendingDeliveries(r.endpointID) })
 		case r.limit > 0:
-			f.deliveries, err = l.Store.DueDeliveries(l.ctx, r.endpointID, r.after, now, r.limit)
+			f.deliveries, err = l.Store.DueDeliveries(l.ctx, r.endpointID, r.cursor, now, r.limit)
 		}
 		if err != nil {
 			return nil, err
@@ -245,18 +248,18 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 	return all, nil
 }
 
-// leaseQueues returns until when this node has the queues of the endpoints; those that another one has are left out.
+// leaseQueues returns the end of this node's leases by endpoint. Queues leased by other nodes are missing.
 func (l *loop) leaseQueues(requests []request, now time.Time) (map[string]time.Time, error) {
 	leases := make(map[string]time.Time, len(requests))
 	var renew []string
 	for _, r := range requests {
 		switch {
 		case !l.Store.Shared():
-			leases[r.endpointID] = never
+			leases[r.endpointID] = farFuture
 		case r.renew:
 			renew = append(renew, r.endpointID)
 		default:
-			leases[r.endpointID] = r.lane.leaseUntil
+			leases[r.endpointID] = r.queue.leaseUntil
 		}
 	}
 	if len(renew) == 0 {

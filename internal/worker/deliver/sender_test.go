@@ -48,13 +48,14 @@ func TestSignedDelivery(t *testing.T) {
 			t.Errorf("delivery: %+v", got)
 		}
 		a := w.attempts(d.ID)
-		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" || !a[0].At.Equal(noon) {
+		if len(a) != 1 || a[0].HTTPStatus != http.StatusAccepted || a[0].Answer != "thanks" || a[0].Failure != "" ||
+			!a[0].At.Equal(noon) {
 			t.Errorf("attempts: %+v", a)
 		}
 	})
 }
 
-// TestRetries follows a delivery through its four attempts, a redelivery, and its end.
+// TestRetries follows a delivery through four failed attempts and a redelivery.
 func TestRetries(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		var status atomic.Int64
@@ -103,7 +104,7 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestRetryTimer shows that a repeated attempt needs nobody to wake the sender.
+// TestRetryTimer checks that a retry does not need a Wake.
 func TestRetryTimer(t *testing.T) {
 	w := sqliteWorld(t)
 	var requests atomic.Int64
@@ -124,18 +125,18 @@ func TestRetryTimer(t *testing.T) {
 	eventually(t, "the second attempt", func() bool { return w.pending() == 0 && requests.Load() == 2 })
 }
 
-// TestLeaseRecovery has a sender find what a crashed one was at.
+// TestLeaseRecovery checks that a sender takes over the queue of a crashed one.
 func TestLeaseRecovery(t *testing.T) {
 	eachWorld(t, func(t *testing.T, w *world) {
 		r := newReceiver(t, w.clock, nil)
 		e := w.endpoint(r.URL)
 		d := w.queue(1, e)[0]
-		w.update(func(tx *store.Tx) error { // a sender that crashes in the attempt
+		w.update(func(tx *store.Tx) error { // a sender that crashes during the attempt
 			_, err := tx.LeaseQueues(store.NewID(), []string{e.ID}, noon, noon.Add(30*time.Second))
 			return err
 		})
 		s := w.start(r, nil)
-		if w.store.Shared() { // another node may be at it
+		if w.store.Shared() { // another node may be sending
 			w.queue(1, w.endpoint(r.URL+"/other"))
 			s.Wake()
 			eventually(t, "the other delivery", func() bool { return w.pending() == 1 })
@@ -152,7 +153,7 @@ func TestLeaseRecovery(t *testing.T) {
 	})
 }
 
-// TestTwoSenders has two nodes on one PostgreSQL work through one backlog; the second one comes later.
+// TestTwoSenders runs two nodes on one PostgreSQL database; the second one joins later.
 func TestTwoSenders(t *testing.T) {
 	target := pgtest.Database(t)
 	first := newWorld(t, storetest.Open(t, target))
@@ -165,7 +166,7 @@ func TestTwoSenders(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		if running := inFlight[n].Add(1); running > maxForEndpoint {
+		if running := inFlight[n].Add(1); running > maxInFlightPerEndpoint {
 			t.Errorf("%d requests at a time for one endpoint", running)
 		}
 		time.Sleep(time.Millisecond)
@@ -205,7 +206,7 @@ func TestTwoSenders(t *testing.T) {
 	eventually(t, "that the second sender has taken over", func() bool { return first.pending() == 0 })
 }
 
-// everyoneIs says whether all endpoints are one sender's.
+// everyoneIs reports whether one sender owns all endpoints.
 func (w *world) everyoneIs(s *running, endpoints []*webhook.Endpoint) bool {
 	for _, e := range endpoints {
 		if !s.mine(e.ID) {
@@ -219,7 +220,7 @@ func delivered(r *running) float64 {
 	return testutil.ToFloat64(r.metrics.attempts.WithLabelValues(resultDelivered))
 }
 
-// TestWakeOtherNodes shows that a node hears of deliveries that another one has queued.
+// TestWakeOtherNodes checks that a node learns of deliveries queued by another.
 func TestWakeOtherNodes(t *testing.T) {
 	target := pgtest.Database(t)
 	w := newWorld(t, storetest.Open(t, target))
@@ -252,7 +253,7 @@ func TestStoppedEndpoints(t *testing.T) {
 			_, err := tx.RevokeKey(w.outbox.Key.ID, noon)
 			return err
 		})
-		w.clock.Advance(2 * freshness)
+		w.clock.Advance(2 * maxCheckAge)
 		w.queue(3, other)
 		s.Wake()
 		eventually(t, "that nothing is left", func() bool { return w.pending() == 0 })
@@ -308,7 +309,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// TestUnreadableSecret is what happens when the secret key of the settings was changed.
+// TestUnreadableSecret covers a changed secret key in the settings.
 func TestUnreadableSecret(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, nil)
@@ -337,7 +338,8 @@ func TestMetrics(t *testing.T) {
 	w.queue(3, yes, no)
 	w.clock.Advance(2 * time.Second)
 	if err := testutil.GatherAndCompare(registry, golden(t, "testdata/metrics_before.txt"),
-		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds", "assay_webhook_attempts_total"); err != nil {
+		"assay_webhook_queue_deliveries", "assay_webhook_queue_oldest_due_seconds",
+		"assay_webhook_attempts_total"); err != nil {
 		t.Error(err)
 	}
 	w.run(s)
@@ -361,11 +363,11 @@ func TestAttemptKeepsDeadline(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	s := w.sender(r, nil)
-	aimed, err := s.courier.aim(w.endpoint(r.URL))
+	aimed, err := s.http.openTarget(w.endpoint(r.URL))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _, err = s.courier.attempt(ctx, aimed, example())
+	_, _, err = s.http.attempt(ctx, aimed, example())
 	if err == nil || r.count() != 0 {
 		t.Errorf("an attempt of a stopped sender: %v", err)
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 const (
-	// unknownLifetime is how long a token is kept whose server does not say how long it lives.
+	// unknownLifetime is how long a token without an expiry is used.
 	unknownLifetime = 5 * time.Minute
 
-	// maxMargin is how long before its end, at most, a token is no longer used; for short-lived tokens it is a fifth of
-	// their life.
+	// maxMargin is the longest time before its expiry at which a token is no longer used; for short-lived tokens it is
+	// a fifth of their lifetime.
 	maxMargin = time.Minute
 
-	maxTokens = 4096 // remembered; the expired ones beyond it are forgotten
+	maxTokens = 4096 // in the cache; expired ones beyond it are removed
 )
 
-// tokens fetches access tokens with the client-credentials grant and keeps each until shortly before it expires. An
-// endpoint's credentials never change, so its id is the key.
+// tokens fetches and caches access tokens (client-credentials grant). The credentials of an endpoint never change,
+// so that its id is the key.
 type tokens struct {
 	client  *http.Client
 	timeout time.Duration
@@ -34,7 +34,7 @@ type tokens struct {
 
 	fetches singleflight.Group
 	mu      sync.Mutex
-	kept    map[string]token
+	cache   map[string]token
 }
 
 type token struct {
@@ -43,26 +43,26 @@ type token struct {
 }
 
 func newTokens(client *http.Client, timeout time.Duration, now func() time.Time) *tokens {
-	return &tokens{client: client, timeout: timeout, now: now, kept: make(map[string]token)}
+	return &tokens{client: client, timeout: timeout, now: now, cache: make(map[string]token)}
 }
 
 // tokenError says why there is no access token.
 type tokenError struct {
 	cause  error
-	answer []byte // of the token URL, when it refused
+	answer []byte // response of the token URL, if any
 }
 
 func (e *tokenError) Error() string { return "fetch access token: " + e.cause.Error() }
 
 func (e *tokenError) Unwrap() error { return e.cause }
 
-// get returns an access token for the endpoint. Callers that come while one is being fetched wait for that one. Its
-// error is a *tokenError, or that of ctx.
+// get returns an access token for the endpoint. Concurrent callers share one fetch. The error is a *tokenError, or
+// that of ctx.
 func (t *tokens) get(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
-	if value, ok := t.known(e.ID); ok {
+	if value, ok := t.cached(e.ID); ok {
 		return value, nil
 	}
-	// The fetch is not tied to the delivery that happens to be first: its end must not fail the others.
+	// The fetch must not depend on the context of the first caller, which may end before the others.
 	fetched := t.fetches.DoChan(e.ID, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), t.timeout)
 		defer cancel()
@@ -79,41 +79,44 @@ func (t *tokens) get(ctx context.Context, e *webhook.Endpoint, clientSecret stri
 	}
 }
 
-func (t *tokens) known(endpointID string) (string, bool) {
+func (t *tokens) cached(endpointID string) (string, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	kept, ok := t.kept[endpointID]
+	kept, ok := t.cache[endpointID]
 	return kept.value, ok && t.now().Before(kept.expires)
 }
 
-// drop forgets the endpoint's token if it is still the given one.
+// drop removes the endpoint's token if it is still the given one.
 func (t *tokens) drop(endpointID, value string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.kept[endpointID].value == value {
-		delete(t.kept, endpointID)
+	if t.cache[endpointID].value == value {
+		delete(t.cache, endpointID)
 	}
 }
 
-func (t *tokens) keep(endpointID string, kept token) {
+func (t *tokens) put(endpointID string, kept token) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.kept) >= maxTokens {
+	if len(t.cache) >= maxTokens {
 		now := t.now()
-		for id, k := range t.kept {
+		for id, k := range t.cache {
 			if !now.Before(k.expires) {
-				delete(t.kept, id)
+				delete(t.cache, id)
 			}
 		}
 	}
-	t.kept[endpointID] = kept
+	t.cache[endpointID] = kept
 }
 
-// fetch asks the token URL. Id and secret go as HTTP Basic, form-encoded as RFC 6749, 2.3.1 says; of the answer at most
-// 1 MiB is read.
+// fetch requests a token. Id and secret are sent as HTTP Basic, form-encoded (RFC 6749, 2.3.1); at most 1 MiB of
+// the response is read.
 func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
 	config := clientcredentials.Config{
-		ClientID: e.OAuth.ClientID, ClientSecret: clientSecret, TokenURL: e.OAuth.TokenURL, AuthStyle: oauth2.AuthStyleInHeader,
+		ClientID:     e.OAuth.ClientID,
+		ClientSecret: clientSecret,
+		TokenURL:     e.OAuth.TokenURL,
+		AuthStyle:    oauth2.AuthStyleInHeader,
 	}
 	if e.OAuth.Scope != "" {
 		config.Scopes = []string{e.OAuth.Scope}
@@ -123,7 +126,8 @@ func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret st
 		var refused *oauth2.RetrieveError
 		if errors.As(err, &refused) {
 			return "", &tokenError{
-				cause: fmt.Errorf("the token URL answered %d %s", refused.Response.StatusCode, refused.ErrorCode), answer: refused.Body,
+				cause:  fmt.Errorf("the token URL answered %d %s", refused.Response.StatusCode, refused.ErrorCode),
+				answer: refused.Body,
 			}
 		}
 		return "", &tokenError{cause: err}
@@ -136,11 +140,11 @@ func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret st
 		lifetime = time.Until(got.Expiry)
 	}
 	lifetime -= min(lifetime/5, maxMargin)
-	t.keep(e.ID, token{value: got.AccessToken, expires: t.now().Add(lifetime)})
+	t.put(e.ID, token{value: got.AccessToken, expires: t.now().Add(lifetime)})
 	return got.AccessToken, nil
 }
 
-// sendable says whether the token is visible ASCII.
+// sendable reports whether the token is visible ASCII.
 func sendable(token string) bool {
 	for i := range len(token) {
 		if token[i] <= ' ' || token[i] > '~' {

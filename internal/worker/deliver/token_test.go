@@ -22,7 +22,7 @@ import (
 	"github.com/zitadel/oidc/v3/pkg/op"
 )
 
-// clientID is one that HTTP Basic cannot carry unless it is form-encoded first.
+// clientID must be form-encoded for HTTP Basic.
 const clientID = "client: ü+&=%/?"
 
 // authority is a real OAuth2 server.
@@ -31,7 +31,7 @@ type authority struct {
 	provider *op.Provider
 	clients  *clients
 	requests atomic.Int64
-	// before, if set, may answer a request in place of the server.
+	// before, if set, may respond in place of the server.
 	before func(w http.ResponseWriter, r *http.Request) (answered bool)
 }
 
@@ -50,7 +50,9 @@ func (c *clients) ClientCredentials(ctx context.Context, id, secret string) (op.
 	return c.Storage.ClientCredentials(ctx, "sid1", "verysecret") // the client that the library's own storage knows
 }
 
-func (c *clients) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest, error) {
+func (c *clients) ClientCredentialsTokenRequest(_ context.Context, id string, scopes []string) (op.TokenRequest,
+	error,
+) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.scopes = append(c.scopes, scopes)
@@ -72,7 +74,8 @@ func newAuthority(t testing.TB) *authority {
 	a.Config.ErrorLog = log.New(io.Discard, "", 0)
 	a.StartTLS()
 	t.Cleanup(a.Close)
-	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test"))}, a.clients, op.StaticIssuer(a.URL),
+	provider, err := op.NewProvider(&op.Config{CryptoKey: sha256.Sum256([]byte("test"))}, a.clients,
+		op.StaticIssuer(a.URL),
 		op.WithLogger(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +88,7 @@ func (a *authority) oauth() *webhook.OAuth {
 	return &webhook.OAuth{TokenURL: a.URL + "/oauth/token", ClientID: clientID}
 }
 
-// verify says whether the request carries a token that the server has issued to the client.
+// verify reports whether the request has a token that the server issued.
 func (a *authority) verify(r *http.Request) bool {
 	token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if !ok {
@@ -95,7 +98,7 @@ func (a *authority) verify(r *http.Request) bool {
 	return err == nil && strings.HasSuffix(content, ":"+clientID)
 }
 
-// newProtected starts a receiver that takes deliveries with a token of the authority only.
+// newProtected starts a receiver that requires a token of the authority.
 func newProtected(t testing.TB, w *world, a *authority) *receiver {
 	return newReceiver(t, w.clock, func(w http.ResponseWriter, r *http.Request) {
 		if !a.verify(r) {
@@ -197,7 +200,7 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 	}
 }
 
-// TestTokenFetchOutlivesItsFirstCaller shows that one delivery that ends does not fail those that wait with it.
+// TestTokenFetchOutlivesItsFirstCaller checks that a delivery that ends does not fail others waiting for the token.
 func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	w, a := sqliteWorld(t), newAuthority(t)
 	asked, release := make(chan struct{}), make(chan struct{})
@@ -212,12 +215,12 @@ func TestTokenFetchOutlivesItsFirstCaller(t *testing.T) {
 	first, cancel := context.WithCancel(t.Context())
 	errs := make(chan error, 2)
 	go func() {
-		_, err := s.courier.tokens.get(first, e, outbox.Secret)
+		_, err := s.http.tokens.get(first, e, outbox.Secret)
 		errs <- err
 	}()
 	<-asked
 	go func() {
-		token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret)
+		token, err := s.http.tokens.get(t.Context(), e, outbox.Secret)
 		if err == nil && token == "" {
 			err = errors.New("no token")
 		}
@@ -286,7 +289,8 @@ func TestTokenFailures(t *testing.T) {
 			})
 			eventually(t, "the attempt", func() bool { return w.delivery(d.ID).Attempts == 1 })
 			got := w.attempts(d.ID)[0]
-			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 || (test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {
+			if got.Failure != webhook.FailureToken || got.HTTPStatus != 0 ||
+				(test.answer != "" && !strings.HasPrefix(got.Answer, test.answer[:len(test.answer)-1])) {
 				t.Errorf("attempt: %+v", got)
 			}
 			if r.count() != 0 {
@@ -314,7 +318,7 @@ func TestTokenWithoutLifetime(t *testing.T) {
 		fetched int64
 	}{{0, 1}, {3 * time.Minute, 1}, {2 * time.Minute, 2}} {
 		w.clock.Advance(step.advance)
-		if token, err := s.courier.tokens.get(t.Context(), e, outbox.Secret); token != "plain" || err != nil {
+		if token, err := s.http.tokens.get(t.Context(), e, outbox.Secret); token != "plain" || err != nil {
 			t.Errorf("token %q, %v", token, err)
 		}
 		if n := a.requests.Load(); n != step.fetched {

@@ -8,80 +8,80 @@ import (
 )
 
 const (
-	writePace = 10 * time.Millisecond // that a result may wait for others
-	writeLoad = 128                   // results that do not wait
+	writeDelay = 10 * time.Millisecond // how long a result may wait for others
+	writeBatch = 128                   // results that are written at once
 )
 
-// writer is the part of the loop that writes down how attempts went.
+// writer is the part of the loop that records results.
 type writer struct {
-	writing   bool
-	results   []store.AttemptResult
-	lanes     []*lane   // of the results
-	writeFrom time.Time // when to write what there is, by the real clock
-	written   []written // to be let go once no reading is under way that may have seen them in the queue
-	longPause time.Duration
+	writing    bool
+	results    []store.AttemptResult
+	queues     []*endpointQueue // of results, by index
+	writeFrom  time.Time        // earliest time of the next write, by the real clock
+	written    []written        // to be dropped once no running read may have seen them in the queue
+	retryPause time.Duration
 }
 
 type written struct {
-	lane       *lane
+	queue      *endpointQueue
 	deliveryID string
 }
 
-// add takes a result.
-func (l *loop) add(lane *lane, r store.AttemptResult) {
-	if len(l.results) == 0 && !l.writing && l.longPause == 0 {
-		l.writeFrom = time.Now().Add(writePace)
+// addResult queues a result to be recorded.
+func (l *loop) addResult(queue *endpointQueue, r store.AttemptResult) {
+	if len(l.results) == 0 && !l.writing && l.retryPause == 0 {
+		l.writeFrom = time.Now().Add(writeDelay)
 	}
-	l.results, l.lanes = append(l.results, r), append(l.lanes, lane)
+	l.results, l.queues = append(l.results, r), append(l.queues, queue)
 }
 
-// nextWrite returns when write has to be called, if nothing happens before.
+// nextWrite returns when write has to be called at the latest.
 func (l *loop) nextWrite() time.Time {
 	if l.writing || len(l.results) == 0 {
-		return never
+		return farFuture
 	}
 	return l.writeFrom
 }
 
-// write begins to write down results, when there are many or one has waited.
+// write starts recording results if there are many or one has waited.
 func (l *loop) write() {
-	full := len(l.results) >= writeLoad && l.longPause == 0
+	full := len(l.results) >= writeBatch && l.retryPause == 0
 	if l.writing || len(l.results) == 0 || (!full && l.writeFrom.After(time.Now())) {
 		return
 	}
-	results, lanes := l.results, l.lanes
-	l.results, l.lanes, l.writing = nil, nil, true
+	results, queues := l.results, l.queues
+	l.results, l.queues, l.writing = nil, nil, true
 	go func() {
 		err := l.Store.RecordAttempts(context.WithoutCancel(l.ctx), l.node, results)
-		l.answers <- func() {
+		l.callbacks <- func() {
 			l.writing = false
 			if err != nil {
 				l.Log.ErrorContext(l.ctx, "results of deliveries could not be written down", "error", err)
-				l.results, l.lanes = append(results, l.results...), append(lanes, l.lanes...)
-				l.longPause = longer(l.longPause)
-				l.writeFrom = time.Now().Add(l.longPause)
+				l.results, l.queues = append(results, l.results...), append(queues, l.queues...)
+				l.retryPause = backoff(l.retryPause)
+				l.writeFrom = time.Now().Add(l.retryPause)
 				return
 			}
-			l.longPause = 0
-			l.writeFrom = time.Now().Add(writePace)
+			l.retryPause = 0
+			l.writeFrom = time.Now().Add(writeDelay)
 			now := l.Now()
 			for i := range results {
-				l.written = append(l.written, written{lanes[i], results[i].DeliveryID})
+				l.written = append(l.written, written{queues[i], results[i].DeliveryID})
 				if next := results[i].Next; next != nil {
-					l.lookBy(*next, now)
+					l.scanBy(*next, now)
 				}
 			}
 			if !l.reading {
-				l.letGoWritten()
+				l.dropWritten()
 			}
 		}
 	}()
 }
 
-// letGoWritten lets go of deliveries whose results are written down.
-func (l *loop) letGoWritten() {
+// dropWritten drops deliveries whose results are recorded.
+func (l *loop) dropWritten() {
 	for _, w := range l.written {
-		l.turns.letGo(w.lane, w.deliveryID)
+		l.scheduler.drop(w.queue, w.deliveryID)
 	}
 	l.written = l.written[:0]
 }

@@ -1,9 +1,11 @@
-// Package housekeeping does what time demands: it ends photo requests that nobody answers, returns claims without activity
-// to the queue, removes photos that no order uses, forgets sessions, idempotency keys and mail that could not be sent, and counts each day once.
+// Package housekeeping runs periodic tasks: it expires unanswered photo requests and idle claims, deletes unused
+// photos, old sessions, idempotency keys, delivery attempts and failed mails, and updates the daily statistics.
 package housekeeping
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -15,10 +17,10 @@ type Keeper struct {
 	Service *service.Service
 	Log     *slog.Logger
 
-	PhotoRequestAge time.Duration // of an unanswered photo request
-	UnusedPhotoAge  time.Duration
-	ClaimAge        time.Duration // of a claim without activity
-	AttemptAge      time.Duration // of a delivery attempt in the log, and of the record of a mail that failed
+	PhotoRequestAge time.Duration // after which an unanswered photo request expires
+	UnusedPhotoAge  time.Duration // after which an unused photo is deleted
+	ClaimAge        time.Duration // after which a claim without activity expires
+	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
 }
 
 const (
@@ -27,10 +29,11 @@ const (
 	maxInterval = time.Minute
 )
 
-// Name names the worker.
+// Name implements the worker interface.
 func (k *Keeper) Name() string { return "housekeeping" }
 
-// Run does a round at once and then at intervals, until ctx ends.
+// Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
+// logs them and starts it again.
 func (k *Keeper) Run(ctx context.Context) error {
 	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge)/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
@@ -47,34 +50,55 @@ func (k *Keeper) Run(ctx context.Context) error {
 	}
 }
 
-// Round does all that is due now.
+// task is a piece of work that is done in batches. run returns the number of rows it has handled.
+type task struct {
+	name string
+	run  func(ctx context.Context) (int, error)
+}
+
+func (k *Keeper) tasks(now time.Time) []task {
+	s := k.Service
+	type runFunc = func(context.Context) (int, error)
+	older := func(age time.Duration, run func(ctx context.Context, before time.Time, limit int) (int, error)) runFunc {
+		return func(ctx context.Context) (int, error) { return run(ctx, now.Add(-age), batch) }
+	}
+	expired := func(run func(ctx context.Context, limit int) (int, error)) runFunc {
+		return func(ctx context.Context) (int, error) { return run(ctx, batch) }
+	}
+	return []task{
+		{"photo requests expired", older(k.PhotoRequestAge, s.ExpirePhotoRequests)},
+		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
+		{"sessions ended", expired(s.DeleteExpiredSessions)},
+		{"challenges forgotten", expired(s.ForgetChallenges)},
+		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
+		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
+		{"delivery attempts forgotten", older(k.AttemptAge, s.ForgetAttempts)},
+		{"mails given up or forgotten", older(k.AttemptAge, s.ForgetMail)},
+		{"days counted", s.KeepStatistics},
+	}
+}
+
+// Round runs every task until nothing is left to do. A task that fails does not stop the others: their errors are
+// joined.
 func (k *Keeper) Round(ctx context.Context) error {
-	now := k.Service.Now()
-	for _, task := range []struct {
-		name string
-		run  func() (int, error)
-	}{
-		{"photo requests expired", func() (int, error) { return k.Service.ExpirePhotoRequests(ctx, now.Add(-k.PhotoRequestAge), batch) }},
-		{"claims returned", func() (int, error) { return k.Service.ExpireClaims(ctx, now.Add(-k.ClaimAge), batch) }},
-		{"sessions ended", func() (int, error) { return k.Service.DeleteExpiredSessions(ctx, batch) }},
-		{"challenges forgotten", func() (int, error) { return k.Service.ForgetChallenges(ctx, batch) }},
-		{"unused photos deleted", func() (int, error) { return k.Service.DeleteUnusedPhotos(ctx, now.Add(-k.UnusedPhotoAge), batch) }},
-		{"idempotency keys forgotten", func() (int, error) { return k.Service.DeleteOldIdempotencyKeys(ctx, batch) }},
-		{"delivery attempts forgotten", func() (int, error) { return k.Service.ForgetAttempts(ctx, now.Add(-k.AttemptAge), batch) }},
-		{"mails given up or forgotten", func() (int, error) { return k.Service.ForgetMail(ctx, now.Add(-k.AttemptAge), batch) }},
-		{"days counted", func() (int, error) { return k.Service.KeepStatistics(ctx) }},
-	} {
-		for ctx.Err() == nil {
-			n, err := task.run()
-			if n > 0 {
-				k.Log.InfoContext(ctx, "housekeeping", "done", task.name, "count", n)
-			}
-			if err != nil {
-				return err
-			}
-			if n < batch {
-				break
-			}
+	var failures []error
+	for _, task := range k.tasks(k.Service.Now()) {
+		if err := k.finish(ctx, task); err != nil {
+			failures = append(failures, fmt.Errorf("%s: %w", task.name, err))
+		}
+	}
+	return errors.Join(failures...)
+}
+
+// finish runs a task batch by batch until a batch is not full or fails.
+func (k *Keeper) finish(ctx context.Context, task task) error {
+	for ctx.Err() == nil {
+		n, err := task.run(ctx)
+		if n > 0 {
+			k.Log.InfoContext(ctx, "housekeeping", "done", task.name, "count", n)
+		}
+		if err != nil || n < batch {
+			return err
 		}
 	}
 	return nil

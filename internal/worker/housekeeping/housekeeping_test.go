@@ -2,11 +2,13 @@ package housekeeping_test
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 )
 
@@ -18,7 +20,14 @@ const (
 type object = integrationtest.M
 
 func keeper(w *integrationtest.World) *housekeeping.Keeper {
-	return &housekeeping.Keeper{Service: w.Service, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week, ClaimAge: claim, AttemptAge: week}
+	return &housekeeping.Keeper{
+		Service:         w.Service,
+		Log:             slog.New(slog.DiscardHandler),
+		PhotoRequestAge: week,
+		UnusedPhotoAge:  week,
+		ClaimAge:        claim,
+		AttemptAge:      week,
+	}
 }
 
 func round(t *testing.T, k *housekeeping.Keeper) {
@@ -28,17 +37,22 @@ func round(t *testing.T, k *housekeeping.Keeper) {
 	}
 }
 
-// TestRound holds what happens to things that have become too old.
+// TestRound checks what expires, and when.
 func TestRound(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		c := w.NewAccount(t).Live(t)
 		upload := func(t *testing.T) string {
 			t.Helper()
-			return c.Upload(t, integrationtest.Part{Filename: "x", Content: integrationtest.PNG(t, 2, 2)}).Want(t, 201).Text(t, "data.0.url")
+			return c.Upload(t, integrationtest.Part{
+				Filename: "x",
+				Content:  integrationtest.PNG(t, 2, 2),
+			}).Want(t, 201).Text(t, "data.0.url")
 		}
 		order2 := func(t *testing.T, url string) *integrationtest.Response {
 			t.Helper()
-			return c.Post(t, "/orders", c.Bag(t, object{"photos": []any{object{"url": url, "index_code": "overall"}, object{"url": url, "index_code": "serial"}}}))
+			return c.Post(t, "/orders", c.Bag(t, object{
+				"photos": []any{object{"url": url, "index_code": "overall"}, object{"url": url, "index_code": "serial"}},
+			}))
 		}
 		t.Run("UnusedPhotosAreDeleted", func(t *testing.T) {
 			used, unused := upload(t), upload(t)
@@ -75,7 +89,8 @@ func TestRound(t *testing.T) {
 			round(t, keeper(w))
 			c.Get(t, "/orders/"+unanswered).Is(t, "status", "update-photos")
 			c.Post(t, "/orders/"+answered+"/update_photos", object{"photos": []any{
-				object{"index_code": "overall", "is_unable_to_provide": true}, object{"index_code": "serial", "is_unable_to_provide": true},
+				object{"index_code": "overall", "is_unable_to_provide": true},
+				object{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 			w.Clock.Advance(time.Microsecond)
 			round(t, keeper(w))
@@ -120,5 +135,36 @@ func TestRound(t *testing.T) {
 				t.Errorf("%d keys were left (%v)", n, err)
 			}
 		})
+	})
+}
+
+// TestRoundContinuesAfterFailures checks that an order that cannot be read does not keep other orders from expiring,
+// or later tasks from running.
+func TestRoundContinuesAfterFailures(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		c := w.NewAccount(t).Live(t)
+		unanswered, claimed := []string{c.CreateID(t), c.CreateID(t)}, []string{c.CreateID(t), c.CreateID(t)}
+		for i := range 2 {
+			w.RequestPhotos(t, unanswered[i])
+			w.Claim(t, claimed[i])
+			w.Clock.Advance(time.Second) // the broken orders are the oldest
+		}
+		c.Upload(t, integrationtest.Part{Filename: "x", Content: integrationtest.PNG(t, 2, 2)}).Want(t, 201)
+		files := len(w.StoredFiles(t))
+		for _, id := range []string{unanswered[0], claimed[0]} {
+			rawsql.Exec(t, w.Target, "UPDATE orders SET facts = '{' WHERE id = '"+id+"'")
+		}
+		w.Clock.Advance(2 * week)
+		err := keeper(w).Round(t.Context())
+		for _, words := range []string{"photo requests expired", unanswered[0], "claims returned", claimed[0]} {
+			if err == nil || !strings.Contains(err.Error(), words) {
+				t.Errorf("the error does not name %s: %v", words, err)
+			}
+		}
+		c.Get(t, "/orders/"+unanswered[1]).Is(t, "outcome", "unable-to-verify")
+		c.Get(t, "/orders/"+claimed[1]).Is(t, "status", "queued")
+		if left := len(w.StoredFiles(t)); left != files-1 {
+			t.Errorf("%d files are left of %d: the unused photo was not deleted", left, files)
+		}
 	})
 }

@@ -1,18 +1,18 @@
 package mail_test
 
 import (
-	"bytes"
 	"fmt"
 	"log/slog"
 	netmail "net/mail"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
@@ -21,11 +21,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// office is a service that sends mail, and the owner of its account. Nothing is sent before a round.
+// office is a service that sends mail, with the owner of an account. Nothing is sent before a round.
 type office struct {
 	*shop.Shop
 	Owner *service.Member
-	log   *lockedLog
+	log   child.Output
 }
 
 // each runs a test on every engine.
@@ -36,31 +36,37 @@ func each(t *testing.T, f func(t *testing.T, o *office)) {
 
 func newOffice(t *testing.T, target string) *office {
 	t.Helper()
-	o := &office{Shop: shop.New(t, target), log: new(lockedLog)}
+	o := &office{Shop: shop.New(t, target)}
 	o.Service.Mail = func() {}
 	u, err := o.Store.Owner(t.Context(), o.Account.ID)
-	check(t, err)
+	must.NoError(t, err)
 	o.Owner, err = o.Service.MemberOfSession(t.Context(), u.ID)
-	check(t, err)
+	must.NoError(t, err)
 	return o
 }
 
-// sender is a sender to a server, as its URL says or as the given one does.
+// sender returns a sender for the server, by its URL or the given address.
 func (o *office) sender(t *testing.T, s *smtptest.Server, address string) *mail.Sender {
 	t.Helper()
 	return o.senderOf(t, o.Service, s, address, nil)
 }
 
-func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string, r prometheus.Registerer) *mail.Sender {
+func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server, address string,
+	r prometheus.Registerer,
+) *mail.Sender {
 	t.Helper()
 	server, err := mail.ParseServer(address)
-	check(t, err)
+	must.NoError(t, err)
 	c := mail.Config{
-		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"}, Log: slog.New(slog.NewTextHandler(o.log, nil)), Metrics: r,
+		Service: sv,
+		Server:  server,
+		From:    &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
+		Log:     slog.New(slog.NewTextHandler(&o.log, nil)),
+		Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)
-		check(t, err)
+		must.NoError(t, err)
 	}
 	return mail.New(c)
 }
@@ -68,7 +74,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 func (o *office) invite(t *testing.T, email string) {
 	t.Helper()
 	address, err := o.Service.Invite(t.Context(), o.Owner, email, access.Developer)
-	check(t, err)
+	must.NoError(t, err)
 	if address != "" {
 		t.Fatal("the link of an invitation by mail is shown")
 	}
@@ -76,10 +82,10 @@ func (o *office) invite(t *testing.T, email string) {
 
 func round(t *testing.T, s *mail.Sender) {
 	t.Helper()
-	check(t, s.Round(t.Context()))
+	must.NoError(t, s.Round(t.Context()))
 }
 
-// queue returns the rows of the queue: attempts, failure and what is sealed.
+// queue returns the rows of the queue: attempts, failure and sealed content.
 func (o *office) queue(t *testing.T) [][]string {
 	t.Helper()
 	return rawsql.Rows(t, o.Target, "SELECT attempts, failure, sealed FROM mails ORDER BY id")
@@ -92,33 +98,15 @@ func (o *office) wantQueue(t *testing.T, rows int) {
 	}
 }
 
-// second opens the same database as another node does.
+// second opens the same database as another node.
 func (o *office) second(t *testing.T) *service.Service {
 	t.Helper()
 	st, err := store.Open(t.Context(), o.Target)
-	check(t, err)
+	must.NoError(t, err)
 	t.Cleanup(func() { _ = st.Close() })
 	c := o.Service.Config
 	c.Store = st
 	return service.New(c)
-}
-
-// lockedLog keeps what was logged.
-type lockedLog struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
 }
 
 // wantLog fails unless the log has the words and lacks what must not be in it.
@@ -143,11 +131,4 @@ func recipients(s *smtptest.Server) map[string]int {
 		counts[fmt.Sprint(m.To)]++
 	}
 	return counts
-}
-
-func check(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }

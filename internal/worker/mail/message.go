@@ -10,8 +10,8 @@ import (
 	gomail "github.com/wneessen/go-mail"
 )
 
-// compose writes a mail in its wire form. The message id is that of the queue: when a mail has to be sent twice, receivers
-// can tell that it is one.
+// compose returns the mail in wire format. The message id is the queue id, so that receivers recognise a mail that
+// is sent twice.
 func compose(m *service.OutgoingMail, from *mail.Address, now time.Time) ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithNoDefaultUserAgent())
 	msg.FromMailAddress(from)
@@ -21,7 +21,7 @@ func compose(m *service.OutgoingMail, from *mail.Address, now time.Time) ([]byte
 	msg.Subject(m.Subject)
 	msg.SetDateWithValue(now)
 	msg.SetMessageIDWithValue(m.ID + "@" + domainOf(from))
-	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no holiday notes in answer, please
+	msg.SetGenHeader("Auto-Submitted", "auto-generated") // no automatic replies
 	msg.SetGenHeader(gomail.HeaderContentLang, string(m.Locale))
 	msg.SetBodyString(gomail.TypeTextPlain, m.Text)
 	msg.AddAlternativeString(gomail.TypeTextHTML, m.HTML)

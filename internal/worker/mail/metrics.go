@@ -8,7 +8,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// metrics are told to operators.
 type metrics struct {
 	sent, putOff, failed prometheus.Counter
 }
@@ -20,22 +19,24 @@ func newMetrics(s *service.Service) (*metrics, []prometheus.Collector) {
 	m := &metrics{
 		sent:   counter("assay_mail_sent_total", "Mails that the mail server took."),
 		putOff: counter("assay_mail_put_off_total", "Attempts to send a mail that failed for now."),
-		failed: counter("assay_mail_failed_total", "Mails that the mail server refused for good, or that could not be sent for a day."),
+		failed: counter("assay_mail_failed_total",
+			"Mails that the mail server refused for good, or that could not be sent for a day."),
 	}
 	return m, []prometheus.Collector{m.sent, m.putOff, m.failed, &queueState{s}}
 }
 
-// queueState tells how many mails wait in the database, for all nodes together, at the moment of the question.
+// queueState collects the number of queued mails in the database, over all nodes.
 type queueState struct{ service *service.Service }
 
 const queueStateTimeout = 2 * time.Second
 
-var queuedMetric = prometheus.NewDesc("assay_mail_queued", "Mails that wait to be sent, or to be tried again.", nil, nil)
+var queuedMetric = prometheus.NewDesc("assay_mail_queued", "Mails that wait to be sent, or to be tried again.", nil,
+	nil)
 
-// Describe is part of prometheus.Collector.
+// Describe implements prometheus.Collector.
 func (q *queueState) Describe(d chan<- *prometheus.Desc) { d <- queuedMetric }
 
-// Collect is part of prometheus.Collector. A database that cannot be read leaves it out.
+// Collect implements prometheus.Collector. If the database cannot be read, the metric is omitted.
 func (q *queueState) Collect(m chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), queueStateTimeout)
 	defer cancel()

@@ -1,9 +1,9 @@
-// Package mail sends mail by SMTP. The queue is in the database: the transaction that made an invitation, say, has put its
-// mail there. A sender claims what is due, one mail at a time, hands it to the mail server and takes it out of the queue.
-// So every mail is sent at least once, and twice only when a crash, or a database out of reach, kept the second step from
-// happening; nothing of a transaction that failed is ever sent.
+// Package mail sends mail by SMTP. The queue is in the database: the transaction that creates an invitation, for
+// example, also queues its mail (transactional outbox). A sender claims due mails, one at a time, hands each to the
+// mail server and removes it from the queue. Every mail is therefore sent at least once, and more than once only if
+// a crash or a database outage prevented its removal.
 //
-// Several nodes may send from one database: a mail is with one of them at a time.
+// Several nodes may send from one database: a mail is claimed by one of them at a time.
 package mail
 
 import (
@@ -19,17 +19,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// Config is what a sender works with.
+// Config configures a Sender.
 type Config struct {
 	Service *service.Service
 	Server  *Server
 	From    *mail.Address
 	RootCAs *x509.CertPool // trusted for the mail server; nil: those of the system
 	Log     *slog.Logger
-	Metrics prometheus.Registerer // nil: none are kept
+	Metrics prometheus.Registerer // nil: not registered
 }
 
-// Sender sends what is due. It is a worker.
+// Sender sends due mails. It is a worker.
 type Sender struct {
 	Config
 	tls     *tls.Config
@@ -38,12 +38,12 @@ type Sender struct {
 }
 
 const (
-	pollInterval = 5 * time.Second  // between looks, even if nothing wakes the sender: other processes queue mail, too
-	attemptLimit = 40 * time.Second // for one mail, the connection included; less than a claim lasts
+	pollInterval = 5 * time.Second  // other processes queue mail, too
+	attemptLimit = 40 * time.Second // for one mail, including the connection; shorter than a claim
 	stopGrace    = 9 * time.Second  // for a running attempt when the sender stops
 )
 
-// New returns a sender; Run sets it to work.
+// New returns a sender; Run starts it.
 func New(c Config) *Sender {
 	s := &Sender{
 		Config: c, woken: make(chan struct{}, 1),
@@ -57,19 +57,19 @@ func New(c Config) *Sender {
 	return s
 }
 
-// Name names the worker.
+// Name implements the worker interface.
 func (s *Sender) Name() string { return "mail" }
 
-// Wake tells the sender that mail was queued. It never waits.
+// Wake tells the sender that mail was queued. It does not block.
 func (s *Sender) Wake() {
 	select {
 	case s.woken <- struct{}{}:
-	default: // it will look anyway
+	default: // already notified
 	}
 }
 
-// Run sends until ctx ends, lets a running attempt finish for up to 9 seconds, and returns nil. A database out of reach ends
-// it with an error.
+// Run sends until ctx ends, waits up to 9 seconds for a running attempt, and returns nil. It returns an error if
+// the database is unavailable.
 func (s *Sender) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -86,7 +86,7 @@ func (s *Sender) Run(ctx context.Context) error {
 			return err
 		}
 		if until := due.Sub(s.Service.Now()); !due.IsZero() && until < wait {
-			wait = max(until, time.Second) // what is due and was not sent waits for the server to come back
+			wait = max(until, time.Second) // due mails wait for the mail server to recover
 		}
 		timer.Reset(wait)
 		select {
@@ -98,7 +98,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	}
 }
 
-// Round sends all that is due, over one connection. It ends early when the mail server cannot be used.
+// Round sends all due mails over one connection. It stops early if the mail server is unavailable.
 func (s *Sender) Round(ctx context.Context) error {
 	attempts, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
@@ -125,7 +125,7 @@ func (s *Sender) Round(ctx context.Context) error {
 	return nil
 }
 
-// notEnded leaves out an error that only says that the sender was stopped.
+// notEnded drops an error that only says that the sender was stopped.
 func notEnded(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return nil
@@ -133,12 +133,12 @@ func notEnded(ctx context.Context, err error) error {
 	return err
 }
 
-// attempt tries to send a mail and writes down what became of it. It reports whether the server can be tried with more.
+// attempt tries to send a mail and records the result. It reports whether to try further mails.
 func (s *Sender) attempt(ctx context.Context, open **session, m *service.OutgoingMail) (again bool, err error) {
 	limited, cancel := context.WithTimeout(ctx, attemptLimit)
 	defer cancel()
 	sendErr := s.send(limited, open, m)
-	// It is written down whatever became of the sender meanwhile.
+	// The result is recorded even if the sender was stopped meanwhile.
 	ctx = context.WithoutCancel(ctx)
 	log := s.Log.With("mail_id", m.ID, "kind", string(m.Kind), "account_id", m.AccountID, "attempt", m.Attempts)
 	if sendErr == nil {
@@ -148,7 +148,7 @@ func (s *Sender) attempt(ctx context.Context, open **session, m *service.Outgoin
 	}
 	f, ok := errors.AsType[*failure](sendErr)
 	if !ok {
-		f = &failure{stage: stageMessage, lost: true, cause: sendErr} // it cannot even be written
+		f = &failure{stage: stageMessage, lost: true, cause: sendErr} // it cannot be composed
 	}
 	if f.lost {
 		s.metrics.failed.Inc()
@@ -166,8 +166,8 @@ func (s *Sender) attempt(ctx context.Context, open **session, m *service.Outgoin
 	return *open != nil, err
 }
 
-// send hands a mail to the server, over the open session or a new one. Afterwards there is an open session only if it can be
-// used again.
+// send hands a mail to the server, over the open session or a new one. Afterwards *open is set only if the session
+// can be reused.
 func (s *Sender) send(ctx context.Context, open **session, m *service.OutgoingMail) error {
 	message, err := compose(m, s.From, s.Service.Now())
 	if err != nil {
@@ -186,7 +186,7 @@ func (s *Sender) send(ctx context.Context, open **session, m *service.OutgoingMa
 	return err
 }
 
-// logCause is what may be logged of the cause: nothing that the server said about a mail.
+// logCause returns what may be logged of the cause: nothing that the server said about a mail.
 func (f *failure) logCause() string {
 	switch f.stage {
 	case stageConnect, stageTLS, stageAuth:

@@ -13,14 +13,18 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// TestSend hands a mail to each kind of server.
+// TestSend sends a mail to each kind of server.
 func TestSend(t *testing.T) {
 	for name, options := range map[string]smtptest.Options{
-		"StartTLS": {Auth: true}, "ImplicitTLS": {Auth: true, Implicit: true}, "Login": {Auth: true, Login: true}, "LocalRelay": {NoTLS: true},
+		"StartTLS":    {Auth: true},
+		"ImplicitTLS": {Auth: true, Implicit: true},
+		"Login":       {Auth: true, Login: true},
+		"LocalRelay":  {NoTLS: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			each(t, func(t *testing.T, o *office) {
@@ -37,7 +41,8 @@ func TestSend(t *testing.T) {
 				if m.From != "assay@mail.test" || fmt.Sprint(m.To) != "[new@acme.example]" || m.Encrypted == options.NoTLS {
 					t.Errorf("from %s to %s, encrypted: %v", m.From, m.To, m.Encrypted)
 				}
-				if from, err := m.Header.AddressList("From"); err != nil || from[0].Name != "Assay 鑑定" || from[0].Address != "assay@mail.test" {
+				if from, err := m.Header.AddressList("From"); err != nil || from[0].Name != "Assay 鑑定" ||
+					from[0].Address != "assay@mail.test" {
 					t.Errorf("from %v (%v)", from, err)
 				}
 				if to := m.Header.Get("To"); to != "<new@acme.example>" {
@@ -46,13 +51,16 @@ func TestSend(t *testing.T) {
 				if at, err := m.Header.Date(); err != nil || !at.Equal(o.Clock.Now()) {
 					t.Errorf("date %v (%v)", at, err)
 				}
-				if !strings.HasSuffix(m.Header.Get("Message-Id"), "@mail.test>") || m.Header.Get("Auto-Submitted") != "auto-generated" || m.Header.Get("Content-Language") != "en" {
+				if !strings.HasSuffix(m.Header.Get("Message-Id"), "@mail.test>") ||
+					m.Header.Get("Auto-Submitted") != "auto-generated" || m.Header.Get("Content-Language") != "en" {
 					t.Errorf("headers %v", m.Header)
 				}
-				if m.Subject != "Invitation to Acme 鑑定" || !strings.Contains(m.Text, "owner@acme.example invites you") || !strings.Contains(m.Text, "as developer") {
+				if m.Subject != "Invitation to Acme 鑑定" || !strings.Contains(m.Text, "owner@acme.example invites you") ||
+					!strings.Contains(m.Text, "as developer") {
 					t.Errorf("%s\n%s", m.Subject, m.Text)
 				}
-				if link := m.Link(); !strings.HasPrefix(link, "https://assay.example/portal/join?token=") || !strings.Contains(m.HTML, `href="`+link+`"`) {
+				if link := m.Link(); !strings.HasPrefix(link, "https://assay.example/portal/join?token=") ||
+					!strings.Contains(m.HTML, `href="`+link+`"`) {
 					t.Errorf("the link is %q; HTML:\n%s", link, m.HTML)
 				}
 				o.wantLog(t, "a mail was sent")
@@ -61,7 +69,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestNotSent holds what is never told to a server that is not what the settings demand.
+// TestNotSent checks that nothing is sent to a server that does not meet the settings.
 func TestNotSent(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -70,11 +78,23 @@ func TestNotSent(t *testing.T) {
 		trusted bool
 		failure string
 	}{
-		{"StartTLSNotOffered", smtptest.Options{NoTLS: true, Auth: true}, func(s *smtptest.Server) string { return s.URL() + "?starttls=required" }, true, "tls"},
+		{
+			"StartTLSNotOffered", smtptest.Options{NoTLS: true, Auth: true}, func(s *smtptest.Server) string {
+				return s.URL() + "?starttls=required"
+			}, true, "tls",
+		},
 		{"NotTrusted", smtptest.Options{Auth: true}, (*smtptest.Server).URL, false, "tls"},
 		{"NotTrustedImplicit", smtptest.Options{Auth: true, Implicit: true}, (*smtptest.Server).URL, false, "tls"},
-		{"WrongPassword", smtptest.Options{Auth: true}, func(s *smtptest.Server) string { return strings.Replace(s.URL(), "%251", "x", 1) }, true, "auth 535 5.7.8"},
-		{"NoPassword", smtptest.Options{Auth: true}, func(s *smtptest.Server) string { return "smtp://" + s.Address + "?starttls=required" }, true, "sender 502 5.7.0"},
+		{
+			"WrongPassword", smtptest.Options{Auth: true}, func(s *smtptest.Server) string {
+				return strings.Replace(s.URL(), "%251", "x", 1)
+			}, true, "auth 535 5.7.8",
+		},
+		{
+			"NoPassword", smtptest.Options{Auth: true}, func(s *smtptest.Server) string {
+				return "smtp://" + s.Address + "?starttls=required"
+			}, true, "sender 502 5.7.0",
+		},
 		{"Away", smtptest.Options{}, func(*smtptest.Server) string { return "smtp://127.0.0.1:1" }, true, "connect"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -102,7 +122,7 @@ func TestNotSent(t *testing.T) {
 	}
 }
 
-// TestTemporaryFailure follows a mail that is put off, again and again, until it is taken, or given up after a day.
+// TestTemporaryFailure follows a mail that is deferred until it is accepted, or given up after a day.
 func TestTemporaryFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		var refuse atomic.Bool
@@ -163,7 +183,8 @@ func TestGivenUp(t *testing.T) {
 	})
 }
 
-// TestPermanentFailure holds that a refusal for good is recorded, that its link is forgotten, and that the owner is told.
+// TestPermanentFailure checks that a permanent refusal is recorded, that the link is deleted, and that the owner
+// sees it.
 func TestPermanentFailure(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{Refuse: func(to string) error {
@@ -191,16 +212,21 @@ func TestPermanentFailure(t *testing.T) {
 		}
 		o.wantLog(t, "a mail cannot be delivered")
 		_, invitations, err := o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		for _, i := range invitations {
 			if i.MailFailed != strings.HasPrefix(i.Email, "nobody") || i.MailWaits {
 				t.Errorf("invitation %s: failed %v, waits %v", i.Email, i.MailFailed, i.MailWaits)
 			}
 		}
 		o.invite(t, "third@acme.example")
-		want := map[string]float64{"assay_mail_sent_total": 1, "assay_mail_failed_total": 1, "assay_mail_put_off_total": 0, "assay_mail_queued": 1}
+		want := map[string]float64{
+			"assay_mail_sent_total":    1,
+			"assay_mail_failed_total":  1,
+			"assay_mail_put_off_total": 0,
+			"assay_mail_queued":        1,
+		}
 		families, err := registry.Gather()
-		check(t, err)
+		must.NoError(t, err)
 		for _, f := range families {
 			m := f.GetMetric()[0]
 			if got := m.GetCounter().GetValue() + m.GetGauge().GetValue(); got != want[f.GetName()] {
@@ -221,7 +247,7 @@ func TestPermanentFailure(t *testing.T) {
 	})
 }
 
-// TestSeveralNodes lets many senders work on one queue: every mail goes out once.
+// TestSeveralNodes runs many senders on one queue: every mail is sent once.
 func TestSeveralNodes(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
@@ -252,8 +278,8 @@ func TestSeveralNodes(t *testing.T) {
 	})
 }
 
-// TestCrashAfterSending loses the database in the moment in which the server has taken the mail. Another node sends it
-// again, once its claim has ended, under the same message id.
+// TestCrashAfterSending loses the database right after the server accepted the mail. Another node sends it again
+// after the claim has expired, with the same message id.
 func TestCrashAfterSending(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		crashing := o.second(t)
@@ -281,14 +307,14 @@ func TestCrashAfterSending(t *testing.T) {
 	})
 }
 
-// TestNothingHappened holds that what did not happen is not written about.
+// TestNothingHappened checks that what did not happen is not written about.
 func TestNothingHappened(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		if _, err := o.Service.Invite(t.Context(), o.Owner, o.Owner.Email, access.Viewer); err == nil {
 			t.Error("a member was invited")
 		}
 		taken, err := o.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
-		check(t, err)
+		must.NoError(t, err)
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := service.NewPortalSignIn(o.Service)
@@ -300,17 +326,17 @@ func TestNothingHappened(t *testing.T) {
 		server := smtptest.Start(t, smtptest.Options{})
 		o.invite(t, "undone@acme.example")
 		_, invitations, err := o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		if !invitations[0].MailWaits {
 			t.Error("the team is not told that the mail is on its way")
 		}
-		check(t, o.Service.Uninvite(t.Context(), o.Owner, invitations[0].ID))
+		must.NoError(t, o.Service.Uninvite(t.Context(), o.Owner, invitations[0].ID))
 		o.wantQueue(t, 0)
 		o.invite(t, "again@acme.example")
 		_, invitations, err = o.Service.Team(t.Context(), o.Owner)
-		check(t, err)
+		must.NoError(t, err)
 		_, _, err = o.Service.InviteAgain(t.Context(), o.Owner, invitations[0].ID)
-		check(t, err)
+		must.NoError(t, err)
 		round(t, o.sender(t, server, server.URL()))
 		if got := recipients(server); got["[again@acme.example]"] != 1 || len(got) != 1 {
 			t.Errorf("taken: %v", got)
@@ -326,7 +352,7 @@ func tokenOf(m *smtptest.Message) string {
 	return token
 }
 
-// TestSealed holds that a stolen database tells neither links nor addresses of mails, and another key reads none.
+// TestSealed checks that a stolen database tells neither links nor addresses of mails, and another key reads none.
 func TestSealed(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		o.invite(t, "new@acme.example")
@@ -343,7 +369,8 @@ func TestHeaderInjection(t *testing.T) {
 		server := smtptest.Start(t, smtptest.Options{})
 		const evil = "Evil\r\nBcc: victim@other.example\r\n\r\n<script>alert(1)</script> {by} {link}"
 		for _, email := range []string{
-			"a@acme.example\r\nBcc: victim@other.example", "a@acme.example>\r\nRCPT TO:<victim@other.example", "a@acme.example, victim@other.example", "a@acme.example\x00",
+			"a@acme.example\r\nBcc: victim@other.example", "a@acme.example>\r\nRCPT TO:<victim@other.example",
+			"a@acme.example, victim@other.example", "a@acme.example\x00",
 		} {
 			if _, err := o.Service.Invite(t.Context(), o.Owner, email, access.Viewer); err == nil {
 				t.Errorf("%q was invited", email)
@@ -369,7 +396,7 @@ func TestHeaderInjection(t *testing.T) {
 	})
 }
 
-// TestRun holds that a sender at work sends what it is woken for, and what another process has queued.
+// TestRun checks that a sender at work sends what it is woken for, and what another process has queued.
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
@@ -390,7 +417,7 @@ func TestRun(t *testing.T) {
 	})
 }
 
-// TestSchedule holds the pauses between attempts.
+// TestSchedule checks the pauses between attempts.
 func TestSchedule(t *testing.T) {
 	made := time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 	attempts, now := 0, made

@@ -25,9 +25,9 @@ type TLS int
 
 // The ways of encryption.
 const (
-	StartTLS TLS = iota // before anything else is said; a server that does not offer it gets nothing
+	StartTLS TLS = iota // required: nothing is sent to a server that does not offer it
 	Implicit            // from the first byte
-	NoTLS               // on the same machine, or where an operator wants it so
+	NoTLS               // on localhost, or if the operator chose it
 )
 
 const (
@@ -35,13 +35,16 @@ const (
 	submissionsPort = 465
 )
 
-// ParseServer reads smtp://user:password@host:587 or smtps://user:password@host:465. STARTTLS is required with smtp, except
-// on the same machine; ?starttls=off and ?starttls=required say otherwise. No error holds any part of the text: there is
-// a password in it.
+// ParseServer parses smtp://user:password@host:587 or smtps://user:password@host:465. STARTTLS is required with
+// smtp, except on localhost; ?starttls=off and ?starttls=required override that. Errors never contain the URL,
+// because it has a password.
 func ParseServer(raw string) (*Server, error) {
 	u, err := url.Parse(raw)
 	if err != nil {
-		return nil, errors.New("cannot be read: it has the form smtp://user:password@host:587, with special characters of user and password percent-encoded")
+		return nil, errors.New(
+			"cannot be read: it has the form smtp://user:password@host:587, with special characters of user and password " +
+				"percent-encoded",
+		)
 	}
 	s := &Server{Host: u.Hostname(), User: u.User.Username()}
 	s.Password, _ = u.User.Password()
@@ -77,12 +80,14 @@ func ParseServer(raw string) (*Server, error) {
 		return nil, err
 	}
 	if s.User != "" && s.TLS == NoTLS && !s.loopback() {
-		return nil, errors.New("would send the password unencrypted: starttls=off and a password go together on the same machine only")
+		return nil, errors.New(
+			"would send the password unencrypted: starttls=off and a password go together on the same machine only",
+		)
 	}
 	return s, nil
 }
 
-// choose takes what the query says about encryption.
+// choose applies the encryption options of the query.
 func (s *Server) choose(q url.Values) error {
 	for name, values := range q {
 		if name != "starttls" || len(values) != 1 || s.TLS == Implicit {
@@ -100,7 +105,7 @@ func (s *Server) choose(q url.Values) error {
 	return nil
 }
 
-// Loopback reports whether a host is the same machine.
+// Loopback reports whether a host is this machine.
 func Loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return host == "localhost" || err == nil && ip.IsLoopback()
@@ -108,18 +113,18 @@ func Loopback(host string) bool {
 
 func (s *Server) loopback() bool { return Loopback(s.Host) }
 
-// Exposed reports whether mail travels to the server unencrypted over a network.
+// Exposed reports whether mail is sent unencrypted over a network.
 func (s *Server) Exposed() bool { return s.TLS == NoTLS && !s.loopback() }
 
 func (s *Server) address() string { return net.JoinHostPort(s.Host, strconv.Itoa(s.Port)) }
 
-// String keeps the password out of logs and messages that print a server by accident.
+// String keeps the password out of logs.
 func (s *Server) String() string { return "mail server " + s.address() }
 
-// GoString does the same for %#v.
+// GoString keeps the password out of %#v.
 func (s *Server) GoString() string { return s.String() }
 
-// ParseFrom reads the address that mail is sent from, with or without a name: Assay <assay@example.com>.
+// ParseFrom parses the sender address, with or without a name: Assay <assay@example.com>.
 func ParseFrom(raw string) (*mail.Address, error) {
 	if raw == "" {
 		return nil, errors.New("is required with --smtp-url")

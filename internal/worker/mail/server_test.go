@@ -5,21 +5,52 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
 
 func TestParseServer(t *testing.T) {
 	for address, want := range map[string]mail.Server{
-		"smtp://mail.example":                           {Host: "mail.example", Port: 587, TLS: mail.StartTLS},
-		"smtp://u:p@mail.example:2525/":                 {Host: "mail.example", Port: 2525, User: "u", Password: "p", TLS: mail.StartTLS},
-		"smtps://a%40b:c%3Ad@mail.example":              {Host: "mail.example", Port: 465, User: "a@b", Password: "c:d", TLS: mail.Implicit},
-		"smtp://127.0.0.1:1025":                         {Host: "127.0.0.1", Port: 1025, TLS: mail.NoTLS},
-		"smtp://u:p@localhost":                          {Host: "localhost", Port: 587, User: "u", Password: "p", TLS: mail.NoTLS},
-		"smtp://[::1]:25":                               {Host: "::1", Port: 25, TLS: mail.NoTLS},
-		"smtp://u:p@127.0.0.1?starttls=required":        {Host: "127.0.0.1", Port: 587, User: "u", Password: "p", TLS: mail.StartTLS},
-		"smtp://relay.internal:25?starttls=off":         {Host: "relay.internal", Port: 25, TLS: mail.NoTLS},
-		"smtps://127.0.0.1:4650":                        {Host: "127.0.0.1", Port: 4650, TLS: mail.Implicit},
-		"smtp://u:p@mail.example:587?starttls=required": {Host: "mail.example", Port: 587, User: "u", Password: "p", TLS: mail.StartTLS},
+		"smtp://mail.example": {Host: "mail.example", Port: 587, TLS: mail.StartTLS},
+		"smtp://u:p@mail.example:2525/": {
+			Host:     "mail.example",
+			Port:     2525,
+			User:     "u",
+			Password: "p",
+			TLS:      mail.StartTLS,
+		},
+		"smtps://a%40b:c%3Ad@mail.example": {
+			Host:     "mail.example",
+			Port:     465,
+			User:     "a@b",
+			Password: "c:d",
+			TLS:      mail.Implicit,
+		},
+		"smtp://127.0.0.1:1025": {Host: "127.0.0.1", Port: 1025, TLS: mail.NoTLS},
+		"smtp://u:p@localhost": {
+			Host:     "localhost",
+			Port:     587,
+			User:     "u",
+			Password: "p",
+			TLS:      mail.NoTLS,
+		},
+		"smtp://[::1]:25": {Host: "::1", Port: 25, TLS: mail.NoTLS},
+		"smtp://u:p@127.0.0.1?starttls=required": {
+			Host:     "127.0.0.1",
+			Port:     587,
+			User:     "u",
+			Password: "p",
+			TLS:      mail.StartTLS,
+		},
+		"smtp://relay.internal:25?starttls=off": {Host: "relay.internal", Port: 25, TLS: mail.NoTLS},
+		"smtps://127.0.0.1:4650":                {Host: "127.0.0.1", Port: 4650, TLS: mail.Implicit},
+		"smtp://u:p@mail.example:587?starttls=required": {
+			Host:     "mail.example",
+			Port:     587,
+			User:     "u",
+			Password: "p",
+			TLS:      mail.StartTLS,
+		},
 	} {
 		got, err := mail.ParseServer(address)
 		if err != nil || *got != want {
@@ -54,7 +85,7 @@ func TestParseServer_Refused(t *testing.T) {
 		}
 	}
 	s, err := mail.ParseServer("smtp://u:s3cret@mail.example")
-	check(t, err)
+	must.NoError(t, err)
 	for _, form := range []string{"%v", "%+v", "%#v", "%s"} {
 		if strings.Contains(fmt.Sprintf(form, s), "s3cret") {
 			t.Errorf("%s tells the password", form)
@@ -64,7 +95,9 @@ func TestParseServer_Refused(t *testing.T) {
 
 func TestParseFrom(t *testing.T) {
 	for raw, want := range map[string]string{
-		"assay@example.com": "<assay@example.com>", "Assay <assay@example.com>": `"Assay" <assay@example.com>`, `"Acme, Inc." <a@b.example>`: `"Acme, Inc." <a@b.example>`,
+		"assay@example.com":          "<assay@example.com>",
+		"Assay <assay@example.com>":  `"Assay" <assay@example.com>`,
+		`"Acme, Inc." <a@b.example>`: `"Acme, Inc." <a@b.example>`,
 	} {
 		if a, err := mail.ParseFrom(raw); err != nil || a.String() != want {
 			t.Errorf("%q is %v (%v), want %s", raw, a, err, want)

@@ -17,18 +17,18 @@ import (
 
 // failure is why a mail was not sent.
 type failure struct {
-	stage string // of the conversation
-	code  string // that the server gave; empty: none
-	lost  bool   // the mail can never be delivered
+	stage string // of the SMTP session
+	code  string // SMTP reply code; may be empty
+	lost  bool   // permanent: the mail can never be delivered
 	cause error
 }
 
-// Error holds no word of the server: it may repeat the address.
+// Error contains nothing that the server said: it may repeat the address.
 func (f *failure) Error() string { return "mail server: " + f.reason() }
 
 func (f *failure) Unwrap() error { return f.cause }
 
-// reason is what is recorded and logged.
+// reason is recorded and logged.
 func (f *failure) reason() string { return strings.TrimSpace(f.stage + " " + f.code) }
 
 // Stages of the conversation that belong to the connection. What fails there is not the fault of the mail.
@@ -43,8 +43,8 @@ const (
 
 var enhancedCode = regexp.MustCompile(`^[245]\.\d{1,3}\.\d{1,3}\b`)
 
-// failed makes the failure of a stage. Whoever receives a mail, and its content, can be refused for good; everything else
-// is about the two servers, and can be set right while the mail waits.
+// failed returns the failure of a stage. Only recipients and content can be refused permanently; everything else
+// concerns the two servers and can be fixed while the mail waits.
 func failed(stage string, err error) *failure {
 	f := &failure{stage: stage, cause: err}
 	if answer, ok := errors.AsType[*textproto.Error](err); ok {
@@ -54,19 +54,19 @@ func failed(stage string, err error) *failure {
 	return f
 }
 
-// session is a connection to the mail server that mail can be sent over.
+// session is an open SMTP session.
 type session struct {
 	client *smtp.Client
 	conn   net.Conn
 }
 
-// connect opens a session: encrypted and authenticated as the settings demand, or not at all.
+// connect opens a session, encrypted and authenticated as configured.
 func (s *Server) connect(ctx context.Context, config *tls.Config) (_ *session, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", s.address())
 	if err != nil {
 		return nil, failed(stageConnect, err)
 	}
-	// A server that stops talking is hung up on. The library knows no contexts.
+	// The SMTP library has no contexts: close the connection to cancel.
 	watch := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer watch()
 	defer func() {
@@ -106,12 +106,14 @@ func (s *Server) connect(ctx context.Context, config *tls.Config) (_ *session, e
 }
 
 var (
-	errNoStartTLS   = errors.New("the mail server does not offer STARTTLS")
-	errNoMechanism  = errors.New("the mail server offers no way to authenticate that is known here: SCRAM-SHA-256, PLAIN, LOGIN")
+	errNoStartTLS  = errors.New("the mail server does not offer STARTTLS")
+	errNoMechanism = errors.New(
+		"the mail server offers no way to authenticate that is known here: SCRAM-SHA-256, PLAIN, LOGIN",
+	)
 	errNotEncrypted = errors.New("the password is not sent unencrypted")
 )
 
-// hostName is how the client names itself.
+// hostName is the name for EHLO.
 func hostName() string {
 	name, err := os.Hostname()
 	if err != nil || name == "" || strings.ContainsAny(name, " \r\n") {
@@ -120,7 +122,7 @@ func hostName() string {
 	return name
 }
 
-// send hands one mail to the server; nil means that the server has taken it.
+// send sends one mail; nil means that the server has accepted it.
 func (s *session) send(ctx context.Context, from, to string, message []byte) error {
 	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer watch()
@@ -143,14 +145,14 @@ func (s *session) send(ctx context.Context, from, to string, message []byte) err
 	return nil
 }
 
-// ready prepares the session for the next mail, and reports whether it can be used any more.
+// ready resets the session for the next mail, and reports whether it can be reused.
 func (s *session) ready(ctx context.Context) bool {
 	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer watch()
 	return s.client.Reset() == nil
 }
 
-// close ends the session. The server need not agree.
+// close ends the session and ignores errors.
 func (s *session) close(ctx context.Context) {
 	watch := context.AfterFunc(ctx, func() { _ = s.conn.Close() })
 	defer watch()
@@ -158,13 +160,13 @@ func (s *session) close(ctx context.Context) {
 	_ = s.conn.Close()
 }
 
-// login authenticates with the best way that the server offers.
+// login authenticates with the best mechanism that the server offers.
 type login struct {
 	server *Server
 	chosen smtp.Auth
 }
 
-// Start is part of smtp.Auth.
+// Start implements smtp.Auth.
 func (l *login) Start(info *smtp.ServerInfo) (string, []byte, error) {
 	s := l.server
 	if !info.TLS && !s.loopback() {
@@ -186,7 +188,7 @@ func (l *login) Start(info *smtp.ServerInfo) (string, []byte, error) {
 	return "", nil, errNoMechanism
 }
 
-// Next is part of smtp.Auth.
+// Next implements smtp.Auth.
 func (l *login) Next(fromServer []byte, more bool) ([]byte, error) {
 	return l.chosen.Next(fromServer, more)
 }

@@ -25,7 +25,7 @@ type Account struct {
 // LiveCredits is the Live balance of a new account.
 const LiveCredits = 1_000
 
-// noPassword is the hash of no password: hashing one takes longer than a whole test.
+// noPassword is the hash of no password: hashing one takes longer than most tests.
 const noPassword = "$none$"
 
 // NewAccount makes an account whose webhook payloads are in English.
@@ -39,9 +39,13 @@ func (w *World) NewAccountIn(t testing.TB, locale text.Locale) *Account {
 	t.Helper()
 	name := "account-" + strings.ToLower(rand.Text())
 	now := w.Clock.Now()
-	a := &Account{World: w, OwnerID: store.NewID(), Account: &access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now}}
+	a := &Account{
+		World: w, OwnerID: store.NewID(),
+		Account: &access.Account{ID: store.NewID(), Name: name, Locale: locale, CreatedAt: now},
+	}
 	owner := &access.User{
-		ID: a.OwnerID, AccountID: a.Account.ID, Email: name + "@example.com", Role: access.Owner, PasswordHash: noPassword, CreatedAt: now,
+		ID: a.OwnerID, AccountID: a.Account.ID, Email: name + "@example.com", Role: access.Owner, PasswordHash: noPassword,
+		CreatedAt: now,
 	}
 	err := w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		if err := tx.InsertAccount(a.Account); err != nil {
@@ -134,7 +138,8 @@ var lastAddress atomic.Uint32
 func (a *Account) Key(t testing.TB, env access.Environment, options ...KeyOption) *Client {
 	t.Helper()
 	n := service.NewKey{
-		AccountID: a.Account.ID, Environment: env, Name: "key of a test", Scopes: access.AllScopes, Limits: map[string]int{}, Actor: audit.Operator,
+		AccountID: a.Account.ID, Environment: env, Name: "key of a test", Scopes: access.AllScopes, Limits: map[string]int{},
+		Actor: audit.Operator,
 	}
 	for _, category := range ratelimit.Categories {
 		n.Limits[category] = unreachable

@@ -24,7 +24,7 @@ type Client struct {
 	Address string
 }
 
-// Request is one request to the interface.
+// Request is one request to the API.
 type Request struct {
 	Method string
 	Path   string // below the prefix, in escaped form, with its query
@@ -32,7 +32,7 @@ type Request struct {
 	Header http.Header
 }
 
-// Send sends the request and returns the answer, which has been held against the OpenAPI document.
+// Send sends the request and returns the answer, which has been checked against the OpenAPI document.
 func (c *Client) Send(t testing.TB, r Request) *Response {
 	t.Helper()
 	var body io.Reader

@@ -8,8 +8,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// Bag returns a body that creates an order for a bag: with all required photos, and with mock_outcome authentic for a Test
-// key. Changes replace properties; nil removes one.
+// Bag returns a body that creates an order for a bag: with all required photos, and with mock_outcome authentic for a
+// Test key. Changes replace properties; nil removes one.
 func (c *Client) Bag(t testing.TB, changes ...M) M {
 	t.Helper()
 	urls := c.Photos(t, 2)

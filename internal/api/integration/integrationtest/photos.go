@@ -75,8 +75,9 @@ func (c *Client) Photos(t testing.TB, n int) []string {
 	rows, list := make([]photo.Stored, n), make([]string, n)
 	for i := range rows {
 		rows[i] = photo.Stored{
-			Name: photo.NewName(photo.JPEG), Tenant: c.Key.Tenant, SHA256: strings.Repeat("0", 64),
-			Bytes: 1, Width: 1, Height: 1, OriginalName: "photo.jpg", CreatedAt: c.World.Clock.Now(),
+			Name: photo.NewName(photo.JPEG), Tenant: c.Key.Tenant,
+			SHA256: strings.Repeat("0", 64), Bytes: 1, Width: 1, Height: 1, OriginalName: "photo.jpg",
+			CreatedAt: c.World.Clock.Now(),
 		}
 		list[i] = urls.URL(rows[i].Name)
 	}
@@ -156,7 +157,9 @@ func HEIFHeader(brand string, width, height uint32) []byte {
 	properties := box("ipco", ispe)
 	association := fullBox("ipma", u32(1), []byte{0, 1, 1, 1})
 	meta := fullBox("meta", fullBox("pitm", []byte{0, 1}), box("iprp", properties, association))
-	return bytes.Join([][]byte{box("ftyp", []byte(brand), u32(0), []byte("mif1"), []byte(brand)), meta, box("mdat", make([]byte, 16))}, nil)
+	return bytes.Join([][]byte{
+		box("ftyp", []byte(brand), u32(0), []byte("mif1"), []byte(brand)), meta, box("mdat", make([]byte, 16)),
+	}, nil)
 }
 
 func u32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }

@@ -1,11 +1,8 @@
-// Package integrationtest is the world that tests of the integration API live in: a database, a media folder, the
-// use cases over a clock that stands still, and the interface behind a real HTTP server. Every answer that a Client gets
-// is held against the OpenAPI document.
+// Package integrationtest gives tests of the integration API an installation with a fake clock and the API behind a
+// real HTTP server. Every answer that a Client gets is checked against the OpenAPI document.
 package integrationtest
 
 import (
-	"bytes"
-	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -18,41 +15,33 @@ import (
 	"github.com/assayhq/assay/api/apitest"
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/ratelimit"
-	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
-	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // Where the world says that its media and its pages are.
 const (
-	MediaURL  = "https://media.assay.example/photos"
-	PublicURL = "https://assay.example"
+	MediaURL  = shop.MediaURL
+	PublicURL = shop.PublicURL
 )
 
-// Start is when the clock of a world stands at first: a Monday, 10:00 in Tokyo.
+// Start is the time of a new world: a Monday, 10:00 in Tokyo.
 var Start = time.Date(2026, time.March, 2, 1, 0, 0, 0, time.UTC)
 
-// World is one installation of the service.
+// World is an installation with the integration API.
 type World struct {
-	Target  string // of the database
-	Clock   *fakeclock.Clock
-	Store   *store.Store
-	Media   *media.Disk
-	Secrets *secret.Box
-	Service *service.Service
-	API     *integration.API
-	Server  *httptest.Server
+	*shop.Installation
+	API    *integration.API
+	Server *httptest.Server
 
-	mediaDir  string
 	validator *apitest.Validator
-	log       lockedBuffer
+	log       child.Output
 	staffOnce sync.Once
 	staff     *access.Staff
 }
@@ -66,7 +55,7 @@ type Options struct {
 	Media         func(media.Store) media.Store             // wraps the media store
 }
 
-// Each runs a test of the interface on each database engine, in parallel with other tests. Subtests are named by
+// Each runs a test of the API on each database engine, in parallel with other tests. Subtests are named by
 // literals, so that docs/rules.md can name them.
 func Each(t *testing.T, f func(t *testing.T, w *World)) {
 	t.Helper()
@@ -92,48 +81,31 @@ func New(t testing.TB, target string, o Options) *World {
 	if o.FailureLimit == 0 {
 		o.FailureLimit = ratelimit.DefaultFailureLimit
 	}
-	w := &World{Target: target, Clock: fakeclock.New(Start), Store: storetest.Open(t, target), mediaDir: t.TempDir(), validator: contract(t)}
-	var err error
-	if w.Secrets, err = secret.New(secret.Generate()); err != nil {
-		t.Fatal(err)
-	}
-	if w.Media, err = media.NewDisk(w.mediaDir); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = w.Media.Close() })
-	w.serve(t, o)
+	w := &World{validator: contract(t)}
+	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
+		c.Guard, c.Log = &netguard.Guard{Resolver: resolver{}}, log
+		if o.Media != nil {
+			c.Media = o.Media(c.Media)
+		}
+	})
+	w.Clock.Set(Start)
+	w.serve(t, o, log)
 	w.ImportCatalog(t, o.Catalog)
 	return w
 }
 
-// serve puts the interface together as the program does.
-func (w *World) serve(t testing.TB, o Options) {
+// serve puts the API together as the program does.
+func (w *World) serve(t testing.TB, o Options, log *slog.Logger) {
 	t.Helper()
-	urls, err := photo.NewURLs(MediaURL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	staging, err := media.NewStaging(w.Media.StagingDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	var files media.Store = w.Media
-	if o.Media != nil {
-		files = o.Media(files)
-	}
 	var limiter ratelimit.Limiter = ratelimit.NewMemory(w.Clock.Now)
 	if o.Limiter != nil {
 		limiter = o.Limiter(limiter)
 	}
-	w.Service = service.New(service.Config{
-		Store: w.Store, Media: files, Secrets: w.Secrets, Guard: &netguard.Guard{Resolver: resolver{}}, Now: w.Clock.Now,
-		MediaURLs: urls, PublicURL: PublicURL, Log: log,
-	})
 	responder := &httpx.Responder{Log: log, Now: w.Clock.Now}
 	w.API = integration.New(integration.Config{
 		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(o.FailureLimit, w.Clock.Now),
-		Staging: staging, MaxPhotoBytes: o.MaxPhotoBytes, Responder: responder,
+		Staging: w.Staging, MaxPhotoBytes: o.MaxPhotoBytes, Responder: responder,
 	})
 	w.Server = httptest.NewServer(httpx.RequestID(responder.AccessLog(responder.Recover(fromAddress(w.API)))))
 	t.Cleanup(func() {
@@ -157,7 +129,7 @@ func fromAddress(next http.Handler) http.Handler {
 }
 
 // Log returns the warnings and errors that the service has logged.
-func (w *World) Log() string { return w.log.String() }
+func (w *World) Log() string { return strings.TrimSpace(w.log.String()) }
 
 var (
 	contractOnce sync.Once
@@ -184,23 +156,3 @@ func Unseen() []apitest.Case {
 
 // Routes returns the operations as the OpenAPI document has them.
 func (w *World) Routes() []apitest.Route { return w.validator.Routes() }
-
-// lockedBuffer is a buffer that several requests write to.
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-var _ io.Writer = (*lockedBuffer)(nil)
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return strings.TrimSpace(l.b.String())
-}

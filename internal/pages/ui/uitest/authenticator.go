@@ -5,8 +5,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// Authenticator is a device with passkeys that the browser takes for its own. It does what it is asked, as if its user had
-// unlocked it.
+// Authenticator is a device with passkeys that the browser takes for its own. It does what it is asked, as if its user
+// had unlocked it.
 type Authenticator struct {
 	b  *Browser
 	id webauthn.AuthenticatorID
@@ -17,11 +17,13 @@ func (b *Browser) Authenticator(synced bool) *Authenticator {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, webauthn.Enable, webauthn.EnableParams{})
 	b.must(err)
-	made, err := chromedp.Call(b.ctx, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
-		Protocol: webauthn.AuthenticatorProtocolCtap2, Ctap2version: webauthn.Ctap2versionCtap21, Transport: webauthn.AuthenticatorTransportInternal,
-		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true,
-		DefaultBackupEligibility: synced, DefaultBackupState: synced,
-	}})
+	made, err := chromedp.Call(b.ctx, webauthn.AddVirtualAuthenticator,
+		webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+			Protocol: webauthn.AuthenticatorProtocolCtap2, Ctap2version: webauthn.Ctap2versionCtap21,
+			Transport: webauthn.AuthenticatorTransportInternal, HasResidentKey: true, HasUserVerification: true,
+			IsUserVerified: true, AutomaticPresenceSimulation: true, DefaultBackupEligibility: synced,
+			DefaultBackupState: synced,
+		}})
 	b.must(err)
 	return &Authenticator{b: b, id: made.AuthenticatorID}
 }
@@ -29,7 +31,9 @@ func (b *Browser) Authenticator(synced bool) *Authenticator {
 // Verifies tells whether the device recognises its user from now on.
 func (a *Authenticator) Verifies(verifies bool) {
 	a.b.t.Helper()
-	_, err := chromedp.Call(a.b.ctx, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{AuthenticatorID: a.id, IsUserVerified: verifies})
+	_, err := chromedp.Call(a.b.ctx, webauthn.SetUserVerified, webauthn.SetUserVerifiedParams{
+		AuthenticatorID: a.id, IsUserVerified: verifies,
+	})
 	a.b.must(err)
 }
 

@@ -26,13 +26,14 @@ var axeScript = sync.OnceValues(func() (string, error) {
 			return string(script), err
 		}
 		if filepath.Dir(dir) == dir {
-			return "", fmt.Errorf("axe-core is missing: run scripts/install-test-deps; `make test-fast` runs the tests that do not need it")
+			return "", fmt.Errorf("axe-core is missing: run scripts/install-test-deps; " +
+				"`make test-fast` runs the tests that do not need it")
 		}
 		dir = filepath.Dir(dir)
 	}
 })
 
-// axeLimit is for the largest page, the reference of the interface, on a busy machine.
+// axeLimit is for the largest page, the reference of the API, on a busy machine.
 const axeLimit = 3 * time.Minute
 
 // violation is a rule of axe that a page breaks.
@@ -52,7 +53,8 @@ func (b *Browser) axeProblems() []string {
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	found := evalWithin[string](b, axeLimit, script+`; axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations))`)
+	found := evalWithin[string](b, axeLimit,
+		script+`; axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations))`)
 	var violations []violation
 	if err := json.Unmarshal([]byte(found), &violations); err != nil {
 		b.t.Fatal(err)

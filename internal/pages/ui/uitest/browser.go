@@ -32,7 +32,8 @@ const (
 )
 
 // Browser is a real Chromium with one page. Selectors are those of CSS; an action waits until its element is there. The
-// test fails when a page logs an error or a warning, breaks the content security policy, or asks another origin for anything.
+// test fails when a page logs an error or a warning, breaks the content security policy, or asks another origin for
+// anything.
 type Browser struct {
 	t    testing.TB
 	ctx  context.Context //nolint:containedctx // the browser is its context
@@ -210,7 +211,8 @@ func (b *Browser) Choose(selector, value string) {
 	b.t.Helper()
 	b.Await(selector)
 	if !Eval[bool](b, "(e => { e.value = "+quote(value)+"; e.dispatchEvent(new Event('input', {bubbles: true})); "+
-		"return e.dispatchEvent(new Event('change', {bubbles: true})) && e.value === "+quote(value)+" })(document.querySelector("+quote(selector)+"))") {
+		"return e.dispatchEvent(new Event('change', {bubbles: true})) && e.value === "+quote(value)+
+		" })(document.querySelector("+quote(selector)+"))") {
 		b.t.Fatalf("%s has no value %q", selector, value)
 	}
 }
@@ -239,8 +241,8 @@ func (b *Browser) AwaitGone(selector string) {
 	b.AwaitTrue("!document.querySelector(" + quote(selector) + ")?.checkVisibility()")
 }
 
-// AwaitTrue waits until an expression is true in the page that is there by then. Each look is one of its own: a page that
-// gives way to the next one, or has not yet what the expression speaks of, only makes the wait longer.
+// AwaitTrue waits until an expression is true in the page that is there by then. Each look is one of its own: a page
+// that gives way to the next one, or has not yet what the expression speaks of, only makes the wait longer.
 func (b *Browser) AwaitTrue(expression string) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
@@ -248,7 +250,8 @@ func (b *Browser) AwaitTrue(expression string) {
 	next := time.NewTicker(awaitInterval)
 	defer next.Stop()
 	for {
-		found, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Promise.resolve("+expression+").then(Boolean)", chromedp.EvalAwaitPromise))
+		found, err := chromedp.Run(ctx, chromedp.Evaluate[bool]("Promise.resolve("+expression+").then(Boolean)",
+			chromedp.EvalAwaitPromise))
 		if found {
 			return
 		}
@@ -306,14 +309,16 @@ func (b *Browser) Resize(width int) {
 // Scripts turns JavaScript on or off, for the pages that are opened from then on.
 func (b *Browser) Scripts(on bool) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled, emulation.SetScriptExecutionDisabledParams{Value: !on})
+	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
+		emulation.SetScriptExecutionDisabledParams{Value: !on})
 	b.must(err)
 }
 
 // Before runs a script in every page that is opened from then on, before the scripts of the page itself.
 func (b *Browser) Before(script string) {
 	b.t.Helper()
-	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	_, err := chromedp.Call(b.ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	b.must(err)
 }
 
@@ -338,7 +343,8 @@ func (b *Browser) Screenshot(name string) {
 var accessibilityCheck string
 
 // CheckAccessibility fails for what keeps people from using the page, as two checkers see it: names that are missing,
-// contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or critical.
+// contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or
+// critical.
 func (b *Browser) CheckAccessibility() {
 	b.t.Helper()
 	b.refuse(b.AccessibilityProblems())

@@ -10,12 +10,14 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
-// TestAwaitTrue asks a page that gives way to another one while it is asked, and that one before it has what is asked for.
+// TestAwaitTrue asks a page that gives way to another one while it is asked, and that one before it has what is asked
+// for.
 func TestAwaitTrue(t *testing.T) {
 	need.Engine(t, "a browser")
 	pages := map[string]string{
-		"/first":  `<!doctype html><title>first</title><link rel=icon href="data:,">`,
-		"/second": `<!doctype html><title>second</title><link rel=icon href="data:,"><script>setTimeout(() => document.body.innerHTML = "<b>late</b>", 100)</script>`,
+		"/first": `<!doctype html><title>first</title><link rel=icon href="data:,">`,
+		"/second": `<!doctype html><title>second</title><link rel=icon href="data:,">
+			<script>setTimeout(() => document.body.innerHTML = "<b>late</b>", 100)</script>`,
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -24,7 +26,8 @@ func TestAwaitTrue(t *testing.T) {
 	t.Cleanup(server.Close)
 	b := uitest.NewBrowser(t, server.URL)
 	b.Open("/first")
-	b.AwaitTrue(`document.title === "first" ? (location.href = "/second", false) : document.querySelector("b").textContent === "late"`)
+	b.AwaitTrue(`document.title === "first" ?
+		(location.href = "/second", false) : document.querySelector("b").textContent === "late"`)
 	if got := b.Path(); got != "/second" {
 		t.Errorf("the browser is at %s", got)
 	}

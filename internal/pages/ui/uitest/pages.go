@@ -18,7 +18,8 @@ type Look struct {
 // Looks are those in which CheckPages opens every page: between them are both themes, both languages and all widths.
 var Looks = []Look{{"light", "en", DeskWidth}, {"dark", "ja", TabletWidth}, {"dark", "en", PhoneWidth}}
 
-// CheckPages opens pages, which have names, in every look, holds each to the rules of accessibility and takes its picture.
+// CheckPages opens pages, which have names, in every look, holds each to the rules of accessibility and takes its
+// picture.
 func (b *Browser) CheckPages(pages map[string]string) {
 	b.t.Helper()
 	for _, look := range Looks {
@@ -44,10 +45,12 @@ func (b *Browser) CheckPages(pages map[string]string) {
 
 var screens = map[int]string{DeskWidth: "desk", TabletWidth: "tablet", PhoneWidth: "phone"}
 
-// SortPages asks for the address of every GET route as each of the visitors, and returns the pages that each is the first to
-// get, by name, for CheckPages. others are the routes that answer with something else, or with a page that only a flow leads
-// to. A route that is new and no page, or was one before, fails the test: so that every page is looked at.
-func SortPages(t testing.TB, patterns, others []string, fill func(pattern string) string, visitors ...func(path string) (status int, body string)) []map[string]string {
+// SortPages asks for the address of every GET route as each of the visitors, and returns the pages that each is the
+// first to get, by name, for CheckPages. others are the routes that answer with something else, or with a page that
+// only a flow leads to. A route that is new and no page, or was one before, fails the test: so that every page is
+// looked at.
+func SortPages(t testing.TB, patterns, others []string, fill func(pattern string) string,
+	visitors ...func(path string) (status int, body string)) []map[string]string {
 	t.Helper()
 	pages := make([]map[string]string, len(visitors))
 	for i := range pages {
@@ -86,8 +89,8 @@ func CheckPolicy(t testing.TB, h http.Header, media string) {
 	}
 }
 
-// PolicyProblems returns what the content security policy of a page allows and must not: scripts or styles in the page, code
-// from text, and files of other origins. Images may come from the address of the media.
+// PolicyProblems returns what the content security policy of a page allows and must not: scripts or styles in the page,
+// code from text, and files of other origins. Images may come from the address of the media.
 func PolicyProblems(h http.Header, media string) []string {
 	policy := h.Get("Content-Security-Policy")
 	if policy == "" {
@@ -110,7 +113,8 @@ func PolicyProblems(h http.Header, media string) []string {
 			}
 		}
 	}
-	for _, needed := range []string{"default-src", "form-action", "frame-ancestors", "base-uri"} { // default-src stands for all but these three
+	// default-src stands for all but these three
+	for _, needed := range []string{"default-src", "form-action", "frame-ancestors", "base-uri"} {
 		if !directives[needed] {
 			problems = append(problems, needed+" is missing")
 		}

@@ -38,21 +38,26 @@ func SiteAt(t testing.TB, publicURL string, now func() time.Time, areas ...ui.Ar
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := ui.New(ui.Config{Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, Secrets: box, PublicURL: publicURL, MediaURL: MediaURL}, areas...)
+	s, err := ui.New(ui.Config{
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: now, Secrets: box, PublicURL: publicURL, MediaURL: MediaURL,
+	}, areas...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// CheckMessages fails for messages of an area that nothing uses, and for keys in its Go files that do not exist. Templates
-// are checked for missing keys when a site is made; a text missing in a language is refused there, too. dirs are the
-// folders whose Go files use the keys. dynamic are beginnings of keys that are put together while the program runs.
+// CheckMessages fails for messages of an area that nothing uses, and for keys in its Go files that do not exist.
+// Templates are checked for missing keys when a site is made; a text missing in a language is refused there, too. dirs
+// are the folders whose Go files use the keys. dynamic are beginnings of keys that are put together while the program
+// runs.
 func CheckMessages(t *testing.T, site *ui.Site, area string, dirs []string, dynamic ...string) {
 	t.Helper()
 	used := site.Pages(area).UsedKeys()
 	for key := range usedInGo(t, area, dirs) {
-		isPrefix := slices.ContainsFunc(dynamic, func(d string) bool { return strings.HasPrefix(d, key) || strings.HasPrefix(key, d) })
+		isPrefix := slices.ContainsFunc(dynamic, func(d string) bool {
+			return strings.HasPrefix(d, key) || strings.HasPrefix(key, d)
+		})
 		if !site.Messages.Has(key) && !isPrefix {
 			t.Errorf("a Go file uses the message %q, which does not exist", key)
 		}

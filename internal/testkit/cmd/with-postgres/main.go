@@ -1,5 +1,5 @@
-// Command with-postgres runs a command while a throwaway PostgreSQL server is up, so that one server serves a whole test
-// run instead of one for each test process:
+// Command with-postgres runs a command while a throwaway PostgreSQL server is up, so that one server serves a whole
+// test run instead of one for each test process:
 //
 //	with-postgres -- go test ./...
 //
@@ -35,7 +35,8 @@ func main() {
 }
 
 func run(arguments []string) (code int, err error) {
-	// Signals go to the command; its end is what ends this program, so that the server is always cleared away.
+	// Forward signals to the command. This program ends only after the command, so that the server is always cleaned
+	// up.
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 

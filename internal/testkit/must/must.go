@@ -1,0 +1,12 @@
+// Package must ends a test at the first error.
+package must
+
+import "testing"
+
+// NoError ends the test if there is an error.
+func NoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

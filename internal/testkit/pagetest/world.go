@@ -1,0 +1,153 @@
+// Package pagetest gives tests of pages an installation with all its pages and the integration API on one server,
+// people who may use them, and a browser without scripts.
+package pagetest
+
+import (
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/api/integration"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/pages/admin"
+	"github.com/assayhq/assay/internal/pages/desk"
+	"github.com/assayhq/assay/internal/pages/portal"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
+)
+
+// World is a shop on SQLite with the portal, the desk, the pages of administrators and the integration API.
+type World struct {
+	*shop.Shop
+	Site   *ui.Site
+	Portal *portal.Portal
+	Desk   *desk.Desk
+	Admin  *admin.Admin
+	Server *httptest.Server
+
+	Owner, Developer, Viewer *access.User  // of the shop's account
+	Stranger                 *access.User  // the owner of another account
+	Mika, Ren                *access.Staff // reviewers
+	Aoi, Jun                 *access.Staff // administrators
+
+	MailStopped bool // the worker that sends mail has failed
+}
+
+// Password is the password of everybody but Stranger, who has none.
+const Password = "correct horse battery"
+
+// passwordHash is computed once: it takes longer than most tests.
+var passwordHash = sync.OnceValue(func() string { return access.HashPassword(Password) })
+
+// New makes a world.
+func New(t testing.TB) *World {
+	t.Helper()
+	w := &World{Shop: shop.New(t, storetest.SQLite(t))}
+	w.Service.Guard = &netguard.Guard{AllowPrivate: true}
+	w.serve(t)
+	w.addUsers(t)
+	w.Mika = w.AddStaff(t, "mika@example.com", "Mika Sato", access.Reviewer)
+	w.Ren = w.AddStaff(t, "ren@example.com", "Ren Ito", access.Reviewer)
+	w.Aoi = w.AddStaff(t, "aoi@example.com", "Aoi Mori", access.Admin)
+	w.Jun = w.AddStaff(t, "jun@example.com", "Jun Abe", access.Admin)
+	return w
+}
+
+// serve starts the server with the pages and the integration API.
+func (w *World) serve(t testing.TB) {
+	t.Helper()
+	w.Server = httptest.NewUnstartedServer(nil)
+	t.Cleanup(w.Server.Close)
+	address := "http://" + w.Server.Listener.Addr().String()
+	w.Service.PublicURL = strings.Replace(address, "127.0.0.1", "localhost", 1) // passkeys need a name
+	box, err := secret.New(secret.Generate())
+	must.NoError(t, err)
+	w.Site, err = ui.New(ui.Config{
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box,
+		PublicURL: address, MediaURL: shop.MediaURL,
+	}, portal.Area, desk.Area, admin.Area)
+	must.NoError(t, err)
+	limiter, images := ratelimit.NewMemory(w.Clock.Now), imaging.NewCache(w.Media, w.Staging, nil)
+	w.Portal = portal.New(portal.Config{
+		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: limiter, Images: images,
+	})
+	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: images, Nav: admin.Nav(w.Site)})
+	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
+	w.Admin = admin.New(admin.Config{
+		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: t.TempDir(), Started: w.Clock.Now(),
+		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "redis", Default: true}},
+	})
+	pages := http.NewServeMux()
+	w.Site.Routes(pages)
+	w.Portal.Routes(pages)
+	w.Desk.Routes(pages)
+	w.Admin.Routes(pages)
+	all := http.NewServeMux()
+	all.Handle("/", w.Site.Wrap(pages))
+	all.Handle(integration.Prefix+"/", integration.New(integration.Config{
+		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
+		MaxPhotoBytes: 10 << 20, Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
+	}))
+	w.Server.Config.Handler = httpx.RequestID(all)
+	w.Server.Start()
+}
+
+// workers is what a server would say about its background work.
+func (w *World) workers() []admin.Worker {
+	failed := w.Clock.Now().Add(-time.Minute)
+	return []admin.Worker{
+		{Name: "deliver", Running: true, Since: w.Clock.Now().Add(-time.Hour)},
+		{Name: "mail", Running: !w.MailStopped, Since: failed, Failures: 2, FailedAt: &failed},
+	}
+}
+
+func (w *World) addUsers(t testing.TB) {
+	t.Helper()
+	var err error
+	w.Owner, err = w.Store.Owner(t.Context(), w.Account.ID)
+	must.NoError(t, err)
+	w.Owner.PasswordHash = passwordHash()
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.SetUserPassword(w.Owner.ID, w.Owner.PasswordHash)
+	}))
+	w.Developer = w.AddUser(t, w.Account.ID, "developer@acme.example", access.Developer)
+	w.Viewer = w.AddUser(t, w.Account.ID, "viewer@acme.example", access.Viewer)
+	other, err := w.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+	must.NoError(t, err)
+	w.Stranger = &other.Owner
+}
+
+// AddUser makes a user of the portal.
+func (w *World) AddUser(t testing.TB, accountID, email string, role access.Role) *access.User {
+	t.Helper()
+	u := &access.User{
+		ID: store.NewID(), AccountID: accountID, Email: email, Role: role,
+		PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+	}
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
+	return u
+}
+
+// AddStaff makes a staff user.
+func (w *World) AddStaff(t testing.TB, email, name string, role access.StaffRole) *access.Staff {
+	t.Helper()
+	s := &access.Staff{
+		ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+	}
+	token := access.HashSecretKey(access.NewStaffToken())
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, token) }))
+	return s
+}
