@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -110,4 +111,57 @@ func TestDeskPlans(t *testing.T) {
 			t.Run(name, func(t *testing.T) { wantPlan(t, plans[name], index) })
 		}
 	})
+}
+
+// TestDeepPages checks that the pages of a list have what its cursor finds, and that a deep one is not walked to from the
+// beginning.
+func TestDeepPages(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		for name, f := range map[string]order.Filter{
+			"All":       {Sort: order.DueFirst, Environment: access.Live},
+			"Completed": {Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Completed}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				ids := listAll(t, s, f)
+				const limit = 100
+				for page := 1; page <= len(ids)/limit+1; page += 7 {
+					orders, total, err := s.OrderPage(t.Context(), &f, page, limit)
+					if err != nil || total != int64(len(ids)) {
+						t.Fatalf("page %d of %d orders, want %d: %v", page, total, len(ids), err)
+					}
+					want := ids[min((page-1)*limit, len(ids)):min(page*limit, len(ids))]
+					if got := idsOf(orders); !slices.Equal(got, want) {
+						t.Fatalf("page %d has %v, want %v", page, got, want)
+					}
+				}
+				after, skip, err := s.OrderPosition(t.Context(), f, int64(len(ids)-1))
+				if err != nil || after == nil || skip > int64(len(ids)/10) {
+					t.Errorf("the last page begins after %v and passes %d orders: %v", after, skip, err)
+				}
+			})
+		}
+	})
+}
+
+// listAll returns the ids of a list in its order, read by the cursor.
+func listAll(t *testing.T, s *store.Store, f order.Filter) (ids []string) {
+	t.Helper()
+	for after := (*order.Cursor)(nil); ; {
+		orders, next, err := s.Orders(t.Context(), &f, after, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, idsOf(orders)...)
+		if after = next; after == nil {
+			return ids
+		}
+	}
+}
+
+func idsOf(orders []order.Summary) []string {
+	ids := make([]string, len(orders))
+	for i := range orders {
+		ids[i] = orders[i].ID
+	}
+	return ids
 }
