@@ -19,15 +19,15 @@ import (
 )
 
 const (
-	// budget is how much memory all decoders of this process together may use, as far as it can be told beforehand.
+	// budget is how much memory all decoders of this process may use together, as far as it can be estimated.
 	budget = 160 << 20
 
-	// tidyAbove is how much an image takes before its memory is handed back to the system at once: the collector would
-	// take its time, and the next large image would come on top.
-	tidyAbove = 16 << 20
+	// freeAbove is how much an image takes before its memory is returned to the system at once, so that the next large
+	// image does not come on top of it.
+	freeAbove = 16 << 20
 
-	// undecodable is kept instead of an image where a photo cannot be shown, so that it is not tried at every look. It is
-	// tried again after retryAfter: what failed may have been the machine.
+	// undecodable is stored instead of an image where a photo cannot be decoded, so that it is not tried for every
+	// request. It is tried again after retryAfter: the cause may have been the machine.
 	undecodable = "undecodable\n"
 	retryAfter  = 24 * time.Hour
 
@@ -42,34 +42,47 @@ type Cache struct {
 	heavy   Deriver
 	memory  *semaphore.Weighted
 	cores   *semaphore.Weighted
-	apart   *semaphore.Weighted
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
+	closing context.Context        // done when Close is called
+	close   context.CancelFunc
+	work    sync.WaitGroup
 }
 
 // Deriver makes the images of a set of sizes, as Derive does.
 type Deriver func(ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error)
 
-// derivation is one photo being worked on, for all who wait for it.
+// derivation is the work on one photo that its callers wait for.
 type derivation struct {
 	done chan struct{}
 	err  error
 }
 
-// NewCache returns a cache over a media store. Photos that may take more memory than this process should have are given to
-// heavy, one at a time; when that is nil they are decoded here all the same, each alone.
+// NewCache returns a cache over a media store. Photos that may take more memory than this process should use are given
+// to heavy; when that is nil they are decoded in this process, each alone.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
-	return &Cache{
+	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
-		memory: semaphore.NewWeighted(budget), cores: semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))), apart: semaphore.NewWeighted(1),
+		memory:  semaphore.NewWeighted(budget),
+		cores:   semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
 		running: make(map[string]*derivation),
 	}
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c
 }
 
-// Open returns the derived image of a photo, which it makes when nobody has asked for it before or when what is kept is
-// broken. The error is media.ErrNotFound when there is no such photo, ErrUndecodable when it cannot be shown, or a fault of
-// the media store. The caller closes the file.
+// Close starts no more work and waits for what is being decoded. Images that are there can still be opened.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.close()
+	c.mu.Unlock()
+	c.work.Wait()
+}
+
+// Open returns the derived image of a photo, which it makes when there is none or a broken one. The error is
+// media.ErrNotFound when there is no such photo, ErrUndecodable when it cannot be decoded, or a fault of the media
+// store. The caller closes the file.
 func (c *Cache) Open(ctx context.Context, name string, size Size) (media.File, error) {
 	if f, ok := photo.ParseName(name); !ok || !size.Known() || size == Full && !HasFull(f) {
 		return nil, media.ErrNotFound
@@ -84,7 +97,7 @@ func (c *Cache) Open(ctx context.Context, name string, size Size) (media.File, e
 	return c.open(ctx, name, size)
 }
 
-// Make makes the images that pages show first, unless they are there.
+// Make makes the images that pages show first, unless they exist.
 func (c *Cache) Make(ctx context.Context, name string) error {
 	f, err := c.Open(ctx, name, Thumb)
 	if err != nil {
@@ -93,20 +106,21 @@ func (c *Cache) Make(ctx context.Context, name string) error {
 	return f.Close()
 }
 
-// open returns what is kept. A file that is not whole counts as missing.
+// open returns what is stored. A truncated file counts as missing.
 func (c *Cache) open(ctx context.Context, name string, size Size) (media.File, error) {
 	f, err := c.media.Open(ctx, media.DerivedName(name, string(size)))
 	if err != nil {
 		return nil, err
 	}
-	if err := checkKept(f); err != nil {
+	if err := checkStored(f); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// checkKept tells an image from the mark of a photo that cannot be shown, and both from anything else.
-func checkKept(f media.File) error {
+// checkStored returns ErrUndecodable for the mark of a photo that cannot be decoded, and media.ErrNotFound for what is
+// neither that nor an image.
+func checkStored(f media.File) error {
 	var head, tail [2]byte
 	at := readerAt{f}
 	if _, err := at.ReadAt(head[:], 0); err != nil && !errors.Is(err, io.EOF) {
@@ -119,28 +133,33 @@ func checkKept(f media.File) error {
 	case head == [2]byte{0xff, 0xd8} && tail == [2]byte{0xff, 0xd9}:
 		_, err := f.Seek(0, io.SeekStart)
 		return err
-	case f.Size() == int64(len(undecodable)) && string(head[:]) == undecodable[:2] && time.Since(f.ModTime()) < retryAfter:
+	case f.Size() == int64(len(undecodable)) && string(head[:]) == undecodable[:2] &&
+		time.Since(f.ModTime()) < retryAfter:
 		return ErrUndecodable
 	}
 	return media.ErrNotFound
 }
 
-// derive makes the image of a size and those that are made with it; many who ask at once wait for the same work.
+// derive makes the image of a size and those that are made with it. Concurrent callers wait for the same work.
 func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 	sizes := size.together()
 	key := media.DerivedName(name, string(sizes[0]))
 	c.mu.Lock()
 	d, ok := c.running[key]
 	if !ok {
+		if c.closing.Err() != nil {
+			c.mu.Unlock()
+			return fault.UnavailableError(errClosed)
+		}
 		d = &derivation{done: make(chan struct{})}
 		c.running[key] = d
-		go func() { // the work goes on when the one who asked first has gone: others may wait, and it is kept
-			d.err = c.make(context.WithoutCancel(ctx), name, sizes)
+		c.work.Go(func() { // goes on when the first caller has gone: others may wait, and the result is stored
+			d.err = c.make(c.closing, name, sizes)
 			c.mu.Lock()
 			delete(c.running, key)
 			c.mu.Unlock()
 			close(d.done)
-		}()
+		})
 	}
 	c.mu.Unlock()
 	select {
@@ -151,8 +170,9 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 	}
 }
 
-func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
-	if c.has(ctx, name, sizes) { // somebody was faster, here or on another node
+func (c *Cache) make(ctx context.Context, name string, sizes []Size) (err error) {
+	defer undecodableOnPanic(&err)
+	if c.has(ctx, name, sizes) { // made meanwhile, here or on another node
 		return nil
 	}
 	file, err := c.media.Open(ctx, name)
@@ -165,12 +185,13 @@ func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
 	if err != nil && !errors.Is(err, ErrUndecodable) {
 		return fault.UnavailableError(err)
 	}
-	for _, size := range slices.Backward(sizes) { // the one that is looked for is kept last
+	ctx = context.WithoutCancel(ctx)              // what is made is stored, also when the server stops
+	for _, size := range slices.Backward(sizes) { // the one that others look for comes last
 		content := derived[size]
 		if len(content) == 0 {
 			content = []byte(undecodable)
 		}
-		if err := c.keep(ctx, media.DerivedName(name, string(size)), content); err != nil {
+		if err := c.save(ctx, media.DerivedName(name, string(size)), content); err != nil {
 			return err
 		}
 	}
@@ -180,7 +201,7 @@ func (c *Cache) make(ctx context.Context, name string, sizes []Size) error {
 	return nil
 }
 
-// has reports whether images of all the sizes are there and whole.
+// has reports whether there are complete images of all the sizes.
 func (c *Cache) has(ctx context.Context, name string, sizes []Size) bool {
 	for _, size := range sizes {
 		f, err := c.open(ctx, name, size)
@@ -192,8 +213,11 @@ func (c *Cache) has(ctx context.Context, name string, sizes []Size) bool {
 	return true
 }
 
-// decode runs the decoder when there is memory for it, here or apart from this process.
-func (c *Cache) decode(ctx context.Context, file media.File, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+// decode runs the decoder when there is memory for it, in this process or another.
+func (c *Cache) decode(
+	ctx context.Context, file media.File, f photo.Format, sizes []Size,
+) (_ map[Size][]byte, err error) {
+	defer undecodableOnPanic(&err)
 	need, err := memoryFor(readerAt{file}, file.Size(), f, sizes)
 	if err != nil {
 		return nil, err
@@ -202,10 +226,6 @@ func (c *Cache) decode(ctx context.Context, file media.File, f photo.Format, siz
 		return nil, err
 	}
 	if need > budget && c.heavy != nil {
-		if err := c.apart.Acquire(ctx, 1); err != nil {
-			return nil, err
-		}
-		defer c.apart.Release(1)
 		return c.heavy(ctx, file, f, sizes)
 	}
 	need = min(need, budget)
@@ -217,24 +237,24 @@ func (c *Cache) decode(ctx context.Context, file media.File, f photo.Format, siz
 		return nil, err
 	}
 	defer c.cores.Release(1)
-	if need > tidyAbove {
+	if need > freeAbove {
 		defer debug.FreeOSMemory()
 	}
 	return Derive(file, f, sizes)
 }
 
-// keep stores an image; nobody sees a part of it.
-func (c *Cache) keep(ctx context.Context, name string, content []byte) error {
+// save stores an image atomically.
+func (c *Cache) save(ctx context.Context, name string, content []byte) error {
 	staged, err := c.staging.Stage(ctx, bytes.NewReader(content), maxDerived)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = staged.Close() }() // what stays behind is removed at the next start
+	defer func() { _ = staged.Close() }() // what is left is removed at the next start
 	return c.media.Put(ctx, name, staged)
 }
 
-// Serve answers with a derived image, or returns why it cannot and has written nothing. Cache-Control is the caller's:
-// the images of one page may be anyone's, those of another only of who is signed in.
+// Serve answers with a derived image, or returns an error and has written nothing. The caller sets Cache-Control: some
+// images are public, others only for who is signed in.
 func (c *Cache) Serve(w http.ResponseWriter, r *http.Request, name string, size Size) error {
 	f, err := c.Open(r.Context(), name, size)
 	if err != nil {
@@ -253,7 +273,7 @@ func rewind(file io.Seeker) error {
 	return err
 }
 
-// readerAt reads a file that is used by nobody else at any place.
+// readerAt is an io.ReaderAt over a file that nothing else reads meanwhile.
 type readerAt struct{ io.ReadSeeker }
 
 func (r readerAt) ReadAt(p []byte, at int64) (int, error) {

@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
@@ -161,10 +162,13 @@ func TestCache(t *testing.T) {
 		}
 	})
 	t.Run("BrokenImagesAreMadeAgain", func(t *testing.T) {
-		for size, want := range map[imaging.Size]image.Point{imaging.Thumb: image.Pt(320, 160), imaging.Screen: image.Pt(1600, 800)} {
+		sizes := map[imaging.Size]image.Point{imaging.Thumb: image.Pt(320, 160), imaging.Screen: image.Pt(1600, 800)}
+		for size, want := range sizes {
 			file := media.DerivedName(name, string(size))
 			whole := g.read(t, file)
-			for _, broken := range [][]byte{nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), bytes.Repeat([]byte{0}, len(whole))} {
+			for _, broken := range [][]byte{
+				nil, whole[:len(whole)/2], whole[1:], []byte("\xff"), make([]byte, len(whole)),
+			} {
 				g.place(t, file, broken)
 				before := store.opened.Load()
 				if got := look(t, cache, name, size); got != want || store.opened.Load() != before+1 {
@@ -181,8 +185,9 @@ func TestCache(t *testing.T) {
 		if err := cache.Serve(w, httptest.NewRequest(http.MethodGet, "/", nil), name, imaging.Screen); err != nil {
 			t.Fatal(err)
 		}
-		if w.Code != http.StatusOK || w.Header().Get("Content-Type") != "image/jpeg" || w.Header().Get("Last-Modified") == "" {
-			t.Errorf("%d %v", w.Code, w.Header())
+		h := w.Header()
+		if w.Code != http.StatusOK || h.Get("Content-Type") != "image/jpeg" || h.Get("Last-Modified") == "" {
+			t.Errorf("%d %v", w.Code, h)
 		}
 	})
 	t.Run("FullSizeIsForOtherFormats", func(t *testing.T) {
@@ -259,8 +264,125 @@ func TestCache(t *testing.T) {
 		}
 	})
 	t.Run("StrangeHeader", func(t *testing.T) {
-		if _, err := cache.Open(t.Context(), g.put(t, photo.JPEG, []byte("not a photo at all")), imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+		name := g.put(t, photo.JPEG, []byte("not a photo at all"))
+		if _, err := cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("Open = %v", err)
 		}
 	})
+}
+
+// panicking is a media store whose photos cannot be read without a panic, as a parser's fault would cause.
+type panicking struct{ media.Store }
+
+type panickingFile struct{ media.File }
+
+func (panickingFile) Read([]byte) (int, error) { panic("a fault of a parser") }
+
+func (p panicking) Open(ctx context.Context, name string) (media.File, error) {
+	f, err := p.Store.Open(ctx, name)
+	if err != nil || media.IsDerived(name) {
+		return f, err
+	}
+	return panickingFile{f}, nil
+}
+
+// TestCache_Panic checks that a panic in the goroutine that makes images is an error for those who wait for them.
+func TestCache_Panic(t *testing.T) {
+	g := open(t)
+	cache := imaging.NewCache(panicking{g.store}, g.staging, nil)
+	for _, f := range []photo.Format{photo.JPEG, photo.PNG, photo.WebP, photo.HEIC, photo.AVIF} {
+		name := g.put(t, f, jpegOf(t, scene(20, 10)))
+		for range 2 {
+			if _, err := cache.Open(t.Context(), name, imaging.Thumb); !errors.Is(err, imaging.ErrUndecodable) {
+				t.Errorf("%s: %v", f, err)
+			}
+		}
+	}
+}
+
+// slow is a media store in which opening a photo takes until it is told to go on.
+type slow struct {
+	media.Store
+	opening, goOn chan struct{}
+}
+
+func (s *slow) Open(ctx context.Context, name string) (media.File, error) {
+	if !media.IsDerived(name) {
+		s.opening <- struct{}{}
+		<-s.goOn
+	}
+	return s.Store.Open(ctx, name)
+}
+
+// TestCache_Close checks that Close waits for images that are being made, also when nobody else does, and that none are
+// begun after it.
+func TestCache_Close(t *testing.T) {
+	g := open(t)
+	store := &slow{g.store, make(chan struct{}), make(chan struct{})}
+	cache := imaging.NewCache(store, g.staging, nil)
+	name := g.put(t, photo.JPEG, jpegOf(t, scene(20, 10)))
+	ctx, leave := context.WithCancel(t.Context())
+	asked := make(chan error)
+	go func() { asked <- cache.Make(ctx, name) }()
+	<-store.opening
+	leave()
+	if err := <-asked; !errors.Is(err, context.Canceled) {
+		t.Errorf("Make = %v", err)
+	}
+	closed := make(chan struct{})
+	go func() { cache.Close(); close(closed) }()
+	select {
+	case <-closed:
+		t.Error("Close does not wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(store.goOn)
+	<-closed
+	other := g.put(t, photo.JPEG, jpegOf(t, scene(20, 10)))
+	if _, err := cache.Open(t.Context(), other, imaging.Thumb); fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestCache_Heavy checks which photos are given to another process: those that may take more than the budget.
+func TestCache_Heavy(t *testing.T) {
+	g := open(t)
+	type images = map[imaging.Size][]byte
+	heavy := 0
+	decode := func(context.Context, io.ReadSeeker, photo.Format, []imaging.Size) (images, error) {
+		heavy++
+		return images{imaging.Thumb: []byte("\xff\xd8\xff\xd9")}, nil
+	}
+	cache := imaging.NewCache(g.store, g.staging, decode)
+	png := func(w, h uint32, depth, color, interlaced byte) []byte {
+		b := pngHeader(w, h)
+		b[24], b[25], b[28] = depth, color, interlaced
+		return b
+	}
+	const gray, rgb, palette, rgba = 0, 2, 3, 6
+	for _, c := range []struct {
+		name string
+		f    photo.Format
+		file []byte
+		want bool
+	}{
+		{"largest", photo.PNG, png(8000, 6250, 16, rgba, 0), true},
+		{"largest of 8 bits", photo.PNG, png(8000, 6250, 8, rgb, 0), true},
+		{"largest gray, which may become RGBA", photo.PNG, png(8000, 6250, 8, gray, 0), true},
+		{"largest with a palette", photo.PNG, png(8000, 6250, 8, palette, 0), false},
+		{"12 megapixels", photo.PNG, png(4000, 3000, 8, rgb, 0), false},
+		{"12 megapixels of 16 bits", photo.PNG, png(4000, 3000, 16, rgb, 0), false},
+		{"12 megapixels of 16 bits, interlaced", photo.PNG, png(4000, 3000, 16, rgb, 1), true},
+		{"AVIF", photo.AVIF, pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), true},
+		{"HEIC", photo.HEIC, pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), true},
+	} {
+		heavy = 0
+		f, err := cache.Open(t.Context(), g.put(t, c.f, c.file), imaging.Thumb)
+		if c.want != (heavy == 1) || c.want == errors.Is(err, imaging.ErrUndecodable) {
+			t.Errorf("%s: given to the other process %d times, %v", c.name, heavy, err)
+		}
+		if err == nil {
+			_ = f.Close()
+		}
+	}
 }

@@ -98,7 +98,7 @@ func derive(t *testing.T, file []byte, f photo.Format) map[imaging.Size]image.Im
 	return images
 }
 
-// looks tells the colour in the middle of a ninth of the image, by its strongest channel.
+// looks tells the color in the middle of a ninth of the image, by its strongest channel.
 func looks(img image.Image, column, row int) string {
 	b := img.Bounds()
 	r, g, bl, _ := img.At(b.Min.X+(2*column+1)*b.Dx()/16, b.Min.Y+(2*row+1)*b.Dy()/16).RGBA()
@@ -147,19 +147,21 @@ func TestDeriveHEIF(t *testing.T) {
 	for f, file := range map[photo.Format][]byte{
 		photo.HEIC: heic, photo.HEIF: heic, photo.AVIF: pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"),
 	} {
-		if images := derive(t, file, f); max(images[imaging.Thumb].Bounds().Dx(), images[imaging.Thumb].Bounds().Dy()) != 320 {
-			t.Errorf("%s: thumbnail of %v", f, images[imaging.Thumb].Bounds())
+		if size := derive(t, file, f)[imaging.Thumb].Bounds().Size(); max(size.X, size.Y) != 320 {
+			t.Errorf("%s: thumbnail of %v", f, size)
 		}
 	}
-	facts, err := imaging.ReadFacts(bytes.NewReader(heic), photo.HEIC)
-	if err != nil || facts.Empty() {
-		t.Errorf("ReadFacts = %+v, %v", facts, err)
+	x, err := imaging.ReadExif(bytes.NewReader(heic), photo.HEIC)
+	if err != nil || x.Empty() {
+		t.Errorf("ReadExif = %+v, %v", x, err)
 	}
 }
 
 func TestOrientation(t *testing.T) {
 	// Where the green corner and the blue half are in the upright image.
-	for orientation, corner := range map[int][2]int{1: {0, 0}, 2: {7, 0}, 3: {7, 7}, 4: {0, 7}, 5: {0, 0}, 6: {7, 0}, 7: {7, 7}, 8: {0, 7}, 0: {0, 0}, 9: {0, 0}} {
+	for orientation, corner := range map[int][2]int{
+		1: {0, 0}, 2: {7, 0}, 3: {7, 7}, 4: {0, 7}, 5: {0, 0}, 6: {7, 0}, 7: {7, 7}, 8: {0, 7}, 0: {0, 0}, 9: {0, 0},
+	} {
 		tiff := exif(map[uint16]any{0x0112: orientation}, 0x0112)
 		for format, file := range map[photo.Format][]byte{
 			photo.JPEG: withSegment(jpegOf(t, scene(800, 400)), 0xe1, append([]byte("Exif\x00\x00"), tiff...)),
@@ -197,8 +199,10 @@ func TestTransparencyIsWhite(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	secret := "SECRET-PLACE"
-	tiff := exif(map[uint16]any{0x010f: "Canon", 0x0110: "Canon EOS R5", 0x0131: "Adobe Photoshop 25", 0x0132: "2025:03:01 09:30:00", 0x010e: secret},
-		0x010e, 0x010f, 0x0110, 0x0131, 0x0132)
+	saved := "2025:03:01 09:30:00"
+	tiff := exif(map[uint16]any{
+		0x010f: "Canon", 0x0110: "Canon EOS R5", 0x0131: "Adobe Photoshop 25", 0x0132: saved, 0x010e: secret,
+	}, 0x010e, 0x010f, 0x0110, 0x0131, 0x0132)
 	profile := make([]byte, 200)
 	copy(profile[16:], "RGB ")
 	copy(profile[36:], "acsp")
@@ -211,26 +215,29 @@ func TestMetadata(t *testing.T) {
 		t.Fatal(err)
 	}
 	for size, b := range derived {
-		if bytes.Contains(b, []byte(secret)) || bytes.Contains(b, []byte("Exif")) || bytes.Contains(b, []byte("Canon")) {
-			t.Errorf("%s tells what the photo told", size)
+		for _, text := range []string{secret, "Exif", "Canon"} {
+			if bytes.Contains(b, []byte(text)) {
+				t.Errorf("%s contains %q of the photo", size, text)
+			}
 		}
 		if !bytes.Contains(b, profile) {
-			t.Errorf("%s has lost its colour profile", size)
+			t.Errorf("%s has lost its color profile", size)
 		}
 	}
-	facts, err := imaging.ReadFacts(bytes.NewReader(file), photo.JPEG)
-	if err != nil || facts.Camera != "Canon EOS R5" || facts.SavedAt != "2025:03:01 09:30:00" || !facts.Edited() || facts.Located {
-		t.Errorf("ReadFacts = %+v, %v", facts, err)
+	x, err := imaging.ReadExif(bytes.NewReader(file), photo.JPEG)
+	if err != nil || x.Camera != "Canon EOS R5" || x.SavedAt != saved || !x.Edited() || x.Located {
+		t.Errorf("ReadExif = %+v, %v", x, err)
 	}
 	copy(profile[16:], "CMYK")
 	file = withSegment(jpegOf(t, scene(40, 20)), 0xe2, append([]byte("ICC_PROFILE\x00\x01\x01"), profile...))
-	if derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes); err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
-		t.Errorf("a profile of other colours is kept: %v", err)
+	derived, err = imaging.Derive(bytes.NewReader(file), photo.JPEG, imaging.Sizes)
+	if err != nil || bytes.Contains(derived[imaging.Thumb], []byte("CMYK")) {
+		t.Errorf("a profile of other colors is kept: %v", err)
 	}
 }
 
-// TestMetadata_EndlessProfile has a file with a part of a colour profile under every number that there is: after the last comes
-// the first again, for those who only count on.
+// TestMetadata_EndlessProfile reads a file with a part of a color profile under every number that there is. A byte that
+// counts the parts overflows from the last to the first.
 func TestMetadata_EndlessProfile(t *testing.T) {
 	file := jpegOf(t, scene(40, 20))
 	for i := range 256 {
@@ -257,23 +264,25 @@ func TestUndecodable(t *testing.T) {
 		file   []byte
 		format photo.Format
 	}{
-		"empty": {nil, photo.JPEG}, "short": {good[:100], photo.JPEG}, "other": {good, photo.PNG}, "heic": {good, photo.HEIC}, "avif": {good, photo.AVIF}, "heif": {good, photo.HEIF},
+		"empty": {nil, photo.JPEG}, "short": {good[:100], photo.JPEG}, "other": {good, photo.PNG},
+		"heic": {good, photo.HEIC}, "avif": {good, photo.AVIF}, "heif": {good, photo.HEIF},
 		"webp": {[]byte("RIFF\x04\x00\x00\x00WEBPVP8 "), photo.WebP}, "huge": {pngHeader(9000, 9000), photo.PNG},
 	} {
-		if _, err := imaging.Derive(bytes.NewReader(c.file), c.format, imaging.Sizes); !errors.Is(err, imaging.ErrUndecodable) {
+		_, err := imaging.Derive(bytes.NewReader(c.file), c.format, imaging.Sizes)
+		if !errors.Is(err, imaging.ErrUndecodable) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
 
-func FuzzReadFacts(f *testing.F) {
+func FuzzReadExif(f *testing.F) {
 	f.Add(exif(map[uint16]any{0x0112: 6, 0x010f: "X"}, 0x0112, 0x010f))
 	f.Fuzz(func(t *testing.T, tiff []byte) {
 		if len(tiff) > 60000 {
 			return
 		}
 		file := withSegment([]byte{0xff, 0xd8, 0xff, 0xd9}, 0xe1, append([]byte("Exif\x00\x00"), tiff...))
-		if _, err := imaging.ReadFacts(bytes.NewReader(file), photo.JPEG); err != nil {
+		if _, err := imaging.ReadExif(bytes.NewReader(file), photo.JPEG); err != nil {
 			t.Error(err)
 		}
 	})

@@ -1,13 +1,11 @@
 package imaging
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
+	"encoding/gob"
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
 	"sync"
 	"time"
@@ -17,53 +15,58 @@ import (
 
 const (
 	helperTime = time.Minute      // for one photo
-	helperIdle = 20 * time.Second // after which the process ends, and gives back what it has
+	helperIdle = 20 * time.Second // after which the process ends and returns its memory
 )
 
-// Helper decodes photos in a process of its own: those whose decoders cannot be held to an amount of memory before they
-// have read the whole file. The process has a limit instead, which the system enforces; a file that goes over it, or makes
-// the decoder hang, costs that process and nothing else.
+// Helper decodes photos in a process of its own: those that take much memory, or whose decoders need an amount that
+// cannot be told before. The process has a limit that the system enforces, HelperMemory; a file that exceeds it, or
+// makes the decoder hang, costs that process and nothing else.
 //
 // The process takes one photo after the other from its standard input and ends with it.
 type Helper struct {
 	command []string
+	closing context.Context // done when Close is called, which ends the process
+	close   context.CancelFunc
 
 	mu    sync.Mutex // held for one photo
-	child *child
+	child *child     // nil: it does not run
 	idle  *time.Timer
-
-	ending sync.Mutex // of what Close may do meanwhile
-	closed bool
-	alive  *os.Process
 }
 
 // child is the running process.
 type child struct {
-	cmd *exec.Cmd
-	in  io.WriteCloser
-	out *bufio.Reader
+	cmd       *exec.Cmd
+	kill      context.CancelFunc
+	in        io.WriteCloser
+	questions *gob.Encoder // to in
+	answers   *gob.Decoder
 }
 
 var errClosed = errors.New("imaging: the server stops")
 
 // NewHelper returns a helper whose process is started by a command when it is needed; the process calls ServeHelper.
-func NewHelper(command ...string) *Helper { return &Helper{command: command} }
+func NewHelper(command ...string) *Helper {
+	h := &Helper{command: command}
+	h.closing, h.close = context.WithCancel(context.Background())
+	return h
+}
 
 // helperRequest is followed by the bytes of the file.
 type helperRequest struct {
-	Format photo.Format `json:"format"`
-	Sizes  []Size       `json:"sizes"`
-	Bytes  int64        `json:"bytes"`
+	Format photo.Format
+	Sizes  []Size
+	Bytes  int64
 }
 
-// helperAnswer is followed by the bytes of the images, in the order in which the sizes were asked for.
 type helperAnswer struct {
-	Problem string `json:"problem,omitempty"` // the photo cannot be decoded
-	Lengths []int  `json:"lengths,omitempty"`
+	Problem string // the photo cannot be decoded
+	Images  map[Size][]byte
 }
 
 // Derive is a Deriver. One photo is worked on at a time.
-func (h *Helper) Derive(ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+func (h *Helper) Derive(
+	_ context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
+) (map[Size][]byte, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
@@ -73,14 +76,14 @@ func (h *Helper) Derive(ctx context.Context, file io.ReadSeeker, f photo.Format,
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.start(ctx); err != nil {
+	if err := h.start(); err != nil {
 		return nil, err
 	}
-	kill := time.AfterFunc(helperTime, h.kill)
+	timeout := time.AfterFunc(helperTime, h.child.kill)
 	derived, err := h.child.ask(file, helperRequest{f, sizes, size})
-	if !kill.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
+	if !timeout.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
 		h.stop()
-		if h.isClosed() {
+		if h.closing.Err() != nil {
 			return nil, errClosed
 		}
 		return nil, fmt.Errorf("%w: its decoder did not survive it: %w", ErrUndecodable, err)
@@ -93,103 +96,61 @@ func (h *Helper) Derive(ctx context.Context, file io.ReadSeeker, f photo.Format,
 	return derived, err
 }
 
-func (h *Helper) start(ctx context.Context) error {
+func (h *Helper) start() error {
+	if h.closing.Err() != nil {
+		return errClosed
+	}
 	if h.child != nil {
 		return nil
 	}
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	if h.closed {
-		return errClosed
-	}
-	cmd := exec.CommandContext(context.WithoutCancel(ctx), h.command[0], h.command[1:]...) //nolint:gosec // the program itself
-	cmd.Env = []string{}                                                                   // it needs no secrets
+	ctx, kill := context.WithCancel(h.closing)
+	cmd := exec.CommandContext(ctx, h.command[0], h.command[1:]...) //nolint:gosec // the program itself
+	cmd.Env = []string{}                                            // it needs no secrets
 	in, err := cmd.StdinPipe()
 	if err != nil {
+		kill()
 		return err
 	}
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return err
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := cmd.Start(); err != nil {
+	if err != nil {
+		kill()
 		return fmt.Errorf("start the decoder: %w", err)
 	}
-	h.alive = cmd.Process
-	h.child = &child{cmd: cmd, in: in, out: bufio.NewReaderSize(out, 64<<10)}
+	h.child = &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
 	return nil
 }
 
-// ask sends a photo and returns the answer. An error other than ErrUndecodable means that the process cannot be used any
-// more.
+// ask sends a photo and returns the answer. After an error other than ErrUndecodable the process cannot be used again.
 func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
-	head, err := json.Marshal(q)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := c.in.Write(append(head, '\n')); err != nil {
+	if err := c.questions.Encode(q); err != nil {
 		return nil, err
 	}
 	if _, err := io.CopyN(c.in, file, q.Bytes); err != nil {
 		return nil, err
 	}
-	line, err := c.out.ReadBytes('\n')
-	if err != nil {
-		return nil, err
-	}
 	var a helperAnswer
-	if err := json.Unmarshal(line, &a); err != nil {
+	if err := c.answers.Decode(&a); err != nil {
 		return nil, err
 	}
 	if a.Problem != "" {
 		return nil, fmt.Errorf("%w: %s", ErrUndecodable, a.Problem)
 	}
-	if len(a.Lengths) != len(q.Sizes) {
-		return nil, errors.New("the decoder's answer is broken")
-	}
-	derived := make(map[Size][]byte)
-	for i, n := range a.Lengths {
-		if n < 0 || n > maxDerived {
-			return nil, errors.New("the decoder's answer is broken")
-		}
-		b := make([]byte, n)
-		if _, err := io.ReadFull(c.out, b); err != nil {
-			return nil, err
-		}
-		derived[q.Sizes[i]] = b
-	}
-	return derived, nil
+	return a.Images, nil
 }
 
 // stop ends the process.
 func (h *Helper) stop() {
-	if h.child == nil {
-		return
-	}
-	h.kill()
-	h.ending.Lock()
-	h.alive = nil
-	h.ending.Unlock()
-	_ = h.child.in.Close()
-	_ = h.child.cmd.Wait() // how it ended does not matter
-	h.child = nil
-}
-
-func (h *Helper) kill() {
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	if h.alive != nil {
-		_ = h.alive.Kill() // has ended by itself: as good
+	if h.child != nil {
+		h.child.kill()
+		_ = h.child.cmd.Wait() // how it ended does not matter
+		h.child = nil
 	}
 }
 
-func (h *Helper) isClosed() bool {
-	h.ending.Lock()
-	defer h.ending.Unlock()
-	return h.closed
-}
-
-// rest ends the process when it has had nothing to do.
+// rest ends the process when it is idle.
 func (h *Helper) rest() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -198,9 +159,6 @@ func (h *Helper) rest() {
 
 // Close ends the process, whatever it does, and starts no other.
 func (h *Helper) Close() {
-	h.ending.Lock()
-	h.closed = true
-	h.ending.Unlock()
-	h.kill()
+	h.close()
 	h.rest()
 }

@@ -57,7 +57,7 @@ func TestHelper(t *testing.T) {
 	t.Run("OneProcessForMany", func(t *testing.T) {
 		h := newHelper(t, HelperMemory)
 		same(t, h)
-		first := h.alive.Pid
+		first := h.child.cmd.Process.Pid
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() { same(t, h) })
@@ -67,18 +67,19 @@ func TestHelper(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		same(t, h)
-		if h.alive.Pid != first {
+		if h.child.cmd.Process.Pid != first {
 			t.Error("a broken photo cost the process")
 		}
 		h.rest()
-		if h.alive != nil {
+		if h.child != nil {
 			t.Error("the process does not end when there is nothing to do")
 		}
 		same(t, h)
 	})
 	t.Run("OutOfMemory", func(t *testing.T) {
 		h := newHelper(t, 48<<20)
-		if _, err := h.try(t.Context(), pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), photo.AVIF); !errors.Is(err, ErrUndecodable) {
+		avif := pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif")
+		if _, err := h.try(t.Context(), avif, photo.AVIF); !errors.Is(err, ErrUndecodable) {
 			t.Errorf("%v", err)
 		}
 		h.command = newHelper(t, HelperMemory).command

@@ -11,19 +11,17 @@ import (
 
 // What decoders take, measured.
 const (
-	perScreenPixel   = 20 // the canvas, the picture, the same upright, and the files made of it
-	perFullPixel     = 3  // the plate and the file made of it
-	perCoarsePixel   = 2  // of a WebP
-	perLosslessPixel = 5  // of a WebP that is coded without loss
-	unknown          = math.MaxInt64
+	perScreenPixel = 20 // the scaler, its image, the same upright, and the JPEGs
+	perFullPixel   = 3  // the yuvSink and the JPEG
+	unknown        = math.MaxInt64
 )
 
-// memoryFor tells what it takes to derive images of the sizes, as far as the file's header tells. Files whose decoders
-// cannot be held to anything take unknown.
+// memoryFor estimates what it takes to derive images of the sizes from the file's header. It is unknown for formats
+// whose decoders may take any amount.
 func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int64, error) {
 	info, err := photo.Inspect(file, size)
 	if err != nil {
-		if fault.CodeOf(err) != "" { // it was taken once, so it can be read; the decoder will tell
+		if fault.CodeOf(err) != "" { // the decoder will return the error
 			return budget, nil
 		}
 		return 0, err
@@ -43,30 +41,49 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 			need += jpegCoefficients(extent)
 		}
 	case photo.PNG:
+		need += pngImage(file, pixels)
 	case photo.WebP:
-		switch webpKind(file) {
-		case webpLossy:
-			need += pixels * perCoarsePixel
-		case webpLossless:
-			need += pixels * perLosslessPixel
-		default:
+		perPixel := webpPixel(file)
+		if perPixel == 0 {
 			return unknown, nil
 		}
-	case photo.HEIC, photo.HEIF, photo.AVIF: // the size of a frame is inside the coded data, and need not be the header's
+		need += pixels * perPixel
+	case photo.HEIC, photo.HEIF, photo.AVIF: // the coded data may have another size than the header
 		return unknown, nil
 	}
 	return need, nil
 }
 
-// jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a mark for each coefficient
-// of a block, and those of them that are seen.
+// pngImage is what a decoded PNG takes, as its header tells. Only those with a palette have one byte for each pixel:
+// gray ones with a transparent color become RGBA.
+func pngImage(file io.ReaderAt, pixels int64) int64 {
+	head := make([]byte, 29) // as far as the end of the header
+	if n, _ := file.ReadAt(head, 0); n < len(head) {
+		return budget
+	}
+	depth, color, interlaced := head[24], head[25], head[28] != 0
+	size := 4 * pixels
+	if color == 3 {
+		size = pixels
+	}
+	if depth == 16 {
+		size *= 2
+	}
+	if interlaced { // each pass is an image of its own first
+		size *= 2
+	}
+	return size
+}
+
+// jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a bit for each coefficient
+// of a block, and those that are used.
 func jpegCoefficients(extent image.Point) int64 {
 	side := 8 / jpegScale(extent.X, extent.Y, Screen.Edge())
 	blocks := int64((extent.X+15)/8) * int64((extent.Y+15)/8)
 	return 3 * blocks * int64(8+2*side*side)
 }
 
-// jpegScale is how much smaller a JPEG can be read so that an edge of at least edge stays.
+// jpegScale is by how much a JPEG can be reduced so that its longest edge is still at least edge.
 func jpegScale(w, h, edge int) int {
 	scale := 8
 	for scale > 1 && max(w, h)/scale < edge {
@@ -75,56 +92,42 @@ func jpegScale(w, h, edge int) int {
 	return scale
 }
 
-// progressive reports whether a JPEG is not stored from top to bottom: it has a frame of that kind, or none that can be found.
+// progressive reports whether a JPEG is not stored from top to bottom: it has a frame of that kind, or none that can be
+// found.
 func progressive(file io.ReaderAt) bool {
-	head := make([]byte, 4)
-	at := int64(2)
-	for range maxParts {
-		if n, _ := file.ReadAt(head, at); n < 4 || head[0] != 0xff {
+	const baseline, extended, progressive = "\xc0", "\xc1", "\xc2"
+	for p, err := range partsOf(file, photo.JPEG) {
+		switch {
+		case err != nil, p.kind == progressive, p.kind == jpegSOS:
 			return true
-		}
-		switch head[1] {
-		case 0xc0, 0xc1:
+		case p.kind == baseline, p.kind == extended:
 			return false
-		case 0xc2, 0xda:
-			return true
 		}
-		at += 2 + int64(head[2])<<8 + int64(head[3])
 	}
 	return true
 }
 
-type webpCoding int
-
-const (
-	webpOther webpCoding = iota // an animation, one with transparency, or nothing that is known
-	webpLossy
-	webpLossless
-)
-
-// webpKind looks for the first chunk that holds pixels.
-func webpKind(file io.ReaderAt) webpCoding {
-	head := make([]byte, 8)
-	at := int64(12)
-	for range maxParts {
-		if n, _ := file.ReadAt(head, at); n < len(head) {
-			return webpOther
+// webpPixel is what the decoder takes for a pixel of a WebP, 0 when that is not known: for animations and images with
+// transparency.
+func webpPixel(file io.ReaderAt) int64 {
+	for p, err := range partsOf(file, photo.WebP) {
+		if err != nil {
+			return 0
 		}
-		switch string(head[:4]) {
+		switch p.kind {
 		case "VP8 ":
-			return webpLossy
+			return 2
 		case "VP8L":
-			return webpLossless
+			return 5
 		case "ANIM", "ANMF", "ALPH":
-			return webpOther
+			return 0
 		case "VP8X":
 			const transparent = 0x10
-			if n, _ := file.ReadAt(head[:1], at+8); n < 1 || head[0]&transparent != 0 {
-				return webpOther
+			var flags [1]byte
+			if n, _ := file.ReadAt(flags[:], p.at); n < 1 || flags[0]&transparent != 0 {
+				return 0
 			}
 		}
-		size := int64(head[4]) | int64(head[5])<<8 | int64(head[6])<<16 | int64(head[7])<<24
-		at += 8 + size + size&1
 	}
-	return webpOther
+	return 0
 }

@@ -6,53 +6,103 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"iter"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// metadata is what a file says about its image, as far as it matters here.
+// metadata is the part of a file's metadata that is used.
 type metadata struct {
 	exif []byte // a TIFF structure; nil: none
-	icc  []byte // a colour profile for RGB images; nil: none, which is sRGB
+	icc  []byte // a color profile for RGB images; nil: none, which is sRGB
 }
 
 const (
-	maxSegment = 1 << 20 // of metadata that is looked at
-	maxParts   = 10_000  // of a file that are walked over
+	maxSegment = 1 << 20 // bytes of a part that is read
+	maxParts   = 10_000  // of a file
 	maxProfile = 60_000  // fits into one segment of a JPEG; common ones have a few kilobytes
 )
 
-// readMetadata walks over the parts of a file before its pixels. What is broken there is left out: whether the image can
-// be shown is for the decoder to say. The error is the reader's.
-func readMetadata(r io.ReadSeeker, f photo.Format) (metadata, error) {
-	var m metadata
-	var err error
+// readMetadata reads the parts of a file before its pixels. What is broken there is left out: whether the image can be
+// shown is for the decoder to say. The error is the reader's.
+func readMetadata(r io.ReadSeeker, f photo.Format) (m metadata, err error) {
 	switch f {
 	case photo.JPEG:
-		err = m.readJPEG(r)
-	case photo.PNG:
-		err = m.readPNG(r)
-	case photo.WebP:
-		err = m.readWebP(r)
+		err = m.readJPEG(readerAt{r})
+	case photo.PNG, photo.WebP:
+		err = m.readChunks(readerAt{r}, f)
 	case photo.HEIC, photo.HEIF, photo.AVIF:
-		err = m.readBoxes(r)
+		var size int64
+		if size, err = r.Seek(0, io.SeekEnd); err == nil {
+			m.icc, err = photo.ColorProfile(readerAt{r}, size, maxProfile)
+		}
 	}
 	if !forRGB(m.icc) {
 		m.icc = nil
 	}
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, errBroken) {
+	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return m, err
 }
 
-// errBroken ends the walk over a file that does not follow its format.
-var errBroken = errors.New("imaging: broken metadata")
+// part is a segment of a JPEG or a chunk of a PNG or WebP.
+type part struct {
+	kind     string // a marker of one byte, or four characters
+	at, size int64  // of its content
+}
 
-func (m *metadata) readJPEG(r io.ReadSeeker) error {
-	if _, err := r.Seek(2, io.SeekStart); err != nil {
-		return err
+// partsOf yields the parts of a file in order. At the end it yields the reader's error, such as io.EOF, or nothing
+// where the file is broken or has too many parts.
+func partsOf(r io.ReaderAt, f photo.Format) iter.Seq2[part, error] {
+	begin := map[photo.Format]int64{photo.JPEG: 2, photo.PNG: 8, photo.WebP: 12}
+	return func(yield func(part, error) bool) {
+		at := begin[f]
+		head := make([]byte, 8)
+		if f == photo.JPEG {
+			head = head[:4]
+		}
+		for range maxParts {
+			if _, err := r.ReadAt(head, at); err != nil {
+				yield(part{}, err)
+				return
+			}
+			p := part{at: at + int64(len(head))}
+			var end int64
+			switch f {
+			case photo.JPEG: // the length includes its own two bytes
+				p.kind, p.size = string(head[1:2]), int64(binary.BigEndian.Uint16(head[2:]))-2
+				end = p.at + p.size
+			case photo.PNG: // a checksum follows
+				p.kind, p.size = string(head[4:]), int64(binary.BigEndian.Uint32(head))
+				end = p.at + p.size + 4
+			default: // sizes are padded to even ones
+				p.kind, p.size = string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
+				end = p.at + p.size + p.size&1
+			}
+			if p.size < 0 || f == photo.JPEG && head[0] != 0xff || !yield(p, nil) {
+				return
+			}
+			at = end
+		}
 	}
+}
+
+func (p part) read(r io.ReaderAt) ([]byte, error) {
+	b := make([]byte, p.size)
+	if n, err := r.ReadAt(b, p.at); n < len(b) {
+		return nil, err
+	}
+	return b, nil
+}
+
+// Markers of JPEG segments.
+const (
+	jpegSOS, jpegEOI   = "\xda", "\xd9" // the pixels begin, or the image ends
+	jpegAPP1, jpegAPP2 = "\xe1", "\xe2"
+)
+
+func (m *metadata) readJPEG(r io.ReaderAt) error {
 	var profile [256][]byte // in numbered parts, from 1
 	read := 0
 	defer func() {
@@ -63,69 +113,54 @@ func (m *metadata) readJPEG(r io.ReadSeeker) error {
 			m.icc = append(m.icc, part...)
 		}
 	}()
-	for range maxParts {
-		var head [4]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+	for p, err := range partsOf(r, photo.JPEG) {
+		if err != nil || p.kind == jpegSOS || p.kind == jpegEOI {
 			return err
 		}
-		size := int(binary.BigEndian.Uint16(head[2:])) - 2
-		if head[0] != 0xff || size < 0 {
-			return errBroken
+		if p.kind != jpegAPP1 && p.kind != jpegAPP2 {
+			continue
 		}
-		switch head[1] {
-		case 0xda, 0xd9: // the pixels begin, or the image ends
-			return nil
-		case 0xe1, 0xe2:
-			segment := make([]byte, size)
-			if _, err := io.ReadFull(r, segment); err != nil {
-				return err
-			}
-			if tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && m.exif == nil {
-				m.exif = tiff
-			}
-			if part, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00")); ok && len(part) > 2 && read+len(part) <= 2*maxProfile {
-				read += len(part)
-				profile[part[0]] = part[2:]
-			}
-		default:
-			if _, err := r.Seek(int64(size), io.SeekCurrent); err != nil {
-				return err
-			}
+		segment, err := p.read(r)
+		if err != nil {
+			return err
+		}
+		if tiff, ok := bytes.CutPrefix(segment, []byte("Exif\x00\x00")); ok && m.exif == nil {
+			m.exif = tiff
+		}
+		piece, ok := bytes.CutPrefix(segment, []byte("ICC_PROFILE\x00"))
+		if ok && len(piece) > 2 && read+len(piece) <= 2*maxProfile {
+			read += len(piece)
+			profile[piece[0]] = piece[2:]
 		}
 	}
-	return errBroken
+	return nil
 }
 
-func (m *metadata) readPNG(r io.ReadSeeker) error {
-	if _, err := r.Seek(8, io.SeekStart); err != nil {
-		return err
-	}
-	for range maxParts {
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
+// readChunks reads the metadata of PNG and WebP.
+func (m *metadata) readChunks(r io.ReaderAt, f photo.Format) error {
+	for p, err := range partsOf(r, f) {
+		if err != nil || p.kind == "IEND" {
 			return err
 		}
-		size, kind := int64(binary.BigEndian.Uint32(head[:4])), string(head[4:])
-		if (kind == "eXIf" || kind == "iCCP") && size <= maxSegment {
-			chunk := make([]byte, size)
-			if _, err := io.ReadFull(r, chunk); err != nil {
-				return err
-			}
-			if kind == "eXIf" {
-				m.exif = chunk
-			} else {
-				m.icc = inflateProfile(chunk)
-			}
-			size = 0
+		if p.size > maxSegment {
+			continue
 		}
-		if kind == "IEND" {
-			return nil
+		switch p.kind {
+		case "eXIf", "EXIF":
+			m.exif, err = p.read(r)
+			m.exif = bytes.TrimPrefix(m.exif, []byte("Exif\x00\x00"))
+		case "ICCP":
+			m.icc, err = p.read(r)
+		case "iCCP":
+			var chunk []byte
+			chunk, err = p.read(r)
+			m.icc = inflateProfile(chunk)
 		}
-		if _, err := r.Seek(size+4, io.SeekCurrent); err != nil { // the checksum follows
+		if err != nil {
 			return err
 		}
 	}
-	return errBroken
+	return nil
 }
 
 // inflateProfile returns the profile of a PNG: a name, a zero, the method, and compressed data.
@@ -145,103 +180,13 @@ func inflateProfile(chunk []byte) []byte {
 	return profile
 }
 
-func (m *metadata) readWebP(r io.ReadSeeker) error {
-	if _, err := r.Seek(12, io.SeekStart); err != nil {
-		return err
-	}
-	for range maxParts {
-		var head [8]byte
-		if _, err := io.ReadFull(r, head[:]); err != nil {
-			return err
-		}
-		size := int64(binary.LittleEndian.Uint32(head[4:]))
-		padded := size + size&1
-		kind := string(head[:4])
-		if (kind == "EXIF" || kind == "ICCP") && size <= maxSegment {
-			chunk := make([]byte, padded)
-			if _, err := io.ReadFull(r, chunk); err != nil {
-				return err
-			}
-			if kind == "EXIF" {
-				m.exif = bytes.TrimPrefix(chunk[:size], []byte("Exif\x00\x00"))
-			} else {
-				m.icc = chunk[:size]
-			}
-			continue
-		}
-		if _, err := r.Seek(padded, io.SeekCurrent); err != nil {
-			return err
-		}
-	}
-	return errBroken
-}
-
-// readBoxes finds the colour profile of a HEIF file: meta, iprp, ipco, colr. The first one is that of the image itself;
-// thumbnails and masks come after.
-func (m *metadata) readBoxes(r io.ReadSeeker) error {
-	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return err
-	}
-	for range maxParts {
-		var head [16]byte
-		if _, err := io.ReadFull(r, head[:8]); err != nil {
-			return err
-		}
-		size, headed := int64(binary.BigEndian.Uint32(head[:4])), int64(8)
-		if size == 1 {
-			if _, err := io.ReadFull(r, head[8:]); err != nil {
-				return err
-			}
-			size, headed = int64(binary.BigEndian.Uint64(head[8:])), 16 //nolint:gosec // checked below
-		}
-		if size < headed {
-			return errBroken
-		}
-		if string(head[4:8]) != "meta" {
-			if _, err := r.Seek(size-headed, io.SeekCurrent); err != nil {
-				return err
-			}
-			continue
-		}
-		if size > maxSegment {
-			return errBroken
-		}
-		meta := make([]byte, size-headed)
-		if _, err := io.ReadFull(r, meta); err != nil {
-			return err
-		}
-		if len(meta) > 4 {
-			colour := findBox(findBox(findBox(meta[4:], "iprp"), "ipco"), "colr")
-			if len(colour) > 4 && (string(colour[:4]) == "prof" || string(colour[:4]) == "rICC") {
-				m.icc = colour[4:]
-			}
-		}
-		return nil
-	}
-	return errBroken
-}
-
-// findBox returns the content of the first box of a kind.
-func findBox(data []byte, kind string) []byte {
-	for len(data) >= 8 {
-		size := int(binary.BigEndian.Uint32(data))
-		if size < 8 || size > len(data) {
-			return nil
-		}
-		if string(data[4:8]) == kind {
-			return data[8:size]
-		}
-		data = data[size:]
-	}
-	return nil
-}
-
-// forRGB reports whether a profile describes RGB colours: derived images have no others.
+// forRGB reports whether a profile describes RGB colors: derived images have no others.
 func forRGB(profile []byte) bool {
-	return len(profile) > 128 && len(profile) <= maxProfile && string(profile[16:20]) == "RGB " && string(profile[36:40]) == "acsp"
+	return len(profile) > 128 && len(profile) <= maxProfile &&
+		string(profile[16:20]) == "RGB " && string(profile[36:40]) == "acsp"
 }
 
-// withProfile puts a colour profile into a JPEG, behind its first marker.
+// withProfile puts a color profile into a JPEG, behind its first marker.
 func withProfile(image, profile []byte) []byte {
 	if len(profile) == 0 {
 		return image
@@ -250,7 +195,8 @@ func withProfile(image, profile []byte) []byte {
 	out := make([]byte, 0, len(image)+len(profile)+len(name)+4)
 	out = append(out, image[:2]...)
 	out = append(out, 0xff, 0xe2)
-	out = binary.BigEndian.AppendUint16(out, uint16(2+len(name)+len(profile))) //nolint:gosec // profiles are at most maxProfile
+	size := 2 + len(name) + len(profile)
+	out = binary.BigEndian.AppendUint16(out, uint16(size)) //nolint:gosec // profiles are at most maxProfile
 	out = append(out, name...)
 	out = append(out, profile...)
 	return append(out, image[2:]...)
@@ -260,8 +206,7 @@ func withProfile(image, profile []byte) []byte {
 func (m *metadata) orientation(f photo.Format) int {
 	switch f {
 	case photo.JPEG, photo.PNG, photo.WebP:
-		var facts Facts
-		return readTIFF(m.exif, &facts)
+		return readTIFF(m.exif, new(Exif))
 	case photo.HEIC, photo.HEIF, photo.AVIF:
 	}
 	return 1

@@ -11,13 +11,13 @@ import (
 // warmQueue is how many photos may wait: those of some fifty large orders.
 const warmQueue = 4096
 
-// Warmer makes derived images before anybody asks for them, one photo at a time. It is a worker. What it has no room for,
-// or loses when the server stops, is made at the first look: nothing depends on it.
+// Warmer is a worker that makes derived images before they are requested, one photo at a time. What does not fit into
+// its queue, or is lost when the server stops, is made at the first request.
 type Warmer struct {
 	cache  *Cache
 	log    *slog.Logger
 	names  chan string
-	recent map[string]bool // done already: integrators may use one photo in many orders
+	recent map[string]bool // done already: one photo may be in many orders
 }
 
 // NewWarmer returns a worker over a cache.
@@ -25,7 +25,7 @@ func NewWarmer(cache *Cache, log *slog.Logger) *Warmer {
 	return &Warmer{cache: cache, log: log, names: make(chan string, warmQueue), recent: make(map[string]bool)}
 }
 
-// Ask takes photos whose images will be looked at soon. It never waits.
+// Ask queues photos whose images will be requested soon. It never blocks.
 func (w *Warmer) Ask(names []string) {
 	for _, name := range names {
 		select {
@@ -51,7 +51,8 @@ func (w *Warmer) Run(ctx context.Context) error {
 			}
 			err := w.cache.Make(ctx, name)
 			if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUndecodable) && !errors.Is(err, media.ErrNotFound) {
-				w.log.WarnContext(ctx, "images of a photo are not made ahead", "name", name, "error", err, "cause", errors.Unwrap(err))
+				w.log.WarnContext(ctx, "images of a photo are not made ahead",
+					"name", name, "error", err, "cause", errors.Unwrap(err))
 				continue
 			}
 			if len(w.recent) >= warmQueue {

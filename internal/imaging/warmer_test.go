@@ -11,13 +11,15 @@ import (
 	"github.com/assayhq/assay/internal/media"
 )
 
-// TestWarmer makes images that nobody has asked for, goes on after a broken photo, and never waits for room.
+// TestWarmer checks that images are made before they are requested, also after a broken photo, and that Ask never
+// blocks.
 func TestWarmer(t *testing.T) {
 	g := open(t)
 	store := &counted{Store: g.store}
 	w := imaging.NewWarmer(imaging.NewCache(store, g.staging, nil), slog.New(slog.DiscardHandler))
 	names := []string{
-		g.put(t, photo.JPEG, jpegOf(t, scene(40, 20))), g.put(t, photo.PNG, []byte("broken")), photo.NewName(photo.JPEG), g.put(t, photo.PNG, pngOf(t, scene(40, 20))),
+		g.put(t, photo.JPEG, jpegOf(t, scene(40, 20))), g.put(t, photo.PNG, []byte("broken")),
+		photo.NewName(photo.JPEG), g.put(t, photo.PNG, pngOf(t, scene(40, 20))),
 	}
 	w.Ask(names)
 	w.Ask(names)

@@ -48,9 +48,9 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		s.decoder = imaging.NewHelper(s.app.DecodeApart...)
 		apart = s.decoder.Derive
 	}
-	images := imaging.NewCache(s.app.Media, staging, apart)
-	ahead := imaging.NewWarmer(images, s.app.Log)
+	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	ahead := imaging.NewWarmer(s.images, s.app.Log)
 	s.app.ordered = ahead.Ask
 	s.workers = append(s.workers, ahead)
-	return images
+	return s.images
 }

@@ -40,6 +40,7 @@ type Server struct {
 	servers  []*http.Server
 	lock     *os.File
 	decoder  *imaging.Helper
+	images   *imaging.Cache
 	health   workerHealth
 	stopping []func() // ends requests that would never end by themselves
 }
@@ -291,6 +292,9 @@ func (s *Server) close() error {
 	}
 	if s.decoder != nil {
 		s.decoder.Close()
+	}
+	if s.images != nil {
+		s.images.Close()
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())

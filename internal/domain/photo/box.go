@@ -2,17 +2,14 @@ package photo
 
 import "iter"
 
-// fourCC is the kind of a box or a brand of a file.
-type fourCC [4]byte
-
-// box is one box of an ISO base media file: what it is and where its body lies.
+// box is one box of an ISO base media file (ISO/IEC 14496-12): its kind and where its body is.
 type box struct {
-	kind       fourCC
+	kind       string // four characters
 	start, end int64
 }
 
 // boxes walks the boxes between two offsets, one level deep. A box that claims to reach past the end of its container
-// ends there, and one that is too small to be a box ends the walk: what stands before it still counts.
+// ends there, and one that is too small to be a box ends the walk: what comes before it still counts.
 func (h *header) boxes(from, to int64) iter.Seq[box] {
 	return func(yield func(box) bool) {
 		for from < to {
@@ -32,7 +29,7 @@ func (h *header) box(off, limit int64) (box, bool) {
 	if !ok || limit-off < 8 {
 		return box{}, false
 	}
-	found := box{kind: fourCC(b[4:]), start: off + 8, end: limit}
+	found := box{kind: string(b[4:]), start: off + 8, end: limit}
 	size, _ := h.uint32(off)
 	total := int64(size)
 	switch size {

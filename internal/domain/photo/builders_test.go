@@ -24,7 +24,8 @@ func encodePNG(t testing.TB, width, height int) []byte {
 func encodeJPEG(t testing.TB, width, height int) []byte {
 	t.Helper()
 	var b bytes.Buffer
-	if err := jpeg.Encode(&b, image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio420), nil); err != nil {
+	img := image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio420)
+	if err := jpeg.Encode(&b, img, nil); err != nil {
 		t.Fatal(err)
 	}
 	return b.Bytes()

@@ -3,20 +3,10 @@ package photo
 // maxBrands bounds the compatible brands that are looked at; real files list fewer than ten.
 const maxBrands = 256
 
-var (
-	boxFtyp = fourCC{'f', 't', 'y', 'p'}
-	boxMeta = fourCC{'m', 'e', 't', 'a'}
-	boxPitm = fourCC{'p', 'i', 't', 'm'}
-	boxIprp = fourCC{'i', 'p', 'r', 'p'}
-	boxIpco = fourCC{'i', 'p', 'c', 'o'}
-	boxIpma = fourCC{'i', 'p', 'm', 'a'}
-	boxIspe = fourCC{'i', 's', 'p', 'e'}
-)
-
 // formatOfBrand returns the image format that a brand stands for. HEIF is the general one: mif1 and msf1 name the
 // container and leave the codec open.
-func formatOfBrand(brand fourCC) (Format, bool) {
-	switch string(brand[:]) {
+func formatOfBrand(brand string) (Format, bool) {
+	switch brand {
 	case "heic", "heix", "hevc", "hevx", "heim", "heis":
 		return HEIC, true
 	case "avif", "avis":
@@ -31,7 +21,7 @@ func formatOfBrand(brand fourCC) (Format, bool) {
 // before the compatible ones; the general brands count where there is none.
 func formatOfBrands(h *header) (Format, bool) {
 	ftyp, ok := h.box(0, h.size)
-	if !ok || ftyp.kind != boxFtyp {
+	if !ok || ftyp.kind != "ftyp" {
 		return "", false
 	}
 	var general bool
@@ -44,7 +34,7 @@ func formatOfBrands(h *header) (Format, bool) {
 		if !ok || off+4 > ftyp.end {
 			break
 		}
-		switch f, known := formatOfBrand(fourCC(b)); {
+		switch f, known := formatOfBrand(string(b)); {
 		case known && f != HEIF:
 			return f, true
 		case known:
@@ -54,62 +44,67 @@ func formatOfBrands(h *header) (Format, bool) {
 	return HEIF, general
 }
 
-// measureHEIF finds the item properties, wherever in the file they stand, and returns the extent of the primary item:
-// that of the whole picture, also where it is a grid of tiles. A file that does not say which one that is counts as
-// large as its largest item.
-func measureHEIF(h *header) extent {
-	for meta := range h.boxes(0, h.size) {
-		if meta.kind != boxMeta {
+// itemBoxes are the parts of a meta box that describe its items: the first box of each kind, in whatever order they
+// are stored.
+type itemBoxes struct {
+	pitm, iinf, iloc, iref, iprp box
+	ipco                         box   // in iprp
+	end                          int64 // of the meta box
+}
+
+func readItemBoxes(h *header, meta box) itemBoxes {
+	m := itemBoxes{end: meta.end}
+	h.firstBoxes(meta.start+4, meta.end, map[string]*box{ // after version and flags
+		"pitm": &m.pitm, "iinf": &m.iinf, "iloc": &m.iloc, "iref": &m.iref, "iprp": &m.iprp,
+	})
+	h.firstBoxes(m.iprp.start, m.iprp.end, map[string]*box{"ipco": &m.ipco})
+	return m
+}
+
+// firstBoxes sets the first box of each kind between two offsets.
+func (h *header) firstBoxes(from, to int64, wanted map[string]*box) {
+	for b := range h.boxes(from, to) {
+		if found := wanted[b.kind]; found != nil {
+			*found = b
+			delete(wanted, b.kind)
+		}
+	}
+}
+
+// readHEIF finds the meta box that tells the size of the primary item, which is that of the whole picture, also where
+// it is a grid of tiles. A file that does not say which item is the primary one counts as large as its largest item.
+func readHEIF(h *header) (itemBoxes, extent) {
+	for b := range h.boxes(0, h.size) {
+		if b.kind != "meta" {
 			continue
 		}
-		if e := measureMeta(h, meta); e.pixels() != 0 {
-			return e
+		m := readItemBoxes(h, b)
+		var ofPrimary propertySet
+		if primary, ok := readPrimaryItem(h, m.pitm); ok {
+			ofPrimary = m.propertiesOf(h, primary)
+		}
+		if e := measureProperties(h, m.ipco, &ofPrimary); e.pixels() != 0 {
+			return m, e
 		}
 	}
-	return extent{}
+	return itemBoxes{}, extent{}
 }
 
-// measureMeta takes the first primary item and the first item properties of a meta box, in whatever order they stand.
-func measureMeta(h *header, meta box) extent {
-	var pitm, iprp box
-	for b := range h.boxes(meta.start+4, meta.end) { // after version and flags
-		switch {
-		case b.kind == boxPitm && pitm == (box{}):
-			pitm = b
-		case b.kind == boxIprp && iprp == (box{}):
-			iprp = b
-		}
+// itemID reads the ID of an item, which takes 16 bits or, in later versions of a box, 32.
+func (h *header) itemID(off int64, wide bool) (id uint32, size int64, ok bool) {
+	if wide {
+		id, ok = h.uint32(off)
+		return id, 4, ok
 	}
-	var ofPrimary propertySet
-	if primary, ok := readPrimaryItem(h, pitm); ok {
-		for b := range h.boxes(iprp.start, iprp.end) {
-			if b.kind == boxIpma {
-				ofPrimary.addAssociations(h, b, primary)
-			}
-		}
-	}
-	for b := range h.boxes(iprp.start, iprp.end) {
-		if b.kind == boxIpco {
-			return measureProperties(h, b, &ofPrimary)
-		}
-	}
-	return extent{}
+	short, ok := h.uint16(off)
+	return uint32(short), 2, ok
 }
 
-// readPrimaryItem reads the id of the primary item: 16 bits in version 0, else 32.
+// readPrimaryItem reads the ID of the primary item.
 func readPrimaryItem(h *header, pitm box) (uint32, bool) {
-	version, ok := h.uint8(pitm.start)
-	if !ok || pitm.end-pitm.start < 6 {
-		return 0, false
-	}
-	if version == 0 {
-		id, ok := h.uint16(pitm.start + 4)
-		return uint32(id), ok
-	}
-	if pitm.end-pitm.start < 8 {
-		return 0, false
-	}
-	return h.uint32(pitm.start + 4)
+	version, _ := h.uint8(pitm.start)
+	id, size, ok := h.itemID(pitm.start+4, version > 0)
+	return id, ok && pitm.start+4+size <= pitm.end
 }
 
 // measureProperties returns the largest spatial extent among the properties of the primary item, or among all where it
@@ -120,7 +115,7 @@ func measureProperties(h *header, ipco box, ofPrimary *propertySet) extent {
 	index := 0
 	for b := range h.boxes(ipco.start, ipco.end) {
 		index++ // properties count from 1
-		if b.kind != boxIspe || b.end-b.start < 12 {
+		if b.kind != "ispe" || b.end-b.start < 12 {
 			continue
 		}
 		e := h.extent32(b.start + 4)
@@ -143,52 +138,47 @@ type propertySet [1 << 15 / 64]uint64
 func (s *propertySet) add(index int)      { s[index>>6] |= 1 << (index & 63) }
 func (s *propertySet) has(index int) bool { return index < 1<<15 && s[index>>6]&(1<<(index&63)) != 0 }
 
+// propertiesOf returns the properties that the ipma boxes give to an item.
+func (m *itemBoxes) propertiesOf(h *header, item uint32) (s propertySet) {
+	for b := range h.boxes(m.iprp.start, m.iprp.end) {
+		if b.kind == "ipma" {
+			s.addAssociations(h, b, item)
+		}
+	}
+	return s
+}
+
 // addAssociations adds the properties that an ipma box gives to an item. The box is: version and flags, the number of
 // entries, then for each an item id (16 bits in version 0, else 32), the number of its properties and their indexes (7
 // bits, or 15 with flag 1) below one bit that says whether the property is essential.
 func (s *propertySet) addAssociations(h *header, ipma box, item uint32) {
-	full, ok := h.uint32(ipma.start)
-	count, counted := h.uint32(ipma.start + 4)
-	if !ok || !counted {
+	full, _ := h.uint32(ipma.start)
+	count, ok := h.uint32(ipma.start + 4)
+	if !ok {
 		return
 	}
-	wideID, wideIndex := full>>24 != 0, full&1 != 0
+	wideID, indexSize := full>>24 != 0, 1+int64(full&1)
 	off := ipma.start + 8
 	for range count {
-		var id uint32
-		if wideID {
-			id, ok = h.uint32(off)
-			off += 4
-		} else {
-			var short uint16
-			short, ok = h.uint16(off)
-			id = uint32(short)
-			off += 2
-		}
+		id, idSize, ok := h.itemID(off, wideID)
+		off += idSize
 		properties, counted := h.uint8(off)
 		off++
 		if !ok || !counted || off > ipma.end {
 			return
 		}
-		if id == item {
-			s.addIndexes(h, off, int(properties), wideIndex)
+		end := off + int64(properties)*indexSize
+		for ; id == item && off < end; off += indexSize {
+			b, ok := h.bytes(off, int(indexSize))
+			if !ok {
+				return
+			}
+			index := int(b[0] & 0x7f)
+			if indexSize == 2 {
+				index = index<<8 | int(b[1])
+			}
+			s.add(index)
 		}
-		if wideIndex {
-			off += 2 * int64(properties)
-		} else {
-			off += int64(properties)
-		}
-	}
-}
-
-func (s *propertySet) addIndexes(h *header, off int64, n int, wide bool) {
-	for i := range int64(n) {
-		if wide {
-			index, _ := h.uint16(off + 2*i)
-			s.add(int(index & 0x7fff))
-		} else {
-			index, _ := h.uint8(off + i)
-			s.add(int(index & 0x7f))
-		}
+		off = end
 	}
 }

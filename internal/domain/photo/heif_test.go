@@ -65,7 +65,7 @@ func repeat(s string, n int) []string {
 
 func TestInspect_PrimaryItem(t *testing.T) {
 	type extents struct{ width, height int }
-	thumbAndPicture := ipco(hvcC(), ispe(320, 240), ispe(4032, 3024))
+	both := ipco(hvcC(), ispe(320, 240), ispe(4032, 3024))
 	wide := func(id uint32, indexes ...uint16) []byte {
 		b := join(u32(id), []byte{byte(len(indexes))})
 		for _, i := range indexes {
@@ -80,49 +80,59 @@ func TestInspect_PrimaryItem(t *testing.T) {
 		}
 		return b
 	}
+	small, large := extents{320, 240}, extents{4032, 3024}
+	ofPrimary, ofAnyItem := iprp(ipco(ispe(320, 240)), ipma(assoc(1, 1))), iprp(ipco(ispe(320, 240)))
+	sizeIn64 := u32(1)
 	for _, c := range []struct {
 		name string
 		meta []byte
 		want extents
 	}{
-		{"ByAssociation", meta(pitm(2), iprp(thumbAndPicture, ipma(assoc(1, 0x81, 3), assoc(2, 0x81, 2)))), extents{320, 240}},
-		{"PrimaryLast", meta(iprp(ipma(assoc(1, 2), assoc(2, 3)), thumbAndPicture), pitm(2)), extents{4032, 3024}},
-		{"Grid", meta(pitm(49), isoBox("iinf"), iprp(ipco(hvcC(), ispe(512, 512), ispe(4032, 3024)), ipma(assoc(1, 1, 2), assoc(2, 1, 2), assoc(49, 3)))), extents{4032, 3024}},
-		{"GridSmallerThanItsTiles", meta(pitm(9), iprp(ipco(ispe(512, 512), ispe(500, 400)), ipma(assoc(1, 1), assoc(9, 2)))), extents{500, 400}},
-		{"SecondAssociationBox", meta(pitm(2), iprp(thumbAndPicture, ipma(assoc(1, 3)), ipma(assoc(2, 2)))), extents{320, 240}},
+		{"ByAssociation", meta(pitm(2), iprp(both, ipma(assoc(1, 0x81, 3), assoc(2, 0x81, 2)))), small},
+		{"PrimaryLast", meta(iprp(ipma(assoc(1, 2), assoc(2, 3)), both), pitm(2)), large},
+		{"Grid", meta(pitm(49), isoBox("iinf"), iprp(
+			ipco(hvcC(), ispe(512, 512), ispe(4032, 3024)),
+			ipma(assoc(1, 1, 2), assoc(2, 1, 2), assoc(49, 3)))), large},
+		{"GridSmallerThanItsTiles", meta(pitm(9), iprp(
+			ipco(ispe(512, 512), ispe(500, 400)),
+			ipma(assoc(1, 1), assoc(9, 2)))), extents{500, 400}},
+		{"SecondAssociationBox", meta(pitm(2), iprp(both, ipma(assoc(1, 3)), ipma(assoc(2, 2)))), small},
 		{"WideIDs", meta(
 			fullBox("pitm", 1, 0, u32(70000)),
-			iprp(thumbAndPicture, fullBox("ipma", 1, 1, u32(2), wide(1, 1, 3), wide(70000, 1, 2)))), extents{320, 240}},
+			iprp(both, fullBox("ipma", 1, 1, u32(2), wide(1, 1, 3), wide(70000, 1, 2)))), small},
 		{"WideIndex", meta(pitm(1), iprp(
 			ipco(ispe(320, 240), many(300), ispe(64, 48)),
 			fullBox("ipma", 0, 1, u32(1), u16(1), []byte{1}, u16(302)))), extents{64, 48}},
-		{"NoPrimary", meta(iprp(thumbAndPicture, ipma(assoc(1, 2)))), extents{4032, 3024}},
-		{"NoAssociations", meta(pitm(1), iprp(thumbAndPicture)), extents{4032, 3024}},
-		{"PrimaryWithoutExtent", meta(pitm(1), iprp(thumbAndPicture, ipma(assoc(1, 1)))), extents{4032, 3024}},
-		{"AssociationsCut", meta(pitm(1), iprp(thumbAndPicture, fullBox("ipma", 0, 0, u32(1000), u16(1)))), extents{4032, 3024}},
-		{"CountOverstated", meta(pitm(1), iprp(thumbAndPicture, fullBox("ipma", 0, 0, u32(math.MaxUint32), assoc(1, 2)))), extents{320, 240}},
-		{"JunkAfterProperties", meta(pitm(1), iprp(thumbAndPicture, ipma(assoc(1, 2))), []byte{0, 0, 0, 3, 'j', 'u', 'n', 'k', 1}), extents{320, 240}},
-		{"64BitSizes", wideBox("meta", u32(0), pitm(1), wideBox("iprp", wideBox("ipco", ispe(320, 240)), ipma(assoc(1, 1)))), extents{320, 240}},
-		{"OpenSizes", openBox("meta", u32(0), pitm(1), openBox("iprp", ipma(assoc(1, 1)), openBox("ipco", ispe(320, 240)))), extents{320, 240}},
-		{"MetaPastTheEnd", claiming(1<<30, meta(pitm(1), iprp(ipco(ispe(320, 240)), ipma(assoc(1, 1))))), extents{320, 240}},
-		{"64BitSizePastAnyFile", join([]byte{0, 0, 0, 1}, []byte("meta"), bytes.Repeat([]byte{0xff}, 8), u32(0), iprp(ipco(ispe(320, 240)))), extents{320, 240}},
-		{"AfterMdat", join(isoBox("mdat", make([]byte, 300_000)), meta(pitm(1), iprp(ipco(ispe(320, 240)), ipma(assoc(1, 1))))), extents{320, 240}},
-		{"AfterWideMdat", join(wideBox("mdat", make([]byte, 5000)), meta(iprp(ipco(ispe(320, 240))))), extents{320, 240}},
-		{"SecondMeta", join(meta(isoBox("hdlr")), meta(iprp(ipco(ispe(320, 240))))), extents{320, 240}},
-		{"ThousandsOfBoxes", join(many(100_000), meta(iprp(ipco(ispe(320, 240))))), extents{320, 240}},
+		{"NoPrimary", meta(iprp(both, ipma(assoc(1, 2)))), large},
+		{"NoAssociations", meta(pitm(1), iprp(both)), large},
+		{"PrimaryWithoutExtent", meta(pitm(1), iprp(both, ipma(assoc(1, 1)))), large},
+		{"AssociationsCut", meta(pitm(1), iprp(both, fullBox("ipma", 0, 0, u32(1000), u16(1)))), large},
+		{"CountOverstated", meta(pitm(1), iprp(both, fullBox("ipma", 0, 0, u32(math.MaxUint32), assoc(1, 2)))), small},
+		{"JunkAfterProperties", meta(pitm(1), iprp(both, ipma(assoc(1, 2))), u32(3), []byte("junk\x01")), small},
+		{"64BitSizes", wideBox("meta", u32(0), pitm(1), wideBox("iprp",
+			wideBox("ipco", ispe(320, 240)), ipma(assoc(1, 1)))), small},
+		{"OpenSizes", openBox("meta", u32(0), pitm(1), openBox("iprp",
+			ipma(assoc(1, 1)), openBox("ipco", ispe(320, 240)))), small},
+		{"MetaPastTheEnd", claiming(1<<30, meta(pitm(1), ofPrimary)), small},
+		{"64BitSizePastAnyFile", join(sizeIn64, []byte("meta"),
+			bytes.Repeat([]byte{0xff}, 8), u32(0), ofAnyItem), small},
+		{"AfterMdat", join(isoBox("mdat", make([]byte, 300_000)), meta(pitm(1), ofPrimary)), small},
+		{"AfterWideMdat", join(wideBox("mdat", make([]byte, 5000)), meta(ofAnyItem)), small},
+		{"SecondMeta", join(meta(isoBox("hdlr")), meta(ofAnyItem)), small},
+		{"ThousandsOfBoxes", join(many(100_000), meta(ofAnyItem)), small},
 
 		{"NoMeta", isoBox("mdat", make([]byte, 100)), extents{}},
 		{"NoProperties", meta(pitm(1)), extents{}},
 		{"NoExtent", meta(pitm(1), iprp(ipco(hvcC()), ipma(assoc(1, 1)))), extents{}},
 		{"ExtentCut", meta(pitm(1), iprp(ipco(isoBox("ispe", u32(0), u32(320))), ipma(assoc(1, 1)))), extents{}},
 		{"ExtentOfZero", meta(pitm(1), iprp(ipco(ispe(320, 240), ispe(0, 240)), ipma(assoc(1, 2)))), extents{}},
-		{"OpenMdatBefore", join(openBox("mdat"), meta(iprp(ipco(ispe(320, 240))))), extents{}},
-		{"MdatPastTheEnd", join(claiming(1<<20, isoBox("mdat")), meta(iprp(ipco(ispe(320, 240))))), extents{}},
-		{"64BitSizeTooSmall", join([]byte{0, 0, 0, 1}, []byte("free"), make([]byte, 7), []byte{15}, meta(iprp(ipco(ispe(320, 240))))), extents{}},
-		{"64BitSizeOfZero", join([]byte{0, 0, 0, 1}, []byte("free"), make([]byte, 8), meta(iprp(ipco(ispe(320, 240))))), extents{}},
-		{"64BitSizeCut", join([]byte{0, 0, 0, 1}, []byte("meta"), make([]byte, 4)), extents{}},
-		{"SizeTooSmall", join(claiming(4, isoBox("free")), meta(iprp(ipco(ispe(320, 240))))), extents{}},
-		{"NestedMeta", isoBox("moov", meta(iprp(ipco(ispe(320, 240))))), extents{}},
+		{"OpenMdatBefore", join(openBox("mdat"), meta(ofAnyItem)), extents{}},
+		{"MdatPastTheEnd", join(claiming(1<<20, isoBox("mdat")), meta(ofAnyItem)), extents{}},
+		{"64BitSizeTooSmall", join(sizeIn64, []byte("free"), make([]byte, 7), []byte{15}, meta(ofAnyItem)), extents{}},
+		{"64BitSizeOfZero", join(sizeIn64, []byte("free"), make([]byte, 8), meta(ofAnyItem)), extents{}},
+		{"64BitSizeCut", join(sizeIn64, []byte("meta"), make([]byte, 4)), extents{}},
+		{"SizeTooSmall", join(claiming(4, isoBox("free")), meta(ofAnyItem)), extents{}},
+		{"NestedMeta", isoBox("moov", meta(ofAnyItem)), extents{}},
 		{"DeeplyNested", nested("meta", 5000), extents{}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -152,7 +162,9 @@ func nested(kind string, depth int) []byte {
 
 // TestInspect_Cut cuts a picture at every byte: whatever is left is refused or measured rightly, never wrongly.
 func TestInspect_Cut(t *testing.T) {
-	for _, file := range [][]byte{heicOf(320, 240), encodeJPEG(t, 320, 240), encodePNG(t, 320, 240), webpOf("VP8X", vp8x(320, 240))} {
+	for _, file := range [][]byte{
+		heicOf(320, 240), encodeJPEG(t, 320, 240), encodePNG(t, 320, 240), webpOf("VP8X", vp8x(320, 240)),
+	} {
 		for n := range len(file) {
 			got, err := inspect(file[:n])
 			switch fault.CodeOf(err) {
@@ -172,14 +184,23 @@ func FuzzInspect(f *testing.F) {
 	for _, seed := range [][]byte{
 		encodePNG(f, 3, 2), encodeJPEG(f, 3, 2), afterSOI(encodeJPEG(f, 3, 2), exif(6)),
 		webpOf("VP8 ", vp8(3, 2)), webpOf("VP8L", vp8l(3, 2)), webpOf("VP8X", vp8x(3, 2)),
-		heicOf(3, 2), join(ftyp("mif1", "avif"), openBox("mdat")),
-		join(ftyp("mif1"), wideBox("meta", u32(0), pitm(1), iprp(ipco(ispe(3, 2)), fullBox("ipma", 1, 1, u32(1), u32(1), []byte{1}, u16(1))))),
+		heicOf(3, 2), gridOf(gridParts{}), join(ftyp("mif1", "avif"), openBox("mdat")),
+		join(ftyp("mif1"), wideBox("meta", u32(0), pitm(1), iprp(
+			ipco(ispe(3, 2)),
+			fullBox("ipma", 1, 1, u32(1), u32(1), []byte{1}, u16(1))))),
 	} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, file []byte) {
 		r := &countingReader{r: bytes.NewReader(file)}
 		got, err := Inspect(r, int64(len(file)))
+		if g, ok := ReadGrid(bytes.NewReader(file), int64(len(file))); ok {
+			g.TileFile(file, 0)
+			g.TileFile(file, len(g.Tiles)-1)
+		}
+		if _, err := ColorProfile(bytes.NewReader(file), int64(len(file)), 1<<16); err != nil {
+			t.Errorf("ColorProfile = %v", err)
+		}
 		if r.calls > maxReads || r.bytes > maxReads*windowBytes {
 			t.Errorf("%d reads of %d bytes in all", r.calls, r.bytes)
 		}
@@ -189,7 +210,8 @@ func FuzzInspect(f *testing.F) {
 			}
 			return
 		}
-		if got.Width < 1 || got.Height < 1 || got.Width > MaxSide || got.Height > MaxSide || got.Width*got.Height > MaxPixels {
+		least, most := min(got.Width, got.Height), max(got.Width, got.Height)
+		if least < 1 || most > MaxSide || least*most > MaxPixels {
 			t.Errorf("accepted %v", got)
 		}
 	})

@@ -87,7 +87,8 @@ func measure(h *header, f Format) extent {
 	case WebP:
 		return measureWebP(h)
 	case HEIC, HEIF, AVIF:
-		return measureHEIF(h)
+		_, e := readHEIF(h)
+		return e
 	}
 	return extent{}
 }

@@ -31,15 +31,36 @@ func TestInspect(t *testing.T) {
 		{"JPEG", encodeJPEG(t, 33, 7), Info{JPEG, 33, 7}},
 		{"JPEG/Progressive", jpegOf(segment(0xe0, nil), frame(0xc2, 300, 200)), Info{JPEG, 300, 200}},
 		{"JPEG/Arithmetic", jpegOf(segment(0xe0, nil), frame(0xc9, 300, 200)), Info{JPEG, 300, 200}},
-		{"JPEG/TablesFirst", jpegOf(segment(0xdb, make([]byte, 65)), segment(0xc4, make([]byte, 20)), segment(0xcc, nil), frame(0xc0, 5, 6)), Info{JPEG, 5, 6}},
+		{
+			"JPEG/TablesFirst",
+			jpegOf(segment(0xdb, make([]byte, 65)), segment(0xc4, make([]byte, 20)), segment(0xcc, nil),
+				frame(0xc0, 5, 6)),
+			Info{JPEG, 5, 6},
+		},
 		{"JPEG/OrientationIgnored", afterSOI(encodeJPEG(t, 40, 30), exif(6)), Info{JPEG, 40, 30}},
-		{"JPEG/ThumbnailInEXIF", afterSOI(encodeJPEG(t, 40, 30), segment(0xe1, encodeJPEG(t, 4, 3))), Info{JPEG, 40, 30}},
+		{
+			"JPEG/ThumbnailInEXIF",
+			afterSOI(encodeJPEG(t, 40, 30), segment(0xe1, encodeJPEG(t, 4, 3))),
+			Info{JPEG, 40, 30},
+		},
 		{"JPEG/LongSegments", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(160, 65533)), Info{JPEG, 40, 30}},
 		{"JPEG/ThousandsOfSegments", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(50_000, 3)), Info{JPEG, 40, 30}},
-		{"JPEG/ThousandsOverTheWindow", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(10_000, windowBytes+1)), Info{JPEG, 40, 30}},
+		{
+			"JPEG/ThousandsOverTheWindow",
+			afterSOI(encodeJPEG(t, 40, 30), manyAPPs(10_000, windowBytes+1)),
+			Info{JPEG, 40, 30},
+		},
 		{"JPEG/FillBytes", afterSOI(encodeJPEG(t, 40, 30), bytes.Repeat([]byte{0xff}, 100)), Info{JPEG, 40, 30}},
-		{"JPEG/MarkersWithoutBody", jpegOf([]byte{0xff, 0x01, 0xff, 0xd0, 0xff, 0xd7}, frame(0xc0, 5, 6)), Info{JPEG, 5, 6}},
-		{"JPEG/JunkBetweenSegments", jpegOf(segment(0xe0, nil), []byte{0, 1, 2, 0xff, 0}, frame(0xc0, 5, 6)), Info{JPEG, 5, 6}},
+		{
+			"JPEG/MarkersWithoutBody",
+			jpegOf([]byte{0xff, 0x01, 0xff, 0xd0, 0xff, 0xd7}, frame(0xc0, 5, 6)),
+			Info{JPEG, 5, 6},
+		},
+		{
+			"JPEG/JunkBetweenSegments",
+			jpegOf(segment(0xe0, nil), []byte{0, 1, 2, 0xff, 0}, frame(0xc0, 5, 6)),
+			Info{JPEG, 5, 6},
+		},
 		{"WebP/Lossy", webpOf("VP8 ", vp8(640, 480)), Info{WebP, 640, 480}},
 		{"WebP/LossyWithScaling", webpOf("VP8 ", vp8(640|1<<14, 480|2<<14)), Info{WebP, 640, 480}},
 		{"WebP/Lossless", webpOf("VP8L", vp8l(1, 5000)), Info{WebP, 1, 5000}},
@@ -80,19 +101,31 @@ func TestInspect_Refusal(t *testing.T) {
 
 		{"PNG/SignatureOnly", []byte(pngSignature), CodeResolutionMissing},
 		{"PNG/CutInHeader", pngHeader(10, 10)[:22], CodeResolutionMissing},
-		{"PNG/OtherChunkFirst", []byte(pngSignature + "\x00\x00\x00\x0dIDAT\x00\x00\x00\x01\x00\x00\x00\x01"), CodeResolutionMissing},
+		{
+			"PNG/OtherChunkFirst",
+			[]byte(pngSignature + "\x00\x00\x00\x0dIDAT\x00\x00\x00\x01\x00\x00\x00\x01"),
+			CodeResolutionMissing,
+		},
 		{"PNG/NoWidth", pngHeader(0, 10), CodeResolutionMissing},
 		{"PNG/NoHeight", pngHeader(10, 0), CodeResolutionMissing},
 		{"JPEG/StartOnly", []byte{0xff, 0xd8, 0xff}, CodeResolutionMissing},
 		{"JPEG/CutBeforeFrame", encodeJPEG(t, 9, 9)[:30], CodeResolutionMissing},
 		{"JPEG/CutInFrame", jpegOf(frame(0xc0, 5, 6)[:9]), CodeResolutionMissing},
 		{"JPEG/SegmentPastEnd", jpegOf(claimingSegment(segment(0xe0, make([]byte, 9)), 60000)), CodeResolutionMissing},
-		{"JPEG/SegmentTooShort", jpegOf(claimingSegment(segment(0xe0, nil), 1), frame(0xc0, 5, 6)), CodeResolutionMissing},
+		{
+			"JPEG/SegmentTooShort",
+			jpegOf(claimingSegment(segment(0xe0, nil), 1), frame(0xc0, 5, 6)),
+			CodeResolutionMissing,
+		},
 		{"JPEG/ScanBeforeFrame", jpegOf(segment(0xda, nil), frame(0xc0, 5, 6)), CodeResolutionMissing},
 		{"JPEG/EndBeforeFrame", jpegOf([]byte{0xff, 0xd9}, frame(0xc0, 5, 6)), CodeResolutionMissing},
 		{"JPEG/NoHeight", jpegOf(frame(0xc0, 5, 0)), CodeResolutionMissing},
 		{"JPEG/FrameOfWrongLength", jpegOf(claimingSegment(frame(0xc0, 5, 6), 16)), CodeResolutionMissing},
-		{"JPEG/TooMuchJunk", jpegOf(segment(0xe0, nil), make([]byte, maxJPEGJunk+1), frame(0xc0, 5, 6)), CodeResolutionMissing},
+		{
+			"JPEG/TooMuchJunk",
+			jpegOf(segment(0xe0, nil), make([]byte, maxJPEGJunk+1), frame(0xc0, 5, 6)),
+			CodeResolutionMissing,
+		},
 		{"WebP/HeaderOnly", []byte("RIFF\x04\x00\x00\x00WEBP"), CodeResolutionMissing},
 		{"WebP/UnknownChunk", webpOf("EXIF", make([]byte, 20)), CodeResolutionMissing},
 		{"WebP/Cut", webpOf("VP8 ", vp8(640, 480))[:27], CodeResolutionMissing},
@@ -127,9 +160,17 @@ func TestInspect_Details(t *testing.T) {
 		file []byte
 		want map[string]any
 	}{
-		{"InvalidFileType", []byte("text"), map[string]any{"allowed_formats": []Format{"jpeg", "png", "webp", "heic", "heif", "avif"}}},
+		{
+			"InvalidFileType",
+			[]byte("text"),
+			map[string]any{"allowed_formats": []Format{"jpeg", "png", "webp", "heic", "heif", "avif"}},
+		},
 		{"ResolutionMissing", []byte(pngSignature), map[string]any{"format": PNG}},
-		{"ResolutionTooLarge", pngHeader(9000, 10), map[string]any{"width": 9000, "height": 10, "max_side": 8000, "max_pixels": 50_000_000}},
+		{
+			"ResolutionTooLarge",
+			pngHeader(9000, 10),
+			map[string]any{"width": 9000, "height": 10, "max_side": 8000, "max_pixels": 50_000_000},
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := inspect(c.file)
@@ -189,8 +230,15 @@ func TestInspect_Bounded(t *testing.T) {
 		{"HEIC/LongBoxes", periodic{ftyp("heic"), isoBox("free", make([]byte, 2000))}},
 		{"HEIC/Metas", periodic{ftyp("heic"), meta(pitm(1), iprp(ipco(ispe(0, 0)), ipma(assoc(1, 1))))}},
 		{"HEIC/Brands", periodic{openBox("ftyp", []byte("mif1")), []byte("none")}},
-		{"HEIC/Properties", periodic{join(ftyp("heic"), openBox("meta", u32(0)), openBox("iprp"), openBox("ipco")), ispe(0, 0)}},
-		{"HEIC/Associations", periodic{join(ftyp("heic"), openBox("meta", u32(0), pitm(1)), openBox("iprp"), openBox("ipma", u32(0), u32(math.MaxUint32))), assoc(1, bytes.Repeat([]byte{1}, 255)...)}},
+		{"HEIC/Properties", periodic{
+			join(ftyp("heic"), openBox("meta", u32(0)), openBox("iprp"), openBox("ipco")),
+			ispe(0, 0),
+		}},
+		{"HEIC/Associations", periodic{
+			join(ftyp("heic"), openBox("meta", u32(0), pitm(1)), openBox("iprp"),
+				openBox("ipma", u32(0), u32(math.MaxUint32))),
+			assoc(1, bytes.Repeat([]byte{1}, 255)...),
+		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := &countingReader{r: c.file}

@@ -41,7 +41,8 @@ func NewURLs(base string) (URLs, error) {
 	}
 	prefix := "https://" + host + dir + "/"
 	if longest := len(prefix) + nameChars + len(".heic"); longest > maxURLChars {
-		return URLs{}, fmt.Errorf("media URL is too long: photo URLs would have %d characters, over %d", longest, maxURLChars)
+		return URLs{}, fmt.Errorf("media URL is too long: photo URLs would have %d characters, over %d",
+			longest, maxURLChars)
 	}
 	return URLs{prefix: prefix}, nil
 }

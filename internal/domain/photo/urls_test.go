@@ -35,11 +35,14 @@ func TestNewURLs(t *testing.T) {
 		})
 	}
 	for _, base := range []string{
-		"", "media", "/media", "localhost:8443/media", "https:", "https:media", "https://", "https:///media", "https://:8443/media",
+		"", "media", "/media", "localhost:8443/media", "https:", "https:media", "https://",
+		"https:///media", "https://:8443/media",
 		"http://localhost:8080/media", "ftp://localhost/media",
 		"https://user@localhost/media", "https://user:secret@localhost/media", "https://user:secret@local host/media",
-		"https://localhost/media?a=b", "https://localhost/media?", "https://localhost/media#a", "https://localhost/media#",
-		"https://localhost:/media", "https://localhost/a/../media", "https://localhost/./media", "https://localhost//media", "https://localhost/media//",
+		"https://localhost/media?a=b", "https://localhost/media?", "https://localhost/media#a",
+		"https://localhost/media#",
+		"https://localhost:/media", "https://localhost/a/../media", "https://localhost/./media",
+		"https://localhost//media", "https://localhost/media//",
 		"https://localhost/me%64ia", "https://localhost/a b", "https://bücher.example/media", "https://localhost/\x7f",
 		"https://localhost/" + strings.Repeat("m", 2048),
 	} {

@@ -30,6 +30,9 @@ type Delivery struct {
 	FinishedAt    time.Time // zero while pending
 }
 
+// Retrying says whether the delivery is pending after at least one attempt.
+func (d Delivery) Retrying() bool { return d.Status == Pending && d.Attempts > 0 }
+
 // Attempt is one try to deliver, as the portal shows it.
 type Attempt struct {
 	DeliveryID string

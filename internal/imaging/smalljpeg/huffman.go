@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// input reads bytes. At its end there come zeros, and ended is set.
+// input reads bytes. After its end it returns zeros and sets ended.
 type input struct {
 	r        io.Reader
 	buf      [16 << 10]byte
@@ -62,7 +62,7 @@ func (in *input) skip(n int) {
 	}
 }
 
-// bits reads the bits of a scan. When a marker comes, or the end, there follow zeros.
+// bits reads the bits of a scan. After a marker or the end it returns zeros.
 type bits struct {
 	in     *input
 	acc    uint64
@@ -73,7 +73,7 @@ type bits struct {
 
 func (b *bits) reset() { b.acc, b.n, b.zeros, b.marker = 0, 0, 0, 0 }
 
-// over reports whether more was read than there is.
+// over reports whether more bits were read than there are.
 func (b *bits) over() bool { return b.n < b.zeros }
 
 func (b *bits) fill() {
@@ -114,7 +114,7 @@ func (b *bits) take(n uint) int32 {
 	return int32(b.acc >> b.n & (1<<n - 1)) //nolint:gosec // 16 bits
 }
 
-// signed reads a number of n bits as JPEG writes them: the lower half stands for the negative ones.
+// signed reads a number of n bits as JPEG stores them: the lower half are the negative ones.
 func (b *bits) signed(n uint) int32 {
 	if n == 0 {
 		return 0
@@ -136,7 +136,7 @@ type huffman struct {
 	values [256]byte
 }
 
-// newHuffman reads 16 counts and the values, and returns how long they are. It returns nil for codes that cannot be.
+// newHuffman reads 16 counts and the values, and returns how long they are. It returns nil for impossible codes.
 func newHuffman(b []byte) (h *huffman, used int) {
 	total := 0
 	for _, n := range b[:16] {
@@ -171,7 +171,7 @@ func newHuffman(b []byte) (h *huffman, used int) {
 	return h, 16 + total
 }
 
-// symbol reads a code. A code that is not in the table is a symbol that nothing uses.
+// symbol reads a code. For a code that is not in the table it returns a symbol that is not used.
 func (b *bits) symbol(h *huffman) (byte, bool) {
 	if b.n < 16 {
 		b.fill()

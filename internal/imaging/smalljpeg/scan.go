@@ -1,12 +1,15 @@
 package smalljpeg
 
-// zigzag is the place of a coefficient in its block, by its place in the file.
+// zigzag is the index of a coefficient in its block, by its index in the file.
 var zigzag = [64]int8{
-	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
-	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+	0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5,
+	12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21, 28,
+	35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 }
 
-// keeps tells, for blocks of n × n samples, where a coefficient is kept by its place in the file; -1: it is not.
+// keeps is, for blocks of n × n samples, the index at which a coefficient is kept by its index in the file; -1: it is
+// not kept.
 var keeps = func() (all [9][64]int8) {
 	for _, n := range []int8{1, 2, 4, 8} {
 		for k, at := range zigzag {
@@ -20,14 +23,14 @@ var keeps = func() (all [9][64]int8) {
 	return all
 }()
 
-// params are those of one scan.
+// params are the parameters of one scan.
 type params struct {
 	components []*component
 	from, to   int // coefficients
 	high, low  uint
 }
 
-// scan reads one, and reports whether the picture is done.
+// scan reads one scan, and reports whether the image is complete.
 func (d *decoder) scan(size int) (done bool, err error) {
 	content := make([]byte, size)
 	if !d.in.full(content) {
@@ -99,7 +102,8 @@ func (d *decoder) readScan(b []byte) (*params, error) {
 	if !d.progressive {
 		p.from, p.to, p.high, p.low = 0, 63, 0, 0
 	}
-	if p.from > p.to || p.to > 63 || p.low > 13 || p.high > 13 || d.progressive && p.from == 0 && p.to != 0 || p.from > 0 && len(p.components) != 1 {
+	if p.from > p.to || p.to > 63 || p.low > 13 || p.high > 13 ||
+		d.progressive && p.from == 0 && p.to != 0 || p.from > 0 && len(p.components) != 1 {
 		return nil, broken("scan header")
 	}
 	for _, c := range p.components {
@@ -110,7 +114,7 @@ func (d *decoder) readScan(b []byte) (*params, error) {
 	return p, nil
 }
 
-// allocate makes room for the coefficients: of one row of units when these are shown as they come, else of all.
+// allocate allocates the coefficients: of one row of units when rows are converted as they are read, else of all.
 func (d *decoder) allocate(whole bool) {
 	rows := d.unitsDown
 	if whole {
@@ -181,7 +185,7 @@ func (d *decoder) restart(p *params) {
 	}
 }
 
-// nextRestart goes on behind the next restart marker. Any other marker stays, and ends the scan.
+// nextRestart skips to after the next restart marker. Any other marker is left unread and ends the scan.
 func (d *decoder) nextRestart() {
 	mark := d.bits.marker
 	if mark == 0 {
@@ -245,7 +249,7 @@ func (d *decoder) readBlock(p *params, c *component, index int) error {
 	return d.refineAC(p, c, kept, &c.nonzero[index])
 }
 
-// readDC returns the value, which the file gives as the difference to the block before.
+// readDC returns the value, which the file stores as the difference to the previous block.
 func (d *decoder) readDC(c *component) (int32, error) {
 	size, ok := d.bits.symbol(c.dcTable)
 	if !ok || size > 16 {
@@ -318,7 +322,7 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 	return nil
 }
 
-// refineAC adds one bit to the coefficients that are not zero, and brings new ones.
+// refineAC adds one bit to the coefficients that are not zero, and reads new ones.
 func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint64) error {
 	k := p.from
 	for d.eobRun == 0 && k <= p.to {
@@ -362,8 +366,8 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 	return nil
 }
 
-// refine goes over so many zeros, adding a bit to all that is between them, and returns where it stands: at the zero after
-// them, or behind the last coefficient.
+// refine skips a number of zeros, adds a bit to all coefficients between them, and returns the index of the zero after
+// them, or the one after the last coefficient.
 func (d *decoder) refine(p *params, c *component, kept []int16, nonzero uint64, k, zeros int) int {
 	for ; k <= p.to; k++ {
 		if nonzero>>k&1 == 0 {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// basis holds, for blocks of n × n samples, what the coefficient u adds to sample x, in units of 1/4096: the transform of
-// that size over the lowest n frequencies, so scaled that brightness stays.
+// basis is, for blocks of n × n samples, what the coefficient u adds to sample x, in units of 1/4096: the inverse
+// transform of that size over the lowest n frequencies, scaled so that brightness does not change.
 var basis = func() (all [9][]int) {
 	for _, n := range []int{1, 2, 4, 8} {
 		all[n] = make([]int, n*n)
@@ -73,7 +73,7 @@ func transform(n int, kept []int16, quant []int32, out []byte, stride int) {
 
 func clamp(v int) byte { return byte(min(max(v, 0), 255)) } //nolint:gosec // it is bounded
 
-// finish shows what was kept until the end.
+// finish converts the coefficients that were kept until the end.
 func (d *decoder) finish() error {
 	if d.scans == 0 {
 		return broken("no picture")
@@ -87,7 +87,7 @@ func (d *decoder) finish() error {
 	return nil
 }
 
-// show gives out one row of units, whose coefficients are in the row at.
+// show passes on one row of units, whose coefficients are in the row at.
 func (d *decoder) show(unit, at int) {
 	d.shown = true
 	for i := range d.components {
@@ -117,12 +117,12 @@ func (d *decoder) show(unit, at int) {
 		for i := range d.components {
 			samples[i] = d.samples(i, y, width)
 		}
-		d.colour(samples)
+		d.color(samples)
 		d.row(unit*rows+y, d.line)
 	}
 }
 
-// samples returns a row of one component, as wide as the picture.
+// samples returns a row of one component, as wide as the image.
 func (d *decoder) samples(i, y, width int) []byte {
 	c := &d.components[i]
 	stride := c.across * c.n
@@ -146,8 +146,8 @@ func (d *decoder) samples(i, y, width int) []byte {
 	return wide
 }
 
-// colour fills the line from the samples of the components.
-func (d *decoder) colour(samples [maxComponents][]byte) {
+// color converts the samples of the components to a line of RGB.
+func (d *decoder) color(samples [maxComponents][]byte) {
 	line, a := d.line, samples[0]
 	if len(d.components) == 1 {
 		for x, v := range a {
@@ -168,8 +168,8 @@ func (d *decoder) colour(samples [maxComponents][]byte) {
 	if len(d.components) < 4 {
 		return
 	}
-	// Inks. With an Adobe segment, as nearly all have it, the file holds how much white is left, in the three colours only
-	// where these are not transformed; else it holds how much ink there is.
+	// CMYK. With an Adobe segment, which nearly all have, the values are inverted, those of the three colors only where
+	// they are not transformed; without one they are amounts of ink.
 	inkColours, inkBlack := d.adobe != 0, d.adobe < 0
 	for x, k := range samples[3][:len(a)] {
 		if inkBlack {
@@ -185,7 +185,7 @@ func (d *decoder) colour(samples [maxComponents][]byte) {
 	}
 }
 
-// isRGB reports whether the first three components are colours, not brightness and two differences.
+// isRGB reports whether the first three components are RGB, not YCbCr.
 func (d *decoder) isRGB() bool {
 	if len(d.components) == 4 {
 		return d.adobe <= 0

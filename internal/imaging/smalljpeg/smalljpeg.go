@@ -1,6 +1,6 @@
-// Package smalljpeg reads JPEG files at a whole, a half, a quarter or an eighth of their size, row by row. A picture that
-// is stored from top to bottom takes the memory of a few rows; a progressive one takes a few bytes for each block of 64
-// pixels, because of every block only the coefficients that are seen at that size are kept.
+// Package smalljpeg decodes JPEG files at full, half, quarter or eighth size, row by row. A sequential image takes the
+// memory of a few rows; a progressive one takes a few bytes for each block of 64 pixels, because only the coefficients
+// that matter at that size are kept.
 //
 // It reads what cameras, phones and browsers write: 8 bits a sample, Huffman coded, sequential or progressive, of one,
 // three or four components.
@@ -12,23 +12,22 @@ import (
 	"io"
 )
 
-// ErrFormat tells that a file is no JPEG, is broken, or is of a kind that is not read.
+// ErrFormat means that a file is not a JPEG, is broken, or is of an unsupported kind.
 var ErrFormat = errors.New("smalljpeg: not a readable JPEG")
 
 func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Row takes one row of the picture: y counts from 0 without gaps, rgb has three bytes for each pixel and is used again
-// after the call.
+// Row takes one row of the image: y counts from 0 without gaps, rgb has three bytes for each pixel and is reused after
+// the call.
 type Row func(y int, rgb []byte)
 
-// Begin is told the size of the picture as the file gives it. It returns what the picture is to be divided by, 1, 2, 4
-// or 8, and who takes the rows: there come height/scale of width/scale pixels, both rounded up. Its error ends the reading
-// and is returned.
+// Begin gets the size of the image in the file. It returns the scale to divide it by, 1, 2, 4 or 8, and the function
+// that gets the rows: height/scale rows of width/scale pixels, both rounded up. Decode returns its error.
 type Begin func(width, height int) (scale int, row Row, err error)
 
-// The markers that matter.
+// Markers.
 const (
 	markSOF0, markSOF1, markSOF2       = 0xc0, 0xc1, 0xc2
 	markDHT, markDAC                   = 0xc4, 0xcc
@@ -41,11 +40,11 @@ const (
 const (
 	maxComponents = 4
 	maxSampling   = 4
-	maxScans      = 64 // encoders write some ten, and every scan walks over the whole picture
+	maxScans      = 64 // encoders write about ten, and every scan visits all blocks
 	maxSegments   = 10_000
 )
 
-// component is one of the colours.
+// component is one of the color channels.
 type component struct {
 	id         byte
 	h, v       int // samples of a minimum coded unit, in blocks
@@ -90,8 +89,8 @@ type decoder struct {
 	eobRun  int
 }
 
-// Decode reads a picture. A file that ends early is shown as far as it goes. The error is ErrFormat, that of begin, or
-// that of the reader.
+// Decode decodes an image, a truncated one as far as it goes. The error is ErrFormat, that of begin, or that
+// of the reader.
 func Decode(r io.Reader, begin Begin) error {
 	d := &decoder{in: &input{r: r}, begin: begin, adobe: -1}
 	d.bits.in = d.in
@@ -132,7 +131,7 @@ func (d *decoder) decode() error {
 	return broken("too many segments")
 }
 
-// nextMarker passes over whatever is in the way of the next one.
+// nextMarker skips everything before the next marker.
 func (d *decoder) nextMarker() (byte, bool) {
 	if m := d.bits.marker; m != 0 {
 		d.bits.reset()
@@ -154,7 +153,7 @@ func (d *decoder) nextMarker() (byte, bool) {
 	return 0, false
 }
 
-// segment reads one that is not a scan.
+// segment reads a segment that is not a scan.
 func (d *decoder) segment(mark byte, size int) error {
 	switch {
 	case mark == markDQT, mark == markDHT, mark == markDRI, mark == markAPP14, mark == 0xe0:
@@ -273,8 +272,8 @@ func (d *decoder) readFrame(b []byte, progressive bool) error {
 	return nil
 }
 
-// reduce chooses how many samples of a block are made. Of a component that is coarser than the others more are made, as far
-// as it has them, so that it is no coarser in the smaller picture.
+// reduce chooses how many samples of a block are computed. A subsampled component gets more, up to what it has, so that
+// it is not subsampled in the smaller image.
 func (c *component) reduce(d *decoder) {
 	c.n, c.fine, c.tall = d.n, c.h, c.v
 	for c.n < 8 && 2*c.fine <= d.hMax && 2*c.tall <= d.vMax {
@@ -283,5 +282,5 @@ func (c *component) reduce(d *decoder) {
 	c.keep = &keeps[c.n]
 }
 
-// upTo is how many parts of a size it takes.
+// upTo divides and rounds up.
 func upTo(whole, part int) int { return (whole + part - 1) / part }

@@ -182,7 +182,7 @@ func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
 		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.",
 		"admin.since.", "admin.section.",
-		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
+		"admin.column.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
 		"admin.account.test_",
 		"admin.action.", "admin.target.", "admin.detail.")
 }

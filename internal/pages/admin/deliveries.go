@@ -22,8 +22,8 @@ type deliveriesView struct {
 	Statuses     []ui.Option
 	Since        []ui.Option
 	Older        string // address of the next page
+	Newest       string // of the first; empty on it
 	Filtered     bool
-	Continued    bool // this is not the first page
 	Redeliver    *ui.Form
 }
 
@@ -81,7 +81,7 @@ func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *vi
 	filter := a.deliveryFilter(r, form)
 	v.Filtered = filter != (store.DeliveryFilter{}) || !form.OK()
 	if before, ok := store.ParseID(form.Get("before")); ok {
-		filter.Before, v.Continued = before, true
+		filter.Before, v.Newest = before, home+"/deliveries"
 	}
 	if form.OK() {
 		var err error
@@ -112,7 +112,7 @@ func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *vi
 	v.Environments = append([]ui.Option{all}, a.environments(r)...)
 	v.Statuses = []ui.Option{all}
 	for _, s := range []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed} {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "admin.delivery."+string(s))})
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "ui.delivery."+string(s))})
 	}
 	for _, s := range []string{"1h", "6h", "24h", "72h", "168h", "720h"} {
 		v.Since = append(v.Since, ui.Option{Value: s, Label: a.Site.T(r, "admin.since."+s)})

@@ -24,15 +24,14 @@ const (
 var logFilters = []string{"code", "staff", "account", "target", "from", "to"}
 
 type logView struct {
-	Form      *ui.Form
-	Codes     []ui.Option
-	People    []ui.Option
-	Actions   []logRow
-	Export    string
-	Older     string // address of the next page
-	Newest    string // of the first; empty on it
-	Filtered  bool
-	Continued bool
+	Form     *ui.Form
+	Codes    []ui.Option
+	People   []ui.Option
+	Actions  []logRow
+	Export   string
+	Older    string // address of the next page
+	Newest   string // of the first; empty on it
+	Filtered bool
 }
 
 type logRow struct {
@@ -121,7 +120,7 @@ func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) er
 	}
 	v.Export = home + "/log.csv?" + rest.Encode()
 	if below.ID != "" {
-		v.Continued, v.Newest = true, home+"/log?"+rest.Encode()
+		v.Newest = home + "/log?" + rest.Encode()
 	}
 	if form.OK() {
 		actions, err := a.use.StaffActions(r.Context(), who.User, filter, below, logLimit+1)

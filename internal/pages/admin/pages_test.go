@@ -324,7 +324,7 @@ func TestDeliveries(t *testing.T) {
 		Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
 	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
-	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "Pending", "is sent again")
+	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, ">Retrying<", "is sent again")
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "still pending")
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
@@ -343,6 +343,20 @@ func TestDeliveries(t *testing.T) {
 		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.Body)
 		v.Get(strings.ReplaceAll(next, "&amp;", "&")).Want(t, http.StatusOK, id)
 	})
+}
+
+// TestDeliveryStatus checks that a pending delivery is shown as retrying after a failed attempt, and not before.
+func TestDeliveryStatus(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Aoi)
+	w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-info">Pending<`).Lacks(t, "Retrying")
+	id := w.failed(t)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-bad">Failed<`)
+	v.Post("/desk/admin/deliveries/"+id+"/redeliver").Want(t, http.StatusSeeOther)
+	w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-info">Pending<`, `tone-info">Retrying<`)
+	v.Get("/desk/admin/deliveries?lang=ja").Want(t, http.StatusOK, `tone-info">送信待ち<`, `tone-info">再試行中<`)
 }
 
 func TestCertificates(t *testing.T) {

@@ -25,7 +25,7 @@ const (
 )
 
 // editOf looks for signs that a photo was edited. Anyone can write anything into a file: it is a hint.
-func editOf(f *imaging.Facts) editHint {
+func editOf(f *imaging.Exif) editHint {
 	if f.Edited() {
 		return editedByTool
 	}
@@ -51,7 +51,7 @@ func cameraTime(s string) string {
 type factsView struct {
 	Photo  *photo.Stored
 	Format string
-	Facts  *imaging.Facts
+	Facts  *imaging.Exif
 	Taken  string
 	Edited editHint
 }
@@ -75,7 +75,7 @@ func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, who *visitor) e
 		return err
 	}
 	defer func() { _ = file.Close() }() // opened for reading only
-	facts, err := imaging.ReadFacts(file, format)
+	facts, err := imaging.ReadExif(file, format)
 	if err != nil {
 		d.Site.Log.WarnContext(r.Context(), "facts of a photo cannot be read", "name", name, "error", err)
 	}

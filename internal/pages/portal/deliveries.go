@@ -45,7 +45,7 @@ func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *vis
 	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
 	known := f.Status == ""
 	for _, s := range deliveryStatuses {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "portal.delivery."+string(s))})
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "ui.delivery."+string(s))})
 		known = known || f.Status == s
 	}
 	if !known {

@@ -84,7 +84,7 @@ func TestDeliveryLog(t *testing.T) {
 			}
 			says(t, body, name+": "+value+"\n")
 		}
-		says(t, body, "POST "+hook+"/ok\n", "HTTP 204", " ms", string(got.body))
+		says(t, body, ">Delivered<", "POST "+hook+"/ok\n", "HTTP 204", " ms", string(got.body))
 		t.Run("Replay", func(t *testing.T) { // the command that is shown is one that a shell takes
 			_, rest, _ := strings.Cut(body, "data-copy=\"curl http://localhost:3000/ \\\n")
 			arguments, _, ok := strings.Cut(rest, `" data-copied`)
@@ -106,7 +106,7 @@ func TestDeliveryLog(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		_, body := send(t, w, v, hook+"/broken", nil)
 		<-deliveries
-		says(t, body, "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
+		says(t, body, ">Retrying<", "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
 		if strings.Contains(body, strings.Repeat("x", 1024)) {
 			t.Error("more than 1 KiB of the answer is shown")
 		}

@@ -98,7 +98,7 @@ func at(now time.Time) func() time.Time { return func() time.Time { return now }
 func TestMessages(t *testing.T) {
 	site := uitest.Site(t, at(start), gallery())
 	uitest.CheckMessages(t, site, "ui", []string{"."}, "ui.status.", "ui.error.", "ui.fault.", "ui.problem.",
-		"ui.duration.")
+		"ui.duration.", "ui.delivery.")
 	for _, s := range order.Statuses {
 		if !site.Messages.Has("ui.status." + string(s)) {
 			t.Errorf("the status %s has no text", s)

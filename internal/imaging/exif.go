@@ -10,8 +10,9 @@ import (
 	"github.com/gen2brain/heic"
 )
 
-// Facts is what a photo's file says about how it was made. Anyone can write anything there: it is a hint for a reviewer.
-type Facts struct {
+// Exif is what a photo's metadata says about how it was made. Anyone can write anything there: it is a hint for a
+// reviewer.
+type Exif struct {
 	Camera   string // maker and model
 	Lens     string
 	Software string
@@ -21,16 +22,17 @@ type Facts struct {
 }
 
 // Empty reports whether the file says nothing: it was made without a camera, or cleaned.
-func (f *Facts) Empty() bool { return *f == Facts{} }
+func (f *Exif) Empty() bool { return *f == Exif{} }
 
 // editors are programs that change pictures; cameras and phones write other names.
 var editors = []string{
-	"photoshop", "lightroom", "gimp", "snapseed", "affinity", "pixelmator", "picsart", "canva", "capture one", "darktable", "facetune", "meitu", "vsco", "imagemagick",
-	"paint", "acdsee", "luminar", "photopea", "picmonkey", "polarr", "remini", "faceapp", "photoscape", "krita", "corel", "paintshop", "photodirector", "beautyplus", "snow",
+	"photoshop", "lightroom", "gimp", "snapseed", "affinity", "pixelmator", "picsart", "canva", "capture one",
+	"darktable", "facetune", "meitu", "vsco", "imagemagick", "paint", "acdsee", "luminar", "photopea", "picmonkey",
+	"polarr", "remini", "faceapp", "photoscape", "krita", "corel", "paintshop", "photodirector", "beautyplus", "snow",
 }
 
 // Edited reports whether the file says that a program which changes pictures has written it.
-func (f *Facts) Edited() bool {
+func (f *Exif) Edited() bool {
 	name := strings.ToLower(f.Software)
 	for _, e := range editors {
 		if strings.Contains(name, e) {
@@ -40,33 +42,35 @@ func (f *Facts) Edited() bool {
 	return false
 }
 
-// ReadFacts reads what a photo says about itself. A file that says nothing, or nothing that can be read, gives empty facts.
-func ReadFacts(r io.ReadSeeker, f photo.Format) (facts Facts, err error) {
-	defer func() { // parsers of others read a stranger's bytes
-		if recover() != nil {
-			facts, err = Facts{}, nil
+// ReadExif reads the EXIF data of a photo. A file without any, or with none that can be read, gives an empty Exif.
+func ReadExif(r io.ReadSeeker, f photo.Format) (x Exif, err error) {
+	defer func() {
+		if recover() != nil { // the libraries' parsers of broken files
+			x, err = Exif{}, nil
 		}
 	}()
 	switch f {
 	case photo.HEIC, photo.HEIF:
-		x, err := heic.DecodeExif(r)
-		if err != nil { // there is none, or none that can be read
-			return Facts{}, nil
+		if e, err := heic.DecodeExif(r); err == nil {
+			x = newExif(e.Make, e.Model, e.Software, e.DateTimeOriginal, e.DateTime)
 		}
-		return Facts{Camera: camera(x.Make, x.Model), Software: clean(x.Software), TakenAt: clean(x.DateTimeOriginal), SavedAt: clean(x.DateTime)}, nil
+		return x, nil
 	case photo.AVIF:
-		x, err := avif.DecodeExif(r)
-		if err != nil { // there is none, or none that can be read
-			return Facts{}, nil
+		if e, err := avif.DecodeExif(r); err == nil {
+			x = newExif(e.Make, e.Model, e.Software, e.DateTimeOriginal, e.DateTime)
 		}
-		return Facts{Camera: camera(x.Make, x.Model), Software: clean(x.Software), TakenAt: clean(x.DateTimeOriginal), SavedAt: clean(x.DateTime)}, nil
+		return x, nil
 	case photo.JPEG, photo.PNG, photo.WebP:
 	}
 	m, err := readMetadata(r, f)
 	if err == nil {
-		readTIFF(m.exif, &facts)
+		readTIFF(m.exif, &x)
 	}
-	return facts, err
+	return x, err
+}
+
+func newExif(maker, model, software, taken, saved string) Exif {
+	return Exif{Camera: camera(maker, model), Software: clean(software), TakenAt: clean(taken), SavedAt: clean(saved)}
 }
 
 const (
@@ -75,7 +79,7 @@ const (
 	tagExif, tagGPS                       = 0x8769, 0x8825
 	tagDateTimeOriginal, tagLens          = 0x9003, 0xa434
 	typeASCII, typeShort, typeLong        = 2, 3, 4
-	maxEntries, maxFact, entrySize    int = 512, 200, 12
+	maxEntries, maxText, entrySize    int = 512, 200, 12
 )
 
 // tiff is an EXIF structure.
@@ -84,8 +88,8 @@ type tiff struct {
 	order binary.ByteOrder
 }
 
-// readTIFF fills the facts and returns the orientation, 1 when there is none.
-func readTIFF(data []byte, facts *Facts) int {
+// readTIFF fills x and returns the orientation, 1 when there is none.
+func readTIFF(data []byte, x *Exif) int {
 	if len(data) < 8 {
 		return 1
 	}
@@ -107,15 +111,15 @@ func readTIFF(data []byte, facts *Facts) int {
 		case tagModel:
 			model = t.text(kind, value)
 		case tagSoftware:
-			facts.Software = t.text(kind, value)
+			x.Software = t.text(kind, value)
 		case tagDateTime:
-			facts.SavedAt = t.text(kind, value)
+			x.SavedAt = t.text(kind, value)
 		case tagDateTimeOriginal:
-			facts.TakenAt = t.text(kind, value)
+			x.TakenAt = t.text(kind, value)
 		case tagLens:
-			facts.Lens = t.text(kind, value)
+			x.Lens = t.text(kind, value)
 		case tagGPS:
-			facts.Located = true
+			x.Located = true
 		case tagOrientation:
 			if kind == typeShort && len(value) >= 2 {
 				if o := int(t.order.Uint16(value)); o >= 1 && o <= 8 {
@@ -134,7 +138,7 @@ func readTIFF(data []byte, facts *Facts) int {
 	if below > 0 {
 		t.walk(below, read)
 	}
-	facts.Camera = camera(maker, model)
+	x.Camera = camera(maker, model)
 	return orientation
 }
 
@@ -171,7 +175,7 @@ func (t *tiff) text(kind uint16, value []byte) string {
 	return clean(string(value))
 }
 
-// clean makes a stranger's text fit for a page: up to its first zero, printable and short.
+// clean makes a text of a file fit for a page: up to its first zero, printable and short.
 func clean(s string) string {
 	s, _, _ = strings.Cut(s, "\x00")
 	s = strings.Map(func(r rune) rune {
@@ -180,8 +184,8 @@ func clean(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, ""))
-	if len(s) > maxFact {
-		s = strings.ToValidUTF8(s[:maxFact], "")
+	if len(s) > maxText {
+		s = strings.ToValidUTF8(s[:maxText], "")
 	}
 	return strings.TrimSpace(s)
 }

@@ -1,0 +1,270 @@
+package imaging
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/pictures"
+)
+
+// testSink keeps every pixel and counts how often it was written.
+type testSink struct {
+	*image.RGBA
+	times []int
+}
+
+func newTestSink(size image.Point) *testSink {
+	return &testSink{image.NewRGBA(image.Rectangle{Max: size}), make([]int, size.X*size.Y)}
+}
+
+func (s *testSink) write(x, y int, rgb []byte) {
+	for i := 0; i+2 < len(rgb); i += 3 {
+		s.SetRGBA(x, y, color.RGBA{rgb[i], rgb[i+1], rgb[i+2], 255})
+		s.times[y*s.Rect.Dx()+x]++
+		x++
+	}
+}
+
+// decoded returns what is written for a photo, and checks that it is each pixel once.
+func decoded(t *testing.T, file []byte, f photo.Format) (*image.RGBA, error) {
+	t.Helper()
+	var sink *testSink
+	err := decodeInto(bytes.NewReader(file), f, photo.MaxSide, func(size image.Point) pixelSink {
+		sink = newTestSink(size)
+		return sink
+	})
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range sink.times {
+		if n != 1 {
+			t.Fatalf("pixel %d was written %d times", i, n)
+		}
+	}
+	return sink.RGBA, nil
+}
+
+// drawn is what an image looks like on white.
+func drawn(img image.Image) *image.RGBA {
+	out := image.NewRGBA(image.Rectangle{Max: img.Bounds().Size()})
+	draw.Draw(out, out.Rect, image.White, image.Point{}, draw.Src)
+	draw.Draw(out, out.Rect, img, img.Bounds().Min, draw.Over)
+	return out
+}
+
+// differ returns the mean difference of all samples, and the largest.
+func differ(a, b *image.RGBA) (mean float64, most int) {
+	sum := 0
+	for i := range a.Pix {
+		d := int(a.Pix[i]) - int(b.Pix[i])
+		d = max(d, -d)
+		sum, most = sum+d, max(most, d)
+	}
+	return float64(sum) / float64(len(a.Pix)), most
+}
+
+func checkPNG(t *testing.T, name string, file []byte) {
+	t.Helper()
+	want, err := png.Decode(bytes.NewReader(file))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	got, err := decoded(t, file, photo.PNG)
+	if err != nil {
+		t.Errorf("%s: %v", name, err)
+		return
+	}
+	if reference := drawn(want); got.Rect != reference.Rect {
+		t.Errorf("%s: %v, want %v", name, got.Rect, reference.Rect)
+	} else if _, most := differ(got, reference); most > 2 {
+		t.Errorf("%s: differs by %d", name, most)
+	}
+}
+
+// TestPNG checks every kind of file against the standard library.
+func TestPNG(t *testing.T) {
+	root := runtime.GOROOT() //nolint:staticcheck // the tests run where they are built
+	files, err := filepath.Glob(filepath.Join(root, "src/image/png/testdata/pngsuite/*.png"))
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d samples, %v", len(files), err)
+	}
+	for _, name := range files {
+		file, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkPNG(t, filepath.Base(name), file)
+	}
+	checkPNG(t, "deep", pictures.DeepPNG(101, 57, false))
+	for w := 1; w <= 9; w++ { // some passes of these have no pixels
+		checkPNG(t, "interlaced", pictures.DeepPNG(w, 10-w, true))
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	img := image.NewNRGBA(image.Rect(0, 0, 60, 40))
+	for i := range img.Pix {
+		img.Pix[i] = byte(random.Uint32())
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		t.Fatal(err)
+	}
+	checkPNG(t, "transparent", b.Bytes())
+}
+
+func TestPNG_Broken(t *testing.T) {
+	whole := pictures.DeepPNG(40, 30, false)
+	for n := range whole {
+		if _, err := decoded(t, whole[:n], photo.PNG); !errors.Is(err, ErrUndecodable) {
+			t.Fatalf("%d bytes of %d: %v", n, len(whole), err)
+		}
+	}
+}
+
+func FuzzPNG(f *testing.F) {
+	f.Add(pictures.DeepPNG(20, 10, false))
+	f.Add(pictures.DeepPNG(20, 10, true))
+	f.Fuzz(func(t *testing.T, file []byte) {
+		if c, err := png.DecodeConfig(bytes.NewReader(file)); err == nil && c.Width*c.Height > 1<<16 {
+			return
+		}
+		if _, err := decoded(t, file, photo.PNG); err != nil && !errors.Is(err, ErrUndecodable) {
+			t.Error(err)
+		}
+	})
+}
+
+// TestScaler checks that no pixel of a photo is lost or counted twice, in whatever order they come.
+func TestScaler(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	for range 200 {
+		from := image.Pt(1+random.IntN(60), 1+random.IntN(60))
+		to := image.Pt(1+random.IntN(from.X), 1+random.IntN(from.Y))
+		s := newScaler(from, to)
+		v := byte(random.Uint32())
+		row := bytes.Repeat([]byte{v, 255 - v, 7}, from.X)
+		for _, y := range random.Perm(from.Y) {
+			cut := random.IntN(from.X + 1)
+			s.write(cut, y, row[3*cut:])
+			s.write(0, y, row[:3*cut])
+		}
+		for _, p := range [][]byte{s.image().Pix[:4], s.image().Pix[4*(to.X*to.Y-1):]} {
+			if !bytes.Equal(p, []byte{v, 255 - v, 7, 255}) {
+				t.Fatalf("%v to %v: %d became %v", from, to, v, p)
+			}
+		}
+	}
+	s := newScaler(image.Pt(4, 2), image.Pt(2, 1))
+	s.write(0, 0, []byte{10, 0, 0, 20, 0, 0, 100, 0, 0, 200, 0, 0})
+	s.write(0, 1, []byte{30, 0, 0, 40, 0, 0, 100, 0, 0, 200, 0, 0})
+	if p := s.image().Pix; p[0] != 25 || p[4] != 150 {
+		t.Errorf("averages are %v", p)
+	}
+}
+
+// TestGrid checks photos of tiles against the decoder of the whole photo: cropped at the edges and turned in every way.
+func TestGrid(t *testing.T) {
+	hevc := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	for name, file := range map[string][]byte{
+		"Phone":   pictures.Sample(t, "github.com/gen2brain/heic", "exif.heic"),
+		"Upright": pictures.Grid(hevc, 1300, 700, 0),
+		"Left":    pictures.Grid(hevc, 1300, 700, 1),
+		"Over":    pictures.Grid(hevc, 1301, 701, 2),
+		"Right":   pictures.Grid(hevc, 1300, 700, 3),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, ok := photo.ReadGrid(bytes.NewReader(file), int64(len(file))); !ok {
+				t.Fatal("not a grid")
+			}
+			got, err := decoded(t, file, photo.HEIC)
+			if err != nil {
+				t.Fatal(err)
+			}
+			whole, err := decodeWhole(bytes.NewReader(file), photo.HEIC)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := drawn(whole)
+			if got.Rect != want.Rect {
+				t.Fatalf("%v, the decoder says %v", got.Rect, want.Rect)
+			}
+			// The decoder halves the colors of odd sizes at other pixels.
+			if mean, most := differ(got, want); mean > 1 {
+				t.Errorf("differs by %.2f, at most %d", mean, most)
+			}
+		})
+	}
+}
+
+// TestGrid_AVIF checks that grids of AVIF, which are decoded whole, are turned upright.
+func TestGrid_AVIF(t *testing.T) {
+	file := pictures.Grid(pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"), 1300, 700, 1)
+	got, err := decoded(t, file, photo.AVIF)
+	if err != nil || got.Rect.Size() != image.Pt(700, 1300) {
+		t.Fatalf("%v, %v", got, err)
+	}
+	tile, err := decodeWhole(bytes.NewReader(pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif")), photo.AVIF)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The first tile is at the lower left.
+	corner := drawn(got.SubImage(image.Rect(0, 1300-512, 512, 1300)))
+	if mean, most := differ(corner, upright(drawn(tile), 8)); mean > 1 {
+		t.Errorf("differs by %.2f, at most %d", mean, most)
+	}
+}
+
+// TestGrid_Broken decodes damaged files: whatever they are, it ends with an image or an error.
+func TestGrid_Broken(t *testing.T) {
+	file := pictures.Grid(pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), 600, 500, 1)
+	random := rand.New(rand.NewPCG(7, 8))
+	for i := range 3000 {
+		damaged := bytes.Clone(file)
+		for range 1 + random.IntN(4) {
+			damaged[random.IntN(900)] = byte(random.Uint32())
+		}
+		g, ok := photo.ReadGrid(bytes.NewReader(damaged), int64(len(damaged)))
+		if !ok {
+			continue
+		}
+		if g.Width < 1 || g.Height < 1 || g.TileWidth < 1 || g.TileHeight < 1 {
+			t.Fatalf("a grid of %+v", g)
+		}
+		for i := range g.Tiles {
+			if tile := g.TileFile(damaged, i); len(tile) > 2*len(damaged)+8 {
+				t.Fatalf("a tile of %d bytes", len(tile))
+			}
+		}
+		if i%300 == 0 {
+			_, _ = decoded(t, damaged, photo.HEIC)
+		}
+	}
+}
+
+// TestGrid_TooManyTiles refuses a photo of more tiles than any camera makes before it decodes the first.
+func TestGrid_TooManyTiles(t *testing.T) {
+	square := func(side uint32) []byte {
+		return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32([]byte("ispe\x00\x00\x00\x00"), side), side)
+	}
+	file := pictures.Grid(pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic"), 40*512, 40*512, 0)
+	file = bytes.Replace(file, square(512), square(64), 1)
+	file = bytes.Replace(file, square(40*512), square(40*64), 1)
+	begin := time.Now()
+	_, err := decoded(t, file, photo.HEIC)
+	took := time.Since(begin)
+	if !errors.Is(err, ErrUndecodable) || !strings.Contains(err.Error(), "1600 tiles") || took > time.Second {
+		t.Errorf("%v after %v", err, took)
+	}
+}
