@@ -16,8 +16,8 @@ const readAhead = 8 << 10
 
 var errNoFinalBoundary = errors.New("the final boundary is missing")
 
-// Multipart reads the parts of a body and tells a complete one from one that was cut off: multipart.Reader returns io.EOF
-// for both when the cut lies between two parts or in the header of one.
+// Multipart reads the parts of a body and tells a complete one from one that was cut off: multipart.Reader returns
+// io.EOF for both when the cut lies between two parts or in the header of one.
 type Multipart struct {
 	*multipart.Reader
 	body  io.Reader

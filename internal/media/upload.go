@@ -26,7 +26,9 @@ func CloseUploads(uploads []Upload) {
 // Accept stages an uploaded file and checks that it is a photo of at most maxBytes. refusal says which rule the file
 // breaks; the rest of r is then read to its end, so that what follows it can be. err ends the whole upload: r cannot be
 // read, or the disk cannot be written.
-func (s *Staging) Accept(ctx context.Context, r io.Reader, name string, maxBytes int64) (u Upload, refusal *fault.Error, err error) {
+func (s *Staging) Accept(
+	ctx context.Context, r io.Reader, name string, maxBytes int64,
+) (u Upload, refusal *fault.Error, err error) {
 	u.OriginalName = photo.OriginalName(name)
 	if u.Staged, err = s.Stage(ctx, r, maxBytes); err == nil {
 		if u.Info, err = photo.Inspect(u.Staged, u.Staged.Size()); err == nil {

@@ -33,8 +33,8 @@ func newSigner(c *Config) *certificate.Signer {
 // supersededReason is told where a Test order was moved on by its developer.
 const supersededReason = "The simulated result was replaced."
 
-// certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says what
-// the verdict says, whatever is changed afterwards. A Test order can be moved on; then its certificate is revoked.
+// certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says
+// what the verdict says, whatever is changed afterwards. A Test order can be moved on; then its certificate is revoked.
 func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	moved := o.Environment == access.Test && !o.UpdatedAt.Equal(o.CreatedAt)
 	if moved {
@@ -151,8 +151,8 @@ func (s *Service) KeepCertificateKey(ctx context.Context) error {
 // maxRevocationReason is how much an administrator may say in public.
 const maxRevocationReason = 500
 
-// RevokeCertificate revokes a certificate: its page stays and says so, with the reason, and so does the order's timeline.
-// A certificate that is revoked already is a conflict.
+// RevokeCertificate revokes a certificate: its page stays and says so, with the reason, and so does the order's
+// timeline. A certificate that is revoked already is a conflict.
 func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id, reason string) error {
 	if err := actor.Require(access.Administer); err != nil {
 		return err

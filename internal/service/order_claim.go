@@ -88,9 +88,10 @@ func checkActive(tx *store.Tx, actor access.Actor) error {
 
 // ReleaseOrder puts an order back into the queue.
 func (s *Service) ReleaseOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
-	return s.reviewMove(ctx, actor, id, order.Release, "", func(_ *store.Tx, o *order.Order, now time.Time) (map[string]any, error) {
+	apply := func(_ *store.Tx, o *order.Order, now time.Time) (map[string]any, error) {
 		return nil, o.Apply(order.Release, now)
-	})
+	}
+	return s.reviewMove(ctx, actor, id, order.Release, "", apply)
 }
 
 // ReassignOrder gives an order that is queued or held by anybody to another staff user.
@@ -128,7 +129,8 @@ func (s *Service) ReassignOrder(ctx context.Context, actor access.Actor, id, toS
 	})
 }
 
-// returnToQueue releases an order for a reason of the service's own, if somebody still holds it and still is true of it.
+// returnToQueue releases an order for a reason of the service's own, if somebody still holds it and still is true of
+// it.
 func (s *Service) returnToQueue(
 	ctx context.Context, id, reason string, still func(*order.Order) bool,
 ) (returned bool, err error) {

@@ -74,7 +74,9 @@ func (s *Service) EachOrder(
 
 // FindOrders returns the orders of an account user's tenant with the id, the order number or the external id, newest
 // first.
-func (s *Service) FindOrders(ctx context.Context, actor access.Actor, search string, limit int) ([]order.Summary, error) {
+func (s *Service) FindOrders(
+	ctx context.Context, actor access.Actor, search string, limit int,
+) ([]order.Summary, error) {
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}

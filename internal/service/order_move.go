@@ -36,8 +36,8 @@ func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, 
 	return o, nil
 }
 
-// lockOrder returns the order that the actor means, for a change. Keys and account users reach the orders of their tenant
-// only; a key may name an order by its external id.
+// lockOrder returns the order that the actor means, for a change. Keys and account users reach the orders of their
+// tenant only; a key may name an order by its external id.
 func lockOrder(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (*order.Order, error) {
 	if actor.Kind == access.ByAPIKey {
 		found, err := tx.FindOrder(ctx, actor.Tenant, id)

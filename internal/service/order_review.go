@@ -34,8 +34,8 @@ func (s *Service) reviewOrder(
 	return r, nil
 }
 
-// reviewMove is reviewOrder for a move of the state machine. apply makes the move and returns the details of the timeline
-// entry; the note is one of them.
+// reviewMove is reviewOrder for a move of the state machine. apply makes the move and returns the details of the
+// timeline entry; the note is one of them.
 func (s *Service) reviewMove(
 	ctx context.Context, actor access.Actor, id string, move order.Move, note string,
 	apply func(tx *store.Tx, o *order.Order, now time.Time) (map[string]any, error),
@@ -55,8 +55,8 @@ func (s *Service) reviewMove(
 	})
 }
 
-// RequestPhotos asks the customer of an order for photos. The clock stops until they arrive; the order then comes back to
-// its assignee.
+// RequestPhotos asks the customer of an order for photos. The clock stops until they arrive; the order then comes back
+// to its assignee.
 func (s *Service) RequestPhotos(
 	ctx context.Context, actor access.Actor, id string, drafts []order.RequestDraft,
 ) (*OrderRecord, error) {
@@ -109,8 +109,8 @@ func (s *Service) FailOrder(ctx context.Context, actor access.Actor, id, note st
 	return s.reviewMove(ctx, actor, id, order.Fail, note, apply)
 }
 
-// CancelOrder ends an order without a judgement and refunds it. An administrator cancels any order that has not ended, an
-// account user a queued one of their own. The note is for the timeline.
+// CancelOrder ends an order without a judgement and refunds it. An administrator cancels any order that has not ended,
+// an account user a queued one of their own. The note is for the timeline.
 func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note string) (*order.Order, error) {
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err

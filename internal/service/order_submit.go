@@ -97,8 +97,8 @@ func (s *Service) acceptSubmission(
 	return s.returnToReviewer(ctx, tx, o, now)
 }
 
-// returnToReviewer gives a Live order whose photos have arrived back to the reviewer who asked, with a fresh claim, or to
-// the queue if that reviewer has left.
+// returnToReviewer gives a Live order whose photos have arrived back to the reviewer who asked, with a fresh claim, or
+// to the queue if that reviewer has left.
 func (s *Service) returnToReviewer(ctx context.Context, tx *store.Tx, o *order.Order, now time.Time) error {
 	reviewer, err := tx.StaffForUpdate(o.AssigneeID)
 	switch {

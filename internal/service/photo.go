@@ -16,8 +16,8 @@ import (
 // MaxUploadFiles is how many files one upload may hold.
 const MaxUploadFiles = 10
 
-// StorePhotos stores the files of one upload for the actor's tenant and returns their managed URLs in the same order: all
-// of them are durable when it returns, or none is known.
+// StorePhotos stores the files of one upload for the actor's tenant and returns their managed URLs in the same order:
+// all of them are durable when it returns, or none is known.
 func (s *Service) StorePhotos(
 	ctx context.Context, actor access.Actor, uploads []media.Upload,
 ) (urls []string, err error) {

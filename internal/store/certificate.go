@@ -14,7 +14,8 @@ import (
 
 // InsertCertificateKey stores a public key, unless it is stored already.
 func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
-	_, err := t.exec("INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
+	_, err := t.exec(`INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (id) DO NOTHING`,
 		k.ID, base64.RawURLEncoding.EncodeToString(k.Public), micros(at))
 	return err
 }
@@ -42,7 +43,8 @@ func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error
 
 // InsertCertificate adds the certificate of an order; ErrExists when there is one with the id.
 func (t *Tx) InsertCertificate(c *certificate.Issued, issuedAt time.Time) error {
-	_, err := t.exec("INSERT INTO certificates (id, order_id, document, signature, key_id, issued_at) VALUES ($1, $2, $3, $4, $5, $6)",
+	_, err := t.exec(`INSERT INTO certificates (id, order_id, document, signature, key_id, issued_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
 		c.ID, c.OrderID, string(c.Document), base64.RawURLEncoding.EncodeToString(c.Signature), c.KeyID, micros(issuedAt))
 	return err
 }

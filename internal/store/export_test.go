@@ -66,7 +66,10 @@ func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) 
 	return s.explain(ctx, map[string]explained{
 		"ended":   {endedOrders, []any{int64(1), int64(2)}},
 		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
-		"state":   listPlan(&order.Filter{Tenant: access.Tenant{AccountID: NewID(), Environment: "live"}, Statuses: []order.Status{order.Queued}}, &order.Cursor{At: 9}),
+		"state": listPlan(&order.Filter{
+			Tenant:   access.Tenant{AccountID: NewID(), Environment: "live"},
+			Statuses: []order.Status{order.Queued},
+		}, &order.Cursor{At: 9}),
 	})
 }
 

@@ -14,7 +14,9 @@ type Remembered struct {
 }
 
 // Remembered returns what an idempotency key stands for, if it was used since the time.
-func (q Queries) Remembered(ctx context.Context, tenant access.Tenant, key string, since time.Time) (Remembered, error) {
+func (q Queries) Remembered(
+	ctx context.Context, tenant access.Tenant, key string, since time.Time,
+) (Remembered, error) {
 	var r Remembered
 	err := q.row(ctx, `SELECT body_hash, answer FROM idempotency_keys
 		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,

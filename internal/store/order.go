@@ -19,13 +19,14 @@ func (t *Tx) InsertOrder(o *order.Order) error {
 	}
 	for { // a number that is taken is drawn again: one in thousands of millions
 		o.Number = order.NewNumber()
-		n, err := t.exec(`INSERT INTO orders (id, account_id, environment, api_key_id, seq, number, external_id, status, outcome,
-			answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts, category_code, brand_code)
+		n, err := t.exec(`INSERT INTO orders (id, account_id, environment, api_key_id, seq, number, external_id, status,
+			outcome, answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts,
+			category_code, brand_code)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
 			ON CONFLICT (number) DO NOTHING`,
 			o.ID, o.AccountID, string(o.Environment), o.APIKeyID, o.Seq, o.Number, o.ExternalID, string(o.Status),
-			textOrNull(string(o.Outcome)), o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.CreatedAt),
-			micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID), string(facts),
+			textOrNull(string(o.Outcome)), o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft),
+			micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID), string(facts),
 			o.Classification.CategoryCode, o.Classification.BrandCode)
 		if err != nil || n == 1 {
 			return err
@@ -33,7 +34,8 @@ func (t *Tx) InsertOrder(o *order.Order) error {
 	}
 }
 
-// UpdateOrder stores what a move has changed. The caller has read the order in the same transaction with OrderForUpdate.
+// UpdateOrder stores what a move has changed. The caller has read the order in the same transaction with
+// OrderForUpdate.
 func (t *Tx) UpdateOrder(o *order.Order) error {
 	facts, err := json.Marshal(&o.Recorded)
 	if err != nil {
@@ -42,8 +44,8 @@ func (t *Tx) UpdateOrder(o *order.Order) error {
 	if err := t.countMove(o); err != nil {
 		return err
 	}
-	return t.one(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5, ended_at = $6, round = $7,
-		assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12 WHERE id = $13`,
+	return t.one(`UPDATE orders SET status = $1, outcome = $2, due_at = $3, time_left = $4, updated_at = $5, ended_at = $6,
+		round = $7, assignee_id = $8, claimed_at = $9, delayed = $10, certificate_id = $11, facts = $12 WHERE id = $13`,
 		string(o.Status), textOrNull(string(o.Outcome)), microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.UpdatedAt),
 		microsOrNull(o.EndedAt), o.Round, textOrNull(o.AssigneeID), microsOrNull(o.ClaimedAt), flag(o.MarkedLate),
 		textOrNull(o.CertificateID), string(facts), o.ID)
@@ -59,8 +61,8 @@ func leftOrNull(d *time.Duration) any {
 // The columns of an order as orderRow scans them. The shorter lists are the beginning of the longer ones.
 var (
 	briefColumns = orderColumns{8, "o.id, o.number, o.seq, o.external_id, o.status, o.outcome, o.due_at, o.updated_at"}
-	allColumns   = briefColumns.and(14, `o.account_id, o.environment, o.api_key_id, o.answer_time, o.price, o.time_left, o.created_at,
-		o.ended_at, o.round, o.assignee_id, o.claimed_at, o.delayed, o.certificate_id, o.facts`)
+	allColumns   = briefColumns.and(14, `o.account_id, o.environment, o.api_key_id, o.answer_time, o.price, o.time_left,
+		o.created_at, o.ended_at, o.round, o.assignee_id, o.claimed_at, o.delayed, o.certificate_id, o.facts`)
 	summaryColumns = allColumns.and(2, "accounts.name, staff.name")
 )
 
@@ -140,8 +142,8 @@ func (q Queries) FindOrder(ctx context.Context, tenant access.Tenant, idOrExtern
 			return nil, err
 		}
 	}
-	return q.order(ctx, "o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3 ORDER BY o.seq DESC LIMIT 1",
-		tenant.AccountID, string(tenant.Environment), idOrExternalID)
+	return q.order(ctx, `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3
+		ORDER BY o.seq DESC LIMIT 1`, tenant.AccountID, string(tenant.Environment), idOrExternalID)
 }
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-const nextQueued = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' ORDER BY " + dueKey + ", id LIMIT 1"
+const nextQueued = `SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'
+	ORDER BY ` + dueKey + ", id LIMIT 1"
 
 // NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
 // take, or ErrNotFound.
@@ -51,8 +52,8 @@ func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
 
 // UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
 func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return q.orderIDs(ctx, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos' AND updated_at <= $1
-		ORDER BY updated_at LIMIT $2`, micros(since), limit)
+	return q.orderIDs(ctx, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos'
+		AND updated_at <= $1 ORDER BY updated_at LIMIT $2`, micros(since), limit)
 }
 
 // SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.

@@ -22,8 +22,8 @@ type Book struct {
 // Book returns the balance of an account in an environment with its counters.
 func (q Queries) Book(ctx context.Context, accountID string, env access.Environment) (Book, error) {
 	var b Book
-	err := q.row(ctx, "SELECT credits, orders, entries, low_credits FROM balances WHERE account_id = $1 AND environment = $2",
-		[]any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	err := q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
+		WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	return b, err
 }
 
@@ -72,7 +72,8 @@ func (t *Tx) countMove(o *order.Order) error {
 		if s == from {
 			change = -1
 		}
-		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change, string(s)); err != nil {
+		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change,
+			string(s)); err != nil {
 			return err
 		}
 	}
@@ -94,19 +95,21 @@ const walkedOffset = 2000
 // afterAnyID sorts after every id.
 const afterAnyID = "g"
 
-// orderPosition returns a cursor near an offset of a list that is sorted by the due date, and how many orders there are to
-// skip from there. The cost of a page must not grow with all the orders there have ever been: for Live orders that have
-// ended, which nothing moves any more, the number of each due day is kept; open ones are counted. What is walked is one
-// day. There is no such number for Test orders and for one reviewer's: their pages are walked to.
-func (q Queries) orderPosition(ctx context.Context, f *order.Filter, offset int64) (after *order.Cursor, skip int64, err error) {
+// orderPosition returns a cursor near an offset of a list that is sorted by the due date, and how many orders there are
+// to skip from there. The cost of a page must not grow with all the orders there have ever been: for Live orders that
+// have ended, which nothing moves any more, the number of each due day is kept; open ones are counted. What is walked
+// is one day. There is no such number for Test orders and for one reviewer's: their pages are walked to.
+func (q Queries) orderPosition(
+	ctx context.Context, f *order.Filter, offset int64,
+) (after *order.Cursor, skip int64, err error) {
 	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
 		return nil, offset, nil
 	}
 	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
 	for _, s := range statuses(f) {
 		if !s.Terminal() {
-			text += fmt.Sprintf(" UNION ALL SELECT %s / %d, COUNT(*) FROM orders WHERE environment = 'live' AND status = '%s' GROUP BY 1",
-				dueKey, microsPerDay, s)
+			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
+				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
 		}
 	}
 	counts := make(map[int64]int64)
@@ -147,12 +150,15 @@ func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Sta
 func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
 	var n int
 	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
-		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`, []any{tenant.AccountID, string(tenant.Environment), limit}, &n)
+		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
+		[]any{tenant.AccountID, string(tenant.Environment), limit}, &n)
 	return n, err
 }
 
 // OrderTimes returns when orders were created, by sequence number.
-func (q Queries) OrderTimes(ctx context.Context, accountID string, env access.Environment, seqs []int64) (map[int64]time.Time, error) {
+func (q Queries) OrderTimes(
+	ctx context.Context, accountID string, env access.Environment, seqs []int64,
+) (map[int64]time.Time, error) {
 	times := make(map[int64]time.Time, len(seqs))
 	for len(seqs)%batchSizes[0] != 0 { // one long list instead of several short ones
 		seqs = append(seqs, seqs[len(seqs)-1])

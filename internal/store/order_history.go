@@ -74,7 +74,8 @@ func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo
 // OrderNotes returns the notes of an order by round.
 func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, error) {
 	notes := []order.Note{}
-	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", []any{orderID},
+	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round",
+		[]any{orderID},
 		func(scan func(...any) error) error {
 			var n order.Note
 			var created int64

@@ -13,8 +13,9 @@ import (
 )
 
 // Orders returns the orders that the filter chooses and that follow the cursor, up to limit of them; nil is the
-// beginning. next is the cursor after them, nil when there are no more. A page costs the same wherever it is in the list:
-// every part of it is a range of an index. Only EndedLast with a further condition is found among the newest ended orders.
+// beginning. next is the cursor after them, nil when there are no more. A page costs the same wherever it is in the
+// list: every part of it is a range of an index. Only EndedLast with a further condition is found among the newest
+// ended orders.
 func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Cursor, limit int) (
 	orders []order.Summary, next *order.Cursor, err error,
 ) {
@@ -59,7 +60,9 @@ func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int
 	return orders, total, err
 }
 
-func (q Queries) summaries(ctx context.Context, c orderColumns, text string, args []any, limit int) ([]order.Summary, error) {
+func (q Queries) summaries(
+	ctx context.Context, c orderColumns, text string, args []any, limit int,
+) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
 	r := newOrderRow(c)
 	err := q.rows(q.brief(ctx), text, args, func(scan func(...any) error) error {
@@ -138,7 +141,8 @@ func (l *orderList) arg(v any) string {
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	l.key, l.down = "seq", " DESC"
-	tenant := "account_id = " + l.arg(f.Tenant.AccountID) + " AND environment = CAST(" + l.arg(string(f.Tenant.Environment)) + " AS TEXT)"
+	tenant := "account_id = " + l.arg(f.Tenant.AccountID) +
+		" AND environment = CAST(" + l.arg(string(f.Tenant.Environment)) + " AS TEXT)"
 	if after != nil {
 		tenant += " AND seq < " + l.arg(after.At)
 	}
@@ -153,9 +157,9 @@ func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	}
 }
 
-// dueFirst reads each status of an environment. After a cursor, those due at the same moment and those due later are two
-// ranges. The condition of the partial indexes stands only where one of them is meant: the others have all that is needed
-// otherwise.
+// dueFirst reads each status of an environment. After a cursor, those due at the same moment and those due later are
+// two ranges. The condition of the partial indexes stands only where one of them is meant: the others have all that is
+// needed otherwise.
 func (l *orderList) dueFirst(f *order.Filter, after *order.Cursor) {
 	l.key = dueKey
 	l.withNames()
@@ -223,7 +227,8 @@ func (l *orderList) conditions(f *order.Filter) string {
 func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 	if l.dense { // without LIMIT: see pool
 		low := l.arg(l.args[len(l.args)-1].(int64) - int64(limit))
-		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where + " AND seq >= " + low + " ORDER BY seq DESC", l.args
+		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
+			" AND seq >= " + low + " ORDER BY seq DESC", l.args
 	}
 	most := " LIMIT " + l.arg(skip+int64(limit))
 	parts := make([]string, len(l.ranges))
@@ -264,8 +269,8 @@ func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, 
 		err = q.row(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
 			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, &total)
 	case f.AssigneeID != "":
-		err = q.row(ctx, fmt.Sprintf("SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = '%s' AND status IN %s",
-			f.Environment, quoted(statuses(f))), []any{f.AssigneeID}, &total)
+		text := "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = '%s' AND status IN %s"
+		err = q.row(ctx, fmt.Sprintf(text, f.Environment, quoted(statuses(f))), []any{f.AssigneeID}, &total)
 	default:
 		var counts map[order.Status]int64
 		counts, err = q.OrderCounts(ctx, f.Environment)
@@ -276,10 +281,13 @@ func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, 
 	return total, err
 }
 
-// FindOrders returns the order of a tenant with the id or order number, or else up to limit orders with the external id,
-// newest first. An empty id or number is not looked for.
-func (q Queries) FindOrders(ctx context.Context, tenant access.Tenant, id, number, externalID string, limit int) ([]order.Summary, error) {
-	text := "SELECT " + allColumns.text + " FROM orders AS o WHERE o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND "
+// FindOrders returns the order of a tenant with the id or order number, or else up to limit orders with the external
+// id, newest first. An empty id or number is not looked for.
+func (q Queries) FindOrders(
+	ctx context.Context, tenant access.Tenant, id, number, externalID string, limit int,
+) ([]order.Summary, error) {
+	text := "SELECT " + allColumns.text + ` FROM orders AS o
+		WHERE o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND `
 	args := []any{tenant.AccountID, string(tenant.Environment)}
 	for _, exact := range []struct{ column, value string }{{"id", id}, {"number", number}} {
 		if exact.value == "" {
@@ -290,7 +298,8 @@ func (q Queries) FindOrders(ctx context.Context, tenant access.Tenant, id, numbe
 			return found, err
 		}
 	}
-	return q.summaries(ctx, allColumns, text+"o.external_id = $3 ORDER BY o.seq DESC LIMIT $4", append(args, externalID, limit), limit)
+	text += "o.external_id = $3 ORDER BY o.seq DESC LIMIT $4"
+	return q.summaries(ctx, allColumns, text, append(args, externalID, limit), limit)
 }
 
 // quoted returns "('a','b')" for words of the program.

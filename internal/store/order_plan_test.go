@@ -20,16 +20,27 @@ import (
 func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := storetest.Open(t, target)
-		w := crowd.Wish{Target: target, AccountID: store.NewID(), KeyID: store.NewID(), Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch}
+		w := crowd.Wish{
+			Target: target, AccountID: store.NewID(), KeyID: store.NewID(),
+			Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
+		}
 		at, user := time.UnixMicro(1), store.NewID()
 		if err := s.Update(t.Context(), func(tx *store.Tx) error {
-			if err := tx.InsertAccount(&access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}); err != nil {
+			account := &access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}
+			if err := tx.InsertAccount(account); err != nil {
 				return err
 			}
-			if err := tx.InsertUser(&access.User{ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at}); err != nil {
+			owner := &access.User{
+				ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at,
+			}
+			if err := tx.InsertUser(owner); err != nil {
 				return err
 			}
-			if err := tx.InsertKey(&access.Key{ID: w.KeyID, Tenant: access.Tenant{AccountID: w.AccountID, Environment: access.Live}, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at}, "-"); err != nil {
+			tenant := access.Tenant{AccountID: w.AccountID, Environment: access.Live}
+			key := &access.Key{
+				ID: w.KeyID, Tenant: tenant, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at,
+			}
+			if err := tx.InsertKey(key, "-"); err != nil {
 				return err
 			}
 			_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)
@@ -47,7 +58,8 @@ func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 var (
 	reads = regexp.MustCompile(`(?:INDEX|[Ii]ndex (?:Only )?Scan (?:Backward )?using) (\w+)`)
 	// A whole table, a set of rows without their order, or an order made after reading what may be all rows.
-	detour = regexp.MustCompile(`SCAN orders|(Seq|Bitmap Heap) Scan on (orders|verdict_drafts)|SEARCH orders.*\n\s*USE TEMP B-TREE`)
+	detour = regexp.MustCompile(`SCAN orders|(Seq|Bitmap Heap) Scan on (orders|verdict_drafts)|` +
+		`SEARCH orders.*\n\s*USE TEMP B-TREE`)
 )
 
 // wantPlan checks that a statement reads orders, or drafts, in the order of an index and no further than it needs.
@@ -61,24 +73,33 @@ func wantPlan(t *testing.T, plan, index string) {
 	t.Errorf("it does not go by the index %s:\n%s", index, plan)
 }
 
-// TestOrderListPlans checks that every page of every list of orders is read from an index, so that it costs the same however
-// many orders there are and wherever in the list it is.
+// TestOrderListPlans checks that every page of every list of orders is read from an index, so that it costs the same
+// however many orders there are and wherever in the list it is.
 func TestOrderListPlans(t *testing.T) {
 	open, ended := []order.Status{order.Queued, order.Processing}, []order.Status{order.Completed, order.Failed}
-	deep := &order.Cursor{At: time.Now().Add(-crowd.Period / 4).UnixMicro(), ID: store.NewID()} // in the middle of the queue
+	deep := &order.Cursor{
+		At: time.Now().Add(-crowd.Period / 4).UnixMicro(),
+		ID: store.NewID(),
+	} // in the middle of the queue
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		for name, test := range map[string]struct {
 			filter order.Filter
 			index  string
 		}{
-			"Queue":         {order.Filter{Statuses: open}, "orders_desk"},
-			"All":           {order.Filter{}, "orders_desk"},
-			"Category":      {order.Filter{Statuses: open, CategoryCode: "watches"}, "orders_open_by_category"},
-			"Mine":          {order.Filter{Statuses: open, AssigneeID: "x"}, "orders_of_assignee"},
-			"Brand":         {order.Filter{Statuses: open, BrandCode: "gucci"}, "orders_open_by_brand"},
-			"BrandCategory": {order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"}, "orders_open_by_"}, // either
-			"Done":          {order.Filter{Sort: order.EndedLast, Statuses: ended}, "orders_ended"},
-			"DoneMine":      {order.Filter{Sort: order.EndedLast, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"}, "orders_ended"},
+			"Queue":    {order.Filter{Statuses: open}, "orders_desk"},
+			"All":      {order.Filter{}, "orders_desk"},
+			"Category": {order.Filter{Statuses: open, CategoryCode: "watches"}, "orders_open_by_category"},
+			"Mine":     {order.Filter{Statuses: open, AssigneeID: "x"}, "orders_of_assignee"},
+			"Brand":    {order.Filter{Statuses: open, BrandCode: "gucci"}, "orders_open_by_brand"},
+			"BrandCategory": {
+				order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"},
+				"orders_open_by_",
+			}, // either
+			"Done": {order.Filter{Sort: order.EndedLast, Statuses: ended}, "orders_ended"},
+			"DoneMine": {
+				order.Filter{Sort: order.EndedLast, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"},
+				"orders_ended",
+			},
 		} {
 			if test.filter.Sort == order.Newest {
 				test.filter.Sort, test.filter.Environment = order.DueFirst, access.Live
@@ -96,8 +117,8 @@ func TestOrderListPlans(t *testing.T) {
 	})
 }
 
-// TestDeskPlans checks the same of what else the desk asks all day: the list of the API, the next order, who has what, and
-// drafts.
+// TestDeskPlans checks the same of what else the desk asks all day: the list of the API, the next order, who has what,
+// and drafts.
 func TestDeskPlans(t *testing.T) {
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		plans, err := s.DeskPlans(t.Context())
@@ -113,8 +134,8 @@ func TestDeskPlans(t *testing.T) {
 	})
 }
 
-// TestDeepPages checks that the pages of a list have what its cursor finds, and that a deep one is not walked to from the
-// beginning.
+// TestDeepPages checks that the pages of a list have what its cursor finds, and that a deep one is not walked to from
+// the beginning.
 func TestDeepPages(t *testing.T) {
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
 		for name, f := range map[string]order.Filter{

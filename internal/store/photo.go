@@ -22,7 +22,8 @@ func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 		args = append(args, p.Name, p.AccountID, string(p.Environment), p.SHA256, p.Bytes, p.Width, p.Height, p.OriginalName,
 			micros(p.CreatedAt))
 	}
-	_, err := t.exec("INSERT INTO photos (name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES "+
+	_, err := t.exec(`INSERT INTO photos
+		(name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES `+
 		tuples(len(photos), columns), args...)
 	if err != nil {
 		return err
@@ -30,8 +31,8 @@ func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 	return t.countPhotos(photos, 1)
 }
 
-// UsePhotos marks the photos as used and returns which of the names exist for the tenant. A photo that is in use stays so
-// for good: it is only read, so that orders with the same photos do not wait for each other.
+// UsePhotos marks the photos as used and returns which of the names exist for the tenant. A photo that is in use stays
+// so for good: it is only read, so that orders with the same photos do not wait for each other.
 func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -87,11 +88,12 @@ func (q Queries) PhotosOfOrder(ctx context.Context, orderID string) (map[string]
 
 func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored)
-	err := q.rows(ctx, `SELECT p.name, p.account_id, p.environment, p.sha256, p.bytes, p.width, p.height, p.original_name, p.created_at
-		FROM `+from, []any{arg}, func(scan func(...any) error) error {
+	err := q.rows(ctx, `SELECT p.name, p.account_id, p.environment, p.sha256, p.bytes, p.width, p.height, p.original_name,
+		p.created_at FROM `+from, []any{arg}, func(scan func(...any) error) error {
 		var p photo.Stored
 		var created int64
-		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName, &created)
+		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
+			&created)
 		p.CreatedAt = timeOf(created)
 		photos[p.Name] = p
 		return err
@@ -104,8 +106,8 @@ func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	var deleted []photo.Stored
 	err := t.rows(t.ctx, `DELETE FROM photos WHERE name IN (
-		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`) AND used = 0
-		RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
+		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`)
+		AND used = 0 RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
 		var p photo.Stored
 		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
 		deleted = append(deleted, p)
@@ -130,7 +132,8 @@ func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
 	}
 	// Always in the same order: none waits for the other.
 	owners := slices.SortedFunc(maps.Keys(totals), func(a, b access.Tenant) int {
-		return cmp.Or(strings.Compare(a.AccountID, b.AccountID), strings.Compare(string(a.Environment), string(b.Environment)))
+		return cmp.Or(strings.Compare(a.AccountID, b.AccountID), strings.Compare(string(a.Environment),
+			string(b.Environment)))
 	})
 	for _, o := range owners {
 		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4)

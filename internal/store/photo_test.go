@@ -22,7 +22,10 @@ func insertPhotos(t *testing.T, s *store.Store, count int) (accountID string, na
 	rows := make([]photo.Stored, count)
 	for i := range rows {
 		rows[i] = photo.Stored{
-			Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Test}, Width: 1, Height: 1, CreatedAt: at,
+			Name: photo.NewName(photo.PNG), Tenant: access.Tenant{
+				AccountID:   a.ID,
+				Environment: access.Test,
+			}, Width: 1, Height: 1, CreatedAt: at,
 		}
 		names = append(names, rows[i].Name)
 	}
@@ -129,8 +132,14 @@ func TestPhotoTotals(t *testing.T) {
 				return err
 			}
 			return tx.InsertPhotos([]photo.Stored{
-				{Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Live}, Bytes: 700, CreatedAt: at},
-				{Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Test}, Bytes: 11, CreatedAt: at},
+				{
+					Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Live}, Bytes: 700,
+					CreatedAt: at,
+				},
+				{
+					Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Test}, Bytes: 11,
+					CreatedAt: at,
+				},
 			})
 		}); err != nil {
 			t.Fatal(err)

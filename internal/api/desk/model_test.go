@@ -185,7 +185,8 @@ func (m *model) release(rt *rapid.T) {
 
 func (m *model) requestPhotos(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	_, err := m.w.Service.RequestPhotos(m.ctx, who.Actor(access.Origin{}), id, []order.RequestDraft{{IndexCode: "serial-number"}})
+	_, err := m.w.Service.RequestPhotos(m.ctx, who.Actor(access.Origin{}), id,
+		[]order.RequestDraft{{IndexCode: "serial-number"}})
 	if m.want(rt, err, o.refusal(who)) {
 		now := m.w.Clock.Now()
 		o.status, o.left, o.since = order.UpdatePhotos, o.due.Sub(now), now

@@ -30,7 +30,8 @@ func unable(index string) order.SubmissionEntry {
 // submitEntries answers the photo request of an order as its customer.
 func (w *world) submitEntries(t testing.TB, id, note string, entries ...order.SubmissionEntry) error {
 	t.Helper()
-	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{Entries: entries, Note: note})
+	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id,
+		&order.Submission{Entries: entries, Note: note})
 	return err
 }
 

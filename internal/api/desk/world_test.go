@@ -163,7 +163,8 @@ func (w *world) createLive(ctx context.Context, c *customer, minutes int) (strin
 }
 
 func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minutes int,
-	mock order.MockOutcome) (string, error) {
+	mock order.MockOutcome,
+) (string, error) {
 	urls := c.URLs[k.Environment]
 	answer, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock,

@@ -1,5 +1,5 @@
-// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its scope
-// and rate-limit category, and one handler file for each resource.
+// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its
+// scope and rate-limit category, and one handler file for each resource.
 package integration
 
 import (
@@ -68,16 +68,28 @@ func New(c Config) *API {
 		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.listModels},
 		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
 		{Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.listPhotoIndexes},
-		{Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout, handle: a.uploadPhotos},
+		{
+			Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout,
+			handle: a.uploadPhotos,
+		},
 		{Method: "GET", Path: "/balance", Category: ratelimit.Read, handle: a.getBalance},
 		{Method: "POST", Path: "/orders", Scope: access.OrdersWrite, Category: ratelimit.Create, handle: a.createOrder},
 		{Method: "GET", Path: "/orders", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listOrders},
 		{Method: "GET", Path: "/orders/{id}", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.getOrder},
-		{Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update, handle: a.submitUpdatePhotos},
+		{
+			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.submitUpdatePhotos,
+		},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
-		{Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.createWebhook},
+		{
+			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.createWebhook,
+		},
 		{Method: "GET", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.listWebhooks},
-		{Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.deleteWebhook},
+		{
+			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.deleteWebhook,
+		},
 	}
 	for i := range a.routes {
 		r := &a.routes[i]

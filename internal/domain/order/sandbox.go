@@ -15,8 +15,8 @@ type SandboxState string
 
 // SandboxStates lists the states in the order of an order's life.
 var SandboxStates = []SandboxState{
-	SandboxState(Queued), SandboxState(Processing), SandboxState(UpdatePhotos), SandboxState(Authentic), SandboxState(Fake),
-	SandboxState(UnableToVerify), SandboxState(Canceled), SandboxState(Failed),
+	SandboxState(Queued), SandboxState(Processing), SandboxState(UpdatePhotos), SandboxState(Authentic),
+	SandboxState(Fake), SandboxState(UnableToVerify), SandboxState(Canceled), SandboxState(Failed),
 }
 
 // NotATestOrder is the refusal to simulate a state of a Live order.

@@ -19,14 +19,18 @@ func TestSimulateState(t *testing.T) {
 	photos := []Photo{{Name: "a.png", IndexCode: "overall"}}
 	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	fresh := func() *Order {
-		return &Order{Environment: access.Test, Status: Queued, CreatedAt: start, UpdatedAt: start, DueAt: ptr(start.Add(time.Hour))}
+		return &Order{
+			Environment: access.Test, Status: Queued, CreatedAt: start, UpdatedAt: start,
+			DueAt: ptr(start.Add(time.Hour)),
+		}
 	}
 	for _, from := range SandboxStates {
 		for _, to := range SandboxStates {
 			t.Run(string(from)+" to "+string(to), func(t *testing.T) {
 				o := fresh()
 				for i, state := range []SandboxState{from, to} {
-					if err := o.SimulateState(state, nil, words, indexes, photos, start.Add(time.Duration(i+1)*time.Minute)); err != nil {
+					if err := o.SimulateState(state, nil, words, indexes, photos,
+						start.Add(time.Duration(i+1)*time.Minute)); err != nil {
 						t.Fatal(err)
 					}
 					checkState(t, o, state)
@@ -36,7 +40,8 @@ func TestSimulateState(t *testing.T) {
 	}
 	t.Run("ChosenIndexes", func(t *testing.T) {
 		o := fresh()
-		if err := o.SimulateState(SandboxState(UpdatePhotos), []RequestDraft{{IndexCode: "serial"}}, words, indexes, photos, start); err != nil {
+		if err := o.SimulateState(SandboxState(UpdatePhotos), []RequestDraft{{IndexCode: "serial"}}, words, indexes, photos,
+			start); err != nil {
 			t.Fatal(err)
 		}
 		if len(o.Requested) != 1 || o.Requested[0].IndexCode != "serial" {
@@ -79,7 +84,8 @@ func checkState(t *testing.T, o *Order, s SandboxState) {
 	if len(o.OutcomeIndexes) > 0 != (o.Outcome == Fake) {
 		t.Errorf("outcome indexes %v in %s", o.OutcomeIndexes, s)
 	}
-	if running := o.Status == Queued || o.Status == Processing; running && o.DueAt == nil || o.Status == UpdatePhotos && o.DueAt != nil {
+	if running := o.Status == Queued || o.Status == Processing; running && o.DueAt == nil || o.Status == UpdatePhotos &&
+		o.DueAt != nil {
 		t.Errorf("due %v in %s", o.DueAt, s)
 	}
 }

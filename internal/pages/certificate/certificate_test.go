@@ -131,7 +131,8 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 		if _, err := w.Service.ClaimOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID, &order.Verdict{Outcome: order.Authentic},
+		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID,
+			&order.Verdict{Outcome: order.Authentic},
 			""); err != nil {
 			t.Fatal(err)
 		}
@@ -293,7 +294,8 @@ func TestTestCertificate(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	id := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), id, "The item <was> swapped."); err != nil {
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), id,
+		"The item <was> swapped."); err != nil {
 		t.Fatal(err)
 	}
 	resp, body := w.get(t, "/certificates/"+id)

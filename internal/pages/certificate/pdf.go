@@ -24,7 +24,9 @@ import (
 )
 
 // pdf answers with the certificate on one sheet of paper, in both languages.
-func (c *Certificates) pdf(w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate) error {
+func (c *Certificates) pdf(
+	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
+) error {
 	names, err := c.service.CertificatePhotos(r.Context(), row)
 	if err != nil {
 		return err
@@ -282,7 +284,8 @@ func (s *sheet) facts(y float64) float64 {
 	if r := s.row.Revoked; r != nil {
 		at := time.Time(r.At)
 		rows = append(rows, []struct{ key, value string }{
-			{"certificate.revoked.at", ui.FormatDate(text.English, at) + "　" + ui.FormatDate(text.Japanese, at)}, {"certificate.revoked.reason", r.Reason},
+			{"certificate.revoked.at", ui.FormatDate(text.English, at) + "　" + ui.FormatDate(text.Japanese,
+				at)}, {"certificate.revoked.reason", r.Reason},
 		}...)
 	}
 	const name, height = 58.0, 8.2

@@ -65,7 +65,8 @@ func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string
 	o, err := c.CreateOrder(t.Context(), client.CreateOrder{
 		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
 		Photos: []client.OrderPhoto{
-			{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"},
+			{URL: urls[0], IndexCode: "overall-picture"},
+			{URL: urls[1], IndexCode: "brand-stamp"},
 			{URL: urls[2], IndexCode: "serial-number"},
 		},
 	})

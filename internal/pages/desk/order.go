@@ -18,8 +18,8 @@ func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) e
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
 }
 
-// finishMove ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted it comes
-// back to the order as it is now, and reads why.
+// finishMove ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted
+// it comes back to the order as it is now, and reads why.
 func (d *Desk) finishMove(w http.ResponseWriter, r *http.Request, err error, next string, done ui.Flash) error {
 	if err == nil {
 		d.feed.changed()

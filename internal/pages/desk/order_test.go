@@ -52,7 +52,8 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("Next", func(t *testing.T) {
-		if p := v.Post("/desk/next"); p.Location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika.Actor(access.Origin{})) {
+		if p := v.Post("/desk/next"); p.Location != "/desk/orders/"+id || !w.order(t,
+			id).HeldBy(w.Mika.Actor(access.Origin{})) {
 			t.Errorf("%d to %q", p.Status, p.Location)
 		}
 		w.AsStaff(t, w.Ren).Submit("/desk/next").Want(t, http.StatusOK, "The queue is empty")
@@ -94,7 +95,8 @@ func TestQueuePages(t *testing.T) {
 			delete(made, m[1])
 		}
 		lengths = append(lengths, len(ids))
-		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), ids[0][1], "") // which would move all that follows by one
+		// which would move all that follows by one
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), ids[0][1], "")
 		must.NoError(t, err)
 		path = links["next"]
 	}

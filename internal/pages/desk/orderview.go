@@ -84,8 +84,8 @@ func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
 // affectedIndex is an index that gave a fake away.
 type affectedIndex struct{ Code, Name string }
 
-// exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load nothing
-// from other hosts.
+// exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load
+// nothing from other hosts.
 type exampleView struct {
 	Number int
 	URL    string

@@ -73,7 +73,8 @@ func pageAt(r *http.Request, cursor *order.Cursor) string {
 
 func (q *queueQuery) filter(who *access.Staff) order.Filter {
 	f := order.Filter{
-		Sort: order.DueFirst, Environment: access.Live, Statuses: q.tab.statuses, BrandCode: q.brand, CategoryCode: q.category,
+		Sort: order.DueFirst, Environment: access.Live, Statuses: q.tab.statuses,
+		BrandCode: q.brand, CategoryCode: q.category,
 	}
 	if q.tab.ended {
 		f.Sort = order.EndedLast

@@ -66,7 +66,10 @@ func (d *Desk) renderRequest(
 		})
 	}
 	for _, x := range v.Without {
-		page.Indexes = append(page.Indexes, requestIndex{Code: x.Code, Name: x.Name, Required: x.Required, Limit: x.PhotoLimit})
+		page.Indexes = append(page.Indexes, requestIndex{
+			Code: x.Code, Name: x.Name, Required: x.Required,
+			Limit: x.PhotoLimit,
+		})
 	}
 	page.explain(d, r, refusal)
 	return d.pages.Render(w, r, ui.Page{Template: "request", Data: page, Status: status, Wide: true})

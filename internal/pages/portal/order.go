@@ -180,7 +180,8 @@ func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor
 	}
 	return p.confirm(w, r, confirmView{
 		Title: p.Site.T(r, "portal.order.cancel_title", "number", o.Number),
-		Text:  p.Site.T(r, "portal.order.cancel_text", "n", o.Price), Button: p.Site.T(r, "portal.order.cancel"), Action: r.URL.Path, Back: back,
+		Text:  p.Site.T(r, "portal.order.cancel_text", "n", o.Price), Button: p.Site.T(r,
+			"portal.order.cancel"), Action: r.URL.Path, Back: back,
 	})
 }
 

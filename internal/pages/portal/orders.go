@@ -78,7 +78,8 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor
 	q := r.URL.Query()
 	filter, actor := orderFilter(q), who.User.Actor(env, who.Origin)
 	v := ordersView{
-		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", q.Get("status"), "outcome", string(filter.Outcome)),
+		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", q.Get("status"), "outcome",
+			string(filter.Outcome)),
 		Search: q.Get("q"), Filtered: filter.States() != nil,
 	}
 	base := v.Base + "/orders"
@@ -169,7 +170,8 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visit
 	})
 }
 
-// servePhoto shows a photo of the account. A name is never given to other bytes, so the browser may keep the answer for good.
+// servePhoto shows a photo of the account. A name is never given to other bytes, so the browser may keep the answer for
+// good.
 func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, size := r.PathValue("name"), imaging.Size(r.PathValue("size"))
 	format, ok := photo.ParseName(name)

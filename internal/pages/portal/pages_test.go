@@ -274,23 +274,23 @@ func TestSandbox(t *testing.T) {
 	id := p.Location[strings.LastIndex(p.Location, "/")+1:]
 	v.Get(p.Location).Want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
 
-	for _, stage := range order.SandboxStates {
-		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage)).Want(t, http.StatusOK, "The order is now:")
+	for _, state := range order.SandboxStates {
+		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state)).Want(t, http.StatusOK, "The order is now:")
 	}
 	// refunded once
-	for _, stage := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} {
-		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage))
+	for _, state := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} {
+		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
 	must.NoError(t, err)
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))
 	}
-	v.Submit("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").
+	v.Submit("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "logo").
 		Want(t, http.StatusOK, "Triangle logo plate")
-	v.Post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").
+	v.Post("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "nothing").
 		Want(t, http.StatusUnprocessableEntity)
-	v.Post("/portal/test/orders/"+id+"/stage", "stage", "sold").Want(t, http.StatusUnprocessableEntity)
+	v.Post("/portal/test/orders/"+id+"/state", "state", "sold").Want(t, http.StatusUnprocessableEntity)
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "1").Want(t, http.StatusOK, "Late")
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer counts")
 

@@ -137,7 +137,8 @@ func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) err
 // createCurl is how a program makes the order of the form.
 func (p *Portal) createCurl(v *sandboxView) string {
 	body := map[string]any{
-		"category_code": v.Where.Category, "brand_code": v.Where.Brand, "mock_outcome": v.Form.Get("outcome"), "photos": []map[string]string{},
+		"category_code": v.Where.Category, "brand_code": v.Where.Brand, "mock_outcome": v.Form.Get("outcome"),
+		"photos": []map[string]string{},
 	}
 	if v.Where.Model != "" {
 		body["model_code"] = v.Where.Model
@@ -161,7 +162,8 @@ func (p *Portal) createCurl(v *sandboxView) string {
 	key := "-H \"Authorization: Bearer $" + keyVariable(access.Test) + "\""
 	quoted := bytes.ReplaceAll(text, []byte("'"), []byte(`'\''`))
 	return "curl -X POST " + key + " \\\n  -F photos=@bag.jpg \\\n  '" + p.api("/photos") + "'\n\n" +
-		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" + p.api("/orders") + "'"
+		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" +
+		p.api("/orders") + "'"
 }
 
 func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
@@ -169,7 +171,10 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 	if err != nil {
 		return err
 	}
-	d := &order.Draft{CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"), MockGiven: true}
+	d := &order.Draft{
+		CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"),
+		MockGiven: true,
+	}
 	d.Mock, _ = order.ParseMockOutcome(form.Get("outcome"))
 	if id := form.Get("external_id"); id != "" {
 		d.ExternalID = &id

@@ -58,7 +58,8 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 			return unreadable(err)
 		}
 		if !isPhoto {
-			u.form.Values.Add(part.FormName(), strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00", "\uFFFD"))
+			u.form.Values.Add(part.FormName(), strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00",
+				"\uFFFD"))
 		}
 		return nil
 	}
@@ -73,7 +74,8 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 	case err != nil:
 		return err
 	case refusal != nil:
-		u.form.Fail(photoField+index, "portal.answer.bad_file", "name", file.OriginalName, "reason", p.fileProblem(r, refusal))
+		u.form.Fail(photoField+index, "portal.answer.bad_file", "name", file.OriginalName, "reason",
+			p.fileProblem(r, refusal))
 		return nil
 	}
 	u.indexes = append(u.indexes, index)
@@ -139,8 +141,8 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	return p.Site.Redirect(w, r, to, ui.Done("portal.answer.sent"))
 }
 
-// leave answers a script that sent the form: it would follow a redirect itself and take the message that is meant for the
-// visitor. It is told the address instead.
+// leave answers a script that sent the form: it would follow a redirect itself and take the message that is meant for
+// the visitor. It is told the address instead.
 type leave struct{ http.ResponseWriter }
 
 func (l leave) WriteHeader(status int) {
