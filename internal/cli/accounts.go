@@ -69,10 +69,14 @@ func accountsResetPassword() *command {
 				return err
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				user, link, err := app.Service.ResetPasswordByOperator(ctx, inv.email)
+				user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
 				if errors.Is(err, service.UserNotFound) {
 					return fmt.Errorf("there is no account user with the email %q", inv.email)
 				}
+				if err != nil {
+					return err
+				}
+				_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
 				if err != nil {
 					return err
 				}
@@ -246,8 +250,8 @@ func keysList() *command {
 					if len(k.Networks) > 0 {
 						from = "  from " + k.Networks.String()
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name,
-						access.JoinScopes(k.Scopes), from)
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n",
+						k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})

@@ -52,11 +52,11 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.W
 			return err
 		}
 	}
-	reviewer, err := app.Service.CreateStaff(ctx, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
+	reviewer, err := app.Service.CreateStaff(ctx, access.Operator, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
 	if err != nil {
 		return err
 	}
-	admin, err := app.Service.CreateStaff(ctx, "admin@demo.example", "Demo administrator", access.Admin)
+	admin, err := app.Service.CreateStaff(ctx, access.Operator, "admin@demo.example", "Demo administrator", access.Admin)
 	if err != nil {
 		return err
 	}

@@ -176,7 +176,7 @@ func (a *Administration) changeKey(ctx context.Context, account *access.Account,
 		}
 		return f(tx, k)
 	})
-	a.service.keys.drop()
+	a.service.keys.Clear()
 	return err
 }
 

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -19,8 +18,8 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	}
 	now := s.now()
 	hash := access.HashSecretKey(token)
-	k := s.keys.get(hash, now)
-	if k == nil {
+	k, ok := s.keys.Get(hash, now)
+	if !ok {
 		var err error
 		k, err = s.Store.KeyByHash(ctx, hash)
 		if errors.Is(err, store.ErrNotFound) {
@@ -29,7 +28,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 		if err != nil {
 			return nil, err
 		}
-		s.keys.put(hash, k, now)
+		s.keys.Put(hash, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
 			s.noteKeyUse(k, now)
 		}
@@ -43,46 +42,8 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	return k, nil
 }
 
-// keyCache saves most look-ups of keys. An entry lives for half a second, so that a revocation by any node or command
-// is felt everywhere within one.
-type keyCache struct {
-	mu      sync.RWMutex
-	entries map[string]cachedKey
-}
-
-type cachedKey struct {
-	key    *access.Key
-	loaded time.Time
-}
-
+// A key lives in the cache for half a second, so that a revocation by any node or command is felt everywhere within one.
 const (
 	keyCacheLife = 500 * time.Millisecond
 	keyCacheSize = 10_000
 )
-
-func newKeyCache() *keyCache { return &keyCache{entries: make(map[string]cachedKey)} }
-
-func (c *keyCache) get(hash string, now time.Time) *access.Key {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	e, ok := c.entries[hash]
-	if !ok || now.Sub(e.loaded) >= keyCacheLife || now.Before(e.loaded) {
-		return nil
-	}
-	return e.key
-}
-
-func (c *keyCache) put(hash string, k *access.Key, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.entries) >= keyCacheSize {
-		clear(c.entries) // only known keys get in: this is rare, and cheaper than keeping an order
-	}
-	c.entries[hash] = cachedKey{key: k, loaded: now}
-}
-
-func (c *keyCache) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.entries)
-}

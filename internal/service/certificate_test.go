@@ -56,11 +56,11 @@ func TestCertificate(t *testing.T) {
 		if err := s.Service.KeepCertificateKey(ctx); err != nil {
 			t.Fatal(err)
 		}
-		admin, err := s.Service.CreateStaff(ctx, "admin@assay.test", "Admin", access.Admin)
+		admin, err := s.Service.CreateStaff(ctx, access.Operator, "admin@assay.test", "Admin", access.Admin)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reviewer, err := s.Service.CreateStaff(ctx, "reviewer@assay.test", "Reviewer", access.Reviewer)
+		reviewer, err := s.Service.CreateStaff(ctx, access.Operator, "reviewer@assay.test", "Reviewer", access.Reviewer)
 		if err != nil {
 			t.Fatal(err)
 		}

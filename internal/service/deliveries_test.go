@@ -80,7 +80,7 @@ func TestPayloads(t *testing.T) {
 		AccountID: made.Account.ID, Environment: access.Test, Name: "ja", Scopes: access.AllScopes, Actor: audit.Operator,
 	})
 	must.NoError(t, err)
-	admin, err := s.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
+	admin, err := s.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	must.NoError(t, err)
 	for _, k := range []*access.Key{s.Test, s.Live, japanese} {
 		endpoint(t, s, k, k.ID, webhook.Events...)

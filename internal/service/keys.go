@@ -106,7 +106,7 @@ func (s *Service) RevokeKey(ctx context.Context, keyID string, actor audit.Actor
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, fmt.Errorf("there is no key with the id %s", id)
 	}
-	s.keys.drop()
+	s.keys.Clear()
 	return k, err
 }
 

@@ -6,18 +6,25 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // SendsMail reports whether there is a mail server.
 func (s *Service) SendsMail() bool { return s.Mail != nil }
 
-// mailed wakes the sender after a transaction that may have queued mail.
-func (s *Service) mailed() {
+// WakeMail wakes the sender after a transaction that may have queued mail.
+func (s *Service) WakeMail() {
 	if s.Mail != nil {
 		s.Mail()
 	}
+}
+
+// afterMail wakes the sender unless the transaction that queued mail has failed with err, which it returns.
+func (s *Service) afterMail(err error) error {
+	if err == nil {
+		s.WakeMail()
+	}
+	return err
 }
 
 // addressed is what a queued mail holds sealed: a letter and whom it goes to.
@@ -26,17 +33,18 @@ type addressed struct {
 	Letter letter.Letter `json:"letter"`
 }
 
-// post queues a letter in the transaction of what it tells about; the caller calls mailed after it. link is that of the
-// portal in the letter, or nil. Without a mail server nothing is queued.
-func (s *Service) post(tx *store.Tx, accountID, to string, l letter.Letter, link *store.PortalLink) error {
+// PostLetter queues a letter in the transaction of what it tells about; the caller calls WakeMail after it. link is the
+// one inside the letter, or nil. Without a mail server nothing is queued.
+func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error {
 	m := &store.Mail{Kind: string(l.Kind), AccountID: accountID}
 	if link != nil {
 		m.LinkID = link.ID
 	}
-	return s.enqueue(tx, m, addressed{To: to, Letter: l})
+	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
 }
 
-func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
+// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is queued.
+func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if !s.SendsMail() {
 		return nil
 	}
@@ -49,7 +57,7 @@ func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
 	return tx.InsertMail(m)
 }
 
-// unseal reads what enqueue has sealed.
+// unseal reads what QueueMail has sealed.
 func (s *Service) unseal(m *store.Mail, content any) error {
 	plain, err := s.Secrets.Open(m.Sealed, mailContext(m))
 	if err != nil {
@@ -77,17 +85,9 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 		if u.Role != access.Owner {
 			continue
 		}
-		if err := s.post(tx, accountID, u.Email, l, nil); err != nil {
+		if err := s.PostLetter(tx, accountID, u.Email, l, nil); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// localeOr is the language of the page that a request came from, or that of the account when there was none.
-func localeOr(o access.Origin, account text.Locale) text.Locale {
-	if o.Locale != "" {
-		return o.Locale
-	}
-	return account
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -71,8 +72,8 @@ func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
 
 // open returns the mail that was claimed, or nil when there is nothing to send in it.
 func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
-	if m.Kind == resetRequest {
-		return nil, s.answerResetRequest(ctx, m)
+	if m.Kind == signin.ResetRequest {
+		return nil, s.answerReset(ctx, m)
 	}
 	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
 	var content addressed
@@ -82,6 +83,21 @@ func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error
 	}
 	out.To, out.Letter = content.To, content.Letter
 	return out, nil
+}
+
+// answerReset makes the link and its mail where somebody has the email; either way the request is done.
+func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
+	var r signin.RequestedReset
+	if err := s.unseal(m, &r); err != nil {
+		s.Log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
+		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
+	}
+	return s.finishMail(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteMail(m); err != nil {
+			return err
+		}
+		return s.SignIn(r.Audience).AnswerReset(ctx, tx, r)
+	})
 }
 
 // MailSent takes a mail that was handed to the mail server out of the queue. When a node dies between the two, the mail is

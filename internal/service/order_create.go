@@ -98,7 +98,7 @@ func (s *Service) CreateOrder(
 		s.Ordered(photoNames(photos))
 	}
 	if lowBalance {
-		s.mailed()
+		s.WakeMail()
 	}
 	return answer, nil
 }

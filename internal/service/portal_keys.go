@@ -120,7 +120,7 @@ func (s *Service) RenameKey(ctx context.Context, who *Member, id, name string, f
 		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
 		return tx.AppendAudit(e)
 	})
-	s.keys.drop()
+	s.keys.Clear()
 	if errors.Is(err, store.ErrNotFound) {
 		return KeyNotFound
 	}
@@ -139,7 +139,7 @@ func (s *Service) SetKeyNetworks(ctx context.Context, who *Member, id string, ne
 		return err
 	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetKeyNetworks(who.AccountID, k.ID, networks) })
-	s.keys.drop()
+	s.keys.Clear()
 	if errors.Is(err, store.ErrNotFound) {
 		return KeyNotFound
 	}

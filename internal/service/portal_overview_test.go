@@ -30,7 +30,7 @@ func wantAbout(t *testing.T, what string, h service.Histogram, q float64, want t
 // TestOverviewResults counts how orders end on the day on which they do, and how long they took.
 func TestOverviewResults(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
+		reviewer, err := s.Service.CreateStaff(t.Context(), access.Operator, "aoi@assay.example", "Aoi", access.Reviewer)
 		must.NoError(t, err)
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()

@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
-	"github.com/pquerna/otp/totp"
 )
 
 // eachPortal runs a test of the portal's use cases on every engine, as the owner of the shop's account.
@@ -33,107 +31,6 @@ func eachPortal(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.
 
 var portalOrigin = service.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
 
-func TestPortalSignIn(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		const password = "a password of my own"
-		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
-		before, err := s.Store.AuditCount(t.Context(), s.Account.ID)
-		must.NoError(t, err)
-		if _, _, err := g.Password(t.Context(), "nobody@acme.example", password, portalOrigin); !errors.Is(err, service.WrongSignIn) {
-			t.Errorf("unknown email: %v", err)
-		}
-		if _, _, err := g.Password(t.Context(), owner.Email, "wrong", portalOrigin); !errors.Is(err, service.WrongSignIn) {
-			t.Errorf("wrong password: %v", err)
-		}
-		id, owes, err := g.Password(t.Context(), owner.Email, password, portalOrigin)
-		must.NoError(t, err)
-		if id != owner.ID || owes {
-			t.Errorf("user %s, owes a code: %v", id, owes)
-		}
-		token, err := g.Begin(t.Context(), id, portalOrigin)
-		must.NoError(t, err)
-		session, err := s.Service.Session(t.Context(), access.Portal, token)
-		must.NoError(t, err)
-		if session.UserID != owner.ID || session.IP != portalOrigin.IP {
-			t.Errorf("session %+v", session)
-		}
-		events, after, err := s.Store.AuditPage(t.Context(), s.Account.ID, store.AuditFilter{}, 1, 2)
-		must.NoError(t, err)
-		if after != before+2 || events[0].Code != audit.LoginSucceeded || events[1].Code != audit.LoginFailed || events[1].Metadata["reason"] != "wrong-password" {
-			t.Errorf("%d events: %+v %+v", after-before, events[0], events[1])
-		}
-	})
-}
-
-// TestPortalCodeRace gives one code to many browsers at once: one gets in.
-func TestPortalCodeRace(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		e, err := g.BeginSecondFactor(owner)
-		must.NoError(t, err)
-		code, err := totp.GenerateCode(e.Secret, s.Clock.Now())
-		must.NoError(t, err)
-		recovery, err := g.ConfirmSecondFactor(t.Context(), owner, e, code, "", portalOrigin)
-		must.NoError(t, err)
-		s.Clock.Advance(time.Minute)
-		code, err = totp.GenerateCode(e.Secret, s.Clock.Now())
-		must.NoError(t, err)
-		for _, code := range []string{code, recovery[3]} {
-			var wg sync.WaitGroup
-			var mu sync.Mutex
-			accepted := 0
-			for range 6 {
-				wg.Go(func() {
-					if err := g.Code(t.Context(), owner.ID, code, portalOrigin); err == nil {
-						mu.Lock()
-						accepted++
-						mu.Unlock()
-					} else if !errors.Is(err, service.WrongCode) {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			if accepted != 1 {
-				t.Errorf("a code was accepted %d times", accepted)
-			}
-		}
-	})
-}
-
-// TestPortalLinkRace opens one invitation in many browsers at once: one user is made.
-func TestPortalLinkRace(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		address, err := s.Service.Invite(t.Context(), owner, "new@acme.example", access.Developer)
-		must.NoError(t, err)
-		token := address[len(address)-43:]
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		accepted := 0
-		for range 4 {
-			wg.Go(func() {
-				_, err := g.AcceptInvitation(t.Context(), token, "a password of my own")
-				switch {
-				case err == nil:
-					mu.Lock()
-					accepted++
-					mu.Unlock()
-				case !errors.Is(err, service.LinkUnusable):
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		users, _, err := s.Service.Team(t.Context(), owner)
-		must.NoError(t, err)
-		if accepted != 1 || len(users) != 2 {
-			t.Errorf("accepted %d times, %d users", accepted, len(users))
-		}
-	})
-}
-
 // TestPortalLastOwner lets two owners take the role from each other at once: one stays.
 func TestPortalLastOwner(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
@@ -142,8 +39,8 @@ func TestPortalLastOwner(t *testing.T) {
 		other, err := s.Service.MemberOfSession(t.Context(), second.ID)
 		must.NoError(t, err)
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = s.Service.ChangeRole(t.Context(), owner, second.ID, access.Viewer) })
-		wg.Go(func() { _ = s.Service.RemoveUser(t.Context(), other, owner.ID) })
+		wg.Go(func() { _ = s.Service.ChangeRole(t.Context(), owner.Actor("", portalOrigin), second.ID, access.Viewer) })
+		wg.Go(func() { _ = s.Service.RemoveUser(t.Context(), other.Actor("", portalOrigin), owner.ID) })
 		wg.Wait()
 		if _, err := s.Store.Owner(t.Context(), s.Account.ID); err != nil {
 			t.Errorf("the account has no owner: %v", err)

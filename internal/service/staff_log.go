@@ -42,7 +42,7 @@ func (s *Service) did(ctx context.Context, tx *store.Tx, a audit.Action) error {
 		return nil
 	}
 	from, _ := ctx.Value(originKey{}).(Origin)
-	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, storable(from.UserAgent, maxUserAgent)
+	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, from.Agent()
 	return tx.AppendStaffAction(&a)
 }
 
@@ -52,7 +52,7 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 		return nil
 	}
 	a.At, a.StaffID, a.StaffName = s.now(), by.ID, by.Name
-	a.IP, a.UserAgent = by.Origin.IP, storable(by.Origin.UserAgent, maxUserAgent)
+	a.IP, a.UserAgent = by.Origin.IP, by.Origin.Agent()
 	return tx.AppendStaffAction(&a)
 }
 

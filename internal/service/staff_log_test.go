@@ -17,7 +17,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/pquerna/otp/totp"
@@ -44,7 +46,7 @@ func TestStaffLog(t *testing.T) {
 		from := service.Origin{IP: ip, UserAgent: "Browser"}
 		var secrets []string
 		secret := func(s string) { secrets = append(secrets, s) }
-		signIn := service.NewStaffSignIn(o.Service)
+		signIn := o.Service.SignIn(access.Desk)
 		if got := o.logged(t, store.StaffActionFilter{}); len(got) != 0 {
 			t.Fatalf("the log begins with %+v", got[0])
 		}
@@ -79,7 +81,7 @@ func TestStaffLog(t *testing.T) {
 		}
 
 		// Staff.
-		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		mika := &n.Staff
 		secret(n.Password)
@@ -95,7 +97,7 @@ func TestStaffLog(t *testing.T) {
 			secret(token)
 		})
 		failed := did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, service.WrongSignIn) {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, signin.WrongSignIn) {
 				t.Error(err)
 			}
 		})
@@ -103,52 +105,87 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("details %v", failed.Details)
 		}
 		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
-			must.NoError(t, signIn.ChangePassword(ctx, mika, n.Password, "another long password", "", from))
+			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), n.Password, "another long password", "", from))
 			secret("another long password")
 		})
 		mika, err = o.Store.Staff(ctx, mika.ID)
 		must.NoError(t, err)
 		did(audit.StaffFactorAdded, mika, mika.ID, func() {
-			e, err := signIn.BeginSecondFactor(mika)
+			e, err := signIn.BeginSecondFactor(mika.Person())
 			must.NoError(t, err)
 			secret(e.Secret)
-			must.NoError(t, signIn.ConfirmSecondFactor(ctx, mika, e, codeOf(t, e.Secret, o.Clock.Now()), "", from))
+			code := codeOf(t, e.Secret, o.Clock.Now())
+			codes, err := signIn.ConfirmSecondFactor(ctx, mika.Person(), e, "another long password", code, "", from)
+			must.NoError(t, err)
+			secrets = append(secrets, codes...)
 		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, service.WrongCode) {
+			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, signin.WrongCode) {
 				t.Error(err)
 			}
 		})
-		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika, "another long password", "", from)) })
+		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), "another long password", "", from)) })
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
-			token, err := signIn.RotateToken(ctx, mika, "another long password", from)
+			token, err := o.Service.RotateOwnToken(ctx, mika.ID, "another long password", from)
 			must.NoError(t, err)
 			secret(token)
 		})
+		session, _, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
+		must.NoError(t, err)
+		did(audit.StaffPasskeyAdded, mika, mika.ID, func() {
+			d := &device.Device{Origin: o.Service.PublicURL}
+			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", "another long password", session.ID, from)
+			must.NoError(t, err)
+			_, err = signIn.AddPasskey(ctx, mika.Person(), asked.Sealed, d.Create(t, asked.Options), session.ID, from)
+			must.NoError(t, err)
+		})
+		passkeys, err := signIn.Passkeys(ctx, mika.ID)
+		must.NoError(t, err)
+		did(audit.StaffPasskeyRemoved, mika, mika.ID, func() {
+			must.NoError(t, signIn.RemovePasskey(ctx, mika.Person(), passkeys[0].ID, "another long password", "", from))
+		})
+		address, err := o.Service.InviteStaff(ctx, o.boss.Actor(from), "nao@example.com", "Nao", access.Reviewer)
+		must.NoError(t, err)
+		_, invitation, _ := strings.Cut(address, "token=")
+		secret(invitation)
+		open, err := o.Service.StaffInvitations(ctx, o.boss.Actor(from))
+		must.NoError(t, err)
+		all := o.logged(t, store.StaffActionFilter{})
+		invited := all[len(all)-1]
+		if invited.Code != audit.StaffInvited || invited.Target.ID != open[0].ID ||
+			invited.Target.Name != "nao@example.com" || invited.Details["role"] != "reviewer" {
+			t.Errorf("the invitation is logged as %+v", invited)
+		}
+		ctxBoss(audit.StaffUninvited, open[0].ID, func() error {
+			return o.Service.UninviteStaff(ctx, o.boss.Actor(from), open[0].ID)
+		})
 		ctxBoss(audit.StaffTokenMade, mika.ID, func() error {
-			_, token, err := o.use.RotateStaffToken(ctx, o.boss, mika.ID)
+			_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(from), mika.ID)
 			secret(token)
 			return err
 		})
-		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.use.RevokeStaffToken(ctx, o.boss, mika.ID); return err })
+		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID); return err })
 		ctxBoss(audit.StaffPasswordReset, mika.ID, func() error {
-			_, password, err := o.use.ResetStaffPassword(ctx, o.boss, mika.ID)
+			_, password, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(from), mika.ID)
 			secret(password)
 			return err
 		})
-		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.use.ResetStaffSecondFactor(ctx, o.boss, mika.ID); return err })
-		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error { _, err := o.use.ChangeStaffRole(ctx, o.boss, mika.ID, access.Admin); return err })
+		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID); return err })
+		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error {
+			_, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), mika.ID, access.Admin)
+			return err
+		})
 		if role.Details["from"] != "reviewer" || role.Details["to"] != "admin" {
 			t.Errorf("details %v", role.Details)
 		}
-		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.use.DeactivateStaff(ctx, o.boss, mika.ID); return err })
+		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID); return err })
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, service.WrongSignIn) {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, signin.WrongSignIn) {
 				t.Error(err)
 			}
 		})
 		ctxBoss(audit.StaffReactivated, mika.ID, func() error {
-			_, password, err := o.use.ReactivateStaff(ctx, o.boss, mika.ID)
+			_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(from), mika.ID)
 			secret(password)
 			return err
 		})
@@ -163,12 +200,15 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("the log of the new account: %+v", a)
 		}
 		ctxBoss(audit.UserPasswordReset, owner.ID, func() error {
-			_, link, err := o.use.ResetUserPassword(ctx, o.boss, o.Account, owner.ID)
+			_, link, err := o.Service.ResetUserPassword(ctx, o.boss.Actor(from), o.Account.ID, owner.ID)
 			_, token, _ := strings.Cut(link, "token=")
 			secret(token)
 			return err
 		})
-		ctxBoss(audit.UserFactorReset, owner.ID, func() error { _, err := o.use.ResetUserSecondFactor(ctx, o.boss, o.Account, owner.ID); return err })
+		ctxBoss(audit.UserFactorReset, owner.ID, func() error {
+			_, err := o.Service.ResetUserFactors(ctx, o.boss.Actor(from), o.Account.ID, owner.ID)
+			return err
+		})
 		grant := ctxBoss(audit.CreditsGranted, o.Account.ID, func() error {
 			_, err := o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 50, "invoice 7")
 			return err
@@ -201,10 +241,7 @@ func TestStaffLog(t *testing.T) {
 			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
 			return err
 		})
-		ctxBoss(audit.OrderCanceled, id, func() error {
-			_, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn")
-			return err
-		})
+		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn"); return err })
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must.NoError(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
@@ -237,9 +274,9 @@ func TestStaffLog(t *testing.T) {
 			before := len(o.logged(t, store.StaffActionFilter{}))
 			for name, err := range map[string]error{
 				"no credits":        second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, -1_000_000, "x")),
-				"the same email":    second(o.use.CreateStaff(ctx, o.boss, "mika@example.com", "x", access.Reviewer)),
+				"the same email":    second(o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "x", access.Reviewer)),
 				"a revoked key":     o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "x"),
-				"one's own role":    second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)),
+				"one's own role":    second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), o.boss.ID, access.Reviewer)),
 				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "")),
 				"a reviewer":        second(o.use.GrantCredits(ctx, o.reviewer, o.Account, access.Live, 1, "x")),
 				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "again"),
@@ -372,8 +409,8 @@ func codeOf(t *testing.T, secret string, at time.Time) string {
 func TestStaffAccess(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
-		signIn := service.NewStaffSignIn(o.Service)
-		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		signIn := o.Service.SignIn(access.Desk)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		session := func() string {
 			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
@@ -390,40 +427,49 @@ func TestStaffAccess(t *testing.T) {
 		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
 
 		first := session()
-		s, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Admin)
+		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
 		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
 		}
-		if _, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
+		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
 			t.Errorf("an unknown role: %v", err)
 		}
 
-		_, err = o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)
+		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a revoked token", authenticate(n.Token), false)
-		if m, err := o.use.StaffMember(ctx, o.boss, n.Staff.ID); err != nil || m.HasToken {
+		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		_, token, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
 		open := session()
-		_, err = o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)
+		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		for name, use := range map[string]func() error{
-			"role":   func() error { return second(o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Reviewer)) },
-			"token":  func() error { _, _, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID); return err },
-			"revoke": func() error { return second(o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)) },
-			"again":  func() error { return second(o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)) },
+			"role": func() error {
+				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Reviewer))
+			},
+			"token": func() error {
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+				return err
+			},
+			"revoke": func() error {
+				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+			},
+			"again": func() error {
+				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+			},
 		} {
 			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("%s of somebody who has left: %v", name, err)
 			}
 		}
-		_, password, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID)
+		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
 		works("a session from before", resume(open), false)
@@ -431,7 +477,7 @@ func TestStaffAccess(t *testing.T) {
 		works("the password from before", err, false)
 		_, _, err = signIn.Password(ctx, "mika@example.com", password, service.Origin{})
 		works("the new password", err, true)
-		if _, _, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); fault.CodeOf(err) != "staff-active" {
 			t.Errorf("reactivating again: %v", err)
 		}
 	})
@@ -442,7 +488,7 @@ func TestAdministratorRemains(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		for _, err := range []error{
-			second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)), second(o.use.DeactivateStaff(ctx, o.boss, o.boss.ID)),
+			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), o.boss.ID, access.Reviewer)), second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID)),
 		} {
 			if fault.CodeOf(err) != "own-access" {
 				t.Errorf("the last administrator goes: %v", err)
@@ -451,8 +497,8 @@ func TestAdministratorRemains(t *testing.T) {
 		for round := range 10 {
 			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
 			var both sync.WaitGroup
-			both.Go(func() { _, _ = o.use.ChangeStaffRole(ctx, a, b.ID, access.Reviewer) })
-			both.Go(func() { _, _ = o.use.DeactivateStaff(ctx, b, a.ID) })
+			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(service.Origin{}), b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(service.Origin{}), a.ID) })
 			both.Wait()
 			left := 0
 			for _, s := range []*access.Staff{a, b} {

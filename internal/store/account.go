@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // InsertAccount adds an account with its two balances; ErrExists when the name is taken.
@@ -54,20 +55,7 @@ func (q Queries) AccountIDs(ctx context.Context) (map[string]string, error) {
 	return ids, err
 }
 
-// InsertUser adds an account user; ErrExists when the email is taken.
-func (t *Tx) InsertUser(u *access.User) error {
-	_, err := t.exec("INSERT INTO users (id, account_id, email, role, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, micros(u.CreatedAt))
-	return err
-}
-
-// Owner returns the first owner of an account.
-func (q Queries) Owner(ctx context.Context, accountID string) (*access.User, error) {
-	u := new(access.User)
-	var created int64
-	err := q.row(ctx, `SELECT id, account_id, email, role, password_hash, created_at FROM users
-		WHERE account_id = $1 AND role = 'owner' ORDER BY created_at, id LIMIT 1`, []any{accountID},
-		&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, &created)
-	u.CreatedAt = timeOf(created)
-	return u, err
+// SetAccountLocale replaces the language of an account's webhook payloads and mail.
+func (t *Tx) SetAccountLocale(id string, l text.Locale) error {
+	return t.one("UPDATE accounts SET locale = $1 WHERE id = $2", string(l), id)
 }

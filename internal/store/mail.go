@@ -82,17 +82,3 @@ func (q Queries) MailCounts(ctx context.Context) (queued, failed int64, err erro
 	err = q.row(ctx, "SELECT COUNT(*) - COUNT(failed_at), COUNT(failed_at) FROM mails", nil, &queued, &failed)
 	return queued, failed, err
 }
-
-// LinkMails tells of the links of an account whose mail is in the queue, or has failed: false and true.
-func (q Queries) LinkMails(ctx context.Context, accountID string) (failed map[string]bool, err error) {
-	failed = make(map[string]bool)
-	err = q.rows(ctx, "SELECT link_id, failed_at FROM mails WHERE account_id = $1 AND link_id IS NOT NULL", []any{accountID},
-		func(scan func(...any) error) error {
-			var link string
-			var at sql.NullInt64
-			err := scan(&link, &at)
-			failed[link] = at.Valid
-			return err
-		})
-	return failed, err
-}

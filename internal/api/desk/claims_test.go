@@ -168,7 +168,7 @@ func TestReassign(t *testing.T) {
 		})
 		t.Run("Refused", func(t *testing.T) {
 			gone := w.staff(t, "gone@example.com", "Gone", access.Reviewer)
-			must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
 			nobody := &service.NewStaff{Staff: access.Staff{ID: store.NewID()}}
 			id := w.claimed(t, w.Mika)
 			for code, try := range map[string]func() (*service.OrderRecord, error){
@@ -193,9 +193,8 @@ func TestReassign(t *testing.T) {
 func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
-		must.NoError(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
-		if _, err := w.Service.TakeNextOrder(t.Context(),
-			w.Mika.Staff.Actor(access.Origin{})); fault.CodeOf(err) != "unauthorized" {
+		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, w.Mika.Staff.ID)))
+		if _, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{})); fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}
 		if r := w.get(t, w.Ren, "/orders/"+id); r.text("status") != "queued" {

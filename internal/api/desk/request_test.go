@@ -112,7 +112,7 @@ func TestRequestPhotos(t *testing.T) {
 		t.Run("ReviewerGone", func(t *testing.T) {
 			leaving := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			id := w.waiting(t, leaving)
-			must.NoError(t, w.Service.DeactivateStaff(t.Context(), leaving.Staff.ID))
+			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, leaving.Staff.ID)))
 			must.NoError(t, w.submit(t, id, ""))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {

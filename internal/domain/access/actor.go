@@ -18,6 +18,11 @@ type Origin struct {
 	Locale    text.Locale // of the page; empty when the request came from a program
 }
 
+const maxUserAgent = 512
+
+// Agent returns the user agent in a form that every database takes, cut to 512 characters.
+func (o Origin) Agent() string { return text.Storable(o.UserAgent, maxUserAgent) }
+
 // ActorKind says what kind of actor does something. The values are stored in timelines.
 type ActorKind string
 

@@ -45,6 +45,14 @@ func (r Role) Includes(other Role) bool { return slices.Index(Roles, r) >= slice
 // Includes reports whether the role may do all that the other may.
 func (r StaffRole) Includes(other StaffRole) bool { return r == other || r == Admin }
 
+// RequireRole returns the refusal of an account user whose role does not include the other, or nil.
+func RequireRole(has, needs Role) error {
+	if has.Includes(needs) {
+		return nil
+	}
+	return missingRole("This needs the role ", string(needs))
+}
+
 // MissingRole is the refusal of a staff user who lacks the role that an operation needs.
 func MissingRole(role StaffRole) *fault.Error {
 	return missingRole("This operation needs the role ", string(role))

@@ -132,7 +132,7 @@ func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *v
 	if err != nil {
 		return err
 	}
-	user, link, err := a.use.ResetUserPassword(r.Context(), who.User, head.Account, r.PathValue("user"))
+	user, link, err := a.Service.ResetUserPassword(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}
@@ -151,7 +151,7 @@ func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, wh
 	if err != nil {
 		return err
 	}
-	user, err := a.use.ResetUserSecondFactor(r.Context(), who.User, head.Account, r.PathValue("user"))
+	user, err := a.Service.ResetUserFactors(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}

@@ -163,6 +163,11 @@ func (a *Admin) table() []route {
 
 		{"GET /desk/admin/staff", a.listStaff},
 		{"POST /desk/admin/staff", a.createStaff},
+		{"POST /desk/admin/staff/invitations", a.inviteStaff},
+		{"GET /desk/admin/staff/invitations", a.to("/desk/admin/staff")},
+		{"POST /desk/admin/staff/invitations/{invitation}/again", a.inviteStaffAgain},
+		{"GET /desk/admin/staff/invitations/{invitation}/again", a.to("/desk/admin/staff")},
+		{"POST /desk/admin/staff/invitations/{invitation}/delete", a.uninviteStaff},
 		{"GET /desk/admin/staff/{staff}", a.showStaff},
 		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
 		{"POST /desk/admin/staff/{staff}/role", a.changeRole},

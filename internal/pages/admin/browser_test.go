@@ -69,6 +69,7 @@ var noPages = []string{
 	"GET /desk/admin/accounts/{account}/keys/{key}/{action}", "GET /desk/admin/catalog/export",
 	"GET /desk/admin/catalog/drafts/{draft}/drop", "GET /desk/admin/catalog/answer-times/{code}/{action}",
 	"GET /desk/admin/deliveries/{delivery}/redeliver", "GET /desk/admin/certificates/{certificate}/revoke",
+	"GET /desk/admin/staff/invitations", "GET /desk/admin/staff/invitations/{invitation}/again",
 	"GET /desk/admin/staff/{staff}/{action}", "GET /desk/admin/staff/{staff}/token/revoke", "GET /desk/admin/log.csv",
 }
 
@@ -116,7 +117,7 @@ func TestPages(t *testing.T) {
 		b.Open("/desk/admin/staff?lang=en")
 		b.Fill("#f-name", "Ken Oda")
 		b.Fill("#f-email", "ken@example.com")
-		b.Follow("form.card .primary")
+		b.Follow("form.card button[formaction]")
 		if got := b.Text("main"); !strings.Contains(got, "Ken Oda can work now") || !strings.Contains(got, "assay_staff_") {
 			t.Errorf("the page says %q", got)
 		}

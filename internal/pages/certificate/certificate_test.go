@@ -47,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	site.Routes(mux)
 	web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil)).Routes(mux)
 	handler = httpx.RequestID(site.Wrap(mux))
-	admin, err := w.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 
 func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error) {
 	actors := []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return nil, err
 	}

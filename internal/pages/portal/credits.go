@@ -50,7 +50,7 @@ func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visito
 		return err
 	}
 	if env == access.Live {
-		v.Notice = &noticeView{Form: form, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Below: v.Book.LowCredits}
+		v.Notice = &noticeView{Form: form, Owner: who.User.Role.Includes(access.Owner), Mail: p.Service.SendsMail(), Below: v.Book.LowCredits}
 		if form != nil {
 			status = http.StatusUnprocessableEntity
 		} else {

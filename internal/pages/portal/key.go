@@ -29,7 +29,7 @@ func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) e
 	if err != nil {
 		return err
 	}
-	v := keyPage{Key: service.UsedKey{Key: k}, Ended: !k.UsableAt(p.Site.Now()), Can: who.User.Allows(access.Developer)}
+	v := keyPage{Key: service.UsedKey{Key: k}, Ended: !k.UsableAt(p.Site.Now()), Can: who.User.Role.Includes(access.Developer)}
 	uses, err := p.Service.Store.KeyUses(r.Context(), who.User.AccountID)
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) e
 	if at, ok := uses[k.ID]; ok {
 		v.Key.LastUsedAt = &at
 	}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -77,7 +77,7 @@ func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor)
 		return err
 	}
 	if err := p.Service.RenameKey(r.Context(), who.User, k.ID, form.Get("name"), ui.OriginOf(r)); err != nil {
-		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, "", err)
+		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.renamed", "name", form.Get("name")))
 }

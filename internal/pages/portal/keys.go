@@ -21,7 +21,7 @@ func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if err != nil {
 		return err
 	}
-	v := keysView{Makers: make(map[string]string), Can: who.User.Allows(access.Developer)}
+	v := keysView{Makers: make(map[string]string), Can: who.User.Role.Includes(access.Developer)}
 	slices.Reverse(keys) // newest first
 	for _, k := range keys {
 		if k.UsableAt(p.Site.Now()) {
@@ -30,7 +30,7 @@ func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) 
 			v.Ended = append(v.Ended, k)
 		}
 	}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	}
 	k, secretKey, err := p.Service.PortalCreateKey(r.Context(), who.User, n, ui.OriginOf(r))
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	curl := "curl -H 'Authorization: Bearer " + secretKey + "' \\\n  '" + p.api("/balance") + "'"
 	return p.pages.Render(w, r, ui.Page{Template: "key_made", Data: madeKeyView{Key: k, Secret: secretKey, Curl: curl}})

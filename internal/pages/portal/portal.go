@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
@@ -20,16 +21,15 @@ import (
 var files embed.FS
 
 // Area is given to ui.New in internal/server.
-var Area = ui.Area{Name: "portal", Files: files}
+var Area = ui.Area{Name: "portal", Files: files, Needs: []ui.Area{signin.Area}}
 
 // Config is what the pages work with.
 type Config struct {
 	Site          *ui.Site
 	Service       *service.Service
-	SignIn        *service.PortalSignIn // nil: one of its own
-	Staging       *media.Staging        // where uploads wait
-	MaxPhotoBytes int64                 // of one uploaded file
-	Limiter       ratelimit.Limiter     // that of the integration interface: pages show what it counts
+	Staging       *media.Staging    // where uploads wait
+	MaxPhotoBytes int64             // of one uploaded file
+	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts
 
 	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
 	Images Images
@@ -43,23 +43,32 @@ type Images interface {
 // Portal serves the pages.
 type Portal struct {
 	Config
-	pages *ui.Pages
-	guard *ui.Guard[*service.Member]
+	pages  *ui.Pages
+	guard  *ui.Guard[*service.Member]
+	signIn *signin.Pages
 }
 
 // visitor is a member with their session.
 type visitor = ui.Visitor[*service.Member]
 
+// actorOf returns the visitor as the actor of a use case about the whole account.
+func actorOf(who *visitor) access.Actor { return who.User.Actor("", who.Origin) }
+
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
-	if c.SignIn == nil {
-		c.SignIn = service.NewPortalSignIn(c.Service)
-	}
 	p := &Portal{Config: c, pages: c.Site.Pages(Area.Name)}
 	p.pages.Shell = p.shell
 	p.guard = &ui.Guard[*service.Member]{
-		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in", User: c.Service.MemberOfSession,
+		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in",
+		User: c.Service.MemberOfSession,
 	}
+	p.signIn = signin.New(signin.Config{
+		Site: c.Site, Audience: access.Portal, SignIn: c.Service.SignIn(access.Portal), Guard: p.guard, Shell: p.shell,
+		Settings: "/portal/settings", ChangeEmail: true,
+		About: func(r *http.Request, who *signin.Visitor) string {
+			return who.Email + " · " + c.Site.T(r, "portal.role."+string(who.Actor(who.Origin).Role))
+		},
+	})
 	return p
 }
 
@@ -70,7 +79,9 @@ func (p *Portal) Routes(mux *http.ServeMux) {
 			mux.Handle(r.pattern, p.pages.Handle(r.open))
 			continue
 		}
-		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error { return m.Require(r.role) }))
+		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error {
+			return access.RequireRole(m.Role, r.role)
+		}))
 	}
 }
 
@@ -124,7 +135,7 @@ type place struct {
 }
 
 func (p *Portal) place(r *http.Request, who *visitor, env access.Environment, page string) place {
-	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Allows(access.Developer)}
+	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Role.Includes(access.Developer)}
 	for _, e := range []access.Environment{access.Live, access.Test} {
 		pl.Switch = append(pl.Switch, ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env})
 	}

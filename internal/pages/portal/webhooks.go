@@ -124,7 +124,7 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 		return p.pages.Render(w, r, page)
 	}
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}})
 }

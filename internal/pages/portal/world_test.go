@@ -63,10 +63,10 @@ func (w *world) delivery(t *testing.T, env access.Environment) string {
 // invitation returns the token of an invitation to the account, and its id.
 func (w *world) invitation(t *testing.T, email string, role access.Role) (token, id string) {
 	t.Helper()
-	address, err := w.Service.Invite(t.Context(), w.member(t, w.Owner), email, role)
+	address, err := w.Service.Invite(t.Context(), w.Owner.Actor("", access.Origin{}), email, role)
 	must.NoError(t, err)
 	_, token, _ = strings.Cut(address, "token=")
-	l, err := w.Service.Link(t.Context(), store.Invitation, token)
+	l, err := w.Service.SignIn(access.Portal).Link(t.Context(), access.Invitation, token)
 	must.NoError(t, err)
 	return token, l.ID
 }

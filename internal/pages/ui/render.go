@@ -29,6 +29,13 @@ type Pages struct {
 	byLocale map[text.Locale]map[string]*template.Template
 }
 
+// Within returns the pages with another shell: for pages that several audiences share.
+func (p *Pages) Within(shell func(r *http.Request) Shell) *Pages {
+	within := *p
+	within.Shell = shell
+	return &within
+}
+
 // Site returns the site that the pages belong to.
 func (p *Pages) Site() *Site { return p.site }
 

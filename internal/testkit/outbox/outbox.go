@@ -80,9 +80,9 @@ func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth)
 const batch = 500 // deliveries in one transaction
 
 // Queue queues n events per endpoint, alternating between endpoints, and returns the deliveries in queue order.
-func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time) ([]*webhook.Delivery,
-	error,
-) {
+func (o *Outbox) Queue(
+	ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time,
+) ([]*webhook.Delivery, error) {
 	total := n * len(endpoints)
 	all := make([]*webhook.Delivery, 0, total)
 	for len(all) < total {

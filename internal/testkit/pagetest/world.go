@@ -121,7 +121,7 @@ func (w *World) addUsers(t testing.TB) {
 	must.NoError(t, err)
 	w.Owner.PasswordHash = passwordHash()
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
-		return tx.SetUserPassword(w.Owner.ID, w.Owner.PasswordHash)
+		return tx.SetPassword(access.Portal, w.Owner.ID, w.Owner.PasswordHash)
 	}))
 	w.Developer = w.AddUser(t, w.Account.ID, "developer@acme.example", access.Developer)
 	w.Viewer = w.AddUser(t, w.Account.ID, "viewer@acme.example", access.Viewer)
