@@ -211,6 +211,29 @@ func answer(v *pagetest.Visitor, path string, fields map[string]string, files ma
 	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
 }
 
+// TestAnswerPhotoRequest_CutOff sends a form whose body ends where another part would begin.
+func TestAnswerPhotoRequest_CutOff(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockUpdatePhotos)
+	o, err := w.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, r := range o.Requested {
+		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
+	}
+	must.NoError(t, form.Close())
+	whole := body.String()
+	cut := strings.TrimSuffix(whole, "--\r\n") + "\r\n"
+	path := "/portal/test/orders/" + id + "/photos"
+	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(cut)).Want(t, http.StatusBadRequest)
+	if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.UpdatePhotos {
+		t.Errorf("after half a form the order is %+v, %v", o, err)
+	}
+	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(whole)).Want(t, http.StatusSeeOther)
+}
+
 var pixel = []byte("\x89PNG\r\n\x1a\n" +
 	"\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
@@ -278,7 +301,10 @@ func TestSandbox(t *testing.T) {
 		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state)).Want(t, http.StatusOK, "The order is now:")
 	}
 	// refunded once
-	for _, state := range []order.SandboxState{order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed), order.SandboxState(order.Fake)} {
+	for _, state := range []order.SandboxState{
+		order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed),
+		order.SandboxState(order.Fake),
+	} {
 		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
