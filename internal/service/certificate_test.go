@@ -147,12 +147,14 @@ func TestCertificate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			who := &service.Member{User: *owner, Account: s.Account}
+			developer := owner.Actor(access.Test, access.Origin{})
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			first, _ := verified(t, s.Service, id)
-			for _, to := range []order.SandboxState{order.SandboxState(order.Fake), order.SandboxState(order.Authentic), order.SandboxState(order.Authentic)} {
+			for _, to := range []order.SandboxState{
+				order.SandboxState(order.Fake), order.SandboxState(order.Authentic), order.SandboxState(order.Authentic),
+			} {
 				s.Clock.Advance(time.Second)
-				if err := s.Service.SimulateState(ctx, who.Actor(access.Test, access.Origin{}), id, to, nil); err != nil {
+				if err := s.Service.SimulateState(ctx, developer, id, to, nil); err != nil {
 					t.Fatal(err)
 				}
 				if old, err := s.Service.Certificate(ctx, first.ID); err != nil || old.Revoked == nil {
