@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -133,11 +134,11 @@ func TestBackup(t *testing.T) {
 func (p *destination) wantCopyOf(t *testing.T, i *installation) {
 	t.Helper()
 	got := shop.Open(t, p.target, p.mediaDir)
-	r, err := got.Service.Check(t.Context())
+	r, err := proof.Check(t.Context(), got.Store, got.Media)
 	if err != nil || !r.OK {
 		t.Errorf("the restored place does not hold: %+v, %v", r, err)
 	}
-	want, err := i.Service.Check(t.Context())
+	want, err := proof.Check(t.Context(), i.Store, i.Media)
 	if err != nil || r.Orders > want.Orders || r.Orders < 8 {
 		t.Errorf("%d orders were restored of %d, %v", r.Orders, want.Orders, err)
 	}
@@ -244,7 +245,7 @@ func TestBackupWhileWriting(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := shop.Open(t, p.target, p.mediaDir)
-		if report, err := got.Service.Check(t.Context()); err != nil || !report.OK || report.Orders < 8 {
+		if report, err := proof.Check(t.Context(), got.Store, got.Media); err != nil || !report.OK || report.Orders < 8 {
 			t.Errorf("the restored place does not hold: %+v, %v", report, err)
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -76,7 +77,7 @@ func progressOr(f func(string)) func(string) {
 }
 
 // database writes the dump, with fast compression because a snapshot of the database is open meanwhile.
-func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*store.DumpHeader, error) {
+func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*dump.Header, error) {
 	w, err := f.create(databaseFile)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*
 	if err != nil {
 		return nil, errors.Join(err, w.file.Close())
 	}
-	header, err := s.Dump(ctx, z, now)
+	header, err := dump.Write(ctx, s, z, now)
 	if err == nil {
 		err = z.Close()
 	}
@@ -112,7 +113,7 @@ func openDump(root *os.Root) (io.Reader, io.Closer, error) {
 // photos copies the files of the rows in the dump. It reads the dump again, so that the snapshot need not stay
 // open.
 func (f *folder) photos(ctx context.Context, files media.Store, progress func(string)) (copied int64, err error) {
-	dump, closer, err := openDump(f.root)
+	rows, closer, err := openDump(f.root)
 	if err != nil {
 		return 0, err
 	}
@@ -120,9 +121,9 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 	found := counter{what: "media: %d photos so far", progress: progress}
 	copier, ctx := errgroup.WithContext(ctx)
 	copier.SetLimit(copies)
-	err = store.EachDumpedPhoto(dump, func(p store.DumpedPhoto) error {
+	err = dump.EachRow(rows, "photos", func(row map[string]any) error {
 		copier.Go(func() error {
-			ok, err := f.photo(ctx, files, &p)
+			ok, err := f.photo(ctx, files, row)
 			if ok {
 				found.add()
 			}
@@ -138,23 +139,24 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 
 // photo copies a file and reports whether it exists. Housekeeping may have deleted an unused one since the
 // snapshot.
-func (f *folder) photo(ctx context.Context, files media.Store, p *store.DumpedPhoto) (copied bool, err error) {
-	file, err := files.Open(ctx, p.Name)
+func (f *folder) photo(ctx context.Context, files media.Store, row map[string]any) (copied bool, err error) {
+	name, _ := row["name"].(string)
+	file, err := files.Open(ctx, name)
 	switch {
-	case errors.Is(err, media.ErrNotFound) && !p.Used:
+	case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1):
 		return false, nil
 	case errors.Is(err, media.ErrNotFound):
-		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", p.Name)
+		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)
 	case err != nil:
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	_, sha, err := f.copy(ctx, mediaPath(p.Name), file)
-	if err == nil && sha != p.SHA256 {
+	_, sha, err := f.copy(ctx, mediaPath(name), file)
+	if err == nil && sha != row["sha256"] {
 		err = errors.New("its file is not what was uploaded")
 	}
 	if err != nil {
-		return false, fmt.Errorf("photo %s: %w", p.Name, err)
+		return false, fmt.Errorf("photo %s: %w", name, err)
 	}
 	return true, nil
 }

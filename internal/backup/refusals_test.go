@@ -13,7 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
@@ -141,7 +141,7 @@ var damages = []struct {
 	{
 		"NewerSchema", func(t *testing.T, dir string) {
 			editManifest(t, dir, "schema_version", 1e6)
-		}, store.ErrNewerDump.Error(),
+		}, dump.ErrNewer.Error(),
 	},
 	{"ForeignPath", func(t *testing.T, dir string) {
 		editSums(t, dir, func(lines string) string { return lines + strings.Repeat("0", 64) + "  secrets/../../stolen\n" })
@@ -196,7 +196,7 @@ func TestRestore_NotEmpty(t *testing.T) {
 		storetest.EachTarget(t, func(t *testing.T, target string) {
 			newInstallation(t, target)
 			p := newDestination(t, target)
-			if _, err := p.restore(t, dir); !errors.Is(err, store.ErrNotEmpty) {
+			if _, err := p.restore(t, dir); !errors.Is(err, dump.ErrNotEmpty) {
 				t.Errorf("got %v, want ErrNotEmpty", err)
 			}
 		})

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
 )
 
@@ -44,7 +44,7 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	m.Dir = dir
-	if err := store.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
+	if err := dump.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
 		return nil, err
 	}
 	if err := verify(ctx, root, m); err != nil {
@@ -70,12 +70,12 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 }
 
 func loadDatabase(ctx context.Context, root *os.Root, target string) (err error) {
-	dump, closer, err := openDump(root)
+	rows, closer, err := openDump(root)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
-	_, err = store.Load(ctx, target, dump)
+	_, err = dump.Load(ctx, target, rows)
 	return err
 }
 

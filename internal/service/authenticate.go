@@ -9,8 +9,18 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is the
-// same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
+const (
+	// keyCacheLife saves most look-ups of keys; a revocation by any node or command is felt everywhere within a second.
+	keyCacheLife = 500 * time.Millisecond
+
+	keyCacheSize = 10_000
+
+	// keyUseGap is how stale the time of a key's last use may be: a key in use writes to the database at most this often.
+	keyUseGap = time.Minute
+)
+
+// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is
+// the same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
 // access.WrongNetwork, and not noted as used.
 func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
 	if _, ok := access.ParseSecretKey(token); !ok {
@@ -30,7 +40,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 		}
 		s.keys.Put(hash, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
-			s.noteKeyUse(k, now)
+			s.recordKeyUse(k, now)
 		}
 	}
 	if !k.UsableAt(now) {
@@ -42,8 +52,17 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	return k, nil
 }
 
-// A key lives in the cache for half a second, so that a revocation by any node or command is felt everywhere within one.
-const (
-	keyCacheLife = 500 * time.Millisecond
-	keyCacheSize = 10_000
-)
+// recordKeyUse saves the time of a key's use, without the request waiting for it. What is lost when the program ends is
+// a minute of precision.
+func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
+	if _, recorded := s.keyUses.Get(k.ID, now); recorded {
+		return
+	}
+	s.keyUses.Put(k.ID, struct{}{}, now)
+	go func() {
+		err := s.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
+		if err != nil {
+			s.Log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
+		}
+	}()
+}

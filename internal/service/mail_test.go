@@ -80,7 +80,7 @@ func TestLowBalance(t *testing.T) {
 			return before - after
 		}()
 		balance := before - price
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, balance-price))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -95,23 +95,23 @@ func TestLowBalance(t *testing.T) {
 		wantPosted(t, s)
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
-			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 2*price-1, "a little")
+			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 2*price-1, "a little")
 			must.NoError(t, err)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
-			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, book.LowCredits-book.Credits, "enough")
+			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
 			must.NoError(t, err)
 			wantPosted(t, s)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 1_000_000))
-			_, err := s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1_000_000, "much")
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 1_000_000))
+			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
 			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				if _, err := tx.ChargeForOrder(s.Account.ID, access.Live, first, 500_000_000, s.Clock.Now()); err != nil {
@@ -125,25 +125,25 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 0))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, below := range []int64{-1, 1_000_000_000_001} {
-				if err := s.Service.SetLowCredits(t.Context(), owner, below); err == nil {
+				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), below); err == nil {
 					t.Errorf("%d is taken", below)
 				}
 			}
 			viewer := &service.Member{User: *addOwner(t, s, "viewer@acme.example", access.Viewer), Account: s.Account}
-			if err := s.Service.SetLowCredits(t.Context(), viewer, 5); err == nil {
+			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", service.Origin{}), 5); err == nil {
 				t.Error("a viewer sets it")
 			}
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
-			book, err := s.Store.Book(t.Context(), s.Account.ID, access.Live)
+			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, book.Credits))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), book.Credits))
 			s.Service.Mail = nil
 			s.Order(t, s.Live, "")
 			s.Service.Mail = func() {}
@@ -158,7 +158,7 @@ func TestLowBalance_Default(t *testing.T) {
 		for _, env := range access.Environments {
 			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
 			must.NoError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), s.Account, env, 100-balance, "to the default")
+			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: env}, 100-balance, "to the default")
 			must.NoError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
@@ -171,7 +171,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner, 980))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })
@@ -208,7 +208,7 @@ func TestMadeReset(t *testing.T) {
 			}
 		})
 		t.Run("OfAnotherAccount", func(t *testing.T) {
-			other, err := s.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+			other, err := s.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)
 			must.NoError(t, err)
 			for name, accountID := range map[string]string{"theirs": other.Account.ID, "mine": s.Account.ID} {
 				_, _, err := s.Service.ResetUserPassword(t.Context(), owner.Actor("", portalOrigin), accountID, other.Owner.ID)

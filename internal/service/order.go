@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -40,7 +41,7 @@ type OrderRecord struct {
 
 	// For customers.
 	Key        *access.Key // that created the order
-	Deliveries []*store.DeliveryRecord
+	Deliveries []*webhook.Delivery
 }
 
 func orderRecord(ctx context.Context, q store.Queries, o *order.Order) (*OrderRecord, error) {
@@ -94,10 +95,7 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 	if r.Key, err = s.Store.Key(ctx, o.APIKeyID); err != nil {
 		return nil, err
 	}
-	deliveries := store.DeliveryFilter{
-		AccountID: o.AccountID, Environment: string(o.Environment), OrderID: o.ID,
-	}
-	r.Deliveries, err = s.Store.Deliveries(ctx, deliveries, orderDeliveries)
+	r.Deliveries, err = s.Store.Deliveries(ctx, webhook.DeliveryFilter{Tenant: o.Tenant(), OrderID: o.ID}, orderDeliveries)
 	return r, err
 }
 

@@ -40,14 +40,14 @@ func (s *Service) CreateTestOrder(
 func (s *Service) usableTestKey(ctx context.Context, actor access.Actor, id string) (*access.Key, error) {
 	id, ok := store.ParseID(id)
 	if !ok {
-		return nil, KeyNotFound
+		return nil, access.KeyNotFound
 	}
 	k, err := s.Store.Key(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
 	if err != nil || k.AccountID != actor.Tenant.AccountID || k.Environment != access.Test || !k.UsableAt(s.now()) {
-		return nil, KeyNotFound
+		return nil, access.KeyNotFound
 	}
 	return k, nil
 }

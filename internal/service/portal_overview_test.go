@@ -1,10 +1,7 @@
 package service_test
 
 import (
-	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -56,7 +53,7 @@ func TestOverviewResults(t *testing.T) {
 		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
-		o, err := s.Service.Overview(t.Context(), owner, access.Live)
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
 		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
 		expect.Equal(t, "ended yesterday", before.Ended(), 18)
@@ -74,14 +71,14 @@ func TestOverviewResults(t *testing.T) {
 		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
 		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
 		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
-		test, err := s.Service.Overview(t.Context(), owner, access.Test)
+		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
-		o, err = s.Service.Overview(t.Context(), owner, access.Live)
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
 		must.NoError(t, err)
 		if len(o.Days) != 30 {
 			t.Fatalf("%d days, want 30", len(o.Days))
@@ -101,7 +98,7 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
-		o, err := s.Service.Overview(t.Context(), owner, access.Test)
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
@@ -109,38 +106,10 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
 		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
-		o, err = s.Service.Overview(t.Context(), owner, access.Test)
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
-		}
-	})
-}
-
-// TestOverviewUpgrade counts the orders of before the counting: the migration finds what the program would have counted.
-func TestOverviewUpgrade(t *testing.T) {
-	migration, err := os.ReadFile("../store/migrations/00011_portal_pages.sql")
-	must.NoError(t, err)
-	_, rest, _ := strings.Cut(string(migration), "INSERT INTO order_results")
-	backfill, _, ok := strings.Cut("INSERT INTO order_results"+rest, ";")
-	if !ok {
-		t.Fatal("the migration counts nothing")
-	}
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		s.Trade(t)
-		for i := range 5 {
-			s.Clock.Advance(7 * time.Hour)
-			id := s.Order(t, s.Test, order.MockUpdatePhotos)
-			must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
-			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
-			must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
-		}
-		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
-		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
-		rawsql.Exec(t, s.Target, "DELETE FROM order_results")
-		rawsql.Exec(t, s.Target, backfill)
-		if found := fmt.Sprint(rawsql.Rows(t, s.Target, all)); found != counted || !strings.Contains(counted, "canceled") {
-			t.Errorf("the migration counts\n%s, the program\n%s", found, counted)
 		}
 	})
 }
@@ -151,7 +120,7 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Set(time.Now().UTC().Truncate(time.Microsecond)) // ids of deliveries are of this time
 		health := func() *service.WebhookHealth {
 			t.Helper()
-			o, err := s.Service.Overview(t.Context(), owner, access.Test)
+			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 			must.NoError(t, err)
 			return o.Webhooks
 		}
@@ -192,7 +161,7 @@ func TestWebhookHealth(t *testing.T) {
 		attempt(good, 200, 0)
 		attempt(bad, 500, time.Minute)
 		h := health()
-		expect.Equal(t, "attempts of the day", h.Day, store.AttemptCount{Acknowledged: 3, Failed: 3})
+		expect.Equal(t, "attempts of the day", h.Day, webhook.AttemptCount{Acknowledged: 3, Failed: 3})
 		expect.Equal(t, "attempts of the week", h.Week, h.Day)
 		expect.Equal(t, "pending", h.Pending, 3)
 		expect.Equal(t, "failed", h.Failed, 0)
@@ -207,15 +176,15 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Advance(time.Hour)
 		s.Order(t, s.Test, order.MockAuthentic)
 		attempt(bad, 204, 0)
-		if h := health(); h.Day != (store.AttemptCount{Acknowledged: 4, Failed: 6}) || h.Failing != nil {
+		if h := health(); h.Day != (webhook.AttemptCount{Acknowledged: 4, Failed: 6}) || h.Failing != nil {
 			t.Errorf("after an acknowledgement %+v", h)
 		}
 		s.Clock.Advance(24 * time.Hour)
-		if h := health(); h.Day != (store.AttemptCount{}) || h.Week.Acknowledged != 4 || h.Pending != 1 {
+		if h := health(); h.Day != (webhook.AttemptCount{}) || h.Week.Acknowledged != 4 || h.Pending != 1 {
 			t.Errorf("a day later %+v", h)
 		}
 		s.Clock.Advance(9 * 24 * time.Hour)
-		_, err := s.Service.KeepStatistics(t.Context())
+		_, err := s.Service.SaveStatistics(t.Context())
 		must.NoError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])

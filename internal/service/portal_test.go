@@ -9,6 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
@@ -69,7 +71,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live, order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}
-		report, err := s.Service.Check(t.Context())
+		report, err := proof.Check(t.Context(), s.Store, s.Media)
 		must.NoError(t, err)
 		if !report.OK {
 			t.Errorf("the books do not prove: %+v", report)
@@ -97,23 +99,26 @@ func TestPortalLists(t *testing.T) {
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)
 		}
-		overview, err := s.Service.Overview(t.Context(), owner, access.Test)
+		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)
 		}
-		lines, book, err := s.Service.PortalLedger(t.Context(), owner, access.Live, 1, 10)
+		live := owner.Actor(access.Live, portalOrigin)
+		lines, book, err := s.Service.Ledger(t.Context(), live, live.Tenant, 1, 10)
 		must.NoError(t, err)
 		if len(lines) != int(book.Entries) || lines[0].BalanceAfter != book.Credits || lines[0].OrderNumber == "" {
 			t.Errorf("%d of %d lines: %+v", len(lines), book.Entries, lines)
 		}
 		from, to := s.Clock.Now().Add(-time.Hour), s.Clock.Now().Add(time.Hour)
-		events, _, err := s.Service.PortalAudit(t.Context(), owner, store.AuditFilter{Code: audit.KeyCreated, From: &from, To: &to}, 0, 10)
+		created := audit.Filter{Code: audit.KeyCreated, From: &from, To: &to}
+		events, _, err := s.Service.AuditEvents(t.Context(), live, created, 0, 10)
 		must.NoError(t, err)
 		if len(events) != 2 {
 			t.Errorf("%d events", len(events))
 		}
-		if n, err := s.Service.RedeliverFailedOwn(t.Context(), owner, access.Test, from); err != nil || n != 0 {
+		f := webhook.DeliveryFilter{Tenant: live.Tenant}
+		if n, err := s.Service.RedeliverFailed(t.Context(), live, f, from); err != nil || n != 0 {
 			t.Errorf("%d sent again, %v", n, err)
 		}
 	})
@@ -122,7 +127,9 @@ func TestPortalLists(t *testing.T) {
 // TestKeyUse holds that the last use of a key becomes known without its request waiting for it.
 func TestKeyUse(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes}, portalOrigin)
+		k, secret, err := s.Service.CreateKey(t.Context(), owner.Actor("", portalOrigin), service.NewKey{
+			Tenant: s.Test.Tenant, Name: "Till", Scopes: access.AllScopes,
+		})
 		must.NoError(t, err)
 		_, err = s.Service.Authenticate(t.Context(), secret, "")
 		must.NoError(t, err)
@@ -137,10 +144,10 @@ func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		uses, err := s.Store.KeyUses(t.Context(), s.Account.ID)
+		k, err := s.Store.Key(t.Context(), keyID)
 		must.NoError(t, err)
-		if at, ok := uses[keyID]; ok {
-			return at
+		if k.LastUsedAt != nil {
+			return *k.LastUsedAt
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the use was not noted")
@@ -156,9 +163,11 @@ func TestKeyUseElsewhere(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem.Message)
 		}
-		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes, Networks: networks}, portalOrigin)
+		k, secret, err := s.Service.CreateKey(t.Context(), owner.Actor("", portalOrigin), service.NewKey{
+			Tenant: s.Test.Tenant, Name: "Till", Scopes: access.AllScopes, Networks: networks,
+		})
 		must.NoError(t, err)
-		stored, err := s.Service.PortalKey(t.Context(), owner, k.ID)
+		stored, err := s.Service.Key(t.Context(), owner.Actor("", portalOrigin), k.ID)
 		must.NoError(t, err)
 		if stored.Networks.String() != "192.0.2.0/24" {
 			t.Errorf("networks %s", stored.Networks)
@@ -175,7 +184,7 @@ func TestKeyUseElsewhere(t *testing.T) {
 		}
 		viewer := &service.Member{User: owner.User, Account: owner.Account}
 		viewer.Role = access.Viewer
-		if err := s.Service.SetKeyNetworks(t.Context(), viewer, k.ID, nil, portalOrigin); fault.CodeOf(err) != "forbidden" {
+		if err := s.Service.SetKeyNetworks(t.Context(), viewer.Actor("", portalOrigin), k.ID, nil); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("a viewer changes networks: %v", err)
 		}
 	})

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -11,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
@@ -47,12 +49,12 @@ type Service struct {
 	*signin.SessionStore
 	signIns map[access.Audience]*signin.SignIn
 	catalog atomic.Pointer[catalog.Snapshot]
-	paused  atomic.Pointer[[]int] // answer times that are not to be ordered now; nil: none
-	keys    *ttlcache.Cache[*access.Key]
-	signer  *certificate.Signer // nil: no certificates are issued
-	keyKept atomic.Bool         // the signer's public key is in the database
+	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
+	keys    *ttlcache.Cache[*access.Key] // by the hash of their secret
+	keyUses *ttlcache.Cache[struct{}]    // by key id: those that were recorded lately
+	signer  *certificate.Signer          // nil: no certificates are issued
+	keyKept atomic.Bool                  // the signer's public key is in the database
 	running runningKeys
-	uses    keyUses
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -64,7 +66,10 @@ func New(c Config) *Service {
 	if c.Ordered == nil {
 		c.Ordered = func([]string) {}
 	}
-	s := &Service{Config: c, keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize), signer: newSigner(&c)}
+	s := &Service{
+		Config: c, signer: newSigner(&c), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
+		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
+	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
 	s.SessionStore = signin.NewSessionStore(people)
 	s.signIns = map[access.Audience]*signin.SignIn{
@@ -86,3 +91,11 @@ func (s *Service) CertificateURL(id string) string { return s.PublicURL + "/cert
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// orNotFound turns a row that does not exist into the refusal that the caller is told.
+func orNotFound(err error, refusal *fault.Error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}

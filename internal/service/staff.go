@@ -23,13 +23,13 @@ type NewStaff struct {
 
 // checkNewStaff returns the normalized email, or what is wrong with a new staff user.
 func checkNewStaff(email, name string, role access.StaffRole) (string, error) {
-	var p problems
-	p.name("name", name)
-	address := p.email("email", email)
+	var p fault.Problems
+	access.CheckNameField(&p, "name", name)
+	address := access.CheckEmailField(&p, "email", email)
 	if _, ok := access.ParseStaffRole(string(role)); !ok {
-		p.add("role", "unknown_code", "must be reviewer or admin")
+		p.Add("role", "unknown_code", "must be reviewer or admin")
 	}
-	return address, p.err()
+	return address, p.Err()
 }
 
 var staffEmailTaken = fault.Validation(fault.Problem{
@@ -127,10 +127,10 @@ func (s *Service) StaffMember(ctx context.Context, actor access.Actor, id string
 	}
 	id, ok := store.ParseID(id)
 	if !ok {
-		return nil, missing("staff user")
+		return nil, fault.Missing("staff user")
 	}
 	m, err := s.Store.StaffMember(ctx, id, s.now())
-	return m, orMissing(err, "staff user")
+	return m, orNotFound(err, fault.Missing("staff user"))
 }
 
 var (
@@ -153,7 +153,7 @@ func (s *Service) changeStaff(
 	}
 	id, ok := store.ParseID(id)
 	if !ok {
-		return nil, missing("staff user")
+		return nil, fault.Missing("staff user")
 	}
 	ids := []string{id}
 	if actor.Kind == access.ByStaff && actor.ID != id {
@@ -164,7 +164,7 @@ func (s *Service) changeStaff(
 		for _, each := range ids {
 			row, err := tx.StaffForUpdate(each)
 			if err != nil {
-				return orMissing(err, "staff user")
+				return orNotFound(err, fault.Missing("staff user"))
 			}
 			if each == actor.ID && (!row.Active() || !row.Role.Includes(access.Admin)) {
 				return access.MissingRole(access.Admin)
@@ -318,7 +318,7 @@ func (s *Service) RotateStaffToken(ctx context.Context, actor access.Actor, id s
 func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from Origin) (string, error) {
 	who, err := s.Store.Staff(ctx, staffID)
 	if err != nil {
-		return "", orMissing(err, "staff user")
+		return "", orNotFound(err, fault.Missing("staff user"))
 	}
 	if err := s.SignIn(access.Desk).ConfirmPassword(who.Person(), password, from); err != nil {
 		return "", err

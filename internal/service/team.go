@@ -222,7 +222,7 @@ func (s *Service) ResetUserPassword(
 func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email string) (*access.User, error) {
 	address, err := access.NormalizeEmail(email)
 	if err != nil {
-		return nil, signin.NoEmail
+		return nil, fault.BadRequest(err.Error())
 	}
 	u, err := s.Store.UserByEmail(ctx, address)
 	if errors.Is(err, store.ErrNotFound) {

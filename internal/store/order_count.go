@@ -11,22 +11,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// Book is the counters of an account in an environment.
-type Book struct {
-	Credits    int64
-	Orders     int64
-	Entries    int64
-	LowCredits int64 // below which the owners want to be told; 0: never
-}
-
-// Book returns the balance of an account in an environment with its counters.
-func (q Queries) Book(ctx context.Context, accountID string, env access.Environment) (Book, error) {
-	var b Book
-	err := q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
-		WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
-	return b, err
-}
-
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
 // counted: the moves keep the numbers. In Test, where a move is as frequent as a creation, all but the completed orders
 // are counted.

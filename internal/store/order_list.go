@@ -65,7 +65,7 @@ func (q Queries) summaries(
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
 	r := newOrderRow(c)
-	err := q.rows(q.brief(ctx), text, args, func(scan func(...any) error) error {
+	err := q.rows(q.uncancelable(ctx), text, args, func(scan func(...any) error) error {
 		if err := scan(r.dest...); err != nil {
 			return err
 		}

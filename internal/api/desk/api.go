@@ -3,7 +3,6 @@
 package desk
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -88,14 +87,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	route := &a.routes[row]
-	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), requestTimeout)
-	defer cancel()
 	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
-	return route.handle(w, r.WithContext(ctx), &call{actor: actor, id: id})
+	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return route.handle(w, r, &call{actor: actor, id: id})
+	})
 }
 
 // authenticate returns the staff user of a request.

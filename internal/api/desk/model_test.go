@@ -70,7 +70,7 @@ func newModel(t *testing.T, rt *rapid.T, w *world) *model {
 	m.credits = m.balance(rt)
 	change := modelInitialGrant - m.credits
 	if change != 0 {
-		_, err := w.Service.GrantCredits(m.ctx, w.Customer.Account, access.Live, change, "for the model")
+		_, err := w.Service.GrantCredits(m.ctx, access.System, access.Tenant{AccountID: w.Customer.Account.ID, Environment: access.Live}, change, "for the model")
 		m.must(rt, err)
 	}
 	m.credits = modelInitialGrant
@@ -320,7 +320,7 @@ func (m *model) checkLedger(rt *rapid.T) {
 		entries, total, err := m.w.Store.LedgerPage(m.ctx, m.w.Customer.Account.ID, access.Live, page, 500)
 		m.must(rt, err)
 		if page == 1 {
-			seq = total
+			seq = total.Entries
 		}
 		if len(entries) == 0 {
 			break

@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -51,8 +50,10 @@ type call struct {
 	id  string // the unescaped {id} of the path
 }
 
-// actor is the key as the actor of a use case.
-func (c *call) actor() access.Actor { return c.key.Actor(access.Origin{}) }
+// actor returns the key of the request as the actor of a use case.
+func (c *call) actor(r *http.Request) access.Actor {
+	return c.key.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+}
 
 const (
 	requestTimeout = 30 * time.Second
@@ -121,17 +122,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	route := &a.routes[row]
-	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if err := a.take(w, r, key, route.Category); err != nil {
 		return err
 	}
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	// The context ends what the handler waits for; the deadline ends the reading of a body that comes too slowly. Not
-	// every writer has deadlines; without one the context is all there is.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(route.Timeout))
-	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
-	defer cancel()
-	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})
+	return httpx.WithTimeout(route.Timeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return route.handle(w, r, &call{key: key, id: id})
+	})
 }

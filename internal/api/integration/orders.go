@@ -46,7 +46,7 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
-	answer, err := a.Service.CreateOrder(r.Context(), c.actor(), draft, idem)
+	answer, err := a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
 	if err != nil {
 		return err
 	}
@@ -103,7 +103,7 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err := q.Done(); err != nil {
 		return err
 	}
-	orders, total, err := a.Service.OrderPage(r.Context(), c.actor(), order.Filter{Brief: true}, page, limit)
+	orders, total, err := a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
 	if err != nil {
 		return err
 	}
@@ -123,7 +123,7 @@ func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
 	if !validID(c.id) {
 		return order.NotFound
 	}
-	detail, err := a.Service.OrderDetail(r.Context(), c.actor(), c.id, l)
+	detail, err := a.Service.OrderDetail(r.Context(), c.actor(r), c.id, l)
 	if err != nil {
 		return err
 	}
@@ -142,7 +142,7 @@ func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call
 	if !validID(c.id) {
 		return order.NotFound
 	}
-	id, err := a.Service.SubmitPhotos(r.Context(), c.actor(), c.id, sub)
+	id, err := a.Service.SubmitPhotos(r.Context(), c.actor(r), c.id, sub)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (a *API) uploadPhotos(w http.ResponseWriter, r *http.Request, c *call) erro
 	if len(uploads) == 0 {
 		return results[0].refusal.With("data", results)
 	}
-	urls, err := a.Service.StorePhotos(r.Context(), c.actor(), uploads)
+	urls, err := a.Service.StorePhotos(r.Context(), c.actor(r), uploads)
 	if err != nil {
 		return err
 	}

@@ -30,8 +30,8 @@ const (
 
 // Kinds lists every kind.
 var Kinds = []Kind{
-	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded,
-	FactorOn, FactorOff, LowBalance,
+	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
+	PasskeyAdded, FactorOn, FactorOff, LowBalance,
 }
 
 // Letter is a rendered mail without addresses.

@@ -101,7 +101,8 @@ func TestHostileFacts(t *testing.T) {
 	}
 }
 
-// TestPlaceAndContact checks that staff are told of the desk and of an administrator, account users of the portal and an owner.
+// TestPlaceAndContact checks that staff are told of the desk and of an administrator, account users of the portal and
+// an owner.
 func TestPlaceAndContact(t *testing.T) {
 	for a, words := range map[access.Audience][]string{
 		access.Portal: {"the Assay portal", "an owner of your account"}, access.Desk: {"the Assay desk", "an administrator"},

@@ -91,15 +91,5 @@ func invalidTransition(message string, status Status) *fault.Error {
 	return fault.New(fault.Conflict, "invalid-transition", message).With("status", string(status))
 }
 
-// CanMove reports whether any move leads directly from one status to the other.
-func CanMove(from, to Status) bool {
-	for _, pairs := range transitions {
-		if pairs[from] == to && to != "" {
-			return true
-		}
-	}
-	return false
-}
-
 // NotFound is the refusal of an order that does not exist in the caller's account and environment.
 var NotFound = fault.New(fault.NotFound, "order-not-found", "There is no such order for this API key.")

@@ -46,7 +46,7 @@ func (w *world) season(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := tx.KeepDailyStatistics(day.UTC().Format(time.DateOnly), string(text)); err != nil {
+			if err := tx.SaveDailyStatistics(day.UTC().Format(time.DateOnly), string(text)); err != nil {
 				return err
 			}
 			for hour := range 24 {
@@ -54,7 +54,7 @@ func (w *world) season(t *testing.T) {
 					At: day.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour), Queued: int64(random.IntN(12)),
 					Processing: 4, UpdatePhotos: 3,
 				}
-				if err := tx.KeepQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
+				if err := tx.SaveQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
 					return err
 				}
 			}

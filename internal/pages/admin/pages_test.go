@@ -21,8 +21,8 @@ import (
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
 	t.Helper()
-	return w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "another", Scopes: access.AllScopes, Actor: audit.Operator,
+	return w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Test}, Name: "another", Scopes: access.AllScopes,
 	})
 }
 
@@ -58,7 +58,7 @@ func (w *world) state(t *testing.T) string {
 
 func (w *world) events(t *testing.T, code audit.Code) []*audit.Event {
 	t.Helper()
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{Code: code}, 1, 10)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{Code: code}, 1, 10)
 	must.NoError(t, err)
 	return events
 }
@@ -404,7 +404,7 @@ func TestStatistics(t *testing.T) {
 		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
 		must.NoError(t, err)
 	}
-	_, err := w.Service.KeepStatistics(t.Context())
+	_, err := w.Service.SaveStatistics(t.Context())
 	must.NoError(t, err)
 	v := w.AsStaff(t, w.Aoi)
 	v.Get("/desk/admin/statistics").Want(t, http.StatusOK, "Mika Sato", "100 %", "<svg", "20 min", "Queue depth")

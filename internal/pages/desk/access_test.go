@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -119,8 +118,8 @@ var matrix = map[string]allowed{
 // reviewer, an administrator}.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
-	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator,
+	_, key, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "k", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)

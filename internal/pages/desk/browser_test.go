@@ -12,7 +12,6 @@ import (
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
@@ -25,9 +24,8 @@ import (
 // integrator returns a customer's program that talks to the API.
 func (w *world) integrator(t *testing.T) *client.Client {
 	t.Helper()
-	_, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes,
-		Actor: audit.Operator,
+	_, secret, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "Shop backend", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
 	c, err := client.New(w.Server.URL+"/v1/integrations", secret)

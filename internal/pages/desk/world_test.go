@@ -18,7 +18,8 @@ type world struct{ *pagetest.World }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{pagetest.New(t)}
-	_, err := w.Service.GrantCredits(t.Context(), w.Account, access.Live, 100_000, "for tests")
+	live := access.Tenant{AccountID: w.Account.ID, Environment: access.Live}
+	_, err := w.Service.GrantCredits(t.Context(), access.System, live, 100_000, "for tests")
 	must.NoError(t, err)
 	return w
 }

@@ -11,13 +11,13 @@ import (
 )
 
 type keysView struct {
-	Active, Ended []service.UsedKey
+	Active, Ended []*access.Key
 	Makers        map[string]string // emails of those who made them, by id
 	Can           bool
 }
 
 func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,10 @@ func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
 		})
 	}
 	for _, scope := range access.AllScopes {
-		v.Scopes = append(v.Scopes, ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))})
+		v.Scopes = append(
+			v.Scopes,
+			ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))},
+		)
 	}
 	return v
 }
@@ -96,7 +99,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !ok {
 		form.Fail("environment", "ui.problem.unknown_code")
 	}
-	n.Environment = env
+	n.Tenant = access.Tenant{AccountID: who.User.AccountID, Environment: env}
 	for _, s := range access.AllScopes {
 		if slices.Contains(form.All("scopes"), string(s)) {
 			n.Scopes = append(n.Scopes, s)
@@ -115,7 +118,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	k, secretKey, err := p.Service.PortalCreateKey(r.Context(), who.User, n, ui.OriginOf(r))
+	k, secretKey, err := p.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
 		return p.refuse(w, r, page, form, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -325,7 +325,7 @@ func TestSandbox(t *testing.T) {
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
-	report, err := w.Service.Check(t.Context())
+	report, err := proof.Check(t.Context(), w.Store, w.Media)
 	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)
@@ -418,7 +418,7 @@ func TestAuditPages(t *testing.T) {
 	if len(records) != total+1 {
 		t.Errorf("%d rows in the file, want %d", len(records), total+1)
 	}
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 1)
 	must.NoError(t, err)
 	if records[1][13] != events[0].Hash {
 		t.Errorf("the seal in the file is %q", records[1][13])
@@ -436,7 +436,7 @@ func TestOverviewDays(t *testing.T) {
 		w.Clock.Advance(24 * time.Hour)
 	}
 	w.Clock.Advance(-24 * time.Hour)
-	o, err := w.Service.Overview(t.Context(), w.member(t, w.Viewer), access.Test)
+	o, err := w.Service.Overview(t.Context(), w.Viewer.Actor(access.Test, access.Origin{}))
 	must.NoError(t, err)
 	for i, n := range perDay {
 		if got := o.Days[len(o.Days)-len(perDay)+i].Orders; got != int64(n) {

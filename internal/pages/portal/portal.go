@@ -1,11 +1,12 @@
-// Package portal is the HTML pages where account users run their integration: keys, orders, the sandbox, webhooks, credits,
-// the audit log, the team and their own settings. Everything is of the account of who is signed in; what belongs to others
-// does not exist here.
+// Package portal is the HTML pages where account users run their integration: keys, orders, the sandbox, webhooks,
+// credits, the audit log, the team and their own settings. Everything is of the account of who is signed in; what
+// belongs to others does not exist here.
 package portal
 
 import (
 	"embed"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -52,7 +53,12 @@ type Portal struct {
 type visitor = ui.Visitor[*service.Member]
 
 // actorOf returns the visitor as the actor of a use case about the whole account.
-func actorOf(who *visitor) access.Actor { return who.User.Actor("", who.Origin) }
+func actorOf(who *visitor) access.Actor { return actorIn(who, "") }
+
+// actorIn returns the visitor as the actor of a use case in an environment of their account.
+func actorIn(who *visitor, env access.Environment) access.Actor {
+	return who.User.Actor(env, who.Origin)
+}
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
@@ -85,8 +91,8 @@ func (p *Portal) Routes(mux *http.ServeMux) {
 	}
 }
 
-// Patterns returns the addresses of all pages with the role that each needs, for tests of who may see them; open pages have
-// none.
+// Patterns returns the addresses of all pages with the role that each needs, for tests of who may see them; open pages
+// have none.
 func (p *Portal) Patterns() map[string]access.Role {
 	patterns := make(map[string]access.Role)
 	for _, r := range p.table() {
@@ -104,7 +110,7 @@ const (
 // environment is where a page is: that of its address, or else the one that was looked at last.
 func (p *Portal) environment(r *http.Request) access.Environment {
 	for _, env := range access.Environments {
-		if prefix := home + "/" + string(env); r.URL.Path == prefix || len(r.URL.Path) > len(prefix) && r.URL.Path[:len(prefix)+1] == prefix+"/" {
+		if prefix := home + "/" + string(env); r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
 			return env
 		}
 	}
@@ -117,7 +123,7 @@ func (p *Portal) environment(r *http.Request) access.Environment {
 }
 
 // in adapts a page that shows one environment, and remembers which.
-func (p *Portal) in(env access.Environment, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) visitorHandler {
+func (p *Portal) in(env access.Environment, h environmentHandler) visitorHandler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		if value, _ := p.Site.Signed(r, envCookie); value != string(env) && r.Method == http.MethodGet {
 			p.Site.SetSigned(w, r, envCookie, string(env), envLife)
@@ -137,7 +143,10 @@ type place struct {
 func (p *Portal) place(r *http.Request, who *visitor, env access.Environment, page string) place {
 	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Role.Includes(access.Developer)}
 	for _, e := range []access.Environment{access.Live, access.Test} {
-		pl.Switch = append(pl.Switch, ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env})
+		pl.Switch = append(
+			pl.Switch,
+			ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env},
+		)
 	}
 	return pl
 }
@@ -160,7 +169,7 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	}}
 	if env == access.Test {
 		inEnv.Items = append(inEnv.Items, item(base+"/sandbox", "sandbox", "flask"))
-		if r.URL.Path == base || len(r.URL.Path) > len(base) && r.URL.Path[:len(base)+1] == base+"/" {
+		if r.URL.Path == base || strings.HasPrefix(r.URL.Path, base+"/") {
 			shell.Notice = p.Site.T(r, "portal.env.notice")
 		}
 	}
@@ -173,7 +182,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	}}
 	shell.Groups = []ui.NavGroup{inEnv, account, help}
 	shell.User = &ui.UserMenu{
-		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings", SignOut: "/portal/sign-out",
+		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings",
+		SignOut: "/portal/sign-out",
 	}
 	return shell
 }

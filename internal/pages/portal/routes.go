@@ -11,6 +11,9 @@ import (
 
 type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
 
+// environmentHandler serves a page that shows one environment.
+type environmentHandler = func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error
+
 // route is one address with the least powerful role that may use it; open pages have none.
 type route struct {
 	pattern string
@@ -79,7 +82,7 @@ func (p *Portal) table() []route {
 // environmentRoutes are the pages that each environment has.
 func (p *Portal) environmentRoutes(env access.Environment) []route {
 	base := "/portal/" + string(env)
-	as := func(role access.Role, method, path string, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) route {
+	as := func(role access.Role, method, path string, h environmentHandler) route {
 		return route{pattern: method + " " + base + path, role: role, signed: p.in(env, h)}
 	}
 	return []route{

@@ -63,7 +63,7 @@ func (p *Portal) renderSandbox(
 	if v.Recent, _, err = p.Service.Orders(r.Context(), actor, order.Filter{}, nil, recentOrders); err != nil {
 		return err
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 func (p *Portal) makeTestOrder(
 	r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex,
 ) (string, error) {
-	if _, err := p.Service.PortalKey(r.Context(), who.User, form.Get("key")); err != nil {
+	if _, err := p.Service.Key(r.Context(), actorIn(who, access.Test), form.Get("key")); err != nil {
 		return "", err
 	}
 	var uploads []media.Upload

@@ -8,7 +8,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/pquerna/otp/totp"
 )
@@ -16,7 +15,7 @@ import (
 // lastEvent is the newest event of the account's audit log.
 func (w *world) lastEvent(t *testing.T) *audit.Event {
 	t.Helper()
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 1)
 	must.NoError(t, err)
 	return events[0]
 }

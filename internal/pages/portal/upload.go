@@ -31,6 +31,7 @@ type upload struct {
 // readUpload reads a form with photos. A refusal of a file goes to its field in the form; other errors end the upload.
 func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, error) {
 	u := &upload{form: ui.NewForm()}
+	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, (order.MaxPhotos+1)*(p.MaxPhotoBytes+maxField))
 	parts, err := httpx.ReadMultipart(r)
 	if err != nil {

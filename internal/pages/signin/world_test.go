@@ -10,7 +10,6 @@ import (
 	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -96,14 +95,14 @@ func (w *world) records(t *testing.T) []record {
 	t.Helper()
 	var all []record
 	if w.audience == access.Desk {
-		actions, err := w.Store.StaffActions(t.Context(), store.StaffActionFilter{}, store.ActionPlace{}, 100)
+		actions, err := w.Store.StaffActions(t.Context(), audit.ActionFilter{}, audit.ActionCursor{}, 100)
 		must.NoError(t, err)
 		for _, a := range actions {
 			reason, _ := a.Details["reason"].(string)
 			all = append(all, record{string(a.Code), a.StaffID, a.StaffName, a.IP, a.UserAgent, reason})
 		}
 	} else {
-		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 100)
+		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 100)
 		must.NoError(t, err)
 		for _, e := range events {
 			reason, _ := e.Metadata["reason"].(string)

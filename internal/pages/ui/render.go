@@ -171,9 +171,6 @@ func (p *Pages) parsePages(base *template.Template, files fs.FS) (map[string]*te
 	return pages, nil
 }
 
-// Names returns the names of the pages of the area, for tests.
-func (p *Pages) Names() []string { return slices.Sorted(maps.Keys(p.byLocale[text.English])) }
-
 // UsedKeys returns the message keys that the templates of the area name, for tests.
 func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.used["t"]) }
 

@@ -23,9 +23,6 @@ type RequestedReset struct {
 	Locale   text.Locale     `json:"locale"`
 }
 
-// resetLimits bound how many links are asked for: nobody's mailbox is to be filled by others.
-var resetLimits = limits{pair: 5, origin: 30, user: 10}
-
 // Refusals about links.
 var (
 	LinkUnusable = fault.New(fault.NotFound, fault.CodeNotFound,

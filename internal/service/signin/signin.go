@@ -55,8 +55,8 @@ type SignIn struct {
 	Config
 	*SessionStore
 	audience access.Audience
-	throttle *Throttle
-	resets   *Throttle     // of requests for links to choose a new password
+	throttle Throttle
+	resets   Throttle      // of requests for links to choose a new password
 	decoy    func() string // a hash to verify for people who do not exist, so that they take as long as others
 }
 

@@ -12,8 +12,8 @@ import (
 
 func TestThrottle(t *testing.T) {
 	clock := time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)
-	fresh := func() *signin.Throttle { return signin.NewThrottle(func() time.Time { return clock }) }
-	refusedAfter := func(t *testing.T, throttle *signin.Throttle, attempt func(i int) (address, user string)) int {
+	fresh := func() signin.Throttle { return signin.NewThrottle(func() time.Time { return clock }) }
+	refusedAfter := func(t *testing.T, throttle signin.Throttle, attempt func(i int) (address, user string)) int {
 		t.Helper()
 		for i := range 1000 {
 			if err := throttle.Begin(attempt(i)); err != nil {

@@ -147,13 +147,13 @@ func (w *world) records(t *testing.T) []record {
 	t.Helper()
 	var all []record
 	if w.audience == access.Desk {
-		actions, err := w.Store.StaffActions(t.Context(), store.StaffActionFilter{}, store.ActionPlace{}, 100)
+		actions, err := w.Store.StaffActions(t.Context(), audit.ActionFilter{}, audit.ActionCursor{}, 100)
 		must.NoError(t, err)
 		for _, a := range actions {
 			all = append(all, record{string(a.Code), a.StaffID, a.IP, a.UserAgent, a.Details})
 		}
 	} else {
-		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 100)
+		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 100)
 		must.NoError(t, err)
 		for _, e := range events {
 			if e.Actor.Type == audit.ByUser && e.Actor.Source != audit.FromPortal {

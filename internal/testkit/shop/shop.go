@@ -15,7 +15,6 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -90,21 +89,22 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 func New(t testing.TB, target string, changes ...func(*service.Config)) *Shop {
 	t.Helper()
 	s := &Shop{Installation: Open(t, target, filepath.Join(t.TempDir(), "media"), changes...)}
-	_, err := s.Service.ImportCatalog(t.Context(), demo.Catalog)
+	_, err := s.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
-	made, err := s.Service.CreateAccount(t.Context(), "Acme 鑑定", "owner@acme.example", text.English)
+	made, err := s.Service.CreateAccount(t.Context(), access.System, "Acme 鑑定", "owner@acme.example", text.English)
 	must.NoError(t, err)
 	s.Account = &made.Account
 	key := func(env access.Environment) *access.Key {
-		k, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
-			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"",
-			Scopes: access.AllScopes, Actor: audit.Operator,
+		k, _, err := s.Service.CreateKey(t.Context(), access.System, service.NewKey{
+			Tenant: access.Tenant{AccountID: s.Account.ID, Environment: env}, Name: "key <&> \"" + string(env) + "\"",
+			Scopes: access.AllScopes,
 		})
 		must.NoError(t, err)
 		return k
 	}
 	s.Test, s.Live = key(access.Test), key(access.Live)
-	_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1000, "first purchase")
+	live := access.Tenant{AccountID: s.Account.ID, Environment: access.Live}
+	_, err = s.Service.GrantCredits(t.Context(), access.System, live, 1000, "first purchase")
 	must.NoError(t, err)
 	return s
 }

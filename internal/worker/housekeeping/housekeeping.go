@@ -72,9 +72,9 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"challenges forgotten", expired(s.DeleteOldChallenges)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
-		{"delivery attempts forgotten", older(k.AttemptAge, s.ForgetAttempts)},
-		{"mails given up or forgotten", older(k.AttemptAge, s.ForgetMail)},
-		{"days counted", s.KeepStatistics},
+		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
+		{"days counted", s.SaveStatistics},
 	}
 }
 
