@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -147,14 +146,4 @@ func (s *Service) AccountDetails(ctx context.Context, actor access.Actor, accoun
 		d.Endpoints += len(endpoints)
 	}
 	return d, nil
-}
-
-// AccountOrders returns a page of the orders of a tenant, newest first, and how many there are.
-func (s *Service) AccountOrders(
-	ctx context.Context, actor access.Actor, t access.Tenant, page, limit int,
-) ([]order.Order, int64, error) {
-	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
-		return nil, 0, err
-	}
-	return s.Store.OrderPage(ctx, t.AccountID, t.Environment, page, limit)
 }

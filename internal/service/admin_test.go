@@ -180,7 +180,7 @@ func TestAdministration(t *testing.T) {
 			}
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
-			_, err = o.Service.ClaimOrder(ctx, leaving, id)
+			_, err = o.Service.ClaimOrder(ctx, leaving.Actor(access.Origin{}), id)
 			must.NoError(t, err)
 			m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
 			must.NoError(t, err)
@@ -267,12 +267,12 @@ func TestStatistics(t *testing.T) {
 		verdict := func(after time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := o.Order(t, o.Live, "")
-			_, err := o.Service.ClaimOrder(ctx, o.reviewer, id)
+			_, err := o.Service.ClaimOrder(ctx, o.reviewer.Actor(access.Origin{}), id)
 			must.NoError(t, err)
 			created := o.Clock.Now()
 			o.Clock.Advance(after)
 			v := &order.Verdict{Outcome: outcome}
-			_, err = o.Service.CompleteOrder(ctx, o.reviewer, id, v, "")
+			_, err = o.Service.CompleteOrder(ctx, o.reviewer.Actor(access.Origin{}), id, v, "")
 			must.NoError(t, err)
 			o.Clock.Set(created)
 		}
@@ -286,7 +286,7 @@ func TestStatistics(t *testing.T) {
 		}
 		verdict(in(1.5), order.UnableToVerify)
 		canceled := o.Order(t, o.Live, "")
-		_, err := o.Service.CancelOrder(ctx, o.boss, canceled, "")
+		_, err := o.Service.CancelOrder(ctx, o.boss.Actor(access.Origin{}), canceled, "")
 		must.NoError(t, err)
 		o.Order(t, o.Live, "")
 		o.Order(t, o.Test, order.MockAuthentic) // counts nowhere

@@ -87,7 +87,7 @@ func TestPayloads(t *testing.T) {
 	create := func(k *access.Key, d order.Draft) string {
 		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
 		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
-		answer, err := s.Service.CreateOrder(t.Context(), k, &d, nil)
+		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
 		must.NoError(t, err)
 		var receipt struct{ ID string }
 		must.NoError(t, json.Unmarshal(answer, &receipt))
@@ -112,7 +112,7 @@ func TestPayloads(t *testing.T) {
 		"unable_to_verify": {func() { create(s.Test, order.Draft{Mock: order.MockUnableToVerify}) }, outcome},
 		"canceled": {
 			func() {
-				_, err := s.Service.CancelOrder(t.Context(), &admin.Staff, create(s.Live, order.Draft{}), "")
+				_, err := s.Service.CancelOrder(t.Context(), admin.Staff.Actor(access.Origin{}), create(s.Live, order.Draft{}), "")
 				must.NoError(t, err)
 			},
 			outcome,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -22,7 +23,7 @@ const (
 type Overview struct {
 	Totals   credit.AccountTotals
 	Waiting  int // orders that wait for photos
-	Recent   []store.OrderRow
+	Recent   []order.Summary
 	Days     []OverviewDay // the oldest first, today last
 	Total    OverviewDay   // of all these days
 	Webhooks *WebhookHealth
@@ -55,10 +56,10 @@ func (s *Service) Overview(ctx context.Context, actor access.Actor) (*Overview, 
 	if o.Totals, err = s.Store.AccountTotals(ctx, t.AccountID, t.Environment); err != nil {
 		return nil, err
 	}
-	if o.Waiting, err = s.Store.CountWaiting(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
+	if o.Waiting, err = s.Store.CountWaiting(ctx, t, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Recent, err = s.Store.OrdersBelow(ctx, t.AccountID, t.Environment, o.Totals.Orders, overviewOrders); err != nil {
+	if o.Recent, _, err = s.Store.Orders(ctx, &order.Filter{Tenant: t}, nil, overviewOrders); err != nil {
 		return nil, err
 	}
 	if o.Days, err = s.ordersPerDay(ctx, t, o.Totals.Orders); err != nil {

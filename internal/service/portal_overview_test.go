@@ -32,10 +32,10 @@ func TestOverviewResults(t *testing.T) {
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := s.Order(t, s.Live, "")
-			_, err := s.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+			_, err := s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
 			must.NoError(t, err)
 			s.Clock.Advance(took)
-			_, err = s.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: outcome}, "")
+			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: outcome}, "")
 			must.NoError(t, err)
 		}
 		for range 18 {
@@ -44,11 +44,12 @@ func TestOverviewResults(t *testing.T) {
 		s.Clock.Advance(24 * time.Hour)
 		judge(time.Hour, order.UnableToVerify)
 		judge(3*time.Hour, order.Authentic)
-		must.NoError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
-		failed := s.Order(t, s.Live, "")
-		_, err = s.Service.ClaimOrder(t.Context(), &reviewer.Staff, failed)
+		_, err = s.Service.CancelOrder(t.Context(), owner.Actor(access.Live, access.Origin{}), s.Order(t, s.Live, ""), "")
 		must.NoError(t, err)
-		_, err = s.Service.FailOrder(t.Context(), &reviewer.Staff, failed, "cannot be read")
+		failed := s.Order(t, s.Live, "")
+		_, err = s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed)
+		must.NoError(t, err)
+		_, err = s.Service.FailOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed, "cannot be read")
 		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
@@ -94,17 +95,17 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
 		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
-		must.NoError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
 		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
@@ -187,59 +188,6 @@ func TestWebhookHealth(t *testing.T) {
 		must.NoError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])
-		}
-	})
-}
-
-// TestOrderFilter lists the orders of each status and outcome, page by page.
-func TestOrderFilter(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		for range 4 {
-			for _, mock := range order.MockOutcomes {
-				s.Order(t, s.Test, mock)
-			}
-		}
-		queued := s.Order(t, s.Test, order.MockFake)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
-		broken := s.Order(t, s.Test, order.MockFake)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
-		s.Order(t, s.Live, "")
-		var all []store.OrderRow
-		must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
-			all = append(all, *o)
-			return nil
-		}))
-		if len(all) != 18 {
-			t.Fatalf("%d orders", len(all))
-		}
-		for _, status := range append([]order.Status{""}, order.Statuses...) {
-			for _, outcome := range append([]order.Outcome{""}, order.Outcomes...) {
-				f := service.OrderFilter{Status: status, Outcome: outcome}
-				var want, paged, exported []int64
-				for _, o := range all {
-					if (status == "" || o.Status == status) && (outcome == "" || o.Outcome == outcome) {
-						want = append(want, o.Seq)
-					}
-				}
-				for before := int64(0); ; {
-					rows, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, f, before, 3)
-					must.NoError(t, err)
-					if len(rows) == 0 {
-						break
-					}
-					for _, o := range rows {
-						paged = append(paged, o.Seq)
-					}
-					before = rows[len(rows)-1].Seq
-				}
-				must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
-					exported = append(exported, o.Seq)
-					return nil
-				}))
-				if !slices.Equal(paged, want) || !slices.Equal(exported, want) {
-					t.Errorf("%q %q: pages %v, export %v, want %v", status, outcome, paged, exported, want)
-				}
-			}
 		}
 	})
 }

@@ -53,22 +53,22 @@ func TestPortalLastOwner(t *testing.T) {
 func TestPortalMoveTestOrder(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockAuthentic)
-		for _, from := range order.Stages {
-			for _, to := range order.Stages {
-				for _, stage := range []order.Stage{from, to} {
-					if err := s.Service.MoveTestOrder(t.Context(), owner, id, stage, nil); err != nil {
+		for _, from := range order.SandboxStates {
+			for _, to := range order.SandboxStates {
+				for _, stage := range []order.SandboxState{from, to} {
+					if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage, nil); err != nil {
 						t.Fatalf("%s to %s: %v", from, to, err)
 					}
 				}
 			}
 		}
-		must.NoError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
-		must.NoError(t, s.Service.SetTestBalance(t.Context(), owner, 7))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
+		must.NoError(t, s.Service.SetTestBalance(t.Context(), owner.Actor(access.Test, access.Origin{}), 7))
 		if balance, err := s.Store.Balance(t.Context(), s.Account.ID, access.Test); err != nil || balance != 7 {
 			t.Errorf("balance %d, %v", balance, err)
 		}
 		live := s.Order(t, s.Live, "")
-		if err := s.Service.MoveTestOrder(t.Context(), owner, live, order.StageError, nil); err == nil {
+		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live, order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}
 		report, err := proof.Check(t.Context(), s.Store, s.Media)
@@ -82,17 +82,19 @@ func TestPortalMoveTestOrder(t *testing.T) {
 func TestPortalLists(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		s.Trade(t)
-		rows, total, err := s.Service.PortalOrders(t.Context(), owner, access.Test, 1, 3)
+		actor := owner.Actor(access.Test, access.Origin{})
+		rows, total, err := s.Service.OrderPage(t.Context(), actor, order.Filter{}, 1, 3)
 		must.NoError(t, err)
-		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Item.BrandCode != "prada" {
+		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Classification.BrandCode != "prada" {
 			t.Errorf("%d rows of %d: %+v", len(rows), total, rows)
 		}
-		waiting, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, service.OrderFilter{Status: order.UpdatePhotos}, 0, 10)
+		photos := order.Filter{Statuses: []order.Status{order.UpdatePhotos}}
+		waiting, _, err := s.Service.Orders(t.Context(), actor, photos, nil, 10)
 		must.NoError(t, err)
 		if len(waiting) != 1 {
 			t.Errorf("%d orders wait", len(waiting))
 		}
-		found, err := s.Service.FindOrders(t.Context(), owner, access.Test, rows[1].Number, 10)
+		found, err := s.Service.FindOrders(t.Context(), actor, rows[1].Number, 10)
 		must.NoError(t, err)
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)

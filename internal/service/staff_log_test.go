@@ -237,12 +237,15 @@ func TestStaffLog(t *testing.T) {
 
 		// Orders and what comes of them.
 		id := o.Order(t, o.Live, "")
-		ctxBoss(audit.OrderReassigned, id, func() error { _, err := o.Service.ReassignOrder(ctx, o.boss, id, o.reviewer.ID); return err })
-		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss, id, "withdrawn"); return err })
+		ctxBoss(audit.OrderReassigned, id, func() error {
+			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
+			return err
+		})
+		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn"); return err })
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must.NoError(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
-			return o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "exchanged")
+			return o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "exchanged")
 		})
 
 		delivery := o.failedDelivery(t)
@@ -275,9 +278,9 @@ func TestStaffLog(t *testing.T) {
 				"the same email":    second(o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "x", access.Reviewer)),
 				"a revoked key":     o.Service.RenameKey(ctx, by(o.boss), k.ID, "x"),
 				"one's own role":    second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), o.boss.ID, access.Reviewer)),
-				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss, id, "")),
+				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "")),
 				"a reviewer":        second(o.Service.GrantCredits(ctx, by(o.reviewer), o.Live.Tenant, 1, "x")),
-				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "again"),
+				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "again"),
 			} {
 				if err == nil {
 					t.Errorf("%s is not refused", name)

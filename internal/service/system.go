@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -54,7 +55,8 @@ func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	if h.Orders, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
-	first, _, err := s.Store.DeskPage(ctx, store.DeskFilter{Environment: access.Live, Status: order.Queued}, 1, 1)
+	queued := &order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
+	first, _, err := s.Store.Orders(ctx, queued, nil, 1)
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (s *Service) RevokedCertificates(
 // FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
 func (s *Service) FindCertificate(
 	ctx context.Context, actor access.Actor, text string,
-) (*store.CertificateRow, error) {
+) (*certificate.Issued, error) {
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}

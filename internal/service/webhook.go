@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -195,15 +194,12 @@ func (s *Service) SendTestEvent(
 		return "", err
 	}
 	o := s.sampleOrder(e.Environment, event)
-	p := payload{
-		WebhookEvent: event, DeliveryID: store.NewID(), ExternalID: o.ExternalID, OrderNumber: &o.Number,
-		CreatedAt: order.At(&o.UpdatedAt), Detail: o.View(account.Locale, o.UpdatedAt, s.CertificateURL),
-	}
-	body, err := json.Marshal(&p)
+	detail := o.View(account.Locale, o.UpdatedAt, s.CertificateURL)
+	d, err := newDelivery(o, event, &detail)
 	if err != nil {
 		return "", err
 	}
-	d := &webhook.Delivery{ID: p.DeliveryID, Event: event, Body: body, CreatedAt: o.UpdatedAt}
+	d.OrderID = "" // there is no such order
 	if err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
 		return "", err
 	}
@@ -223,7 +219,7 @@ func (s *Service) sampleOrder(env access.Environment, event webhook.Event) *orde
 	o := &order.Order{
 		ID: store.NewID(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing,
 		DueAt:     &due,
-		CreatedAt: now, UpdatedAt: now, Facts: order.Facts{Classification: classify(snap, where)},
+		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
 	}
 	indexes := snap.PhotoIndexes(where)
 	photos := []order.Photo{{Name: "sample", IndexCode: "overall-picture"}}

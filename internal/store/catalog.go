@@ -50,8 +50,8 @@ func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog
 	return load, err
 }
 
-// TakeAnswerTimeTurn makes transactions that could exceed an answer time's capacity run one after the other.
-func (t *Tx) TakeAnswerTimeTurn(answerTime int) error {
+// LockAnswerTime makes transactions that could exceed an answer time's capacity run one after the other.
+func (t *Tx) LockAnswerTime(answerTime int) error {
 	_, err := t.exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
 		ON CONFLICT (answer_time) DO UPDATE SET turns = answer_time_turns.turns + 1`, answerTime)
 	return err

@@ -147,8 +147,9 @@ func (q Queries) EachAuditEvent(
 		})
 }
 
-// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that
-// the lists of the desk read. Queued orders have no counter: they are what is in no other status.
+// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that the
+// lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no counter: they
+// are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
 	read := func(text string) (map[order.Status]int64, error) {
 		counts := make(map[order.Status]int64, len(order.Statuses))
@@ -164,7 +165,15 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 	if counted, err = read("SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status"); err != nil {
 		return nil, nil, err
 	}
-	kept, err = read("SELECT status, orders FROM live_order_counts")
+	if kept, err = read("SELECT status, orders FROM live_order_counts"); err != nil {
+		return nil, nil, err
+	}
+	byDay, err := read("SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
+	for _, s := range endedStatuses {
+		if byDay[s] != counted[s] {
+			kept[s] = byDay[s]
+		}
+	}
 	return counted, kept, err
 }
 

@@ -1,5 +1,5 @@
-// Package desk is the interface that reviewers and programs judge orders with, /v1/desk: one table of routes, each with
-// the role it needs. The pages of the desk are built on the same use cases.
+// Package desk is the desk API, /v1/desk, with which programs judge orders: one table of routes, each with the role it
+// needs. The pages of the desk are built on the same use cases.
 package desk
 
 import (
@@ -13,24 +13,24 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-// Prefix is where the interface lives on the server.
+// Prefix is the path of the API on the server.
 const Prefix = "/v1/desk"
 
-// Config is what the interface works with.
+// Config is what the API works with.
 type Config struct {
 	Service   *service.Service
-	Failures  *ratelimit.Failures // shared with the integration interface: an address is one address
+	Failures  *ratelimit.Failures // shared with the integration API: an address is one address
 	Responder *httpx.Responder
 }
 
-// API answers the requests of the interface.
+// API answers the requests of the API.
 type API struct {
 	Config
 	routes []Route
 	paths  *httpx.Paths
 }
 
-// Route is one operation of the interface.
+// Route is one operation of the API.
 type Route struct {
 	Method string
 	Path   string           // below Prefix; {id} stands for one segment
@@ -40,13 +40,13 @@ type Route struct {
 
 // call is one authenticated request of an operation.
 type call struct {
-	staff *access.Staff
+	actor access.Actor
 	id    string // the unescaped {id} of the path
 }
 
 const requestTimeout = 30 * time.Second
 
-// New returns the interface.
+// New returns the API.
 func New(c Config) *API {
 	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
 	a.routes = []Route{
@@ -90,10 +90,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
 	}
-	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
-	r = r.WithContext(service.From(r.Context(), from))
+	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
 	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
-		return route.handle(w, r, &call{staff: staff, id: id})
+		return route.handle(w, r, &call{actor: actor, id: id})
 	})
 }
 

@@ -30,7 +30,8 @@ func unable(index string) order.SubmissionEntry {
 // submitEntries answers the photo request of an order as its customer.
 func (w *world) submitEntries(t testing.TB, id, note string, entries ...order.SubmissionEntry) error {
 	t.Helper()
-	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live, id, &order.Submission{Entries: entries, Note: note})
+	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id,
+		&order.Submission{Entries: entries, Note: note})
 	return err
 }
 
@@ -213,7 +214,7 @@ func TestVerdictRace(t *testing.T) {
 			})
 			for range 2 {
 				racers.Go(func() {
-					_, err := w.Service.CancelOrder(t.Context(), &w.Admin.Staff, id, "")
+					_, err := w.Service.CancelOrder(t.Context(), w.Admin.Staff.Actor(access.Origin{}), id, "")
 					results <- "cancel " + fault.CodeOf(err)
 				})
 			}

@@ -127,11 +127,11 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	}
 	must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, env := range access.Environments {
-			rows := make([]store.PhotoRow, 4)
+			rows := make([]photo.Stored, 4)
 			for i := range rows {
-				rows[i] = store.PhotoRow{
-					Name: photo.NewName(photo.JPEG), AccountID: c.Account.ID, Environment: env, SHA256: "-", Bytes: 1, Width: 1,
-					Height: 1, CreatedAt: start,
+				rows[i] = photo.Stored{
+					Name: photo.NewName(photo.JPEG), SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
+					Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env},
 				}
 				c.URLs[env] = append(c.URLs[env], w.Service.MediaURLs.URL(rows[i].Name))
 			}
@@ -162,9 +162,10 @@ func (w *world) createLive(ctx context.Context, c *customer, minutes int) (strin
 }
 
 func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minutes int,
-	mock order.MockOutcome) (string, error) {
+	mock order.MockOutcome,
+) (string, error) {
 	urls := c.URLs[k.Environment]
-	answer, err := w.Service.CreateOrder(ctx, k, &order.Draft{
+	answer, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock,
 		MockGiven: mock != "",
 		Photos: []order.DraftPhoto{
@@ -209,7 +210,7 @@ func (w *world) waiting(t *testing.T, who *service.NewStaff) string {
 // submit answers the request for serial-number.
 func (w *world) submit(t testing.TB, id, note string) error {
 	t.Helper()
-	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live, id, &order.Submission{
+	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{
 		Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &w.Customer.URLs[access.Live][3]}}, Note: note,
 	})
 	return err

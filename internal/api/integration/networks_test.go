@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-// TestNetworks holds where a key may be used from.
+// TestNetworks checks where a key may be used from.
 func TestNetworks(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

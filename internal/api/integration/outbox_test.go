@@ -112,7 +112,7 @@ func decode(t *testing.T, text []byte, v any) {
 	}
 }
 
-// TestOutbox holds who gets which events.
+// TestOutbox checks who gets which events.
 func TestOutbox(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

@@ -44,7 +44,7 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 }
 
 type certificateView struct {
-	*store.CertificateRow
+	*certificate.Issued
 	Facts    *certificate.Certificate
 	Item     string
 	IssuedAt time.Time
@@ -70,7 +70,7 @@ func (a *Admin) renderCertificate(
 		return err
 	}
 	v := certificateView{
-		CertificateRow: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt),
+		Issued: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt),
 		URL: a.Service.CertificateURL(c.ID), Form: form,
 	}
 	if c.Revoked != nil {
@@ -87,7 +87,7 @@ func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *v
 	if form.Get("sure") != "yes" {
 		form.Fail("sure", "admin.certificates.say_yes")
 	} else {
-		err := a.Service.RevokeCertificate(r.Context(), who.User, r.PathValue("certificate"), form.Get("reason"))
+		err := a.Service.RevokeCertificate(r.Context(), actorOf(who), r.PathValue("certificate"), form.Get("reason"))
 		if err != nil {
 			if err := a.refuse(form, err); err != nil {
 				return err

@@ -398,10 +398,10 @@ func TestStatistics(t *testing.T) {
 	w.AsStaff(t, w.Aoi).Get("/desk/admin/statistics").Want(t, http.StatusOK, "Nothing to draw yet")
 	for range 3 {
 		id := w.Order(t, w.Live, "")
-		_, err := w.Service.ClaimOrder(t.Context(), w.Mika, id)
+		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
 		w.Clock.Advance(20 * time.Minute)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.Authentic}, "")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
 		must.NoError(t, err)
 	}
 	_, err := w.Service.SaveStatistics(t.Context())

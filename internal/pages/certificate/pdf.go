@@ -21,7 +21,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // The fonts are subsets with Latin and Japanese in one; see fonts/README.md.
@@ -34,7 +33,7 @@ var (
 
 // pdf answers with the certificate on one sheet of paper, in both languages.
 func (c *Certificates) pdf(
-	w http.ResponseWriter, r *http.Request, row *store.CertificateRow, facts *certificate.Certificate,
+	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
 ) error {
 	names, err := c.service.CertificatePhotos(r.Context(), row)
 	if err != nil {
@@ -114,7 +113,7 @@ var (
 // sheet is a certificate to be drawn.
 type sheet struct {
 	*certificate.Certificate
-	row      *store.CertificateRow
+	row      *certificate.Issued
 	photos   [][]byte
 	messages *ui.Messages
 	pdf      *fpdf.Fpdf

@@ -63,7 +63,8 @@ func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string
 	o, err := c.CreateOrder(t.Context(), client.CreateOrder{
 		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
 		Photos: []client.OrderPhoto{
-			{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"},
+			{URL: urls[0], IndexCode: "overall-picture"},
+			{URL: urls[1], IndexCode: "brand-stamp"},
 			{URL: urls[2], IndexCode: "serial-number"},
 		},
 	})
@@ -257,7 +258,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.Follow(`button[name=then][value=queue]`)
 	got := w.order(t, id)
 	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" ||
-		len(got.Facts.Reasons) != 1 || got.Facts.Reasons[0].Text != own {
-		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Facts.Reasons)
+		len(got.Reasons) != 1 || got.Reasons[0].Text != own {
+		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Reasons)
 	}
 }

@@ -1,5 +1,5 @@
-// Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict and
-// the photo request. It is built on the same use cases as the desk interface; every form is one of them.
+// Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict
+// and the photo request. It is built on the same use cases as the desk interface; every form is one of them.
 package desk
 
 import (
@@ -156,6 +156,9 @@ func (d *Desk) shell(r *http.Request) ui.Shell {
 	if d.Nav != nil {
 		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)
 	}
-	shell.User = &ui.UserMenu{Name: who.User.Name, Detail: d.Site.T(r, "desk.role."+string(who.User.Role)), Href: "/desk/me", SignOut: "/desk/sign-out"}
+	shell.User = &ui.UserMenu{
+		Name: who.User.Name, Detail: d.Site.T(r, "desk.role."+string(who.User.Role)),
+		Href: "/desk/me", SignOut: "/desk/sign-out",
+	}
 	return shell
 }

@@ -27,7 +27,7 @@ func newWorld(t *testing.T) *world {
 // queued makes a Live order of a Chanel bag with three photos.
 func (w *world) queued(t *testing.T) string {
 	t.Helper()
-	answer, err := w.Service.CreateOrder(t.Context(), w.Live, &order.Draft{
+	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: 60,
 		Photos: []order.DraftPhoto{
 			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"},
@@ -45,7 +45,7 @@ func (w *world) queued(t *testing.T) string {
 func (w *world) claimed(t *testing.T, who *access.Staff) string {
 	t.Helper()
 	id := w.queued(t)
-	_, err := w.Service.ClaimOrder(t.Context(), who, id)
+	_, err := w.Service.ClaimOrder(t.Context(), who.Actor(access.Origin{}), id)
 	must.NoError(t, err)
 	return id
 }

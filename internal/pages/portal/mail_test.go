@@ -278,7 +278,8 @@ func TestMail_Looks(t *testing.T) {
 		name, lang, theme string
 		width             int
 	}{
-		{"en", "en", "light", uitest.DeskWidth}, {"ja-dark", "ja", "dark", uitest.DeskWidth},
+		{"en", "en", "light", uitest.DeskWidth},
+		{"ja-dark", "ja", "dark", uitest.DeskWidth},
 		{"phone", "en", "light", uitest.PhoneWidth},
 	} {
 		b.Theme(look.theme)

@@ -72,8 +72,8 @@ func (p *Portal) table() []route {
 		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, p.createTestOrder)),
 		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, p.setBalance)),
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
-		as(access.Developer, "POST /portal/test/orders/{id}/stage", p.in(access.Test, p.moveOrder)),
-		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.markDelayed)),
+		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, p.simulateState)),
+		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.simulateDelay)),
 		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, p.setLowCredits)),
 		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
@@ -68,7 +69,8 @@ func TestLoad(t *testing.T) {
 				}
 				// The copy can be used like the original.
 				(&shop.Shop{Installation: other}).Order(t, s.Test, order.MockAuthentic)
-				if _, total, err := other.Service.Orders(t.Context(), s.Test, 1, 10); err != nil || total != 6 {
+				key := s.Test.Actor(access.Origin{})
+				if _, total, err := other.Service.OrderPage(t.Context(), key, order.Filter{}, 1, 10); err != nil || total != 6 {
 					t.Errorf("%d orders, %v after one more, want 6", total, err)
 				}
 				if _, err := dump.Load(t.Context(), copied, bytes.NewReader(want)); !errors.Is(err, dump.ErrNotEmpty) {

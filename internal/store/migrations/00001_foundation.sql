@@ -294,6 +294,15 @@ CREATE TABLE live_order_counts (
 INSERT INTO live_order_counts (status, orders)
 VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
 
+-- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+CREATE TABLE live_ended_due_days (
+  status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
+  day    BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, day)
+);
+
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
 CREATE INDEX orders_desk ON orders (environment, status, COALESCE(due_at, 9223372036854775807), id);
 CREATE INDEX orders_of_assignee ON orders (assignee_id, environment, status, COALESCE(due_at, 9223372036854775807), id) WHERE assignee_id IS NOT NULL;

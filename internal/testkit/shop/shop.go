@@ -115,13 +115,12 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	var content bytes.Buffer
 	n := int(s.photos.Add(1))
 	must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
-	staged, err := s.Staging.Stage(t.Context(), &content, 1<<20)
-	must.NoError(t, err)
-	defer func() { must.NoError(t, staged.Close()) }()
-	info, err := photo.Inspect(staged, staged.Size())
-	must.NoError(t, err)
-	upload := service.Upload{Staged: staged, Info: info, OriginalName: "写真.png"}
-	urls, err := s.Service.StorePhotos(t.Context(), k, []service.Upload{upload})
+	upload, refusal, err := s.Staging.Accept(t.Context(), &content, "写真.png", 1<<20)
+	if err != nil || refusal != nil {
+		t.Fatal(err, refusal)
+	}
+	defer func() { must.NoError(t, upload.Staged.Close()) }()
+	urls, err := s.Service.StorePhotos(t.Context(), k.Actor(access.Origin{}), []media.Upload{upload})
 	must.NoError(t, err)
 	return urls[0]
 }
@@ -129,7 +128,7 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 // Order creates an order with one photo and returns its id; mock is empty with a Live key.
 func (s *Shop) Order(t testing.TB, k *access.Key, mock order.MockOutcome) string {
 	t.Helper()
-	answer, err := s.Service.CreateOrder(t.Context(), k, &order.Draft{
+	answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "prada", Mock: mock, MockGiven: mock != "",
 		Photos: []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}},
 	}, nil)
@@ -169,15 +168,15 @@ func (s *Shop) submit(t testing.TB, id string) {
 	o, err := s.Store.Order(t.Context(), id)
 	must.NoError(t, err)
 	sub := &order.Submission{Note: "better light"}
-	for i := range o.Facts.Requested {
-		e := order.SubmissionEntry{IndexCode: o.Facts.Requested[i].IndexCode, Unable: i > 0}
+	for i := range o.Requested {
+		e := order.SubmissionEntry{IndexCode: o.Requested[i].IndexCode, Unable: i > 0}
 		if i == 0 {
 			url := s.Photo(t, s.Test)
 			e.URL = &url
 		}
 		sub.Entries = append(sub.Entries, e)
 	}
-	_, err = s.Service.SubmitPhotos(t.Context(), s.Test, id, sub)
+	_, err = s.Service.SubmitPhotos(t.Context(), s.Test.Actor(access.Origin{}), id, sub)
 	must.NoError(t, err)
 }
 

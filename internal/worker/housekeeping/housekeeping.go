@@ -71,7 +71,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"sessions ended", expired(s.DeleteExpiredSessions)},
 		{"challenges forgotten", expired(s.DeleteOldChallenges)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
-		{"idempotency keys forgotten", expired(s.ForgetIdempotencyKeys)},
+		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},

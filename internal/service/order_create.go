@@ -15,11 +15,14 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// CreateOrder accepts an order, charges it and, with a Test key, brings it to its simulated state, in one transaction.
-// It returns the answer as it is remembered under the idempotency key; idem is nil without one. The rules are checked
-// in the order that integrators are told.
-func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft, idem *Idempotent) ([]byte, error) {
-	if err := d.CheckMock(k.Environment); err != nil {
+// CreateOrder accepts an order of an API key, charges it and, in Test, brings it to its simulated state, in one
+// transaction. It returns the answer as it is stored under the idempotency key; idem is nil without one. The rules are
+// checked in the order that integrators are told.
+func (s *Service) CreateOrder(
+	ctx context.Context, actor access.Actor, d *order.Draft, idem *Idempotent,
+) ([]byte, error) {
+	tenant := actor.Tenant
+	if err := d.CheckMock(tenant.Environment); err != nil {
 		return nil, err
 	}
 	snap := s.Catalog()
@@ -38,10 +41,10 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	refusal := d.CheckCounts(indexes)
 	var answerTime *catalog.AnswerTime
 	if refusal == nil {
-		answerTime, refusal = s.chooseAnswerTime(ctx, snap, where, k, d.AnswerTime)
+		answerTime, refusal = s.chooseAnswerTime(ctx, snap, where, tenant.AccountID, d.AnswerTime)
 	}
 	if refusal != nil { // a photo that is not the account's goes before
-		known, err := s.Store.KnownPhotos(ctx, k.AccountID, k.Environment, photoNames(photos))
+		known, err := s.Store.KnownPhotos(ctx, tenant, photoNames(photos))
 		if err != nil {
 			return nil, err
 		}
@@ -52,80 +55,83 @@ func (s *Service) CreateOrder(ctx context.Context, k *access.Key, d *order.Draft
 	}
 
 	var answer []byte
-	fewCredits := false
-	err = s.Store.UpdateTogether(ctx, balanceRow(k, answerTime), func(tx *store.Tx) error {
-		known, err := tx.UsePhotos(k.AccountID, k.Environment, photoNames(photos))
+	lowBalance := false
+	err = s.Store.UpdateTogether(ctx, commitGroup(tenant, answerTime), func(tx *store.Tx) error {
+		known, err := tx.UsePhotos(tenant, photoNames(photos))
 		if err != nil {
 			return err
 		}
 		if err := checkKnown(photos, known, draftField); err != nil {
 			return err
 		}
-		if err := s.holdCapacity(ctx, tx, snap, where, k, answerTime); err != nil {
+		if err := s.checkCapacity(ctx, tx, snap, where, tenant, answerTime); err != nil {
 			return err
 		}
-		o := s.newOrder(k, d, snap, where, answerTime)
-		charge, err := tx.ChargeForOrder(k.AccountID, k.Environment, o.ID, o.Price, o.CreatedAt)
+		o := s.newOrder(actor, d, snap, where, answerTime)
+		charge, err := tx.ChargeForOrder(tenant.AccountID, tenant.Environment, o.ID, o.Price, o.CreatedAt)
 		if err != nil {
 			return err
 		}
 		o.Seq = charge.OrderSeq
-		if fewCredits = s.fellShort(k, charge); fewCredits {
-			if err := s.tellOwners(tx, k.AccountID, charge); err != nil {
+		if lowBalance = s.crossedLowBalance(tenant.Environment, charge); lowBalance {
+			if err := s.tellOwners(tx, tenant.AccountID, charge); err != nil {
 				return err
 			}
 		}
-		if k.Environment == access.Test {
+		if tenant.Environment == access.Test {
 			o.Simulate(d.Mock, snap, indexes, photos, o.CreatedAt)
 		}
-		if err := s.insertOrder(tx, k, o, photos); err != nil {
+		if err := s.insertOrder(ctx, tx, actor, o, photos); err != nil {
 			return err
 		}
 		if answer, err = json.Marshal(o.Receipt()); err != nil {
 			return err
 		}
-		return idem.remember(tx, k, string(answer), o.CreatedAt)
+		return idem.remember(tx, tenant, string(answer), o.CreatedAt)
 	})
 	if err != nil {
 		return nil, err
 	}
-	if k.Environment == access.Test {
+	if tenant.Environment == access.Test {
 		s.Outbox()
 	} else {
 		s.Ordered(photoNames(photos))
 	}
-	if fewCredits {
+	if lowBalance {
 		s.WakeMail()
 	}
 	return answer, nil
 }
 
-// fellShort reports whether a charge has to be told to the owners.
-func (s *Service) fellShort(k *access.Key, c store.Charge) bool {
-	return k.Environment == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
+// crossedLowBalance reports whether a charge took the Live balance below the limit that the owners want to be told of.
+func (s *Service) crossedLowBalance(env access.Environment, c store.Charge) bool {
+	return env == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
 }
 
-// balanceRow names the row that all orders of an account and environment change. Orders for an answer time with a capacity
-// change a row of that time, too: they gather apart, so that no transaction holds the rows of two times.
-func balanceRow(k *access.Key, t *catalog.AnswerTime) string {
-	row := k.AccountID + " " + string(k.Environment)
-	if takesTurns(k, t) {
+// commitGroup names the row that all orders of a tenant change, which are committed together. Orders for an answer time
+// with a capacity change a row of that time, too: they have a group of their own, so that no transaction holds the rows
+// of two times.
+func commitGroup(tenant access.Tenant, t *catalog.AnswerTime) string {
+	row := tenant.AccountID + " " + string(tenant.Environment)
+	if hasCapacity(tenant.Environment, t) {
 		row += fmt.Sprintf(" %d", t.Code)
 	}
 	return row
 }
 
-func takesTurns(k *access.Key, t *catalog.AnswerTime) bool {
-	return t.MaxOpenOrders > 0 && k.Environment == access.Live
+func hasCapacity(env access.Environment, t *catalog.AnswerTime) bool {
+	return t.MaxOpenOrders > 0 && env == access.Live
 }
 
-func (s *Service) newOrder(k *access.Key, d *order.Draft, snap *catalog.Snapshot, where catalog.Context, t *catalog.AnswerTime) *order.Order {
+func (s *Service) newOrder(
+	actor access.Actor, d *order.Draft, snap *catalog.Snapshot, where catalog.Context, t *catalog.AnswerTime,
+) *order.Order {
 	now := s.now()
 	due := now.Add(time.Duration(t.Code) * time.Minute)
 	return &order.Order{
-		ID: store.NewID(), AccountID: k.AccountID, Environment: k.Environment, APIKeyID: k.ID, ExternalID: d.ExternalID,
-		Status: order.Queued, AnswerTime: t.Code, Price: t.Price, DueAt: &due, CreatedAt: now, UpdatedAt: now,
-		Facts: order.Facts{Classification: classify(snap, where)},
+		ID: store.NewID(), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
+		ExternalID: d.ExternalID, Status: order.Queued, AnswerTime: t.Code, Price: t.Price, DueAt: &due,
+		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
 	}
 }
 
@@ -145,27 +151,31 @@ func classify(snap *catalog.Snapshot, where catalog.Context) order.Classificatio
 }
 
 // insertOrder writes the order, its photos, its timeline and, when it is no longer queued, its event.
-func (s *Service) insertOrder(tx *store.Tx, k *access.Key, o *order.Order, photos []order.Photo) error {
+func (s *Service) insertOrder(
+	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, photos []order.Photo,
+) error {
 	if err := tx.InsertOrder(o); err != nil {
 		return err
 	}
 	if err := tx.InsertOrderPhotos(o.ID, 0, photos); err != nil {
 		return err
 	}
-	created := &store.TimelineEntry{At: o.CreatedAt, Event: "created", Actor: keyActor(k)}
+	created := &order.TimelineEntry{At: o.CreatedAt, Event: "created", Actor: actor}
 	if err := tx.AppendTimeline(o.ID, created); err != nil {
 		return err
 	}
 	if o.Status == order.Queued {
 		return nil
 	}
-	return s.recordMove(tx, o, order.System, nil)
+	return s.afterMove(ctx, tx, o, access.System, nil)
 }
 
 // chooseAnswerTime returns the answer time that the order gets: the requested one, or the default, or else the slowest
 // that is available now.
-func (s *Service) chooseAnswerTime(ctx context.Context, snap *catalog.Snapshot, where catalog.Context, k *access.Key, requested int) (*catalog.AnswerTime, error) {
-	options := snap.AnswerTimes(where, k.AccountID)
+func (s *Service) chooseAnswerTime(
+	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string, requested int,
+) (*catalog.AnswerTime, error) {
+	options := snap.AnswerTimes(where, accountID)
 	// Most orders get the first choice; how far the others are taken is not read for them.
 	for _, option := range options {
 		if option.Code != requested && (requested != 0 || !option.Default) {
@@ -209,19 +219,23 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 	if requested != 0 {
 		message = fmt.Sprintf("The answer time %d is not available now.", requested)
 	}
-	return fault.New(fault.Invalid, "answer-time-unavailable", message).With("available_answer_times", available).With("next_available_at", next)
+	return fault.New(fault.Invalid, "answer-time-unavailable", message).
+		With("available_answer_times", available).With("next_available_at", next)
 }
 
-// holdCapacity counts again inside the transaction for an answer time with a capacity: Live creations of it take turns,
-// so that no two of them take the last place.
-func (s *Service) holdCapacity(ctx context.Context, tx *store.Tx, snap *catalog.Snapshot, where catalog.Context, k *access.Key, t *catalog.AnswerTime) error {
-	if !takesTurns(k, t) {
+// checkCapacity counts again inside the transaction for an answer time with a capacity: Live creations of it run one
+// after the other, so that no two of them take the last place.
+func (s *Service) checkCapacity(
+	ctx context.Context, tx *store.Tx, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant,
+	t *catalog.AnswerTime,
+) error {
+	if !hasCapacity(tenant.Environment, t) {
 		return nil
 	}
-	if err := tx.TakeAnswerTimeTurn(t.Code); err != nil {
+	if err := tx.LockAnswerTime(t.Code); err != nil {
 		return err
 	}
-	offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, k.AccountID))
+	offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, tenant.AccountID))
 	if err != nil {
 		return err
 	}
@@ -233,7 +247,7 @@ func (s *Service) holdCapacity(ctx context.Context, tx *store.Tx, snap *catalog.
 	return answerTimeUnavailable(offers, t.Code)
 }
 
-// draftPhotos turns the draft's URLs into managed names, or refuses the first that is none.
+// draftPhotos returns the managed names of the draft's URLs, or refuses the first that is not managed.
 func (s *Service) draftPhotos(d *order.Draft) ([]order.Photo, error) {
 	photos := make([]order.Photo, len(d.Photos))
 	for i, p := range d.Photos {
@@ -269,8 +283,4 @@ func photoNames(photos []order.Photo) []string {
 		}
 	}
 	return names
-}
-
-func keyActor(k *access.Key) order.Actor {
-	return order.Actor{Type: order.ByAPIKey, ID: k.ID, Name: k.Name}
 }

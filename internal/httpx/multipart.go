@@ -1,10 +1,14 @@
-package integration
+package httpx
 
 import (
 	"bytes"
 	"errors"
 	"io"
+	"mime"
 	"mime/multipart"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // readAhead is more than multipart.Reader holds beyond what it has parsed.
@@ -12,9 +16,9 @@ const readAhead = 8 << 10
 
 var errNoFinalBoundary = errors.New("the final boundary is missing")
 
-// multipartBody reads the parts of a body and tells a complete one from one that was cut off: multipart.Reader returns
+// Multipart reads the parts of a body and tells a complete one from one that was cut off: multipart.Reader returns
 // io.EOF for both when the cut lies between two parts or in the header of one.
-type multipartBody struct {
+type Multipart struct {
 	*multipart.Reader
 	body  io.Reader
 	final []byte // the final boundary
@@ -22,14 +26,19 @@ type multipartBody struct {
 	tail  []byte // the last bytes of body, at least readAhead of them
 }
 
-func newMultipartBody(body io.Reader, boundary string) *multipartBody {
-	m := &multipartBody{body: body, final: []byte("--" + boundary + "--")}
-	m.Reader = multipart.NewReader(readerFunc(m.read), boundary)
-	return m
+// ReadMultipart returns the parts of a request's body, or refuses a body of another type.
+func ReadMultipart(r *http.Request) (*Multipart, error) {
+	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	if err != nil || mediaType != "multipart/form-data" || params["boundary"] == "" {
+		return nil, fault.BadRequest("The body must be multipart/form-data with a boundary.").With("field", "Content-Type")
+	}
+	m := &Multipart{body: r.Body, final: []byte("--" + params["boundary"] + "--")}
+	m.Reader = multipart.NewReader(readerFunc(m.read), params["boundary"])
+	return m, nil
 }
 
 // NextPart returns the next part, io.EOF after the final boundary, and another error for a body that is broken.
-func (m *multipartBody) NextPart() (*multipart.Part, error) {
+func (m *Multipart) NextPart() (*multipart.Part, error) {
 	part, err := m.Reader.NextPart()
 	if errors.Is(err, io.EOF) {
 		err = io.EOF
@@ -40,7 +49,7 @@ func (m *multipartBody) NextPart() (*multipart.Part, error) {
 	return part, err
 }
 
-func (m *multipartBody) read(p []byte) (int, error) {
+func (m *Multipart) read(p []byte) (int, error) {
 	n, err := m.body.Read(p)
 	m.ended = m.ended || errors.Is(err, io.EOF)
 	if len(m.tail)+n > 4*readAhead {

@@ -4,9 +4,23 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 )
+
+// SandboxState is a state that a developer can put a Test order into: a status or, for completed orders, an outcome.
+type SandboxState string
+
+// SandboxStates lists the states in the order of an order's life.
+var SandboxStates = []SandboxState{
+	SandboxState(Queued), SandboxState(Processing), SandboxState(UpdatePhotos), SandboxState(Authentic),
+	SandboxState(Fake), SandboxState(UnableToVerify), SandboxState(Canceled), SandboxState(Failed),
+}
+
+// NotATestOrder is the refusal to simulate a state of a Live order.
+var NotATestOrder = fault.New(fault.Conflict, "not-a-test-order", "Only Test orders can be moved at will.")
 
 // Texts are the coded texts that simulated results are made of.
 type Texts interface {
@@ -15,20 +29,70 @@ type Texts interface {
 	Requirements() []*catalog.Phrase
 }
 
+// Words are all coded texts of the catalog.
+type Words interface {
+	Texts
+	Vocabulary
+}
+
+// SimulateState puts a Test order into a state, whatever its state was, with a result as complete as a real one, or
+// refuses and changes nothing. drafts are what a photo request asks for, empty in other states; without any it asks for
+// what Simulate does. indexes are those of the order's catalog context; photos are all the order has.
+func (o *Order) SimulateState(
+	to SandboxState, drafts []RequestDraft, words Words, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
+) error {
+	if o.Environment != access.Test {
+		return NotATestOrder
+	}
+	next := *o
+	next.reopen(now)
+	switch to {
+	case SandboxState(Queued), SandboxState(Processing), SandboxState(Failed):
+		next.enter(Status(to), now)
+	case SandboxState(UpdatePhotos):
+		if len(drafts) == 0 {
+			next.Simulate(MockUpdatePhotos, words, indexes, photos, now)
+			break
+		}
+		next.enter(Processing, now)
+		if err := next.Request(drafts, words, indexes, photos, now); err != nil {
+			return err
+		}
+	case SandboxState(Authentic), SandboxState(Fake), SandboxState(UnableToVerify):
+		next.Simulate(MockOutcome(to), words, indexes, photos, now)
+	case SandboxState(Canceled):
+		next.enter(Completed, now)
+		next.Outcome = Canceled
+	default:
+		return fault.Validation(fault.Problem{Field: "state", Code: "unknown_code", Message: "is not a state of an order"})
+	}
+	*o = next
+	return nil
+}
+
+// reopen removes what an end has left behind. The clock that a photo request has stopped runs again.
+func (o *Order) reopen(now time.Time) {
+	o.Outcome, o.CertificateID = "", ""
+	o.Reasons, o.OutcomeIndexes = nil, nil
+	if o.Status.Terminal() && o.DueAt == nil && o.TimeLeft != nil {
+		o.DueAt, o.TimeLeft = ptr(now.Add(*o.TimeLeft)), nil
+	}
+}
+
 // Simulate puts a Test order into the state that a mock outcome names, with a result as complete as a real one:
 // reasons for a verdict, affected indexes for a fake, conditions and requirements for a photo request. indexes are
 // those of the order's catalog context; photos are all the order has.
 func (o *Order) Simulate(mock MockOutcome, texts Texts, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time) {
 	if mock == MockUpdatePhotos {
 		o.enter(UpdatePhotos, now)
-		o.Facts.Requested = simulatedRequest(texts, indexes, photos)
+		o.Requested = simulatedRequest(texts, indexes, photos)
 		return
 	}
 	o.enter(Completed, now)
 	o.Outcome = Outcome(mock)
-	o.Facts.Reasons = simulatedReasons(texts, o.Outcome)
+	o.Reasons = simulatedReasons(texts, o.Outcome)
 	if o.Outcome == Fake {
-		o.Facts.OutcomeIndexes = simulatedIndexes(photos)
+		o.OutcomeIndexes = simulatedIndexes(photos)
 	}
 	if o.Outcome == Authentic {
 		o.CertificateID = NewCertificateID()

@@ -40,7 +40,11 @@ func TestDeskPlans(t *testing.T) {
 	}
 	for _, status := range append([]order.Status{""}, order.Statuses...) {
 		for _, assignee := range []string{"", "x"} {
-			text, args := deskPageQuery(&DeskFilter{Environment: access.Live, Status: status, AssigneeID: assignee}, 0, 50)
+			f := &order.Filter{Sort: order.DueFirst, Environment: access.Live, AssigneeID: assignee}
+			if status != "" {
+				f.Statuses = []order.Status{status}
+			}
+			text, args := newOrderList(f, nil).query(0, 50)
 			queries["Page/"+string(status)+"/"+assignee] = query{text, args}
 		}
 	}
