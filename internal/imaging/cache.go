@@ -24,7 +24,7 @@ const (
 
 	// freeAbove is how much an image takes before its memory is returned to the system at once, so that the next large
 	// image does not come on top of it.
-	freeAbove = 16 << 20
+	freeAbove = 64 << 20
 
 	// undecodable is stored instead of an image where a photo cannot be decoded, so that it is not tried for every
 	// request. It is tried again after retryAfter: the cause may have been the machine.

@@ -15,64 +15,32 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decodeFull returns a photo in full size.
-func decodeFull(r io.ReadSeeker, f photo.Format) (image.Image, error) {
-	var full yuvSink
-	err := decodeInto(r, f, photo.MaxSide, func(size image.Point) pixelSink {
-		full = newYUVSink(size)
-		return full
-	})
-	return full.YCbCr, err
-}
-
-// decodeToFit returns a photo whose longest edge is at most edge.
-func decodeToFit(r io.ReadSeeker, f photo.Format, edge int) (*image.RGBA, error) {
-	var s *scaler
-	err := decodeInto(r, f, edge, func(size image.Point) pixelSink {
-		s = newScaler(size, fitted(size, edge))
-		return s
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.image(), nil
-}
-
-// decodeInto writes a photo to the sink that newSink returns for its size, or for a smaller one whose longest edge is
-// still at least edge. All its errors are ErrUndecodable.
-func decodeInto(r io.ReadSeeker, f photo.Format, edge int, newSink func(image.Point) pixelSink) (err error) {
+// decode returns a photo, or a smaller one whose longest edge is still at least edge, and the EXIF orientation of its
+// pixels where the file does not have it in its EXIF data. All its errors are ErrUndecodable.
+func decode(r io.ReadSeeker, f photo.Format, edge int) (img image.Image, orientation int, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("%w: %w", ErrUndecodable, err)
 		}
 	}()
-	begin := func(size image.Point) (pixelSink, error) {
-		if err := checkSize(size); err != nil {
-			return nil, err
-		}
-		return newSink(size), nil
-	}
 	if f == photo.HEIC || f == photo.HEIF {
-		if ok, err := decodeGrid(r, begin); ok || err != nil {
-			return err
+		grid, orientation, err := decodeGrid(r)
+		if grid != nil || err != nil {
+			return grid, orientation, err
 		}
 	}
 	if err := rewind(r); err != nil {
-		return err
+		return nil, 0, err
 	}
 	if f == photo.JPEG {
-		return decodeJPEG(r, edge, newSink)
+		img, err = decodeJPEG(r, edge)
+	} else {
+		img, err = decodeWhole(r, f)
 	}
-	img, err := decodeWhole(r, f)
 	if err != nil {
-		return err
+		return nil, 0, err
 	}
-	sink, err := begin(img.Bounds().Size())
-	if err != nil {
-		return err
-	}
-	writeImage(sink, image.Point{}, img)
-	return nil
+	return img, 1, checkSize(img.Bounds().Size())
 }
 
 func checkSize(size image.Point) error {
@@ -82,14 +50,9 @@ func checkSize(size image.Point) error {
 	return nil
 }
 
-func decodeJPEG(r io.Reader, edge int, newSink func(image.Point) pixelSink) error {
-	return smalljpeg.Decode(r, func(w, h int) (int, smalljpeg.Row, error) {
-		if err := checkSize(image.Pt(w, h)); err != nil {
-			return 0, nil, err
-		}
-		scale := jpegScale(w, h, edge)
-		sink := newSink(image.Pt((w+scale-1)/scale, (h+scale-1)/scale))
-		return scale, func(y int, rgb []byte) { sink.write(0, y, rgb) }, nil
+func decodeJPEG(r io.Reader, edge int) (image.Image, error) {
+	return smalljpeg.Decode(r, func(w, h int) (int, error) {
+		return jpegScale(w, h, edge), checkSize(image.Pt(w, h))
 	})
 }
 
