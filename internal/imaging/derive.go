@@ -3,15 +3,14 @@
 package imaging
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image"
-	"image/jpeg"
 	"io"
 	"slices"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 )
 
 // Size is how large a derived image is.
@@ -93,9 +92,9 @@ func undecodableOnPanic(err *error) {
 
 // encode writes a JPEG with a color profile, which may be nil.
 func encode(img *image.YCbCr, quality int, profile []byte) ([]byte, error) {
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
+	b, err := smalljpeg.Encode(img, quality)
+	if err != nil {
 		return nil, err
 	}
-	return withProfile(b.Bytes(), profile), nil
+	return withProfile(b, profile), nil
 }

@@ -1,22 +1,17 @@
 package smalljpeg
 
-import "math"
-
 // block is n × n coefficients, multiplied by their quantization.
 type block struct {
 	values [unkept + 1]int32 // the last takes those that are not kept
 	flat   bool              // all but the first are zero
 }
 
-// root returns √2·cos(kπ/16) in units of 1/2^rootBits: what the coefficient k of eight adds to a sample, relative to
-// the coefficient 0.
-func root(k int) int {
-	return int(math.Round(math.Sqrt2 * math.Cos(float64(k)*math.Pi/16) * (1 << rootBits)))
-}
-
-const rootBits = 12
-
-var root1, root2, root3, root5, root6, root7 = root(1), root(2), root(3), root(5), root(6), root(7)
+// √2·cos(kπ/16) in units of 1/4096: what the coefficient k of eight adds to a sample, relative to the coefficient 0.
+const (
+	rootBits            = 12
+	root1, root2, root3 = 5681, 5352, 4816
+	root5, root6, root7 = 3218, 2217, 1130
+)
 
 // show writes the samples of a block to its place in the plane: the inverse transform of n × n samples over the lowest
 // frequencies, scaled so that brightness does not change.
