@@ -15,32 +15,36 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decode returns a photo, or a smaller one whose longest edge is still at least edge, and the EXIF orientation of its
-// pixels where the file does not have it in its EXIF data. All its errors are ErrUndecodable.
-func decode(r io.ReadSeeker, f photo.Format, edge int) (img image.Image, orientation int, err error) {
+// decode returns a photo, or a smaller one whose longest edge is still at least edge. Its orientation is what the file
+// does not have in its EXIF data. All its errors are ErrUndecodable.
+func decode(r io.ReadSeeker, f photo.Format, edge int) (p *pixels, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrUndecodable, err)
+			p, err = nil, fmt.Errorf("%w: %w", ErrUndecodable, err)
 		}
 	}()
 	if f == photo.HEIC || f == photo.HEIF {
-		grid, orientation, err := decodeGrid(r)
-		if grid != nil || err != nil {
-			return grid, orientation, err
+		if p, err := decodeGrid(r); p != nil || err != nil {
+			return p, err
 		}
 	}
 	if err := rewind(r); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if f == photo.JPEG {
-		img, err = decodeJPEG(r, edge)
-	} else {
-		img, err = decodeWhole(r, f)
+		return decodeJPEG(r, edge)
 	}
+	img, err := decodeWhole(r, f)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	return img, 1, checkSize(img.Bounds().Size())
+	p = wholly(img)
+	return p, checkSize(p.size)
+}
+
+// wholly returns an image as it is.
+func wholly(img image.Image) *pixels {
+	return &pixels{Image: img, size: img.Bounds().Size(), scale: 1, orientation: 1}
 }
 
 func checkSize(size image.Point) error {
@@ -50,10 +54,14 @@ func checkSize(size image.Point) error {
 	return nil
 }
 
-func decodeJPEG(r io.Reader, edge int) (image.Image, error) {
-	return smalljpeg.Decode(r, func(w, h int) (int, error) {
-		return jpegScale(w, h, edge), checkSize(image.Pt(w, h))
+func decodeJPEG(r io.Reader, edge int) (*pixels, error) {
+	p := &pixels{orientation: 1}
+	var err error
+	p.Image, err = smalljpeg.Decode(r, func(w, h int) (int, error) {
+		p.size, p.scale = image.Pt(w, h), jpegScale(w, h, edge)
+		return p.scale, checkSize(p.size)
 	})
+	return p, err
 }
 
 // decodeWhole decodes formats whose decoders return the photo in full size.

@@ -22,12 +22,13 @@ import (
 // decoded returns a photo in full size, upright and on white.
 func decoded(t *testing.T, file []byte, f photo.Format) (*image.RGBA, error) {
 	t.Helper()
-	img, orientation, err := decode(bytes.NewReader(file), f, photo.MaxSide)
+	p, err := decode(bytes.NewReader(file), f, photo.MaxSide)
 	if err != nil {
 		return nil, err
 	}
+	img := p.Image
 	if planes, ok := img.(*image.YCbCr); ok {
-		return drawn(upright(planes, orientation)), nil
+		return drawn(upright(planes, p.orientation)), nil
 	}
 	in, out := rowsOf(img), image.NewRGBA(image.Rectangle{Max: img.Bounds().Size()})
 	for y := range out.Rect.Dy() {

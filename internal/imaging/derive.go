@@ -62,19 +62,21 @@ func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, e
 		return nil, err
 	}
 	largest := sizes[len(sizes)-1]
-	img, orientation, err := decode(r, f, largest.Edge())
+	p, err := decode(r, f, largest.Edge())
 	if err != nil {
 		return nil, err
 	}
+	orientation := p.orientation
 	if orientation == 1 {
 		orientation = m.orientation(f)
 	}
-	small := fit(img, largest.Edge())
-	img = nil //nolint:ineffassign,wastedassign // what was decoded can be freed
-	small = upright(small, orientation)
+	small := upright(p.fit(largest.Edge()), orientation)
+	p = nil //nolint:ineffassign,wastedassign // what was decoded can be freed
 	derived := make(map[Size][]byte, len(sizes))
 	for _, size := range slices.Backward(sizes) { // each is made from the next larger one
-		small = fit(small, size.Edge())
+		if size != largest {
+			small = wholly(small).fit(size.Edge())
+		}
 		if derived[size], err = encode(small, size.quality(), m.icc); err != nil {
 			return nil, err
 		}

@@ -13,25 +13,25 @@ import (
 const maxTiles = 1024 // of a photo; phones make some fifty
 
 // decodeGrid decodes a HEIC photo tile by tile, where the decoder would put the photo together several times in memory.
-// It returns its pixels as they are stored, and their EXIF orientation; nil when the photo is not a grid.
-func decodeGrid(r io.ReadSeeker) (*image.YCbCr, int, error) {
+// It returns nil when the photo is not a grid.
+func decodeGrid(r io.ReadSeeker) (*pixels, error) {
 	size, err := r.Seek(0, io.SeekEnd)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	g, ok := photo.ReadGrid(readerAt{r}, size)
 	if !ok {
-		return nil, 0, nil
+		return nil, nil
 	}
 	if len(g.Tiles) > maxTiles {
-		return nil, 0, fmt.Errorf("it has %d tiles", len(g.Tiles))
+		return nil, fmt.Errorf("it has %d tiles", len(g.Tiles))
 	}
 	if err := checkSize(image.Pt(g.Width, g.Height)); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	file := make([]byte, size)
 	if _, err := (readerAt{r}).ReadAt(file, 0); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	tileSize := image.Pt(g.TileWidth, g.TileHeight)
 	whole := newPlanes(image.Pt(g.Width, g.Height))
@@ -39,10 +39,10 @@ func decodeGrid(r io.ReadSeeker) (*image.YCbCr, int, error) {
 	for i := range g.Tiles {
 		tile, err := heic.Decode(bytes.NewReader(g.TileFile(file, i)))
 		if err != nil {
-			return nil, 0, err
+			return nil, err
 		}
 		if tile.Bounds().Size() != tileSize {
-			return nil, 0, fmt.Errorf("tile %d is of %v, not %v", i, tile.Bounds().Size(), tileSize)
+			return nil, fmt.Errorf("tile %d is of %v, not %v", i, tile.Bounds().Size(), tileSize)
 		}
 		corner := image.Pt(i%columns*tileSize.X, i/columns*tileSize.Y)
 		part := image.Rectangle{Min: corner, Max: corner.Add(tileSize)}.Intersect(whole.Rect)
@@ -52,5 +52,7 @@ func decodeGrid(r io.ReadSeeker) (*image.YCbCr, int, error) {
 			p.paint(y, in(y, buf)[:4*part.Dx()])
 		}
 	}
-	return whole, [4]int{1, 8, 3, 6}[g.Turns], nil
+	p := wholly(whole)
+	p.orientation = [4]int{1, 8, 3, 6}[g.Turns]
+	return p, nil
 }

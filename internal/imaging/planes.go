@@ -11,53 +11,62 @@ func newPlanes(size image.Point) *image.YCbCr {
 	return image.NewYCbCr(image.Rectangle{Max: size}, image.YCbCrSubsampleRatio420)
 }
 
-// fit returns an image as planes whose longest edge is at most edge, on white where it is transparent.
-func fit(img image.Image, edge int) *image.YCbCr {
-	from := img.Bounds()
-	to := fitted(from.Size(), edge)
+// pixels is a decoded photo, or a smaller one of it.
+type pixels struct {
+	image.Image
+	size        image.Point // of the photo
+	scale       int         // by what it is smaller, rounded up: 1, 2, 4 or 8
+	orientation int         // of the pixels, as EXIF numbers it
+}
+
+// fit returns a photo as planes whose longest edge is at most edge, on white where it is transparent.
+func (p *pixels) fit(edge int) *image.YCbCr {
+	to, extent := fitted(p.size, edge), p.size.Mul(eighth).Div(p.scale)
 	out := newPlanes(to)
-	switch i := img.(type) {
+	switch i := p.Image.(type) {
 	case *image.YCbCr:
-		colors := colorSize(from, i.SubsampleRatio)
-		resizePlane(i.Y[i.YOffset(from.Min.X, from.Min.Y):], i.YStride, from.Size(), out.Y, out.YStride, to)
-		at, small := i.COffset(from.Min.X, from.Min.Y), colorSize(out.Rect, out.SubsampleRatio)
+		corner, shared := i.Rect.Min, sharing(i.SubsampleRatio)
+		resizePlane(i.Y[i.YOffset(corner.X, corner.Y):], i.YStride, extent, out.Y, out.YStride, to)
+		at := i.COffset(corner.X, corner.Y)
+		colors, small := image.Pt(extent.X/shared.X, extent.Y/shared.Y), colorSize(to)
 		resizePlane(i.Cb[at:], i.CStride, colors, out.Cb, out.CStride, small)
 		resizePlane(i.Cr[at:], i.CStride, colors, out.Cr, out.CStride, small)
 	case *image.Gray:
-		resizePlane(i.Pix[i.PixOffset(from.Min.X, from.Min.Y):], i.Stride, from.Size(), out.Y, out.YStride, to)
+		resizePlane(i.Pix[i.PixOffset(i.Rect.Min.X, i.Rect.Min.Y):], i.Stride, extent, out.Y, out.YStride, to)
 		for at := range out.Cb {
 			out.Cb[at], out.Cr[at] = 128, 128
 		}
 	default:
-		p := painter{to: out, size: to}
-		resize(rowsOf(img), from.Size(), to, 4, p.paint)
+		painter := painter{to: out, size: to}
+		resize(rowsOf(p.Image), extent, to, 4, painter.paint)
 	}
 	return out
 }
 
-// colorSize returns how many samples of color an image has.
-func colorSize(r image.Rectangle, ratio image.YCbCrSubsampleRatio) image.Point {
-	shared := image.Pt(2, 2)
+// sharing returns how many pixels share a sample of color.
+func sharing(ratio image.YCbCrSubsampleRatio) image.Point {
 	switch ratio {
 	case image.YCbCrSubsampleRatio444:
-		shared = image.Pt(1, 1)
+		return image.Pt(1, 1)
 	case image.YCbCrSubsampleRatio422:
-		shared = image.Pt(2, 1)
-	case image.YCbCrSubsampleRatio420:
+		return image.Pt(2, 1)
 	case image.YCbCrSubsampleRatio440:
-		shared = image.Pt(1, 2)
+		return image.Pt(1, 2)
 	case image.YCbCrSubsampleRatio411:
-		shared = image.Pt(4, 1)
+		return image.Pt(4, 1)
 	case image.YCbCrSubsampleRatio410:
-		shared = image.Pt(4, 2)
+		return image.Pt(4, 2)
+	case image.YCbCrSubsampleRatio420:
 	}
-	last := r.Max.Sub(image.Pt(1, 1))
-	return image.Pt(last.X/shared.X-r.Min.X/shared.X+1, last.Y/shared.Y-r.Min.Y/shared.Y+1)
+	return image.Pt(2, 2)
 }
 
-func resizePlane(pix []byte, stride int, from image.Point, out []byte, outStride int, to image.Point) {
+// colorSize returns how many samples of color planes have.
+func colorSize(size image.Point) image.Point { return size.Add(image.Pt(1, 1)).Div(2) }
+
+func resizePlane(pix []byte, stride int, extent image.Point, out []byte, outStride int, to image.Point) {
 	in := func(y int, _ []byte) []byte { return pix[y*stride:] }
-	resize(in, from, to, 1, func(y int, line []byte) { copy(out[y*outStride:], line[:to.X]) })
+	resize(in, extent, to, 1, func(y int, line []byte) { copy(out[y*outStride:], line[:to.X]) })
 }
 
 // painter converts pixels to planes row by row.
@@ -99,7 +108,8 @@ func upright(img *image.YCbCr, orientation int) *image.YCbCr {
 	if orientation < 2 || orientation > 8 {
 		return img
 	}
-	size, colors := img.Rect.Size(), colorSize(img.Rect, img.SubsampleRatio)
+	size := img.Rect.Size()
+	colors := colorSize(size)
 	out := newPlanes(turned(size, orientation))
 	turn(img.Y, img.YStride, size, out.Y, out.YStride, orientation)
 	turn(img.Cb, img.CStride, colors, out.Cb, out.CStride, orientation)

@@ -3,6 +3,7 @@ package imaging
 import (
 	"encoding/binary"
 	"image"
+	"math"
 )
 
 // fitted returns the size of a photo when its longest edge is made at most edge.
@@ -14,35 +15,73 @@ func fitted(size image.Point, edge int) image.Point {
 	return image.Pt(max(1, size.X*edge/long), max(1, size.Y*edge/long))
 }
 
-// axis says what the pixels of a resized row or column are made of: each of as many neighbors, with the share of each
-// that it covers.
+// axis says what the pixels of a resized row or column are made of: each of as many neighbors, with weights.
 type axis struct {
-	from, to int
-	taps     int
-	first    []int    // neighbor of each pixel
-	weights  []uint64 // taps for each pixel, which add up to one
+	taps    int
+	first   []int    // neighbor of each pixel
+	weights []uint64 // taps for each pixel, which add up to one; negative ones are two's complements
 }
 
-const one = 1 << 8
+const (
+	one    = 1 << 7
+	eighth = 8 // parts of a pixel in which extents are measured
+)
 
-func newAxis(from, to int) *axis {
-	a := &axis{from: from, to: to, first: make([]int, to)}
-	for i := range to {
-		last := ((i+1)*from - 1) / to
-		a.taps = max(a.taps, last-i*from/to+1)
+// newAxis makes to pixels of as many as fit into extent, which is in eighths of a pixel: the last of them may be only
+// partly in the image.
+func newAxis(extent, to int) *axis {
+	from := (extent + eighth - 1) / eighth
+	a := &axis{first: make([]int, to)}
+	ratio := float64(extent) / float64(eighth*to)
+	if ratio > 1 && ratio < 1.15 && from >= 4 {
+		a.interpolate(from, ratio)
+		return a
 	}
-	a.weights = make([]uint64, 0, to*a.taps)
+	unit := eighth * to // a pixel begins at a multiple of this, and one of those that are made at a multiple of extent
 	for i := range to {
-		a.first[i] = min(i*from/to, from-a.taps)
+		a.first[i] = i * extent / unit
+		a.taps = max(a.taps, ((i+1)*extent-1)/unit-a.first[i]+1)
+	}
+	if a.taps == 2 && from > 2 { // for three there is a fast way
+		a.taps = 3
+	}
+	for i, first := range a.first {
+		first = min(first, from-a.taps)
 		covered := 0 // by the neighbors so far
 		for tap := range a.taps {
-			end := min(max((a.first[i]+tap+1)*to-i*from, 0), from)
+			end := min(max((first+tap+1)*unit-i*extent, 0), extent)
 			before := covered
-			covered = (end*one + from/2) / from
+			covered = (end*one + extent/2) / extent
 			a.weights = append(a.weights, uint64(covered-before)) //nolint:gosec // it grows
 		}
+		a.first[i] = first
 	}
 	return a
+}
+
+// interpolate makes the pixels by cubic interpolation (Catmull-Rom): averages of so few pixels would blur.
+func (a *axis) interpolate(from int, ratio float64) {
+	a.taps = 4
+	for i := range a.first {
+		center := (float64(i)+0.5)*ratio - 0.5
+		first := int(math.Floor(center)) - 1
+		x := center - float64(first+1)
+		shares := [4]float64{
+			((-x+2)*x - 1) * x / 2, ((3*x-5)*x*x + 2) / 2, ((-3*x+4)*x + 1) * x / 2, (x - 1) * x * x / 2,
+		}
+		a.first[i] = min(max(first, 0), from-4)
+		var weights [4]int
+		rest := one
+		for tap, share := range shares { // those outside of the image are for its edge
+			weight := int(math.Round(share * one))
+			weights[min(max(first+tap-a.first[i], 0), 3)] += weight
+			rest -= weight
+		}
+		weights[min(max(first+1-a.first[i], 0), 3)] += rest
+		for _, w := range weights {
+			a.weights = append(a.weights, uint64(w)) //nolint:gosec // see weights
+		}
+	}
 }
 
 // at returns the first neighbor of a pixel and the weights.
@@ -53,16 +92,15 @@ func (a *axis) at(i int) (first int, weights []uint64) {
 // rows returns row y of an image, either its own or written to buf, which has that length.
 type rows func(y int, buf []byte) []byte
 
-// resize averages the pixels of an image to those of another size, and calls emit for each of its rows. The pixels have
-// one byte or four.
-func resize(in rows, from, to image.Point, channels int, emit func(y int, line []byte)) {
-	across, down := newAxis(from.X, to.X), newAxis(from.Y, to.Y)
-	width := from.X * channels
-	var bufs, have [][]byte
-	for range down.taps {
-		bufs = append(bufs, make([]byte, width))
+// resize makes an image of another size, and calls emit for each of its rows. The extent of the image is in eighths of a
+// pixel. The pixels have one byte or four.
+func resize(in rows, extent, to image.Point, channels int, emit func(y int, line []byte)) {
+	across, down := newAxis(extent.X, to.X), newAxis(extent.Y, to.Y)
+	width := (extent.X + eighth - 1) / eighth * channels
+	bufs, have := make([][]byte, down.taps), make([][]byte, down.taps)
+	for i := range bufs {
+		bufs[i] = make([]byte, width)
 	}
-	have = make([][]byte, down.taps)
 	blended, line := make([]byte, width), make([]byte, to.X*channels)
 	next := 0 // row to read
 	for y := range to.Y {
@@ -82,8 +120,6 @@ func resize(in rows, from, to image.Point, channels int, emit func(y int, line [
 			continue
 		case channels == 4:
 			across.shrinkPixels(line, row)
-		case across.taps == 2:
-			across.shrink2(line, row)
 		case across.taps == 3:
 			across.shrink3(line, row)
 		default:
@@ -93,13 +129,39 @@ func resize(in rows, from, to image.Point, channels int, emit func(y int, line [
 	}
 }
 
-// Four bytes are handled at a time, each in 16 bits of a word.
+// Four bytes are handled at a time, each in 16 bits of a word, the lane. Sums have a bias, so that none is negative.
 const (
-	lanes = 0x00ff00ff00ff00ff
-	half  = 0x0080008000800080
+	each  = 0x0001000100010001
+	lanes = 0xff * each
+	bias  = 64
+	begin = bias*one + one/2 // of a sum: the half is for rounding
 )
 
-// blend averages rows, the first of which is rows[first%len(rows)].
+// bytesOf returns sums as bytes, each in its lane.
+func bytesOf(sums uint64) uint64 {
+	const top = 0x8000 * each
+	v := sums >> 7 & (0x1ff * each)
+	above, below := v+top-(bias+256)*each, v+top-bias*each // by their highest bits: above if set, below if not
+	if above&top == 0 && below&top == top {                // all are from 0 to 255
+		return v - bias*each
+	}
+	for i := 0; i < 64; i += 16 {
+		lane := int(v>>i&0x1ff) - bias //nolint:gosec // 9 bits
+		v = v&^(0xffff<<i) | uint64(min(max(lane, 0), 255))<<i
+	}
+	return v
+}
+
+// byteOf returns a single sum as a byte.
+func byteOf(sum uint64) byte {
+	v := int(sum>>7) - bias //nolint:gosec // a sum of a few bytes
+	if uint(v) > 255 {      //nolint:gosec // negative ones are large
+		return byte(min(max(v, 0), 255))
+	}
+	return byte(v)
+}
+
+// blend makes a row of rows, the first of which is rows[first%len(rows)].
 func blend(out []byte, rows [][]byte, first int, weights []uint64) {
 	if len(rows) == 3 { // most photos of phones
 		blend3(out, rows[first%3], rows[(first+1)%3], rows[(first+2)%3], weights)
@@ -107,7 +169,7 @@ func blend(out []byte, rows [][]byte, first int, weights []uint64) {
 	}
 	full := len(out) &^ 7
 	for x := 0; x < full; x += 8 {
-		even, odd := uint64(half), uint64(half)
+		even, odd := uint64(begin*each), uint64(begin*each)
 		at := first % len(rows)
 		for _, w := range weights {
 			v := binary.LittleEndian.Uint64(rows[at][x:])
@@ -117,79 +179,72 @@ func blend(out []byte, rows [][]byte, first int, weights []uint64) {
 				at = 0
 			}
 		}
-		binary.LittleEndian.PutUint64(out[x:], even>>8&lanes|odd&^lanes)
+		binary.LittleEndian.PutUint64(out[x:], bytesOf(even)|bytesOf(odd)<<8)
 	}
 	for x := full; x < len(out); x++ {
-		sum := uint64(one / 2)
+		sum := uint64(begin)
 		for tap, w := range weights {
 			sum += uint64(rows[(first+tap)%len(rows)][x]) * w
 		}
-		out[x] = byte(sum >> 8) //nolint:gosec // an average of bytes
+		out[x] = byteOf(sum)
 	}
 }
 
+// blend3 is blend for three rows, whose weights are not negative.
 func blend3(out, a, b, c []byte, weights []uint64) {
 	p, q, r := weights[0], weights[1], weights[2]
 	a, b, c = a[:len(out)], b[:len(out)], c[:len(out)]
+	const half = one / 2
 	for len(out) >= 8 && len(a) >= 8 && len(b) >= 8 && len(c) >= 8 {
 		u, v, w := binary.LittleEndian.Uint64(a), binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(c)
-		even := u&lanes*p + v&lanes*q + w&lanes*r + half
-		odd := u>>8&lanes*p + v>>8&lanes*q + w>>8&lanes*r + half
-		binary.LittleEndian.PutUint64(out, even>>8&lanes|odd&^lanes)
+		even := u&lanes*p + v&lanes*q + w&lanes*r + half*each
+		odd := u>>8&lanes*p + v>>8&lanes*q + w>>8&lanes*r + half*each
+		binary.LittleEndian.PutUint64(out, even>>7&lanes|odd<<1&^lanes)
 		out, a, b, c = out[8:], a[8:], b[8:], c[8:]
 	}
 	for x := range out {
-		sum := uint64(a[x])*p + uint64(b[x])*q + uint64(c[x])*r
-		out[x] = byte((sum + one/2) >> 8) //nolint:gosec // an average of bytes
+		out[x] = byte((uint64(a[x])*p + uint64(b[x])*q + uint64(c[x])*r + half) >> 7) //nolint:gosec // an average
 	}
 }
 
-// shrink averages the neighbors in a row of single bytes. shrink2 and shrink3 do the same for two or three.
+// shrink makes a row of neighbors in a row of single bytes.
 func (a *axis) shrink(out, row []byte) {
 	for i := range out {
 		first, weights := a.at(i)
-		sum := uint64(one / 2)
+		sum := uint64(begin)
 		for tap, v := range row[first:][:len(weights)] {
 			sum += uint64(v) * weights[tap]
 		}
-		out[i] = byte(sum >> 8) //nolint:gosec // an average of bytes
+		out[i] = byteOf(sum)
 	}
 }
 
-func (a *axis) shrink2(out, row []byte) {
-	weights := a.weights
-	for i, first := range a.first[:len(out)] {
-		v, w := row[first:first+2:first+2], weights[2*i:2*i+2:2*i+2]
-		out[i] = byte((uint64(v[0])*w[0] + uint64(v[1])*w[1] + one/2) >> 8) //nolint:gosec // an average of bytes
-	}
-}
-
+// shrink3 is shrink for three neighbors, whose weights are not negative.
 func (a *axis) shrink3(out, row []byte) {
 	weights := a.weights
 	for i, first := range a.first[:len(out)] {
 		v, w := row[first:first+3:first+3], weights[3*i:3*i+3:3*i+3]
-		sum := uint64(v[0])*w[0] + uint64(v[1])*w[1] + uint64(v[2])*w[2]
-		out[i] = byte((sum + one/2) >> 8) //nolint:gosec // an average of bytes
+		out[i] = byte((uint64(v[0])*w[0] + uint64(v[1])*w[1] + uint64(v[2])*w[2] + one/2) >> 7) //nolint:gosec // an average
 	}
 }
 
-// shrinkPixels averages the neighbors in a row of pixels of four bytes.
+// shrinkPixels makes a row of neighbors in a row of pixels of four bytes.
 func (a *axis) shrinkPixels(out, row []byte) {
 	for i := range a.first {
 		first, weights := a.at(i)
 		pixels := row[4*first:][:4*len(weights)]
-		sum := uint64(half)
+		sum := uint64(begin * each)
 		for _, w := range weights {
 			sum += spread(pixels) * w
 			pixels = pixels[4:]
 		}
-		sum = sum >> 8 & lanes
+		sum = bytesOf(sum)
 		sum = (sum | sum>>8) & 0x0000ffff0000ffff
 		binary.LittleEndian.PutUint32(out[4*i:], uint32(sum|sum>>16)) //nolint:gosec // its lower half
 	}
 }
 
-// spread returns four bytes, each in 16 bits.
+// spread returns four bytes, each in its lane.
 func spread(pixel []byte) uint64 {
 	v := uint64(binary.LittleEndian.Uint32(pixel))
 	v = (v | v<<16) & 0x0000ffff0000ffff
