@@ -115,7 +115,7 @@ func resize(in rows, extent, to image.Point, channels int, emit func(y int, line
 			row = blended
 		}
 		switch {
-		case across.taps == 1:
+		case across.taps == 1 && len(row) == len(line):
 			emit(y, row)
 			continue
 		case channels == 4:
