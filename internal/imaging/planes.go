@@ -21,24 +21,25 @@ type pixels struct {
 
 // fit returns a photo as planes whose longest edge is at most edge, on white where it is transparent.
 func (p *pixels) fit(edge int) *image.YCbCr {
-	to, extent := fitted(p.size, edge), p.size.Mul(eighth).Div(p.scale)
-	out := newPlanes(to)
+	size := fitted(p.size, edge)
+	out := newPlanes(size)
+	from, to := p.size.Mul(eighth).Div(p.scale), size.Mul(eighth)
 	switch i := p.Image.(type) {
 	case *image.YCbCr:
 		corner, shared := i.Rect.Min, sharing(i.SubsampleRatio)
-		resizePlane(i.Y[i.YOffset(corner.X, corner.Y):], i.YStride, extent, out.Y, out.YStride, to)
+		resizePlane(i.Y[i.YOffset(corner.X, corner.Y):], i.YStride, from, out.Y, out.YStride, to)
 		at := i.COffset(corner.X, corner.Y)
-		colors, small := image.Pt(extent.X/shared.X, extent.Y/shared.Y), colorSize(to)
+		colors, small := image.Pt(from.X/shared.X, from.Y/shared.Y), to.Div(2)
 		resizePlane(i.Cb[at:], i.CStride, colors, out.Cb, out.CStride, small)
 		resizePlane(i.Cr[at:], i.CStride, colors, out.Cr, out.CStride, small)
 	case *image.Gray:
-		resizePlane(i.Pix[i.PixOffset(i.Rect.Min.X, i.Rect.Min.Y):], i.Stride, extent, out.Y, out.YStride, to)
+		resizePlane(i.Pix[i.PixOffset(i.Rect.Min.X, i.Rect.Min.Y):], i.Stride, from, out.Y, out.YStride, to)
 		for at := range out.Cb {
 			out.Cb[at], out.Cr[at] = 128, 128
 		}
 	default:
-		painter := painter{to: out, size: to}
-		resize(rowsOf(p.Image), extent, to, 4, painter.paint)
+		painter := painter{to: out, size: size}
+		resize(rowsOf(p.Image), from, to, 4, painter.paint)
 	}
 	return out
 }
@@ -64,9 +65,9 @@ func sharing(ratio image.YCbCrSubsampleRatio) image.Point {
 // colorSize returns how many samples of color planes have.
 func colorSize(size image.Point) image.Point { return size.Add(image.Pt(1, 1)).Div(2) }
 
-func resizePlane(pix []byte, stride int, extent image.Point, out []byte, outStride int, to image.Point) {
+func resizePlane(pix []byte, stride int, from image.Point, out []byte, outStride int, to image.Point) {
 	in := func(y int, _ []byte) []byte { return pix[y*stride:] }
-	resize(in, extent, to, 1, func(y int, line []byte) { copy(out[y*outStride:], line[:to.X]) })
+	resize(in, from, to, 1, func(y int, line []byte) { copy(out[y*outStride:], line) })
 }
 
 // painter converts pixels to planes row by row.

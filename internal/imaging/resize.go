@@ -27,37 +27,41 @@ const (
 	eighth = 8 // parts of a pixel in which extents are measured
 )
 
-// newAxis makes to pixels of as many as fit into extent, which is in eighths of a pixel: the last of them may be only
-// partly in the image.
-func newAxis(extent, to int) *axis {
-	from := (extent + eighth - 1) / eighth
+// newAxis makes the pixels of an image of those of another. Both extents are in eighths of a pixel: the last pixel may be
+// only partly in the image.
+func newAxis(extent, toExtent int) *axis {
+	from, to := whole(extent), whole(toExtent)
 	a := &axis{first: make([]int, to)}
-	ratio := float64(extent) / float64(eighth*to)
+	ratio := float64(extent) / float64(toExtent)
 	if ratio > 1 && ratio < 1.15 && from >= 4 {
 		a.interpolate(from, ratio)
 		return a
 	}
-	unit := eighth * to // a pixel begins at a multiple of this, and one of those that are made at a multiple of extent
+	unit, step, end := eighth*toExtent, eighth*extent, extent*toExtent // a pixel, one that is made, and the image
 	for i := range to {
-		a.first[i] = i * extent / unit
-		a.taps = max(a.taps, ((i+1)*extent-1)/unit-a.first[i]+1)
+		a.first[i] = i * step / unit
+		a.taps = max(a.taps, (min((i+1)*step, end)-1)/unit-a.first[i]+1)
 	}
 	if a.taps == 2 && from > 2 { // for three there is a fast way
 		a.taps = 3
 	}
 	for i, first := range a.first {
 		first = min(first, from-a.taps)
+		begin := i * step
+		size := min(begin+step, end) - begin
 		covered := 0 // by the neighbors so far
 		for tap := range a.taps {
-			end := min(max((first+tap+1)*unit-i*extent, 0), extent)
 			before := covered
-			covered = (end*one + extent/2) / extent
+			covered = (min(max((first+tap+1)*unit-begin, 0), size)*one + size/2) / size
 			a.weights = append(a.weights, uint64(covered-before)) //nolint:gosec // it grows
 		}
 		a.first[i] = first
 	}
 	return a
 }
+
+// whole returns how many pixels an extent needs.
+func whole(extent int) int { return (extent + eighth - 1) / eighth }
 
 // interpolate makes the pixels by cubic interpolation (Catmull-Rom): averages of so few pixels would blur.
 func (a *axis) interpolate(from int, ratio float64) {
@@ -92,18 +96,18 @@ func (a *axis) at(i int) (first int, weights []uint64) {
 // rows returns row y of an image, either its own or written to buf, which has that length.
 type rows func(y int, buf []byte) []byte
 
-// resize makes an image of another size, and calls emit for each of its rows. The extent of the image is in eighths of a
-// pixel. The pixels have one byte or four.
-func resize(in rows, extent, to image.Point, channels int, emit func(y int, line []byte)) {
-	across, down := newAxis(extent.X, to.X), newAxis(extent.Y, to.Y)
-	width := (extent.X + eighth - 1) / eighth * channels
+// resize makes an image of another size, and calls emit for each of its rows. The sizes are in eighths of a pixel. The
+// pixels have one byte or four.
+func resize(in rows, from, to image.Point, channels int, emit func(y int, line []byte)) {
+	across, down := newAxis(from.X, to.X), newAxis(from.Y, to.Y)
+	width := whole(from.X) * channels
 	bufs, have := make([][]byte, down.taps), make([][]byte, down.taps)
 	for i := range bufs {
 		bufs[i] = make([]byte, width)
 	}
-	blended, line := make([]byte, width), make([]byte, to.X*channels)
+	blended, line := make([]byte, width), make([]byte, len(across.first)*channels)
 	next := 0 // row to read
-	for y := range to.Y {
+	for y := range down.first {
 		first, weights := down.at(y)
 		for ; next < first+down.taps; next++ {
 			at := next % down.taps

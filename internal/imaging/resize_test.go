@@ -9,7 +9,7 @@ import (
 
 // resized resizes an image of single bytes or pixels, given by its rows.
 func resized(pix []byte, extent, to image.Point, channels int) []byte {
-	width := (extent.X + eighth - 1) / eighth * channels
+	width := whole(extent.X) * channels
 	in := func(y int, _ []byte) []byte { return pix[y*width:] }
 	var out []byte
 	resize(in, extent, to, channels, func(_ int, line []byte) { out = append(out, line...) })
@@ -23,8 +23,9 @@ func TestResize_Even(t *testing.T) {
 		from := image.Pt(1+random.IntN(60), 1+random.IntN(60))
 		to := image.Pt(1+random.IntN(from.X+3), 1+random.IntN(from.Y+3)) // also a little larger
 		extent := from.Mul(eighth).Sub(image.Pt(random.IntN(eighth), random.IntN(eighth)))
+		toExtent := to.Mul(eighth).Sub(image.Pt(random.IntN(eighth), random.IntN(eighth)))
 		for _, pixel := range [][]byte{{byte(random.Uint32())}, {0}, {255}, {1, 0, 255, 77}} {
-			got := resized(bytes.Repeat(pixel, from.X*from.Y), extent, to, len(pixel))
+			got := resized(bytes.Repeat(pixel, from.X*from.Y), extent, toExtent, len(pixel))
 			if !bytes.Equal(got, bytes.Repeat(pixel, to.X*to.Y)) {
 				t.Fatalf("%v to %v: %v became %v", extent, to, pixel, got)
 			}
@@ -47,7 +48,7 @@ func TestResize(t *testing.T) {
 			copy(pixels[4*i:], []byte{255, pix[i], 0, pix[i]})
 		}
 		want := plane.byArea(edge)
-		single, four := resized(pix, from.Mul(eighth), to, 1), resized(pixels, from.Mul(eighth), to, 4)
+		single, four := resized(pix, from.Mul(eighth), to.Mul(eighth), 1), resized(pixels, from.Mul(eighth), to.Mul(eighth), 4)
 		for i, v := range want.v {
 			p := four[4*i : 4*i+4]
 			if d := float64(single[i]) - v; d < -4 || d > 4 || p[1] != single[i] || p[3] != single[i] ||
@@ -71,7 +72,7 @@ func TestResize_Little(t *testing.T) {
 				clear(pix[y*side*channels:])
 			}
 		}
-		got := resized(pix, image.Pt(side, side).Mul(eighth), image.Pt(small, small), channels)
+		got := resized(pix, image.Pt(side, side).Mul(eighth), image.Pt(small, small).Mul(eighth), channels)
 		for i, v := range got {
 			x, y := i/channels%small, i/channels/small
 			if white := x >= small/2 && y < small/2; white && v < 128 || !white && v > 127 {

@@ -44,8 +44,9 @@ func (d *decoder) layOut() {
 		c.across = d.unitsAcross * c.h
 		c.stride = c.across * c.n
 		c.plane = make([]byte, c.stride*d.unitsDown*c.v*c.n)
-		for j := range c.plane {
-			c.plane[j] = 128
+		c.plane[0] = 128
+		for filled := 1; filled < len(c.plane); filled *= 2 {
+			copy(c.plane[filled:], c.plane[:filled])
 		}
 	}
 }
