@@ -85,7 +85,8 @@ func (p *painter) paint(y int, line []byte) {
 	for x, rest := 0, line; x < len(luma) && len(rest) >= 4; x, rest = x+1, rest[4:] {
 		c := rest[:4:4]
 		// Of the JFIF standard, in units of 1/65536.
-		luma[x] = byte((19595*uint32(c[0]) + 38470*uint32(c[1]) + 7471*uint32(c[2]) + 1<<15) >> 16)
+		bright := 19595*uint32(c[0]) + 38470*uint32(c[1]) + 7471*uint32(c[2]) + 1<<15
+		luma[x] = byte(bright >> 16) //nolint:gosec // an average
 	}
 	if y&1 == 0 && y+1 < p.size.Y {
 		p.above = append(p.above[:0], line...)
@@ -99,7 +100,8 @@ func (p *painter) paint(y int, line []byte) {
 		left, right := 4*x, 4*min(x+1, p.size.X-1)
 		sum := spread(p.above[left:]) + spread(p.above[right:]) + spread(line[left:]) + spread(line[right:])
 		sum += 0x0002000200020002
-		_, p.to.Cb[at], p.to.Cr[at] = color.RGBToYCbCr(byte(sum>>2), byte(sum>>18), byte(sum>>34))
+		r, g, b := byte(sum>>2), byte(sum>>18), byte(sum>>34) //nolint:gosec // averages
+		_, p.to.Cb[at], p.to.Cr[at] = color.RGBToYCbCr(r, g, b)
 		at++
 	}
 }

@@ -150,7 +150,7 @@ func bytesOf(sums uint64) uint64 {
 		return v - bias*each
 	}
 	for i := 0; i < 64; i += 16 {
-		lane := int(v>>i&0x1ff) - bias //nolint:gosec // 9 bits
+		lane := int(v>>i&0x1ff) - bias
 		v = v&^(0xffff<<i) | uint64(min(max(lane, 0), 255))<<i
 	}
 	return v
@@ -158,8 +158,8 @@ func bytesOf(sums uint64) uint64 {
 
 // byteOf returns a single sum as a byte.
 func byteOf(sum uint64) byte {
-	v := int(sum>>7) - bias //nolint:gosec // a sum of a few bytes
-	if uint(v) > 255 {      //nolint:gosec // negative ones are large
+	v := int(sum>>7) - bias
+	if uint(v) > 255 {
 		return byte(min(max(v, 0), 255))
 	}
 	return byte(v)

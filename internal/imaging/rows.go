@@ -83,7 +83,7 @@ func onWhite(row []byte) {
 		}
 		white := 255 - int(c[3])
 		for i := range 3 {
-			c[i] = byte(min(int(c[i])+white, 255))
+			c[i] = byte(min(int(c[i])+white, 255)) //nolint:gosec // at most 255
 		}
 		c[3] = 255
 	}

@@ -95,7 +95,7 @@ func (b *bits) refill(w window) window {
 		if (^next-ones)&next&tops == 0 { // none of the bytes is 0xff
 			// Bits behind the last complete byte are set too. They are set again, to the same, by the next call.
 			w.acc |= next >> (w.n & 63)
-			in.pos += int(63-w.n) >> 3 //nolint:gosec // at most 7
+			in.pos += int(63-w.n) >> 3
 			w.n |= 56
 			return w
 		}
@@ -215,10 +215,10 @@ func newEntry(symbol byte, length uint, known uint32, count uint) entry {
 	run, size := entry(symbol>>4), uint(symbol&15)
 	e := run<<12 | entry(size)<<8
 	if size == 0 || size > count {
-		return e | entry(length)
+		return e | entry(length) //nolint:gosec // at most 16
 	}
 	w := window{acc: uint64(known) << (64 - count)}
-	return entry(w.signed(size))<<16 | e | entry(length+size)
+	return entry(w.signed(size))<<16 | e | entry(length+size) //nolint:gosec // with its sign
 }
 
 // long reads a code of more than quickBits. Its entry is 0 when it is not in the table.
@@ -242,7 +242,7 @@ func (b *bits) symbol(h *huffman) entry {
 		e = h.long(b.window)
 	}
 	if e.value() != 0 {
-		e = e&0xff00 | entry(e.length()-e.size())
+		e = e&0xff00 | entry(e.length()-e.size()) //nolint:gosec // at most 16
 	}
 	b.skip(e.length())
 	return e

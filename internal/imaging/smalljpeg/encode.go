@@ -51,7 +51,7 @@ type encoder struct {
 	acc    uint64 // bits that are not written yet, the last of them lowest
 	n      uint   // how many
 	shares [2][64]int64
-	block  [64]int32
+	block  [64]int
 }
 
 // A coefficient is multiplied by its share instead of divided by its quantization: one share is 1 << shareBits.
@@ -68,7 +68,7 @@ func (e *encoder) header(size image.Point, quality int) {
 		e.out = append(e.out, byte(i))
 		for k, v := range table {
 			q := min(max((int(v)*scale+50)/100, 1), 255)
-			e.out = append(e.out, byte(q))
+			e.out = append(e.out, byte(q)) //nolint:gosec // at most 255
 			e.shares[i][k] = int64(math.Round((1 << shareBits) / float64(64*q))) // of what forward leaves
 		}
 	}
@@ -79,7 +79,7 @@ func (e *encoder) header(size image.Point, quality int) {
 	for i, spec := range []*spec{&lumaDC, &lumaAC, &colorDC, &colorAC} {
 		e.out = append(e.out, 0xff, markDHT)
 		e.out = binary.BigEndian.AppendUint16(e.out, uint16(2+17+len(spec.values))) //nolint:gosec // a short one
-		e.out = append(e.out, byte(i&1<<4|i>>1))
+		e.out = append(e.out, byte(i&1<<4|i>>1)) //nolint:gosec // below 32
 		e.out = append(append(e.out, spec.counts[:]...), spec.values...)
 	}
 	e.out = append(e.out, 0xff, markSOS, 0, 12, 3, 1, 0, 2, 0x11, 3, 0x11, 0, 63, 0)
@@ -120,14 +120,14 @@ func (e *encoder) write(c *channel, x, y int) {
 			row := c.pix[(y+i)*c.stride+x:][:8:8]
 			to := b[8*i : 8*i+8 : 8*i+8]
 			for j, v := range row {
-				to[j] = int32(v) - 128
+				to[j] = int(v) - 128
 			}
 		}
 	} else {
 		for i := range 8 {
 			row := c.pix[min(y+i, c.size.Y-1)*c.stride:][:c.size.X]
 			for j := range 8 {
-				b[8*i+j] = int32(row[min(x+j, c.size.X-1)]) - 128
+				b[8*i+j] = int(row[min(x+j, c.size.X-1)]) - 128
 			}
 		}
 	}
@@ -160,11 +160,11 @@ func (e *encoder) write(c *channel, x, y int) {
 }
 
 // forward is the transform of a block. It leaves 64 times the coefficients.
-func forward(b *[64]int32) {
-	var line [8]int32
+func forward(b *[64]int) {
+	var line [8]int
 	const keep = 3 // bits behind the point, so that rounding twice does not add up
 	for i := 0; i < 64; i += 8 {
-		row := (*[8]int32)(b[i:])
+		row := (*[8]int)(b[i:])
 		forwardLine(row, rootBits-keep)
 	}
 	for i := range 8 {
@@ -179,19 +179,19 @@ func forward(b *[64]int32) {
 }
 
 // forwardLine is the transform of eight samples in one direction, times √8 and 1 << (rootBits - shift).
-func forwardLine(v *[8]int32, shift uint) {
-	s0, d0 := int(v[0]+v[7]), int(v[0]-v[7])
-	s1, d1 := int(v[1]+v[6]), int(v[1]-v[6])
-	s2, d2 := int(v[2]+v[5]), int(v[2]-v[5])
-	s3, d3 := int(v[3]+v[4]), int(v[3]-v[4])
+func forwardLine(v *[8]int, shift uint) {
+	s0, d0 := v[0]+v[7], v[0]-v[7]
+	s1, d1 := v[1]+v[6], v[1]-v[6]
+	s2, d2 := v[2]+v[5], v[2]-v[5]
+	s3, d3 := v[3]+v[4], v[3]-v[4]
 	round := 1 << shift >> 1
 	p, q, r, s := s0+s3, s1+s2, s0-s3, s1-s2
-	v[0] = int32(((p+q)<<rootBits + round) >> shift)
-	v[4] = int32(((p-q)<<rootBits + round) >> shift)
-	v[2] = int32((r*root2 + s*root6 + round) >> shift)
-	v[6] = int32((r*root6 - s*root2 + round) >> shift)
-	v[1] = int32((d0*root1 + d1*root3 + d2*root5 + d3*root7 + round) >> shift)
-	v[3] = int32((d0*root3 - d1*root7 - d2*root1 - d3*root5 + round) >> shift)
-	v[5] = int32((d0*root5 - d1*root1 + d2*root7 + d3*root3 + round) >> shift)
-	v[7] = int32((d0*root7 - d1*root5 + d2*root3 - d3*root1 + round) >> shift)
+	v[0] = ((p+q)<<rootBits + round) >> shift
+	v[4] = ((p-q)<<rootBits + round) >> shift
+	v[2] = (r*root2 + s*root6 + round) >> shift
+	v[6] = (r*root6 - s*root2 + round) >> shift
+	v[1] = (d0*root1 + d1*root3 + d2*root5 + d3*root7 + round) >> shift
+	v[3] = (d0*root3 - d1*root7 - d2*root1 - d3*root5 + round) >> shift
+	v[5] = (d0*root5 - d1*root1 + d2*root7 + d3*root3 + round) >> shift
+	v[7] = (d0*root7 - d1*root5 + d2*root3 - d3*root1 + round) >> shift
 }

@@ -15,7 +15,7 @@ var keeps = func() (all [9][64]uint8) {
 			u, v := int(at)%8, int(at)/8
 			all[n][k] = unkept
 			if u < n && v < n {
-				all[n][k] = uint8(v*n + u) //nolint:gosec // below 64
+				all[n][k] = uint8(v*n + u)
 			}
 		}
 	}
@@ -309,7 +309,7 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 				continue
 			}
 			if d.progressive {
-				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run))) //nolint:gosec // four bits
+				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run)))
 			}
 			return nil
 		}
@@ -335,7 +335,7 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 		}
 		run, fresh := e.run(), e.size() == 1
 		if !fresh && run != 15 {
-			d.eobRun = 1<<run + int(d.bits.take(uint(run))) //nolint:gosec // four bits
+			d.eobRun = 1<<run + int(d.bits.take(uint(run)))
 			break
 		}
 		v := int32(0)
@@ -352,7 +352,7 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 		if fresh {
 			*nonzero |= 1 << k
 			if at := c.keep[k]; at < unkept {
-				kept[at] = int16(v) //nolint:gosec // one bit, shifted by at most 13
+				kept[at] = int16(v)
 			}
 		}
 		k++

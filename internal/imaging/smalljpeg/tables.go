@@ -94,7 +94,7 @@ func (s *spec) codes() *codes {
 // put writes a coefficient after a run of zeros.
 func (c *codes) put(e *encoder, run int, v int32) {
 	sign := v >> 31
-	size := uint(mathbits.Len32(uint32(v ^ sign - sign)))          //nolint:gosec // its amount
-	code := c[(run<<4|int(size))&255]                              //nolint:gosec // of at most 11 bits
+	size := uint(mathbits.Len32(uint32(v ^ sign - sign))) //nolint:gosec // its amount
+	code := c[(run<<4|int(size))&255]
 	e.put(code.bits<<size|uint32(v+sign)&(1<<size-1), code.n+size) //nolint:gosec // the lower bits
 }

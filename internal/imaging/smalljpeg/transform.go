@@ -39,10 +39,10 @@ func (c *component) show(b *block, column, row int) {
 }
 
 func clamp(v int) byte {
-	if uint(v) > 255 { //nolint:gosec // negative ones are large
+	if uint(v) > 255 {
 		return byte(^(v >> 63)) //nolint:gosec // 0 or 255
 	}
-	return byte(v)
+	return byte(v) //nolint:gosec // at most 255
 }
 
 func (b *block) transform2(out []byte, stride int) {

@@ -10,7 +10,7 @@ import (
 // like those of print, woven texture, and the noise of a sensor. As a JPEG of quality 90 it has about two bits for each
 // pixel, as the photos of phones have.
 func Photo(width, height int) *image.YCbCr {
-	random := rand.New(rand.NewPCG(11, uint64(width*height))) //nolint:gosec // a picture, not a secret
+	random := rand.New(rand.NewPCG(11, uint64(width*height)))
 	img := image.NewYCbCr(image.Rect(0, 0, width, height), image.YCbCrSubsampleRatio420)
 	unit := float64(max(width, height)) / 40
 	before := make([]float64, width) // noise of the row above: that of neighbors is alike, as in cameras
