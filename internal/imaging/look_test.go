@@ -207,9 +207,9 @@ func (f *floats) encodedAs(t *testing.T, size Size) *floats {
 	return channels(decoded)[0]
 }
 
-// checkLook compares the derived images of a file with what the standard library decodes, made smaller by Lanczos or, as
-// that has halos at hard edges, by averages: before they are encoded, and after it, where noise is lost, with how similar
-// the library's encoder leaves the reference.
+// checkLook compares the derived images of a file with what the standard library decodes, made smaller by Lanczos or,
+// as that has halos at hard edges, by averages: before they are encoded, and after it, where noise is lost, with how
+// similar the library's encoder leaves the reference.
 func checkLook(t *testing.T, name string, file []byte, f photo.Format, whole image.Image, orientation int) {
 	t.Helper()
 	derived, err := Derive(bytes.NewReader(file), f, Sizes)

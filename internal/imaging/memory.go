@@ -89,8 +89,8 @@ func jpegScale(w, h, edge int) int {
 	return scale
 }
 
-// inParts reports whether the blocks of a JPEG are not stored one after the other: it is progressive, its components are
-// stored apart, or neither can be found.
+// inParts reports whether the blocks of a JPEG are not stored one after the other: it is progressive, its components
+// are stored apart, or neither can be found.
 func inParts(file io.ReaderAt) bool {
 	const baseline, extended = "\xc0", "\xc1"
 	components := -1

@@ -27,8 +27,8 @@ const (
 	eighth = 8 // parts of a pixel in which extents are measured
 )
 
-// newAxis makes the pixels of an image of those of another. Both extents are in eighths of a pixel: the last pixel may be
-// only partly in the image.
+// newAxis makes the pixels of an image of those of another. Both extents are in eighths of a pixel: the last pixel may
+// be only partly in the image.
 func newAxis(extent, toExtent int) *axis {
 	from, to := whole(extent), whole(toExtent)
 	a := &axis{first: make([]int, to)}

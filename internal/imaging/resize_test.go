@@ -48,7 +48,8 @@ func TestResize(t *testing.T) {
 			copy(pixels[4*i:], []byte{255, pix[i], 0, pix[i]})
 		}
 		want := plane.byArea(edge)
-		single, four := resized(pix, from.Mul(eighth), to.Mul(eighth), 1), resized(pixels, from.Mul(eighth), to.Mul(eighth), 4)
+		single := resized(pix, from.Mul(eighth), to.Mul(eighth), 1)
+		four := resized(pixels, from.Mul(eighth), to.Mul(eighth), 4)
 		for i, v := range want.v {
 			p := four[4*i : 4*i+4]
 			if d := float64(single[i]) - v; d < -4 || d > 4 || p[1] != single[i] || p[3] != single[i] ||

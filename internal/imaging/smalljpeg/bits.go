@@ -71,8 +71,8 @@ type bits struct {
 	window
 }
 
-// window is the next bits of a scan: n of them, from the highest bit of acc on. It is small so that loops can keep it in
-// registers.
+// window is the next bits of a scan: n of them, from the highest bit of acc on. It is small so that loops can keep it
+// in registers.
 type window struct {
 	acc uint64
 	n   uint
@@ -157,8 +157,8 @@ func (w *window) signed(n uint) int32 {
 const quickBits = 10
 
 // entry is a code and, where both are short, the value after it: from the lowest bit on, 8 bits for the number of bits,
-// 4 for the size of the value, 4 for the run of zeros before it, and 16 for the value. The value is 0 when it is still to
-// be read, or has no bits. The entry is 0 for codes of more than quickBits.
+// 4 for the size of the value, 4 for the run of zeros before it, and 16 for the value. The value is 0 when it is still
+// to be read, or has no bits. The entry is 0 for codes of more than quickBits.
 type entry uint32
 
 func (e entry) length() uint { return uint(e & 0xff) }

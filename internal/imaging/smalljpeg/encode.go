@@ -8,8 +8,8 @@ import (
 	mathbits "math/bits"
 )
 
-// Encode returns a baseline JPEG of an image whose colors are half as fine as its brightness, with the tables of annex K
-// of the standard, scaled by the quality from 1 to 100 as libjpeg and image/jpeg do.
+// Encode returns a baseline JPEG of an image whose colors are half as fine as its brightness, with the tables of annex
+// K of the standard, scaled by the quality from 1 to 100 as libjpeg and image/jpeg do.
 func Encode(img *image.YCbCr, quality int) ([]byte, error) {
 	size := img.Rect.Size()
 	if img.SubsampleRatio != image.YCbCrSubsampleRatio420 || img.Rect.Min != (image.Point{}) || size.X < 1 ||
@@ -68,7 +68,7 @@ func (e *encoder) header(size image.Point, quality int) {
 		e.out = append(e.out, byte(i))
 		for k, v := range table {
 			q := min(max((int(v)*scale+50)/100, 1), 255)
-			e.out = append(e.out, byte(q)) //nolint:gosec // at most 255
+			e.out = append(e.out, byte(q))                                       //nolint:gosec // at most 255
 			e.shares[i][k] = int64(math.Round((1 << shareBits) / float64(64*q))) // of what forward leaves
 		}
 	}
@@ -79,7 +79,7 @@ func (e *encoder) header(size image.Point, quality int) {
 	for i, spec := range []*spec{&lumaDC, &lumaAC, &colorDC, &colorAC} {
 		e.out = append(e.out, 0xff, markDHT)
 		e.out = binary.BigEndian.AppendUint16(e.out, uint16(2+17+len(spec.values))) //nolint:gosec // a short one
-		e.out = append(e.out, byte(i&1<<4|i>>1)) //nolint:gosec // below 32
+		e.out = append(e.out, byte(i&1<<4|i>>1))                                    //nolint:gosec // below 32
 		e.out = append(append(e.out, spec.counts[:]...), spec.values...)
 	}
 	e.out = append(e.out, 0xff, markSOS, 0, 12, 3, 1, 0, 2, 0x11, 3, 0x11, 0, 63, 0)

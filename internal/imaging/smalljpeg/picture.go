@@ -12,8 +12,8 @@ var ratios = map[image.Point]image.YCbCrSubsampleRatio{
 	{X: 4, Y: 1}: image.YCbCrSubsampleRatio411, {X: 4, Y: 2}: image.YCbCrSubsampleRatio410,
 }
 
-// sampling returns how many pixels share a sample of color. It reports false for files whose components are not those of
-// an image.YCbCr.
+// sampling returns how many pixels share a sample of color. It reports false for files whose components are not those
+// of an image.YCbCr.
 func (d *decoder) sampling() (image.Point, bool) {
 	c := d.components
 	if len(c) != 3 || d.isRGB() || c[0].h != d.hMax || c[0].v != d.vMax || c[1].h != c[2].h || c[1].v != c[2].v ||

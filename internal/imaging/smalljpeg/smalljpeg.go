@@ -20,7 +20,8 @@ func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Scale gets the size of the image in the file and returns what to divide it by: 1, 2, 4 or 8. Decode returns its error.
+// Scale gets the size of the image in the file and returns what to divide it by: 1, 2, 4 or 8. Decode returns its
+// error.
 type Scale func(width, height int) (int, error)
 
 // Markers.

@@ -14,8 +14,8 @@ type Plane struct {
 	H, V          int
 }
 
-// JPEG is a file in one of the forms that the standard library does not write: progressive, with any sampling of colors,
-// with four components, or with restarts.
+// JPEG is a file in one of the forms that the standard library does not write: progressive, with any sampling of
+// colors, with four components, or with restarts.
 type JPEG struct {
 	Width, Height int
 	Planes        []Plane
