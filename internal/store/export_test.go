@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"strings"
+	"testing"
+	"testing/fstest"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -128,4 +131,23 @@ func (s *Store) Statements(ctx context.Context, f func(*Tx) error) (texts []stri
 		return f(tx)
 	})
 	return texts, err
+}
+
+// AddMigration makes the program know one migration more, until the test ends.
+func AddMigration(t testing.TB, name, text string) {
+	t.Helper()
+	before := migrations
+	files := fstest.MapFS{"migrations/" + name: {Data: []byte(text)}}
+	if err := fs.WalkDir(before, "migrations", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(before, p)
+		files[p] = &fstest.MapFile{Data: content}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	migrations = files
+	t.Cleanup(func() { migrations = before })
 }

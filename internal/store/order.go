@@ -168,3 +168,53 @@ func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
 		WHERE c.order_id = $1 AND c.kind = 'charge'`, []any{orderID}, &n)
 	return n > 0, err
 }
+
+const nextQueued = `SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'
+	ORDER BY ` + dueKey + ", id LIMIT 1"
+
+// NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
+// take, or ErrNotFound.
+func (t *Tx) NextQueued() (string, error) {
+	var id string
+	err := t.row(t.ctx, nextQueued+t.d.skipLocked, nil, &id)
+	return id, err
+}
+
+// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time, the longest idle first.
+func (q Queries) StaleClaims(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	return q.orderIDs(ctx, `SELECT id FROM orders WHERE environment = 'live' AND status = 'processing' AND claimed_at <= $1
+		ORDER BY claimed_at LIMIT $2`, micros(since), limit)
+}
+
+// ClaimsOf returns the Live orders that a staff user holds.
+func (q Queries) ClaimsOf(ctx context.Context, staffID string) ([]string, error) {
+	return q.orderIDs(ctx, `SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live' AND status = 'processing'
+		ORDER BY `+dueKey+", id", staffID)
+}
+
+func (q Queries) orderIDs(ctx context.Context, text string, args ...any) ([]string, error) {
+	var ids []string
+	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+		var id string
+		err := scan(&id)
+		ids = append(ids, id)
+		return err
+	})
+	return ids, err
+}
+
+// TouchClaim records activity of the assignee of an order, unless some was recorded after the time noted.
+func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
+	err := t.one(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
+		AND claimed_at <= $4`, micros(now), orderID, staffID, micros(noted))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
+func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	return q.orderIDs(ctx, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos'
+		AND updated_at <= $1 ORDER BY updated_at LIMIT $2`, micros(since), limit)
+}

@@ -4,7 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
@@ -106,4 +111,233 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 			return err
 		})
 	return entries, err
+}
+
+// OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
+func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
+	var files []order.PhotoFile
+	seen := make(map[string]bool)
+	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
+		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan func(...any) error) error {
+		var f order.PhotoFile
+		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
+		if !seen[f.Name] {
+			seen[f.Name] = true
+			files = append(files, f)
+		}
+		return err
+	})
+	return files, err
+}
+
+// SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.
+func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) error {
+	_, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, draft, updated_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (order_id, staff_id) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
+		orderID, staffID, draft, micros(now))
+	return err
+}
+
+const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
+
+// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
+func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (draft string, err error) {
+	err = q.row(ctx, verdictDraft, []any{orderID, staffID}, &draft)
+	return draft, err
+}
+
+// OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
+// counted: the moves keep the numbers. In Test, where a move is as frequent as a creation, all but the completed orders
+// are counted.
+func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
+	const all = "SELECT 'all', CAST(COALESCE(SUM(orders), 0) AS BIGINT) FROM balances WHERE environment = $1"
+	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all
+	if env == access.Test {
+		rest = order.Completed
+		text = `SELECT status, COUNT(*) FROM orders WHERE environment = $1
+			AND status IN ('queued', 'processing', 'update-photos', 'error') GROUP BY status UNION ALL ` + all
+	}
+	counts := make(map[order.Status]int64, len(order.Statuses))
+	err := q.rows(ctx, text, []any{string(env)}, func(scan func(...any) error) error {
+		var status string
+		var n int64
+		err := scan(&status, &n)
+		if status == "all" {
+			counts[rest] += n
+		} else {
+			counts[order.Status(status)] = n
+			counts[rest] -= n
+		}
+		return err
+	})
+	return counts, err
+}
+
+// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one. The rows are
+// changed in one order by everybody, so that no two moves wait for each other.
+func (t *Tx) countMove(o *order.Order) error {
+	if o.Environment != access.Live {
+		return nil
+	}
+	var from order.Status
+	if err := t.row(t.ctx, "SELECT status FROM orders WHERE id = $1", []any{o.ID}, &from); err != nil || from == o.Status {
+		return err
+	}
+	for _, s := range order.Statuses {
+		if s == order.Queued || s != from && s != o.Status { // queued is what is in no other status
+			continue
+		}
+		change := 1
+		if s == from {
+			change = -1
+		}
+		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change,
+			string(s)); err != nil {
+			return err
+		}
+	}
+	if !o.Status.Terminal() {
+		return nil
+	}
+	due := int64(neverDue)
+	if o.DueAt != nil {
+		due = micros(*o.DueAt)
+	}
+	_, err := t.exec(`INSERT INTO live_ended_due_days (status, day, orders) VALUES ($1, $2, 1)
+		ON CONFLICT (status, day) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(o.Status), due/microsPerDay)
+	return err
+}
+
+// walkedOffset is up to which offset a page is found by walking along the index: that is faster than adding up days.
+const walkedOffset = 2000
+
+// afterAnyID sorts after every id.
+const afterAnyID = "g"
+
+// orderPosition returns a cursor near an offset of a list that is sorted by the due date, and how many orders there are
+// to skip from there. The cost of a page must not grow with all the orders there have ever been: for Live orders that
+// have ended, which nothing moves any more, the number of each due day is kept; open ones are counted. What is walked
+// is one day. There is no such number for Test orders and for one reviewer's: their pages are walked to.
+func (q Queries) orderPosition(
+	ctx context.Context, f *order.Filter, offset int64,
+) (after *order.Cursor, skip int64, err error) {
+	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
+		return nil, offset, nil
+	}
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
+	for _, s := range statuses(f) {
+		if !s.Terminal() {
+			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
+				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
+		}
+	}
+	counts := make(map[int64]int64)
+	if err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
+		var day, n int64
+		err := scan(&day, &n)
+		counts[day] += n
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	for _, day := range slices.Sorted(maps.Keys(counts)) {
+		if offset < counts[day] {
+			return &order.Cursor{At: day*microsPerDay - 1, ID: afterAnyID}, offset, nil
+		}
+		offset -= counts[day]
+	}
+	return &order.Cursor{At: neverDue, ID: afterAnyID}, 0, nil // orders have moved since they were counted
+}
+
+const claimCounts = `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
+	AND status IN ('processing', 'update-photos') GROUP BY status`
+
+// ClaimCounts returns how many Live orders a staff user holds, and for how many they wait for photos.
+func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Status]int64, error) {
+	counts := make(map[order.Status]int64, 2)
+	err := q.rows(ctx, claimCounts, []any{staffID}, func(scan func(...any) error) error {
+		var status order.Status
+		var n int64
+		err := scan(&status, &n)
+		counts[status] = n
+		return err
+	})
+	return counts, err
+}
+
+// CountWaiting counts the orders that wait for photos, up to limit.
+func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
+	var n int
+	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
+		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
+		[]any{tenant.AccountID, string(tenant.Environment), limit}, &n)
+	return n, err
+}
+
+// OrderTimes returns when orders were created, by sequence number.
+func (q Queries) OrderTimes(
+	ctx context.Context, accountID string, env access.Environment, seqs []int64,
+) (map[int64]time.Time, error) {
+	times := make(map[int64]time.Time, len(seqs))
+	for len(seqs)%batchSizes[0] != 0 { // one long list instead of several short ones
+		seqs = append(seqs, seqs[len(seqs)-1])
+	}
+	err := inBatches(seqs, func(seqs []int64) error {
+		args := []any{accountID, string(env)}
+		for _, s := range seqs {
+			args = append(args, s)
+		}
+		return q.rows(ctx, `SELECT seq, created_at FROM orders WHERE account_id = $1 AND environment = $2
+			AND seq IN `+list(3, len(seqs)), args,
+			func(scan func(...any) error) error {
+				var seq, at int64
+				err := scan(&seq, &at)
+				times[seq] = timeOf(at)
+				return err
+			})
+	})
+	return times, err
+}
+
+const microsPerDay = int64(24 * time.Hour / time.Microsecond)
+
+// CountResult counts an order that has just ended, by the day of its end, its result, which is the outcome or the
+// error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
+// it comes last in them, after the balance.
+func (t *Tx) CountResult(o *order.Order, took int) error {
+	result := string(o.Outcome)
+	if result == "" {
+		result = string(o.Status)
+	}
+	_, err := t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+		VALUES ($1, $2, $3, $4, $5, 1) ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
+		o.AccountID, string(o.Environment), micros(*o.EndedAt)/microsPerDay, result, took)
+	return err
+}
+
+// ResultCount is how many orders ended on a day with a result and a turnaround.
+type ResultCount struct {
+	Day    time.Time // its beginning, in UTC
+	Result string    // the outcome, or error
+	Took   int       // the bucket of the turnaround; -1: none
+	Orders int64
+}
+
+// Results returns how the orders of an account ended from a day on: so many rows as there are days, results and
+// buckets.
+func (q Queries) Results(
+	ctx context.Context, accountID string, env access.Environment, from time.Time,
+) ([]ResultCount, error) {
+	var counts []ResultCount
+	err := q.rows(ctx, `SELECT day, result, took, orders FROM order_results
+		WHERE account_id = $1 AND environment = $2 AND day >= $3`,
+		[]any{accountID, string(env), micros(from) / microsPerDay}, func(scan func(...any) error) error {
+			var c ResultCount
+			var day int64
+			err := scan(&day, &c.Result, &c.Took, &c.Orders)
+			c.Day = timeOf(day * microsPerDay)
+			counts = append(counts, c)
+			return err
+		})
+	return counts, err
 }

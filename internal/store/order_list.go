@@ -301,15 +301,3 @@ func (q Queries) FindOrders(
 	text += "o.external_id = $3 ORDER BY o.seq DESC LIMIT $4"
 	return q.summaries(ctx, allColumns, text, append(args, externalID, limit), limit)
 }
-
-// quoted returns "('a','b')" for words of the program.
-func quoted[S ~string](words []S) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("'" + string(w) + "'")
-	}
-	return "(" + b.String() + ")"
-}

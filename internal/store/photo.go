@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -163,31 +162,4 @@ func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, e
 	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS found",
 		[]any{micros(before)}, &n)
 	return n > 0, err
-}
-
-// list returns "($first, $first+1, …)" with n parameters.
-func list(first, n int) string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(first + i))
-	}
-	b.WriteByte(')')
-	return b.String()
-}
-
-// tuples returns rows "($1, …), ($k, …)" for an INSERT of many rows.
-func tuples(rows, columns int) string {
-	var b strings.Builder
-	for r := range rows {
-		if r > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(list(1+r*columns, columns))
-	}
-	return b.String()
 }

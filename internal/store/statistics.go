@@ -148,3 +148,33 @@ func (q Queries) QueueSamples(ctx context.Context, from time.Time) ([]QueueSampl
 		})
 	return samples, err
 }
+
+// SystemFacts is what the database tells of itself.
+type SystemFacts struct {
+	Engine  string // with its version
+	Schema  int64  // version of the schema
+	Bytes   int64  // of the database as a whole
+	Latency time.Duration
+}
+
+// SystemFacts asks the database how it is. The latency is that of a smallest read.
+func (s *Store) SystemFacts(ctx context.Context, now func() time.Time) (*SystemFacts, error) {
+	begun := now()
+	if err := s.Ping(ctx); err != nil {
+		return nil, err
+	}
+	f := &SystemFacts{Latency: now().Sub(begun)}
+	engine := "SELECT 'SQLite ' || sqlite_version()"
+	size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+	if s.d == &postgresDialect {
+		engine = "SELECT 'PostgreSQL ' || current_setting('server_version')"
+		size = "SELECT pg_database_size(current_database())"
+	}
+	if err := s.row(ctx, engine, nil, &f.Engine); err != nil {
+		return nil, err
+	}
+	if err := s.row(ctx, size, nil, &f.Bytes); err != nil {
+		return nil, err
+	}
+	return f, s.row(ctx, "SELECT MAX(version_id) FROM goose_db_version", nil, &f.Schema)
+}

@@ -76,3 +76,19 @@ func (t *Tx) DeleteExpiredSessions(now time.Time, limit int) (int64, error) {
 	return t.exec(`DELETE FROM sessions WHERE id IN
 		(SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+`)`, micros(now), limit)
 }
+
+// CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit
+// log has with the others: how long an answer takes must not tell which emails exist.
+func (t *Tx) CountUnknownSignIn() error {
+	_, err := t.exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
+		ON CONFLICT (id) DO UPDATE SET attempts = unknown_sign_ins.attempts + 1`)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if _, err := t.exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
