@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"time"
 
@@ -12,17 +11,14 @@ import (
 
 // InsertAccount adds an account with its two balances; ErrExists when the name is taken.
 func (t *Tx) InsertAccount(a *access.Account) error {
-	if _, err := t.exec("INSERT INTO accounts (id, name, locale, created_at) VALUES ($1, $2, $3, $4)",
-		a.ID, a.Name, string(a.Locale), micros(a.CreatedAt)); err != nil {
-		return err
-	}
+	err := t.insert("accounts (id, name, locale, created_at)", a.ID, a.Name, string(a.Locale), micros(a.CreatedAt))
 	for _, e := range access.Environments {
-		if _, err := t.exec(`INSERT INTO balances (account_id, environment, credits)
-				VALUES ($1, $2, 0)`, a.ID, string(e)); err != nil {
-			return err
+		if err != nil {
+			break
 		}
+		err = t.insert("balances (account_id, environment, credits)", a.ID, string(e), 0)
 	}
-	return nil
+	return err
 }
 
 const accountColumns = "id, name, locale, created_at"
@@ -39,24 +35,15 @@ func (q Queries) AccountByName(ctx context.Context, name string) (*access.Accoun
 
 func (q Queries) account(ctx context.Context, text string, arg any) (*access.Account, error) {
 	a := new(access.Account)
-	var created int64
-	if err := q.row(ctx, text, []any{arg}, &a.ID, &a.Name, &a.Locale, &created); err != nil {
+	if err := q.row(ctx, text, []any{arg}, &a.ID, &a.Name, &a.Locale, asTime(&a.CreatedAt)); err != nil {
 		return nil, err
 	}
-	a.CreatedAt = timeOf(created)
 	return a, nil
 }
 
 // AccountIDs returns every account's id by its name.
 func (q Queries) AccountIDs(ctx context.Context) (map[string]string, error) {
-	ids := make(map[string]string)
-	err := q.rows(ctx, "SELECT id, name FROM accounts", nil, func(scan func(...any) error) error {
-		var id, name string
-		err := scan(&id, &name)
-		ids[name] = id
-		return err
-	})
-	return ids, err
+	return pairs[string, string](ctx, q, "SELECT name, id FROM accounts")
 }
 
 // SetAccountLocale replaces the language of an account's webhook payloads and mail.
@@ -70,43 +57,35 @@ func (q Queries) AccountSummaries(
 	ctx context.Context, search string, page, limit int,
 ) ([]access.AccountSummary, int64, error) {
 	where := ""
-	var args []any
+	var args arguments
 	if search = strings.ToLower(search); search != "" {
 		where = ` WHERE LOWER(a.name) LIKE $1 ESCAPE '!' OR a.id = $2
 			OR EXISTS (SELECT 1 FROM users WHERE users.account_id = a.id AND users.email LIKE $1 ESCAPE '!')`
-		args = []any{"%" + likePattern.Replace(search) + "%", search}
+		args = arguments{"%" + likePattern.Replace(search) + "%", search}
 	}
-	var total int64
-	if err := q.row(ctx, "SELECT COUNT(*) FROM accounts a"+where, args, &total); err != nil {
+	total, err := value[int64](ctx, q, "SELECT COUNT(*) FROM accounts a"+where, args...)
+	if err != nil {
 		return nil, 0, err
 	}
 	offset := int64(page-1) * int64(limit)
 	if offset >= total {
 		return nil, total, nil
 	}
-	var found []access.AccountSummary
-	err := q.rows(ctx, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
+	found, err := collect(ctx, q, func(scan scanner) (s access.AccountSummary, err error) {
+		err = scan(&s.ID, &s.Name, &s.Locale, asTime(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders, &s.ActiveKeys)
+		return s, err
+	}, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
 		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)
 		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
 		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
-		fmt.Sprintf(" ORDER BY LOWER(a.name), a.id LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2),
-		append(args, limit, offset),
-		func(scan func(...any) error) error {
-			var s access.AccountSummary
-			var created int64
-			err := scan(&s.ID, &s.Name, &s.Locale, &created, &s.LiveCredits, &s.TestCredits, &s.LiveOrders, &s.ActiveKeys)
-			s.CreatedAt = timeOf(created)
-			found = append(found, s)
-			return err
-		})
+		" ORDER BY LOWER(a.name), a.id LIMIT "+args.add(limit)+" OFFSET "+args.add(offset), args...)
 	return found, total, err
 }
 
 // InsertUser adds an account user; ErrExists when the email is taken.
 func (t *Tx) InsertUser(u *access.User) error {
-	_, err := t.exec("INSERT INTO users (id, account_id, email, role, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
+	return t.insert("users ("+userColumns+")",
 		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, micros(u.CreatedAt))
-	return err
 }
 
 const userColumns = "id, account_id, email, role, password_hash, created_at"
@@ -143,23 +122,17 @@ func (q Queries) Users(ctx context.Context, accountID string) ([]*access.User, e
 		ORDER BY created_at, id`, accountID)
 }
 
-func (q Queries) users(ctx context.Context, statement string, args ...any) ([]*access.User, error) {
-	var users []*access.User
-	err := q.rows(ctx, statement, args, func(scan func(...any) error) error {
+func (q Queries) users(ctx context.Context, text string, args ...any) ([]*access.User, error) {
+	return collect(ctx, q, func(scan scanner) (*access.User, error) {
 		u := new(access.User)
-		var created int64
-		err := scan(&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, &created)
-		u.CreatedAt = timeOf(created)
-		users = append(users, u)
-		return err
-	})
-	return users, err
+		return u, scan(&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, asTime(&u.CreatedAt))
+	}, text, args...)
 }
 
 // LockTeam makes transactions that change the users of one account run one after the other.
 func (t *Tx) LockTeam(accountID string) error {
-	var id string
-	return t.row(t.ctx, "SELECT id FROM accounts WHERE id = $1"+t.d.forUpdate, []any{accountID}, &id)
+	_, err := value[string](t.ctx, t.Queries, "SELECT id FROM accounts WHERE id = $1"+t.d.forUpdate, accountID)
+	return err
 }
 
 // SetUserEmail replaces the email of a user; ErrExists when another user has it.
@@ -187,7 +160,5 @@ func (t *Tx) RestoreUser(id string, role access.Role, hash string) error {
 
 // EmailTaken reports whether an account user has the normalised email, also one who has left.
 func (q Queries) EmailTaken(ctx context.Context, email string) (bool, error) {
-	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM users WHERE email = $1", []any{email}, &n)
-	return n > 0, err
+	return q.exists(ctx, "FROM users WHERE email = $1", email)
 }

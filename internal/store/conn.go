@@ -14,35 +14,6 @@ type conn interface {
 	exec(ctx context.Context, q string, args []any) (sql.Result, error)
 }
 
-// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
-type Tx struct {
-	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work
-}
-
-// Context is the context of the transaction, for functions that have no other.
-func (t *Tx) Context() context.Context { return t.ctx }
-
-// exec runs a statement and returns how many rows it touched.
-func (t *Tx) exec(text string, args ...any) (int64, error) {
-	res, err := t.c.exec(t.ctx, text, args)
-	if err != nil {
-		return 0, Classify(err)
-	}
-	n, err := res.RowsAffected()
-	return n, Classify(err)
-}
-
-// one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
-func (t *Tx) one(text string, args ...any) error {
-	n, err := t.exec(text, args...)
-	if err == nil && n != 1 {
-		return ErrNotFound
-	}
-	return err
-}
-
 // pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
 type pool struct{ db *sql.DB }
 

@@ -49,9 +49,8 @@ type TOTP struct {
 // TOTP returns the second factor of a person, or ErrNotFound when they have none.
 func (q Queries) TOTP(ctx context.Context, a access.Audience, userID string) (*TOTP, error) {
 	f := new(TOTP)
-	err := q.row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
-		[]any{string(a), userID}, &f.SealedSecret, &f.LastCounter)
-	if err != nil {
+	if err := q.row(ctx, "SELECT sealed_secret, last_counter FROM totp WHERE audience = $1 AND user_id = $2",
+		[]any{string(a), userID}, &f.SealedSecret, &f.LastCounter); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -59,8 +58,8 @@ func (q Queries) TOTP(ctx context.Context, a access.Audience, userID string) (*T
 
 // SetTOTP gives a person a second factor, in place of one they may have.
 func (t *Tx) SetTOTP(a access.Audience, userID string, f *TOTP, now time.Time) error {
-	_, err := t.exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at) VALUES ($1, $2, $3, $4, $5)
-		ON CONFLICT (audience, user_id) DO UPDATE SET
+	_, err := t.exec(`INSERT INTO totp (audience, user_id, sealed_secret, last_counter, enabled_at)
+		VALUES ($1, $2, $3, $4, $5) ON CONFLICT (audience, user_id) DO UPDATE SET
 			sealed_secret = excluded.sealed_secret, last_counter = excluded.last_counter, enabled_at = excluded.enabled_at`,
 		string(a), userID, f.SealedSecret, f.LastCounter, micros(now))
 	return err
@@ -84,16 +83,14 @@ func (t *Tx) DeleteTOTP(a access.Audience, userID string) error {
 
 // ReplaceRecoveryCodes gives a person these recovery codes and no others.
 func (t *Tx) ReplaceRecoveryCodes(a access.Audience, userID string, hashes []string) error {
-	if _, err := t.exec("DELETE FROM recovery_codes WHERE audience = $1 AND user_id = $2", string(a), userID); err != nil {
-		return err
-	}
+	_, err := t.exec("DELETE FROM recovery_codes WHERE audience = $1 AND user_id = $2", string(a), userID)
 	for _, hash := range hashes {
-		_, err := t.exec("INSERT INTO recovery_codes (audience, user_id, code_hash) VALUES ($1, $2, $3)", string(a), userID, hash)
 		if err != nil {
-			return err
+			break
 		}
+		err = t.insert("recovery_codes (audience, user_id, code_hash)", string(a), userID, hash)
 	}
-	return nil
+	return err
 }
 
 // UseRecoveryCode spends a recovery code, or returns ErrNotFound when the person has no such code left.
@@ -104,20 +101,16 @@ func (t *Tx) UseRecoveryCode(a access.Audience, userID, hash string, now time.Ti
 
 // RecoveryCodesLeft returns how many recovery codes a person has not spent.
 func (q Queries) RecoveryCodesLeft(ctx context.Context, a access.Audience, userID string) (int, error) {
-	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM recovery_codes WHERE audience = $1 AND user_id = $2 AND used_at IS NULL",
-		[]any{string(a), userID}, &n)
-	return n, err
+	return value[int](ctx, q, `SELECT COUNT(*) FROM recovery_codes
+		WHERE audience = $1 AND user_id = $2 AND used_at IS NULL`, string(a), userID)
 }
 
 // InsertPasskey adds a passkey; ErrExists when a user has it already.
 func (t *Tx) InsertPasskey(k *access.Passkey) error {
-	_, err := t.exec(`INSERT INTO passkeys (id, audience, user_id, name, credential_id, public_key, sign_count,
-			backup_eligible, backed_up, transports, aaguid, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, string(k.Audience), k.UserID, k.Name, binaryText(k.CredentialID), binaryText(k.PublicKey), int64(k.SignCount),
-		flag(k.BackupEligible), flag(k.BackedUp), strings.Join(k.Transports, " "), k.AAGUID, micros(k.CreatedAt))
-	return err
+	return t.insert(`passkeys (id, audience, user_id, name, credential_id, public_key, sign_count, backup_eligible,
+		backed_up, transports, aaguid, created_at)`, k.ID, string(k.Audience), k.UserID, k.Name,
+		binaryText(k.CredentialID), binaryText(k.PublicKey), int64(k.SignCount), flag(k.BackupEligible), flag(k.BackedUp),
+		strings.Join(k.Transports, " "), k.AAGUID, micros(k.CreatedAt))
 }
 
 const selectPasskeys = `SELECT id, audience, user_id, name, credential_id, public_key, sign_count,
@@ -134,34 +127,29 @@ func (q Queries) Passkey(ctx context.Context, a access.Audience, userID, id stri
 }
 
 // PasskeyByCredential returns the passkey that devices know by the id, whoever of the audience has it.
-func (q Queries) PasskeyByCredential(ctx context.Context, a access.Audience, credentialID []byte) (*access.Passkey, error) {
-	return first(q.passkeys(ctx, selectPasskeys+"credential_id = $1 AND audience = $2", binaryText(credentialID), string(a)))
+func (q Queries) PasskeyByCredential(
+	ctx context.Context, a access.Audience, credentialID []byte,
+) (*access.Passkey, error) {
+	return first(q.passkeys(ctx, selectPasskeys+"credential_id = $1 AND audience = $2", binaryText(credentialID),
+		string(a)))
 }
 
-func (q Queries) passkeys(ctx context.Context, statement string, args ...any) ([]*access.Passkey, error) {
-	var keys []*access.Passkey
-	err := q.rows(ctx, statement, args, func(scan func(...any) error) error {
+func (q Queries) passkeys(ctx context.Context, text string, args ...any) ([]*access.Passkey, error) {
+	return collect(ctx, q, func(scan scanner) (*access.Passkey, error) {
 		k := new(access.Passkey)
 		var credential, public, transports string
-		var count, created int64
-		var used sql.NullInt64
-		err := scan(&k.ID, &k.Audience, &k.UserID, &k.Name, &credential, &public, &count, &k.BackupEligible, &k.BackedUp,
-			&transports, &k.AAGUID, &created, &used)
+		err := scan(&k.ID, &k.Audience, &k.UserID, &k.Name, &credential, &public, &k.SignCount, &k.BackupEligible,
+			&k.BackedUp, &transports, &k.AAGUID, asTime(&k.CreatedAt), asTimeOrNil(&k.LastUsedAt))
 		if err != nil {
-			return err
+			return nil, err
 		}
+		k.Transports = strings.Fields(transports)
 		if k.CredentialID, err = binaryOf(credential); err != nil {
-			return err
+			return nil, err
 		}
-		if k.PublicKey, err = binaryOf(public); err != nil {
-			return err
-		}
-		k.SignCount = uint32(count) //nolint:gosec // stored from one
-		k.Transports, k.CreatedAt, k.LastUsedAt = strings.Fields(transports), timeOf(created), timeOrNil(used)
-		keys = append(keys, k)
-		return nil
-	})
-	return keys, err
+		k.PublicKey, err = binaryOf(public)
+		return k, err
+	}, text, args...)
 }
 
 // UsePasskey records a use with the counter that the device reported. It returns ErrNotFound when the passkey is gone,
@@ -174,7 +162,8 @@ func (t *Tx) UsePasskey(id string, count uint32, backedUp bool, now time.Time) e
 
 // RenamePasskey gives a passkey of a person another name, or returns ErrNotFound.
 func (t *Tx) RenamePasskey(a access.Audience, userID, id, name string) error {
-	return t.one("UPDATE passkeys SET name = $1 WHERE id = $2 AND audience = $3 AND user_id = $4", name, id, string(a), userID)
+	return t.one("UPDATE passkeys SET name = $1 WHERE id = $2 AND audience = $3 AND user_id = $4",
+		name, id, string(a), userID)
 }
 
 // DeletePasskey removes a passkey of a person, or returns ErrNotFound.
@@ -200,18 +189,15 @@ func (t *Tx) SpendChallenge(hash string, expires time.Time) error {
 
 // DeleteOldChallenges removes up to limit spent challenges that ended by a time, and returns how many.
 func (t *Tx) DeleteOldChallenges(before time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM spent_challenges WHERE challenge_hash IN
-		(SELECT challenge_hash FROM spent_challenges WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+`)`, micros(before), limit)
+	return t.exec(`DELETE FROM spent_challenges WHERE challenge_hash IN (SELECT challenge_hash FROM spent_challenges
+		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+")", micros(before), limit)
 }
 
 // InsertLink adds a link by the hash of its token.
 func (t *Tx) InsertLink(l *access.Link, hash string) error {
-	_, err := t.exec(`INSERT INTO links
-			(id, token_hash, kind, audience, account_id, user_id, email, name, role, created_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		l.ID, hash, string(l.Kind), string(l.Audience), textOrNull(l.AccountID), textOrNull(l.UserID), l.Email, l.Name,
-		l.Role, l.CreatedBy, micros(l.CreatedAt), micros(l.ExpiresAt))
-	return err
+	return t.insert(`links (id, token_hash, kind, audience, account_id, user_id, email, name, role, created_by,
+		created_at, expires_at)`, l.ID, hash, string(l.Kind), string(l.Audience), textOrNull(l.AccountID),
+		textOrNull(l.UserID), l.Email, l.Name, l.Role, l.CreatedBy, micros(l.CreatedAt), micros(l.ExpiresAt))
 }
 
 // selectLinks reads links that can still be used, each with its mail.
@@ -223,33 +209,28 @@ const selectLinks = `SELECT l.id, l.kind, l.audience, l.account_id, l.user_id, l
 func (q Queries) LinkByHash(
 	ctx context.Context, a access.Audience, kind access.LinkKind, hash string, now time.Time,
 ) (*access.Link, error) {
-	return first(q.links(ctx, selectLinks+" AND l.token_hash = $1 AND l.audience = $2 AND l.kind = $3 AND l.expires_at > $4",
-		hash, string(a), string(kind), micros(now)))
+	return first(q.links(ctx, selectLinks+` AND l.token_hash = $1 AND l.audience = $2 AND l.kind = $3
+		AND l.expires_at > $4`, hash, string(a), string(kind), micros(now)))
 }
 
 // Invitations returns the invitations that can still be used, the newest first: to an account, or of staff with an
 // empty account id.
-func (q Queries) Invitations(ctx context.Context, a access.Audience, accountID string, now time.Time) ([]*access.Link, error) {
+func (q Queries) Invitations(
+	ctx context.Context, a access.Audience, accountID string, now time.Time,
+) ([]*access.Link, error) {
 	return q.links(ctx, selectLinks+` AND l.audience = $1 AND COALESCE(l.account_id, '') = $2 AND l.kind = 'invitation'
 		AND l.expires_at > $3 ORDER BY l.created_at DESC, l.id DESC`, string(a), accountID, micros(now))
 }
 
 func (q Queries) links(ctx context.Context, text string, args ...any) ([]*access.Link, error) {
-	var links []*access.Link
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*access.Link, error) {
 		l := new(access.Link)
-		var accountID, userID, account sql.NullString
-		var created, expires int64
 		var mailed, failed sql.NullInt64
-		err := scan(&l.ID, &l.Kind, &l.Audience, &accountID, &userID, &l.Email, &l.Name, &l.Role, &l.CreatedBy,
-			&created, &expires, &account, &mailed, &failed)
-		l.AccountID, l.Account, l.UserID = accountID.String, account.String, userID.String
-		l.CreatedAt, l.ExpiresAt = timeOf(created), timeOf(expires)
+		err := scan(&l.ID, &l.Kind, &l.Audience, asText(&l.AccountID), asText(&l.UserID), &l.Email, &l.Name, &l.Role,
+			&l.CreatedBy, asTime(&l.CreatedAt), asTime(&l.ExpiresAt), asText(&l.Account), &mailed, &failed)
 		l.MailWaiting, l.MailFailed = mailed.Valid && !failed.Valid, failed.Valid
-		links = append(links, l)
-		return err
-	})
-	return links, err
+		return l, err
+	}, text, args...)
 }
 
 // UseLink spends a link, or returns ErrNotFound when it was spent or withdrawn before.

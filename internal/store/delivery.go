@@ -5,7 +5,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,10 +16,8 @@ import (
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at once.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	if _, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body,
-		created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		d.ID, e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
+	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)", d.ID,
+		e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
 		micros(d.CreatedAt)); err != nil {
 		return err
 	}
@@ -29,16 +26,14 @@ func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
 func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	endpoints, err := t.idList(t.ctx, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", []any{keyID})
-	if err != nil {
-		return err
-	}
-	for _, id := range endpoints {
-		if err := t.DropPendingDeliveries(id); err != nil {
-			return err
+	ids, err := column[string](t.ctx, t.Queries, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", keyID)
+	for _, id := range ids {
+		if err != nil {
+			break
 		}
+		err = t.DropPendingDeliveries(id)
 	}
-	return nil
+	return err
 }
 
 // DropPendingDeliveries removes what is still to be sent to an endpoint.
@@ -66,67 +61,57 @@ const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.de
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit int) ([]*webhook.Delivery, error) {
-	args := []any{limit}
-	var where []string
-	add := func(condition string, value string) {
-		if value != "" {
-			args = append(args, value)
-			where = append(where, fmt.Sprintf(condition, len(args)))
-		}
+	args := arguments{limit}
+	where := args.equal([]condition{
+		{"d.account_id", f.AccountID},
+		{"d.environment", string(f.Environment)},
+		{"d.endpoint_id", f.EndpointID},
+		{"d.order_id", f.OrderID},
+	})
+	if f.Before != "" {
+		where += " AND d.id < " + args.add(f.Before)
 	}
-	add("d.account_id = $%d", f.AccountID)
-	add("d.environment = $%d", string(f.Environment))
-	add("d.endpoint_id = $%d", f.EndpointID)
-	add("d.order_id = $%d", f.OrderID)
-	add("d.id < $%d", f.Before)
 	switch f.Status {
 	case webhook.Pending:
-		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_queue)")
+		where += " AND d.id IN (SELECT delivery_id FROM delivery_queue)"
 	case webhook.Failed:
-		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')")
+		where += " AND d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')"
 	case webhook.Delivered:
-		where = append(where, "a.ended = 'delivered'")
+		where += " AND a.ended = 'delivered'"
 	}
-	text := "SELECT " + deliveryColumns + deliveryTables
-	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
+	if where != "" {
+		where = " WHERE" + strings.TrimPrefix(where, " AND")
 	}
-	var found []*webhook.Delivery
-	err := q.rows(ctx, text+" ORDER BY d.id DESC LIMIT $1", args, func(scan func(...any) error) error {
-		r := new(webhook.Delivery)
-		found = append(found, r)
-		return scanDelivery(r, scan)
-	})
-	return found, err
+	return collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+		d := new(webhook.Delivery)
+		return d, scanDelivery(d, scan)
+	}, "SELECT "+deliveryColumns+deliveryTables+where+" ORDER BY d.id DESC LIMIT $1", args...)
 }
 
 // Delivery returns a delivery with its body.
 func (q Queries) Delivery(ctx context.Context, id string) (*webhook.Delivery, error) {
-	var found []*webhook.Delivery
-	text := "SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1"
-	err := q.rows(ctx, text, []any{id}, func(scan func(...any) error) error {
-		r := new(webhook.Delivery)
-		found = append(found, r)
-		return scanDelivery(r, scan, &r.Body)
-	})
-	return first(found, err)
+	return first(collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+		d := new(webhook.Delivery)
+		return d, scanDelivery(d, scan, &d.Body)
+	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1", id))
 }
 
-func scanDelivery(r *webhook.Delivery, scan func(...any) error, more ...any) error {
-	var orderID, ended, url sql.NullString
-	var created int64
-	var number, at, next sql.NullInt64
+func scanDelivery(d *webhook.Delivery, scan scanner, more ...any) error {
+	var ended webhook.Status
+	var number sql.NullInt64
+	var at, next time.Time
 	err := scan(append([]any{
-		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &created, &number, &at, &ended, &next, &url,
+		&d.ID, &d.EndpointID, &d.AccountID, &d.Environment, asText(&d.OrderID), &d.Event, asTime(&d.CreatedAt), &number,
+		asTime(&at), asText(&ended), asTime(&next), asText(&d.EndpointURL),
 	}, more...)...)
-	r.OrderID, r.EndpointURL, r.CreatedAt, r.Attempts = orderID.String, url.String, timeOf(created), int(number.Int64)
+	d.Attempts, d.Status = int(number.Int64), webhook.Pending
 	switch {
-	case ended.String != "":
-		r.Status, r.FinishedAt = webhook.Status(ended.String), timeOf(at.Int64)
-	case next.Valid:
-		r.Status, r.NextAttemptAt = webhook.Pending, timeOf(next.Int64)
+	case ended != "":
+		d.Status, d.FinishedAt = ended, at
+	case !next.IsZero():
+		d.NextAttemptAt = next
 	default:
-		r.Status, r.NextAttemptAt = webhook.Pending, r.CreatedAt
+		d.NextAttemptAt = d.CreatedAt
 	}
 	return err
 }
@@ -136,27 +121,25 @@ func scanDelivery(r *webhook.Delivery, scan func(...any) error, more ...any) err
 func (q Queries) FailedDeliveries(
 	ctx context.Context, f webhook.DeliveryFilter, since time.Time, after string, limit int,
 ) ([]string, error) {
-	return q.idList(ctx, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
+	return column[string](ctx, q, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
 		WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
 		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5)
-		AND ($6 = '' OR d.order_id = $6)
-		ORDER BY a.delivery_id LIMIT $7`,
-		[]any{micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit})
+		AND ($6 = '' OR d.order_id = $6) ORDER BY a.delivery_id LIMIT $7`,
+		micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit)
 }
 
 // Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
-	var endpointID string
-	if err := t.row(t.ctx, `SELECT d.endpoint_id FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-		JOIN api_keys k ON k.id = e.api_key_id
-		WHERE d.id = $1 AND k.revoked_at IS NULL`, []any{id}, &endpointID); err != nil {
+	endpointID, err := value[string](t.ctx, t.Queries, `SELECT d.endpoint_id FROM deliveries d
+		JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN api_keys k ON k.id = e.api_key_id
+		WHERE d.id = $1 AND k.revoked_at IS NULL`, id)
+	if err != nil {
 		return err
 	}
-	var attempts int
-	if err := t.row(t.ctx, `UPDATE delivery_attempts SET ended = '', next_at = $2
-			WHERE delivery_id = $1 AND ended <> '' RETURNING number`,
-		[]any{id, micros(now)}, &attempts); err != nil {
+	attempts, err := value[int](t.ctx, t.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2
+		WHERE delivery_id = $1 AND ended <> '' RETURNING number`, id, micros(now))
+	if err != nil {
 		return err
 	}
 	return t.enqueue(id, endpointID, attempts, now)
@@ -226,9 +209,8 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 	}
 	// In the order of the index: transactions then wait for each other instead of locking each other out.
 	slices.SortFunc(ended, func(a, b *AttemptResult) int {
-		return cmp.Or(
-			strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID),
-		)
+		return cmp.Or(cmp.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt),
+			cmp.Compare(a.DeliveryID, b.DeliveryID))
 	})
 	recorded := make([]*AttemptResult, 0, len(results))
 	if err := inBatches(ended, func(batch []*AttemptResult) error {
@@ -294,7 +276,7 @@ func (t *Tx) leave(batch []*AttemptResult) ([]*AttemptResult, error) {
 	for _, r := range batch {
 		byID[r.DeliveryID] = r
 	}
-	found, err := t.idList(t.ctx, leaveQueue(len(batch))+" RETURNING delivery_id", places(batch))
+	found, err := column[string](t.ctx, t.Queries, leaveQueue(len(batch))+" RETURNING delivery_id", places(batch)...)
 	standing := make([]*AttemptResult, len(found))
 	for i, id := range found {
 		standing[i] = byID[id]
@@ -328,12 +310,10 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 				ended = string(webhook.Failed)
 			}
 			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
-				string(r.Failure), r.Answer,
-				ended, microsOrNull(r.Next), 1)
+				string(r.Failure), r.Answer, ended, microsOrNull(r.Next), 1)
 		}
-		_, err := t.exec(
-			"INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+tuples(len(batch), 10), args...,
-		)
+		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+
+			tuples(len(batch), 10), args...)
 		return err
 	})
 }
@@ -357,28 +337,17 @@ func (t *Tx) insertPlain(batch []*AttemptResult) error {
 
 // Attempts returns the attempts on a delivery that are still kept, in their order.
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
-	var attempts []webhook.Attempt
-	err := q.rows(ctx, "SELECT "+attemptColumns+` FROM delivery_attempts
-			WHERE delivery_id = $1 AND kept = 1 ORDER BY number`, []any{deliveryID},
-		func(scan func(...any) error) error {
-			var a webhook.Attempt
-			var at, duration int64
-			err := scan(&a.DeliveryID, &a.Number, &at, &duration, &a.HTTPStatus, &a.Failure, &a.Answer)
-			a.At, a.Duration = timeOf(at), time.Duration(duration)*time.Microsecond
-			attempts = append(attempts, a)
-			return err
-		})
-	return attempts, err
+	return collect(ctx, q, func(scan scanner) (a webhook.Attempt, err error) {
+		var duration int64
+		err = scan(&a.DeliveryID, &a.Number, asTime(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer)
+		a.Duration = time.Duration(duration) * time.Microsecond
+		return a, err
+	}, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", deliveryID)
 }
 
 // HasAttempts reports whether there are attempts in the log that were made before the time.
 func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
-	var n int
-	err := q.row(
-		ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM delivery_attempts WHERE kept = 1 AND at < $1 LIMIT 1) AS found",
-		[]any{micros(before)}, &n,
-	)
-	return n > 0, err
+	return q.exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1", micros(before))
 }
 
 // DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
@@ -386,9 +355,8 @@ func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error
 func (t *Tx) DeleteOldAttempts(before time.Time, limit int) (int, error) {
 	const oldest = `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
 		WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)`
-	ends, err := t.exec(`UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '',
-			answer = '' WHERE ended <> '' AND `+oldest,
-		micros(before), limit)
+	ends, err := t.exec(`UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = ''
+		WHERE ended <> '' AND `+oldest, micros(before), limit)
 	if err != nil || int(ends) == limit {
 		return int(ends), err
 	}

@@ -33,7 +33,7 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 	plans := make(map[string]string)
 	for name, statement := range statements {
 		var lines []string
-		err := s.rows(ctx, explain+statement.text, statement.args, func(scan func(...any) error) error {
+		err := s.rows(ctx, explain+statement.text, statement.args, func(scan scanner) error {
 			var line string
 			into := []any{&line}
 			if !s.Shared() { // which tells the tree in numbers first

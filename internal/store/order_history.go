@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -27,9 +27,7 @@ func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) 
 
 // InsertOrderNote adds the note of a submission.
 func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
-	_, err := t.exec("INSERT INTO order_notes (order_id, round, note, created_at) VALUES ($1, $2, $3, $4)",
-		orderID, n.Round, n.Note, micros(n.CreatedAt))
-	return err
+	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
 // AppendTimeline adds an entry to the timeline of an order.
@@ -42,10 +40,8 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	_, err := t.exec(`INSERT INTO order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		orderID, NewID(), micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
-	return err
+	return t.insert("order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)", orderID, NewID(),
+		micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
 }
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
@@ -62,55 +58,31 @@ func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.Hist
 
 // OrderPhotos returns all photos of an order: those of its creation, then those of each round.
 func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo, error) {
-	photos := []order.Photo{}
-	err := q.rows(ctx, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position",
-		[]any{orderID},
-		func(scan func(...any) error) error {
-			var p order.Photo
-			var name sql.NullString
-			err := scan(&name, &p.IndexCode, &p.Round)
-			p.Name = name.String
-			photos = append(photos, p)
-			return err
-		})
-	return photos, err
+	return collect(ctx, q, func(scan scanner) (p order.Photo, err error) {
+		err = scan(asText(&p.Name), &p.IndexCode, &p.Round)
+		return p, err
+	}, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", orderID)
 }
 
 // OrderNotes returns the notes of an order by round.
 func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, error) {
-	notes := []order.Note{}
-	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round",
-		[]any{orderID},
-		func(scan func(...any) error) error {
-			var n order.Note
-			var created int64
-			err := scan(&n.Round, &n.Note, &created)
-			n.CreatedAt = timeOf(created)
-			notes = append(notes, n)
-			return err
-		})
-	return notes, err
+	return collect(ctx, q, func(scan scanner) (n order.Note, err error) {
+		err = scan(&n.Round, &n.Note, asTime(&n.CreatedAt))
+		return n, err
+	}, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", orderID)
 }
 
 // Timeline returns what happened to an order, oldest first.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
-	entries := []order.TimelineEntry{}
-	err := q.rows(ctx, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
-		WHERE order_id = $1 ORDER BY id`, []any{orderID},
-		func(scan func(...any) error) error {
-			var e order.TimelineEntry
-			var at int64
-			var actorID sql.NullString
-			var details string
-			if err := scan(&at, &e.Event, &e.Actor.Kind, &actorID, &e.Actor.Name, &details); err != nil {
-				return err
-			}
-			e.At, e.Actor.ID = timeOf(at), actorID.String
-			err := json.Unmarshal([]byte(details), &e.Details)
-			entries = append(entries, e)
-			return err
-		})
-	return entries, err
+	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
+		var details string
+		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
+		if err == nil {
+			err = json.Unmarshal([]byte(details), &e.Details)
+		}
+		return e, err
+	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
+		WHERE order_id = $1 ORDER BY id`, orderID)
 }
 
 // OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
@@ -118,7 +90,7 @@ func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.P
 	var files []order.PhotoFile
 	seen := make(map[string]bool)
 	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
-		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan func(...any) error) error {
+		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan scanner) error {
 		var f order.PhotoFile
 		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
 		if !seen[f.Name] {
@@ -141,9 +113,8 @@ func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) err
 const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
 
 // VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
-func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (draft string, err error) {
-	err = q.row(ctx, verdictDraft, []any{orderID, staffID}, &draft)
-	return draft, err
+func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (string, error) {
+	return value[string](ctx, q, verdictDraft, orderID, staffID)
 }
 
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
@@ -158,7 +129,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 			AND status IN ('queued', 'processing', 'update-photos', 'error') GROUP BY status UNION ALL ` + all
 	}
 	counts := make(map[order.Status]int64, len(order.Statuses))
-	err := q.rows(ctx, text, []any{string(env)}, func(scan func(...any) error) error {
+	err := q.rows(ctx, text, []any{string(env)}, func(scan scanner) error {
 		var status string
 		var n int64
 		err := scan(&status, &n)
@@ -232,7 +203,7 @@ func (q Queries) orderPosition(
 		}
 	}
 	counts := make(map[int64]int64)
-	if err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
+	if err := q.rows(ctx, text, nil, func(scan scanner) error {
 		var day, n int64
 		err := scan(&day, &n)
 		counts[day] += n
@@ -254,24 +225,14 @@ const claimCounts = `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 
 
 // ClaimCounts returns how many Live orders a staff user holds, and for how many they wait for photos.
 func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Status]int64, error) {
-	counts := make(map[order.Status]int64, 2)
-	err := q.rows(ctx, claimCounts, []any{staffID}, func(scan func(...any) error) error {
-		var status order.Status
-		var n int64
-		err := scan(&status, &n)
-		counts[status] = n
-		return err
-	})
-	return counts, err
+	return pairs[order.Status, int64](ctx, q, claimCounts, staffID)
 }
 
 // CountWaiting counts the orders that wait for photos, up to limit.
 func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
-	var n int
-	err := q.row(ctx, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
+	return value[int](ctx, q, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
 		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
-		[]any{tenant.AccountID, string(tenant.Environment), limit}, &n)
-	return n, err
+		tenant.AccountID, string(tenant.Environment), limit)
 }
 
 // OrderTimes returns when orders were created, by sequence number.
@@ -283,18 +244,13 @@ func (q Queries) OrderTimes(
 		seqs = append(seqs, seqs[len(seqs)-1])
 	}
 	err := inBatches(seqs, func(seqs []int64) error {
-		args := []any{accountID, string(env)}
-		for _, s := range seqs {
-			args = append(args, s)
+		found, err := pairs[int64, int64](ctx, q, `SELECT seq, created_at FROM orders
+			WHERE account_id = $1 AND environment = $2 AND seq IN `+list(3, len(seqs)),
+			append([]any{accountID, string(env)}, anys(seqs)...)...)
+		for seq, at := range found {
+			times[seq] = timeOf(at)
 		}
-		return q.rows(ctx, `SELECT seq, created_at FROM orders WHERE account_id = $1 AND environment = $2
-			AND seq IN `+list(3, len(seqs)), args,
-			func(scan func(...any) error) error {
-				var seq, at int64
-				err := scan(&seq, &at)
-				times[seq] = timeOf(at)
-				return err
-			})
+		return err
 	})
 	return times, err
 }
@@ -305,13 +261,11 @@ const microsPerDay = int64(24 * time.Hour / time.Microsecond)
 // error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
 // it comes last in them, after the balance.
 func (t *Tx) CountResult(o *order.Order, took int) error {
-	result := string(o.Outcome)
-	if result == "" {
-		result = string(o.Status)
-	}
 	_, err := t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
-		VALUES ($1, $2, $3, $4, $5, 1) ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
-		o.AccountID, string(o.Environment), micros(*o.EndedAt)/microsPerDay, result, took)
+		VALUES ($1, $2, $3, $4, $5, 1)
+		ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
+		o.AccountID, string(o.Environment), micros(*o.EndedAt)/microsPerDay,
+		cmp.Or(string(o.Outcome), string(o.Status)), took)
 	return err
 }
 
@@ -328,16 +282,11 @@ type ResultCount struct {
 func (q Queries) Results(
 	ctx context.Context, accountID string, env access.Environment, from time.Time,
 ) ([]ResultCount, error) {
-	var counts []ResultCount
-	err := q.rows(ctx, `SELECT day, result, took, orders FROM order_results
-		WHERE account_id = $1 AND environment = $2 AND day >= $3`,
-		[]any{accountID, string(env), micros(from) / microsPerDay}, func(scan func(...any) error) error {
-			var c ResultCount
-			var day int64
-			err := scan(&day, &c.Result, &c.Took, &c.Orders)
-			c.Day = timeOf(day * microsPerDay)
-			counts = append(counts, c)
-			return err
-		})
-	return counts, err
+	return collect(ctx, q, func(scan scanner) (c ResultCount, err error) {
+		var day int64
+		err = scan(&day, &c.Result, &c.Took, &c.Orders)
+		c.Day = timeOf(day * microsPerDay)
+		return c, err
+	}, `SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
+		accountID, string(env), micros(from)/microsPerDay)
 }

@@ -3,7 +3,6 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"slices"
 	"strings"
 	"time"
@@ -18,13 +17,9 @@ func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 	if e.OAuth != nil {
 		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, textOrNull(e.OAuth.Scope)
 	}
-	_, err := t.exec(`INSERT INTO webhook_endpoints (id, account_id, environment, api_key_id, name, url, canonical_url,
-		events, auth_type, sealed_secret,
-		token_url, client_id, scope, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, canonicalURL, joinEvents(e.Events),
-		e.AuthType(), e.SealedSecret,
-		tokenURL, clientID, scope, micros(e.CreatedAt))
-	return err
+	return t.insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
+		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, joinEvents(e.Events),
+		e.SealedSecret, tokenURL, clientID, scope, micros(e.CreatedAt), canonicalURL, e.AuthType())
 }
 
 const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
@@ -32,10 +27,8 @@ const endpointColumns = `id, account_id, environment, api_key_id, name, url, eve
 
 // Endpoints returns the endpoints of an API key, newest first.
 func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
-	return q.endpoints(
-		ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC",
-		keyID,
-	)
+	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
+		WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC`, keyID)
 }
 
 // EndpointsOf returns the endpoints of an account in an environment, newest first.
@@ -43,8 +36,7 @@ func (q Queries) EndpointsOf(
 	ctx context.Context, accountID string, env access.Environment,
 ) ([]*webhook.Endpoint, error) {
 	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
-			WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`,
-		accountID, string(env))
+		WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`, accountID, string(env))
 }
 
 // ReceivingEndpoints returns the endpoints of an API key that get events: all, unless the key is revoked.
@@ -59,24 +51,18 @@ func (q Queries) Endpoint(ctx context.Context, id string) (*webhook.Endpoint, er
 }
 
 func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*webhook.Endpoint, error) {
-	var endpoints []*webhook.Endpoint
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*webhook.Endpoint, error) {
 		e := new(webhook.Endpoint)
-		var name, tokenURL, clientID, scope sql.NullString
+		var oauth webhook.OAuth
 		var events string
-		var created int64
-		err := scan(
-			&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, &name, &e.URL, &events, &e.SealedSecret, &tokenURL, &clientID,
-			&scope, &created,
-		)
-		e.Name, e.Events, e.CreatedAt = name.String, splitEvents(events), timeOf(created)
-		if tokenURL.Valid {
-			e.OAuth = &webhook.OAuth{TokenURL: tokenURL.String, ClientID: clientID.String, Scope: scope.String}
+		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, asText(&e.Name), &e.URL, &events, &e.SealedSecret,
+			asText(&oauth.TokenURL), asText(&oauth.ClientID), asText(&oauth.Scope), asTime(&e.CreatedAt))
+		e.Events = splitEvents(events)
+		if oauth.TokenURL != "" {
+			e.OAuth = &oauth
 		}
-		endpoints = append(endpoints, e)
-		return err
-	})
-	return endpoints, err
+		return e, err
+	}, text, args...)
 }
 
 // DeleteEndpoint removes an endpoint of an API key together with its pending deliveries, or returns ErrNotFound.
@@ -153,24 +139,19 @@ func (q Queries) EndpointHealth(
 	ctx context.Context, accountID string, env access.Environment, now time.Time,
 ) ([]webhook.EndpointHealth, error) {
 	hour := micros(now)/microsPerHour + 1
-	var health []webhook.EndpointHealth
-	err := q.rows(ctx, `SELECT e.id, CAST(SUM(CASE WHEN h.hour >= $4 THEN h.acknowledged ELSE 0 END) AS BIGINT),
+	return collect(ctx, q, func(scan scanner) (h webhook.EndpointHealth, err error) {
+		var acknowledged, failed int64
+		err = scan(&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed,
+			&acknowledged, &failed)
+		h.LastAcknowledged, h.LastFailed = hourOrZero(acknowledged), hourOrZero(failed)
+		return h, err
+	}, `SELECT e.id, CAST(SUM(CASE WHEN h.hour >= $4 THEN h.acknowledged ELSE 0 END) AS BIGINT),
 		CAST(SUM(CASE WHEN h.hour >= $4 THEN h.failed ELSE 0 END) AS BIGINT),
 		CAST(SUM(h.acknowledged) AS BIGINT), CAST(SUM(h.failed) AS BIGINT),
 		MAX(CASE WHEN h.acknowledged > 0 THEN h.hour ELSE 0 END), MAX(CASE WHEN h.failed > 0 THEN h.hour ELSE 0 END)
 		FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id
 		WHERE e.account_id = $1 AND e.environment = $2 AND h.hour >= $3 GROUP BY e.id`,
-		[]any{accountID, string(env), hour - 7*24, hour - 24}, func(scan func(...any) error) error {
-			var h webhook.EndpointHealth
-			var acknowledged, failed int64
-			err := scan(
-				&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed, &acknowledged, &failed,
-			)
-			h.LastAcknowledged, h.LastFailed = hourOrZero(acknowledged), hourOrZero(failed)
-			health = append(health, h)
-			return err
-		})
-	return health, err
+		accountID, string(env), hour-7*24, hour-24)
 }
 
 func hourOrZero(hour int64) time.Time {
