@@ -63,8 +63,7 @@ type photoIndexView struct {
 func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	return photoIndexView{
 		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit,
-		IconURL:     x.IconURL,
-		ExampleURLs: append([]string{}, x.ExampleURLs...),
+		IconURL: x.IconURL, ExampleURLs: append([]string{}, x.ExampleURLs...),
 	}
 }
 
