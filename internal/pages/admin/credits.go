@@ -31,7 +31,8 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visit
 		return err
 	}
 	v := creditsView{
-		accountHead: head, Environment: t.Environment, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+		accountHead: head, Environment: t.Environment, Form: form,
+		Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
 	}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
@@ -66,9 +67,8 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	if !form.OK() {
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.Site.Redirect(
-		w, r, accountPath(head.Account, "credits", string(t.Environment)), ui.Done("admin.credits.granted", "balance", balance),
-	)
+	back := accountPath(head.Account, "credits", string(t.Environment))
+	return a.Site.Redirect(w, r, back, ui.Done("admin.credits.granted", "balance", balance))
 }
 
 type ordersView struct {
@@ -83,7 +83,9 @@ func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor)
 	if err != nil {
 		return err
 	}
-	v := ordersView{accountHead: head, Environment: t.Environment, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	v := ordersView{
+		accountHead: head, Environment: t.Environment, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+	}
 	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
