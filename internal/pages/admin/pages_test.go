@@ -384,14 +384,14 @@ func TestSystem(t *testing.T) {
 		Want(t, http.StatusOK, "All systems operational", "SQLite", "None due", "Running", "--public-url", "not the default",
 			"0 photos, 0 B")
 	w.MailStopped = true
-	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 thing needs attention", "Failed")
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 item needs attention", "Failed")
 	w.MailStopped = false
 	w.Order(t, w.Live, "")
 	w.failed(t)
 	w.Order(t, w.Test, order.MockFake)
 	w.Clock.Advance(48 * time.Hour)
 	v = w.AsStaff(t, w.Aoi)
-	v.Get("/desk/admin/system").Want(t, http.StatusOK, "2 things need attention", "late")
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "2 items need attention", "overdue")
 }
 
 func TestStatistics(t *testing.T) {

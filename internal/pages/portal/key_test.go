@@ -56,7 +56,7 @@ func TestKeyNetworks(t *testing.T) {
 	before := w.events(t)
 	v.Get(page+"/networks").Want(t, http.StatusOK, "192.0.2.0/24\n2001:db8::/32</textarea>", "<code>127.0.0.1</code>")
 	v.Post(page+"/networks", "networks", "shop.example").
-		Want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
+		Want(t, http.StatusUnprocessableEntity, "“shop.example” is neither an IPv4", "shop.example</textarea>")
 	v.Submit(page+"/networks", "networks", "203.0.113.1").
 		Want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
 	if from(secret, "203.0.113.1") != "" || from(secret, "192.0.2.5") != "forbidden" {

@@ -179,7 +179,7 @@ func TestInvitation_ByMail(t *testing.T) {
 		t.Error("the owner is not told")
 	})
 	t.Run("ResetOfAMember", func(t *testing.T) {
-		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "on its way to viewer@acme.example").
+		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "being sent to viewer@acme.example").
 			Lacks(t, "token=")
 		w.Visit(t).Get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).
 			Want(t, http.StatusOK, w.Viewer.Email)
