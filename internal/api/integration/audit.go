@@ -34,10 +34,9 @@ type auditView struct {
 func viewAudit(e *audit.Event) auditView {
 	return auditView{
 		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type,
-		ActorID:   optional(e.Actor.ID),
-		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID),
-		IPAddress: optional(e.Actor.IP),
-		UserAgent: optional(e.Actor.UserAgent), Metadata: e.Metadata,
+		ActorID: optional(e.Actor.ID), ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type,
+		TargetID: optional(e.Target.ID), IPAddress: optional(e.Actor.IP), UserAgent: optional(e.Actor.UserAgent),
+		Metadata: e.Metadata,
 	}
 }
 
