@@ -57,7 +57,7 @@ func accountsResetPassword() *command {
 	return &command{
 		name:  "accounts reset-password",
 		args:  "--email E",
-		about: "create a link with which an account user chooses a new password",
+		about: "create a password reset link for an account user",
 		needs: []string{"email"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` of the user")

@@ -169,7 +169,7 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 	})
 }
 
-// listAnswerTimes depends on the account, the hour and the open orders, so it is made anew for every request.
+// listAnswerTimes depends on the account, the hour and the open orders, so it is computed for every request.
 func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()

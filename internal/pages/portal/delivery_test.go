@@ -137,10 +137,10 @@ func TestDeliveryLog(t *testing.T) {
 	t.Run("NoToken", func(t *testing.T) {
 		body := withToken(t, "/no-token")
 		<-deliveries
-		says(t, body, "No request was sent.", "The token URL gave no access token.", "unknown client")
+		says(t, body, "No request was sent.", "The token URL returned no access token.", "unknown client")
 	})
 	t.Run("NoConnection", func(t *testing.T) {
 		_, body := send(t, w, v, "https://127.0.0.1:9/x", nil)
-		says(t, body, "no connection", "The connection was refused", "POST https://127.0.0.1:9/x")
+		says(t, body, "connection failed", "The connection was refused", "POST https://127.0.0.1:9/x")
 	})
 }
