@@ -54,8 +54,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	status := Status(f.Kind)
 	h := w.Header()
 	for _, name := range [...]string{
-		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range",
-		"Cache-Control", "Expires",
+		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range", "Cache-Control", "Expires",
 	} {
 		delete(h, name)
 	}

@@ -26,8 +26,7 @@ func ParseObject(body []byte) (Object, error) {
 	}
 	if kind := nodes[0].kind; kind != KindObject {
 		return Object{}, fault.Validation(fault.Problem{
-			Field: "body", Code: CodeType,
-			Message: "must be an object, is " + kind.String(),
+			Field: "body", Code: CodeType, Message: "must be an object, is " + kind.String(),
 		})
 	}
 	return Value{&document{text: text, nodes: nodes, defects: defects}, 0}.Object(), nil

@@ -73,8 +73,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	must.NoError(t, err)
 	w.Service = service.New(service.Config{
 		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
-		Log:    slog.New(slog.DiscardHandler),
-		Outbox: func() { w.Wakings.Add(1) },
+		Log: slog.New(slog.DiscardHandler), Outbox: func() { w.Wakings.Add(1) },
 	})
 	_, err = w.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)

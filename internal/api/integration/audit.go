@@ -44,13 +44,10 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	q := httpx.ReadQuery(r)
 	from, to := q.Time("from"), q.Time("to")
 	f := audit.Filter{
-		From: given(q, "from", from), To: given(q, "to", to),
-		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
-		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
-		ActorID:    q.UUID("actor_id"),
+		From: given(q, "from", from), To: given(q, "to", to), Code: audit.Code(q.Enum("event_code", names(audit.Codes)...)),
+		ActorType: audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)), ActorID: q.UUID("actor_id"),
 		Source:     audit.Source(q.Enum("source", names(audit.Sources)...)),
-		TargetType: audit.TargetType(q.Enum("target_type", names(audit.TargetTypes)...)),
-		TargetID:   q.UUID("target_id"),
+		TargetType: audit.TargetType(q.Enum("target_type", names(audit.TargetTypes)...)), TargetID: q.UUID("target_id"),
 	}
 	page, limit := q.Page(auditLimit, maxAuditLimit)
 	if err := q.Done(); err != nil {

@@ -164,8 +164,7 @@ func readSubmission(body []byte) (*order.Submission, error) {
 	for i, e := range entries {
 		sub.Entries[i] = order.SubmissionEntry{
 			IndexCode: e.String("index_code", httpx.Required, httpx.NotEmpty),
-			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)),
-			Unable:    e.Bool("is_unable_to_provide"),
+			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)), Unable: e.Bool("is_unable_to_provide"),
 		}
 	}
 	return sub, o.Done()

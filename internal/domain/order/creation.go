@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -39,22 +40,17 @@ type MockOutcome string
 
 // The mock outcomes.
 const (
-	MockAuthentic      MockOutcome = "authentic"
-	MockFake           MockOutcome = "fake"
-	MockUnableToVerify MockOutcome = "unable-to-verify"
-	MockUpdatePhotos   MockOutcome = "update-photos"
+	MockAuthentic      = MockOutcome(Authentic)
+	MockFake           = MockOutcome(Fake)
+	MockUnableToVerify = MockOutcome(UnableToVerify)
+	MockUpdatePhotos   = MockOutcome(UpdatePhotos)
 )
 
 // MockOutcomes lists the mock outcomes.
 var MockOutcomes = []MockOutcome{MockAuthentic, MockFake, MockUnableToVerify, MockUpdatePhotos}
 
 // ParseMockOutcome returns the mock outcome named by s.
-func ParseMockOutcome(s string) (MockOutcome, bool) {
-	if m := MockOutcome(s); slices.Contains(MockOutcomes, m) {
-		return m, true
-	}
-	return "", false
-}
+func ParseMockOutcome(s string) (MockOutcome, bool) { return enum.Parse(s, MockOutcomes) }
 
 // CheckMock holds that a Test key names its outcome and a Live key does not.
 func (d *Draft) CheckMock(env access.Environment) error {
@@ -114,10 +110,8 @@ func limitExceeded(code string, limit, received int) error {
 }
 
 func findIndex(indexes []*catalog.PhotoIndex, code string) *catalog.PhotoIndex {
-	for _, x := range indexes {
-		if x.Code == code {
-			return x
-		}
+	if i := slices.IndexFunc(indexes, func(x *catalog.PhotoIndex) bool { return x.Code == code }); i >= 0 {
+		return indexes[i]
 	}
 	return nil
 }

@@ -198,8 +198,7 @@ func (d *RequestDraft) resolve(
 	field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *problemList,
 ) PhotoRequest {
 	r := PhotoRequest{
-		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL,
-		MaxPhotos: d.MaxPhotos,
+		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL, MaxPhotos: d.MaxPhotos,
 	}
 	limit := 1
 	if x := findIndex(indexes, d.IndexCode); x != nil {
