@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -158,9 +159,9 @@ type params url.Values
 // textParams returns parameters from names and values by turns. Empty values are not sent.
 func textParams(namesAndValues ...string) params {
 	p := params{}
-	for i := 0; i < len(namesAndValues); i += 2 {
-		if value := namesAndValues[i+1]; value != "" {
-			p[namesAndValues[i]] = []string{value}
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			p[name] = []string{value}
 		}
 	}
 	return p
