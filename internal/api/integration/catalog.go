@@ -14,46 +14,46 @@ const (
 	maxCatalogLimit = 100
 )
 
+// entryView is what all entries of the catalog with a text as their code have.
+type entryView struct {
+	Code       string `json:"code"`
+	Name       string `json:"name"`
+	NameLocale string `json:"name_locale"`
+}
+
+func viewEntry(code string, name text.Text, l text.Locale) entryView {
+	return entryView{code, name.EN, name.In(l)}
+}
+
 type categoryView struct {
-	Code       string  `json:"code"`
-	Name       string  `json:"name"`
-	NameLocale string  `json:"name_locale"`
-	IconURL    *string `json:"icon_url"`
+	entryView
+	IconURL *string `json:"icon_url"`
 }
 
 func viewCategory(c *catalog.Category, l text.Locale) categoryView {
-	return categoryView{Code: c.Code, Name: c.Name.EN, NameLocale: c.Name.In(l), IconURL: c.IconURL}
+	return categoryView{viewEntry(c.Code, c.Name, l), c.IconURL}
 }
 
 type brandView struct {
-	Code       string         `json:"code"`
-	Name       string         `json:"name"`
-	NameLocale string         `json:"name_locale"`
+	entryView
 	Categories []categoryView `json:"categories"`
 }
 
 func viewBrand(b *catalog.Brand, l text.Locale) brandView {
-	return brandView{
-		Code: b.Code, Name: b.Name.EN, NameLocale: b.Name.In(l),
-		Categories: views(b.Categories, func(c *catalog.Category) categoryView { return viewCategory(c, l) }),
-	}
+	return brandView{viewEntry(b.Code, b.Name, l), views(b.Categories, in(l, viewCategory))}
 }
 
 type modelView struct {
-	Code       string  `json:"code"`
-	Name       string  `json:"name"`
-	NameLocale string  `json:"name_locale"`
-	ImageURL   *string `json:"image_url"`
+	entryView
+	ImageURL *string `json:"image_url"`
 }
 
 func viewModel(m *catalog.Model, l text.Locale) modelView {
-	return modelView{Code: m.Code, Name: m.Name.EN, NameLocale: m.Name.In(l), ImageURL: m.ImageURL}
+	return modelView{viewEntry(m.Code, m.Name, l), m.ImageURL}
 }
 
 type photoIndexView struct {
-	Code        string   `json:"code"`
-	Name        string   `json:"name"`
-	NameLocale  string   `json:"name_locale"`
+	entryView
 	Required    bool     `json:"required"`
 	PhotoLimit  int      `json:"photo_limit"`
 	IconURL     *string  `json:"icon_url"`
@@ -62,7 +62,7 @@ type photoIndexView struct {
 
 func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	return photoIndexView{
-		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit,
+		entryView: viewEntry(x.Code, x.Name, l), Required: x.Required, PhotoLimit: x.PhotoLimit,
 		IconURL: x.IconURL, ExampleURLs: append([]string{}, x.ExampleURLs...),
 	}
 }
@@ -77,16 +77,9 @@ type answerTimeView struct {
 	NextAvailableAt *order.Timestamp `json:"next_available_at"`
 }
 
-// listView is a whole list; pageView is one page of a longer one.
+// listView is a complete list; httpx.Page is one page of a longer one.
 type listView[T any] struct {
 	Data []T `json:"data"`
-}
-
-type pageView[T any] struct {
-	Data  []T   `json:"data"`
-	Page  int   `json:"page"`
-	Limit int   `json:"limit"`
-	Total int64 `json:"total"`
 }
 
 func views[T, V any](items []T, view func(T) V) []V {
@@ -97,11 +90,16 @@ func views[T, V any](items []T, view func(T) V) []V {
 	return out
 }
 
+// in is a view in a locale.
+func in[T, V any](l text.Locale, view func(T, text.Locale) V) func(T) V {
+	return func(item T) V { return view(item, l) }
+}
+
 // pageOf cuts a page out of a list that is in memory.
-func pageOf[T, V any](items []T, page, limit int, view func(T) V) pageView[V] {
+func pageOf[T, V any](items []T, page, limit int, view func(T) V) httpx.Page[V] {
 	from := min(min(page-1, len(items))*limit, len(items))
 	to := min(from+limit, len(items))
-	return pageView[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
+	return httpx.Page[V]{Data: views(items[from:to], view), Page: page, Limit: limit, Total: int64(len(items))}
 }
 
 func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) error {
@@ -113,7 +111,7 @@ func (a *API) listCategories(w http.ResponseWriter, r *http.Request, _ *call) er
 	snap := a.Service.Catalog()
 	return a.pages.answer(w, r, snap, pageKey{list: "categories", locale: l, brand: brand}, func() (any, error) {
 		found, err := snap.Categories(brand)
-		return listView[categoryView]{views(found, func(c *catalog.Category) categoryView { return viewCategory(c, l) })}, err
+		return listView[categoryView]{views(found, in(l, viewCategory))}, err
 	})
 }
 
@@ -128,7 +126,7 @@ func (a *API) listBrands(w http.ResponseWriter, r *http.Request, _ *call) error 
 	key := pageKey{list: "brands", locale: l, category: category, search: search, page: page, limit: limit}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
 		found, err := snap.Brands(category, search)
-		return pageOf(found, page, limit, func(b *catalog.Brand) brandView { return viewBrand(b, l) }), err
+		return pageOf(found, page, limit, in(l, viewBrand)), err
 	})
 }
 
@@ -143,7 +141,7 @@ func (a *API) listModels(w http.ResponseWriter, r *http.Request, _ *call) error 
 	key := pageKey{list: "models", locale: l, brand: brand, category: category, search: search, page: page, limit: limit}
 	return a.pages.answer(w, r, snap, key, func() (any, error) {
 		found, err := snap.Models(brand, category, search)
-		return pageOf(found, page, limit, func(m *catalog.Model) modelView { return viewModel(m, l) }), err
+		return pageOf(found, page, limit, in(l, viewModel)), err
 	})
 }
 
@@ -163,14 +161,11 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 		if err != nil {
 			return nil, err
 		}
-		found := snap.PhotoIndexes(where)
-		return listView[photoIndexView]{
-			views(found, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) }),
-		}, nil
+		return listView[photoIndexView]{views(snap.PhotoIndexes(where), in(l, viewPhotoIndex))}, nil
 	})
 }
 
-// listAnswerTimes depends on the account, the hour and the open orders, so it is made anew for every request.
+// listAnswerTimes depends on the account, the hour and the open orders, so it is made for every request.
 func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()
@@ -187,8 +182,7 @@ func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) e
 		return err
 	}
 	view := listView[answerTimeView]{make([]answerTimeView, len(offers))}
-	for i := range offers {
-		o := &offers[i]
+	for i, o := range offers {
 		view.Data[i] = answerTimeView{
 			Code: o.Code, Name: o.Name.EN, NameLocale: o.Name.In(l), Price: o.Price, Default: o.Default,
 			Available: o.Available, NextAvailableAt: order.At(o.NextAvailableAt),
