@@ -107,7 +107,7 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err != nil {
 		return err
 	}
-	view := pageView[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
+	view := httpx.Page[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
 	for i := range orders {
 		view.Data[i] = orders[i].Item()
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
@@ -112,10 +113,7 @@ func (p *parser) locales(c cursor) {
 		}
 		given = append(given, s)
 	}
-	supported := make([]string, len(text.Locales))
-	for i, l := range text.Locales {
-		supported[i] = string(l)
-	}
+	supported := enum.Names(text.Locales)
 	if !slices.Equal(given, supported) {
 		c.problem("must be [%s], the languages that the service supports", strings.Join(supported, ", "))
 	}

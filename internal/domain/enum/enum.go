@@ -10,3 +10,12 @@ func Parse[T ~string](s string, all []T) (T, bool) {
 	}
 	return "", false
 }
+
+// Names returns values as plain strings.
+func Names[T ~string](values []T) []string {
+	names := make([]string, len(values))
+	for i, v := range values {
+		names[i] = string(v)
+	}
+	return names
+}
