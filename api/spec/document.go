@@ -107,7 +107,7 @@ func Parse(document []byte) (*Document, error) {
 	if file.Kind != yaml.DocumentNode || file.Content[0].Kind != yaml.MappingNode {
 		return nil, errors.New("the document is not a mapping")
 	}
-	root := place{node: file.Content[0], root: file.Content[0]}
+	root := node{node: file.Content[0], root: file.Content[0]}
 
 	info := root.get("info")
 	d := &Document{
@@ -148,7 +148,7 @@ func Parse(document []byte) (*Document, error) {
 	return d, nil
 }
 
-func readOperations(paths place) ([]*Operation, error) {
+func readOperations(paths node) ([]*Operation, error) {
 	var out []*Operation
 	for _, path := range paths.keys() {
 		methodsOfPath := paths.get(path)

@@ -6,25 +6,25 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-func readOperation(p place, method, path string) (*Operation, error) {
+func readOperation(n node, method, path string) (*Operation, error) {
 	op := &Operation{
-		ID: p.get("operationId").text(), Method: strings.ToUpper(method), Path: path,
-		Summary: p.get("summary").text(), Description: p.get("description").text(),
-		Scope: p.get("x-required-scope").text(), Category: p.get("x-rate-limit-category").text(),
-		Public: p.has("security") && len(p.get("security").items()) == 0,
+		ID: n.get("operationId").text(), Method: strings.ToUpper(method), Path: path,
+		Summary: n.get("summary").text(), Description: n.get("description").text(),
+		Scope: n.get("x-required-scope").text(), Category: n.get("x-rate-limit-category").text(),
+		Public: n.has("security") && len(n.get("security").items()) == 0,
 	}
-	if tags := p.get("tags").texts(); len(tags) > 0 {
+	if tags := n.get("tags").texts(); len(tags) > 0 {
 		op.Tag = tags[0]
 	}
-	for _, item := range p.get("parameters").items() {
+	for _, item := range n.get("parameters").items() {
 		parameter, err := readParameter(item)
 		if err != nil {
 			return nil, err
 		}
 		op.Parameters = append(op.Parameters, parameter)
 	}
-	if p.has("requestBody") {
-		body, err := p.get("requestBody").resolve()
+	if n.has("requestBody") {
+		body, err := n.get("requestBody").resolve()
 		if err != nil {
 			return nil, err
 		}
@@ -38,7 +38,7 @@ func readOperation(p place, method, path string) (*Operation, error) {
 			Content:     content,
 		}
 	}
-	responses := p.get("responses")
+	responses := n.get("responses")
 	for _, status := range responses.keys() {
 		r, err := readResponse(responses.get(status), status)
 		if err != nil {
@@ -49,32 +49,32 @@ func readOperation(p place, method, path string) (*Operation, error) {
 	return op, nil
 }
 
-func readParameter(p place) (*Parameter, error) {
-	p, err := p.resolve()
+func readParameter(n node) (*Parameter, error) {
+	n, err := n.resolve()
 	if err != nil {
 		return nil, err
 	}
-	s, err := readSchema(p.get("schema"))
+	s, err := readSchema(n.get("schema"))
 	if err != nil {
 		return nil, err
 	}
 	return &Parameter{
-		Name:        p.get("name").text(),
-		In:          p.get("in").text(),
-		Description: p.get("description").text(),
-		Example:     p.get("example").text(),
-		Required:    p.get("required").text() == "true",
+		Name:        n.get("name").text(),
+		In:          n.get("in").text(),
+		Description: n.get("description").text(),
+		Example:     n.get("example").text(),
+		Required:    n.get("required").text() == "true",
 		Schema:      s,
 	}, nil
 }
 
-func readResponse(p place, status string) (*Response, error) {
-	p, err := p.resolve()
+func readResponse(n node, status string) (*Response, error) {
+	n, err := n.resolve()
 	if err != nil {
 		return nil, err
 	}
-	r := &Response{Status: status, Description: p.get("description").text()}
-	headers := p.get("headers")
+	r := &Response{Status: status, Description: n.get("description").text()}
+	headers := n.get("headers")
 	for _, name := range headers.keys() {
 		h, err := readParameter(headers.get(name))
 		if err != nil {
@@ -83,14 +83,14 @@ func readResponse(p place, status string) (*Response, error) {
 		h.Name, h.In = name, "header"
 		r.Headers = append(r.Headers, h)
 	}
-	r.Content, err = readContent(p.get("content"))
+	r.Content, err = readContent(n.get("content"))
 	return r, err
 }
 
-func readContent(p place) ([]*Content, error) {
+func readContent(n node) ([]*Content, error) {
 	var out []*Content
-	for _, mediaType := range p.keys() {
-		media := p.get(mediaType)
+	for _, mediaType := range n.keys() {
+		media := n.get(mediaType)
 		s, err := readSchema(media.get("schema"))
 		if err != nil {
 			return nil, err
@@ -114,14 +114,14 @@ func readContent(p place) ([]*Content, error) {
 }
 
 // quoted returns a scalar of a schema as in JSON, with strings unquoted.
-func quoted(p place) string {
-	if p.node == nil {
+func quoted(n node) string {
+	if n.node == nil {
 		return ""
 	}
-	if p.node.Kind == yaml.ScalarNode {
-		return p.text()
+	if n.node.Kind == yaml.ScalarNode {
+		return n.text()
 	}
-	out, err := p.json()
+	out, err := n.json()
 	if err != nil {
 		return ""
 	}

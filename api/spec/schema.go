@@ -52,20 +52,20 @@ const schemaPrefix = "#/components/schemas/"
 
 // readSchema reads a schema and resolves references. Descriptions and examples beside a reference override those of
 // its target; the parts of allOf are merged.
-func readSchema(p place) (*Schema, error) {
-	if p.node == nil {
+func readSchema(n node) (*Schema, error) {
+	if n.node == nil {
 		return nil, nil
 	}
-	s := &Schema{Pointer: p.pointer}
-	if err := s.read(p); err != nil {
+	s := &Schema{Pointer: n.pointer}
+	if err := s.read(n); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-func (s *Schema) read(p place) error {
-	if ref := p.get("$ref").text(); ref != "" {
-		target, err := p.follow(ref)
+func (s *Schema) read(n node) error {
+	if ref := n.get("$ref").text(); ref != "" {
+		target, err := n.follow(ref)
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *Schema) read(p place) error {
 		}
 		s.Name = strings.TrimPrefix(ref, schemaPrefix)
 	}
-	for _, part := range p.get("allOf").items() {
+	for _, part := range n.get("allOf").items() {
 		if part.has("if") {
 			continue // conditions are described in prose
 		}
@@ -84,18 +84,18 @@ func (s *Schema) read(p place) error {
 		}
 		s.Name = name // a part does not name the schema
 	}
-	s.readScalars(p)
-	if err := s.readProperties(p); err != nil {
+	s.readScalars(n)
+	if err := s.readProperties(n); err != nil {
 		return err
 	}
-	if p.has("items") {
-		items, err := readSchema(p.get("items"))
+	if n.has("items") {
+		items, err := readSchema(n.get("items"))
 		if err != nil {
 			return err
 		}
 		s.Items = items
 	}
-	for _, part := range append(p.get("oneOf").items(), p.get("anyOf").items()...) {
+	for _, part := range append(n.get("oneOf").items(), n.get("anyOf").items()...) {
 		variant, err := readSchema(part)
 		if err != nil {
 			return err
@@ -105,7 +105,7 @@ func (s *Schema) read(p place) error {
 	return nil
 }
 
-func (s *Schema) readScalars(p place) {
+func (s *Schema) readScalars(n node) {
 	for key, field := range map[string]*string{
 		"title": &s.Title, "description": &s.Description, "format": &s.Format, "pattern": &s.Pattern,
 		"minimum": &s.Bounds.Minimum, "maximum": &s.Bounds.Maximum,
@@ -113,32 +113,32 @@ func (s *Schema) readScalars(p place) {
 		"minItems": &s.Bounds.MinItems, "maxItems": &s.Bounds.MaxItems,
 		"const": &s.Const, "default": &s.Default,
 	} {
-		if p.has(key) {
-			*field = p.get(key).text()
+		if n.has(key) {
+			*field = n.get(key).text()
 		}
 	}
-	if p.has("type") {
-		s.Types = p.get("type").texts()
+	if n.has("type") {
+		s.Types = n.get("type").texts()
 	}
-	if p.has("enum") {
+	if n.has("enum") {
 		s.Enum = nil
-		for _, item := range p.get("enum").items() {
+		for _, item := range n.get("enum").items() {
 			s.Enum = append(s.Enum, quoted(item))
 		}
 	}
-	if p.has("examples") {
+	if n.has("examples") {
 		s.Examples = nil
-		for _, item := range p.get("examples").items() {
+		for _, item := range n.get("examples").items() {
 			s.Examples = append(s.Examples, quoted(item))
 		}
 	}
-	s.Unique = s.Unique || p.get("uniqueItems").text() == "true"
-	s.WriteOnly = s.WriteOnly || p.get("writeOnly").text() == "true"
+	s.Unique = s.Unique || n.get("uniqueItems").text() == "true"
+	s.WriteOnly = s.WriteOnly || n.get("writeOnly").text() == "true"
 }
 
 // readProperties adds properties and refines those of an earlier part.
-func (s *Schema) readProperties(p place) error {
-	properties := p.get("properties")
+func (s *Schema) readProperties(n node) error {
+	properties := n.get("properties")
 	for _, name := range properties.keys() {
 		at := properties.get(name)
 		if known := s.Property(name); known != nil {
@@ -153,7 +153,7 @@ func (s *Schema) readProperties(p place) error {
 		}
 		s.Properties = append(s.Properties, &Property{Name: name, Schema: property})
 	}
-	for _, name := range p.get("required").texts() {
+	for _, name := range n.get("required").texts() {
 		if known := s.Property(name); known != nil {
 			known.Required = true
 		}

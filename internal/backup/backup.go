@@ -1,14 +1,14 @@
-// Package backup copies an installation into a folder while it runs, and back into an empty place.
+// Package backup copies a running installation into a directory, and restores it into an empty installation.
 //
-// A backup is a folder:
+// A backup is a directory:
 //
-//	manifest.json       what it is; written last, so that a folder without it is no backup
-//	SHA256SUMS          the hash of every other file, in the form that sha256sum -c reads
-//	database.jsonl.gz   all rows as they were at one moment, for either database engine
+//	manifest.json       what it is; written last: a directory without it is not a backup
+//	SHA256SUMS          the hash of every other file, in the format of sha256sum -c
+//	database.jsonl.gz   all rows of one snapshot, for either database engine
 //	media/              the photos of those rows
-//	secrets/            the generated secrets of the data folder
+//	secrets/            the generated secrets of the data directory
 //
-// It holds everything that an installation has, secrets too: its files are readable by their owner only.
+// A backup contains secrets: its files are readable by their owner only.
 package backup
 
 import (
@@ -31,23 +31,23 @@ const (
 	mediaFolder   = "media"
 	secretsFolder = "secrets"
 
-	// format is the form of a backup; a program reads the forms up to its own.
+	// format is the version of the backup format; a program reads versions up to its own.
 	format = 1
 
 	fileMode   = 0o600
 	folderMode = 0o700
 
-	// copies is how many photos are copied at the same time: disks and media servers do a few as fast as one.
+	// copies is the number of photos copied concurrently.
 	copies = 4
 
-	// progressEvery is how many photos lie between two signs of life.
+	// progressEvery is the number of photos between two progress messages.
 	progressEvery = 1000
 )
 
-// ErrIncomplete is returned for a folder that holds no complete backup.
+// ErrIncomplete is returned for a directory without a complete backup.
 var ErrIncomplete = errors.New("there is no complete backup in this folder: it has no " + manifestFile)
 
-// Summary says what was copied.
+// Summary describes what was copied.
 type Summary struct {
 	Dir           string    `json:"dir,omitempty"`
 	CreatedAt     time.Time `json:"created_at"` // of the backup
@@ -60,11 +60,11 @@ type Summary struct {
 	Bytes         int64     `json:"bytes"`   // of all files of the backup
 }
 
-// manifest is what a backup says of itself.
+// manifest is the content of manifest.json.
 type manifest struct {
 	Format         int    `json:"format"`
 	ProgramVersion string `json:"program_version"`
-	SumsSHA256     string `json:"sums_sha256"` // of SHA256SUMS, and so of everything
+	SumsSHA256     string `json:"sums_sha256"` // of SHA256SUMS, and thereby of all files
 	Summary
 }
 
@@ -86,10 +86,10 @@ func readManifest(root *os.Root) (*manifest, error) {
 	return m, nil
 }
 
-// mediaPath is where a backup keeps a photo: in 1,024 folders, so that none gets too full.
+// mediaPath returns the path of a photo in a backup: 1,024 directories, so that none gets too large.
 func mediaPath(name string) string { return path.Join(mediaFolder, name[:2], name) }
 
-// photoName returns the managed name of the photo at a path of the backup.
+// photoName returns the managed name of the photo at a path in a backup.
 func photoName(p string) (string, bool) {
 	name := path.Base(p)
 	if media.CheckName(name) != nil || p != mediaPath(name) {
@@ -98,7 +98,7 @@ func photoName(p string) (string, bool) {
 	return name, true
 }
 
-// secretName returns the path in the data folder of the secret at a path of the backup.
+// secretName returns the path in the data directory of the secret at a path in a backup.
 func secretName(p string) (string, bool) {
 	name, ok := strings.CutPrefix(p, secretsFolder+"/")
 	return name, ok && fs.ValidPath(name) && name != "."

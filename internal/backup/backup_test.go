@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -24,11 +25,14 @@ import (
 
 var secretFiles = []string{"secret.key", "tls.crt", "never-made", "certificates"}
 
-var secrets = map[string]string{"secret.key": "the key\n", "tls.crt": "a certificate", "certificates/example.org": "another", "certificates/acme/account": "and a key"}
+var secrets = map[string]string{
+	"secret.key": "the key\n", "tls.crt": "a certificate", "certificates/example.org": "another",
+	"certificates/acme/account": "and a key",
+}
 
 var now = time.Date(2026, time.April, 1, 12, 0, 0, 0, time.UTC)
 
-// installation is a shop with a data folder.
+// installation is a shop with a data directory.
 type installation struct {
 	*shop.Shop
 	dataDir string
@@ -47,11 +51,13 @@ func newInstallation(t testing.TB, target string) *installation {
 
 func (i *installation) options(dir string) backup.Options {
 	return backup.Options{
-		Store: i.Store, Media: i.Media, DataDir: i.dataDir, SecretFiles: secretFiles, Dir: dir, Now: func() time.Time { return now },
+		Store: i.Store, Media: i.Media, DataDir: i.dataDir, SecretFiles: secretFiles, Dir: dir, Now: func() time.Time {
+			return now
+		},
 	}
 }
 
-// backup makes a backup in a folder of its own and returns that.
+// backup creates a backup in a new directory and returns it.
 func (i *installation) backup(t testing.TB) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "new", "backup")
@@ -61,18 +67,18 @@ func (i *installation) backup(t testing.TB) string {
 	return dir
 }
 
-// place is an empty place to restore to.
-type place struct {
+// destination is an empty installation to restore to.
+type destination struct {
 	target, mediaDir, dataDir string
 }
 
-func newPlace(t testing.TB, target string) *place {
+func newDestination(t testing.TB, target string) *destination {
 	t.Helper()
 	dir := t.TempDir()
-	return &place{target: target, mediaDir: filepath.Join(dir, "data", "media"), dataDir: filepath.Join(dir, "data")}
+	return &destination{target: target, mediaDir: filepath.Join(dir, "data", "media"), dataDir: filepath.Join(dir, "data")}
 }
 
-func (p *place) restore(t testing.TB, dir string) (*backup.Summary, error) {
+func (p *destination) restore(t testing.TB, dir string) (*backup.Summary, error) {
 	t.Helper()
 	disk, err := media.NewDisk(p.mediaDir)
 	if err != nil {
@@ -83,7 +89,9 @@ func (p *place) restore(t testing.TB, dir string) (*backup.Summary, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return backup.Restore(t.Context(), backup.RestoreOptions{Dir: dir, Database: p.target, Media: disk, Staging: staging, DataDir: p.dataDir})
+	return backup.Restore(t.Context(), backup.RestoreOptions{
+		Dir: dir, Database: p.target, Media: disk, Staging: staging, DataDir: p.dataDir,
+	})
 }
 
 func TestBackup(t *testing.T) {
@@ -97,14 +105,15 @@ func TestBackup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if made.Dir != dir || !made.CreatedAt.Equal(now) || made.SchemaVersion < 1 || made.Accounts != 1 || made.Orders != 8 || made.Rows < 50 ||
+		if made.Dir != dir || !made.CreatedAt.Equal(now) || made.SchemaVersion < 1 || made.Accounts != 1 ||
+			made.Orders != 8 || made.Rows < 50 ||
 			made.Photos != 10 || made.Secrets != 4 || made.Bytes < 1000 || len(progress) == 0 {
 			t.Errorf("summary %+v, progress %q", made, progress)
 		}
 		t.Run("Private", func(t *testing.T) { wantPrivate(t, dir) })
 		for name, fresh := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": pgtest.Database} {
 			t.Run("To-"+name, func(t *testing.T) {
-				p := newPlace(t, fresh(t))
+				p := newDestination(t, fresh(t))
 				restored, err := p.restore(t, dir)
 				if err != nil {
 					t.Fatal(err)
@@ -121,15 +130,15 @@ func TestBackup(t *testing.T) {
 	})
 }
 
-// wantCopyOf holds that the place is whole and has all that the installation had.
-func (p *place) wantCopyOf(t *testing.T, i *installation) {
+// wantCopyOf checks that the restored installation is complete and equal.
+func (p *destination) wantCopyOf(t *testing.T, i *installation) {
 	t.Helper()
 	got := shop.Open(t, p.target, p.mediaDir)
-	r, err := got.Service.Check(t.Context())
+	r, err := proof.Check(t.Context(), got.Store, got.Media)
 	if err != nil || !r.OK {
 		t.Errorf("the restored place does not hold: %+v, %v", r, err)
 	}
-	want, err := i.Service.Check(t.Context())
+	want, err := proof.Check(t.Context(), i.Store, i.Media)
 	if err != nil || r.Orders > want.Orders || r.Orders < 8 {
 		t.Errorf("%d orders were restored of %d, %v", r.Orders, want.Orders, err)
 	}
@@ -150,7 +159,7 @@ func (p *place) wantCopyOf(t *testing.T, i *installation) {
 	if _, err := os.Stat(filepath.Join(p.dataDir, "assay.log")); err == nil {
 		t.Error("a file that is no secret was copied")
 	}
-	(&shop.Shop{Installation: got}).Order(t, i.Live, "") // business goes on
+	(&shop.Shop{Installation: got}).Order(t, i.Live, "") // the restored installation accepts orders
 }
 
 func content(t testing.TB, m media.Store, name string) []byte {
@@ -167,7 +176,7 @@ func content(t testing.TB, m media.Store, name string) []byte {
 	return b
 }
 
-// wantPrivate holds that nobody but the owner can read anything of a backup, and that the files are those expected.
+// wantPrivate checks that only the owner can read the backup, and that it has the expected files.
 func wantPrivate(t *testing.T, dir string) {
 	t.Helper()
 	top := make(map[string]bool)
@@ -219,7 +228,7 @@ func TestBackupWhileWriting(t *testing.T) {
 		for n := range 25 {
 			i.Order(t, i.Test, order.MockFake)
 			i.Photo(t, i.Test)
-			if n%5 == 0 { // housekeeping takes photos away under the backup
+			if n%5 == 0 { // housekeeping deletes photos during the backup
 				i.Clock.Advance(time.Minute)
 				if _, err := i.Service.DeleteUnusedPhotos(t.Context(), i.Clock.Now(), 100); err != nil {
 					t.Fatal(err)
@@ -231,12 +240,12 @@ func TestBackupWhileWriting(t *testing.T) {
 		if r.err != nil || len(r.dirs) == 0 {
 			t.Fatalf("%d backups, %v", len(r.dirs), r.err)
 		}
-		p := newPlace(t, storetest.SQLite(t))
+		p := newDestination(t, storetest.SQLite(t))
 		if _, err := p.restore(t, r.dirs[len(r.dirs)-1]); err != nil {
 			t.Fatal(err)
 		}
 		got := shop.Open(t, p.target, p.mediaDir)
-		if report, err := got.Service.Check(t.Context()); err != nil || !report.OK || report.Orders < 8 {
+		if report, err := proof.Check(t.Context(), got.Store, got.Media); err != nil || !report.OK || report.Orders < 8 {
 			t.Errorf("the restored place does not hold: %+v, %v", report, err)
 		}
 	})

@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// counter counts what goes on in parallel and gives a sign of life now and then.
+// counter counts concurrent work and reports progress.
 type counter struct {
 	what     string // with %d
 	progress func(string)

@@ -15,26 +15,27 @@ import (
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
 )
 
-// Options says what to back up, and where to.
+// Options configure Create.
 type Options struct {
 	Store *store.Store
 	Media media.Store
 
-	// DataDir is the folder of the generated secrets, SecretFiles are those to copy: files and folders in it. What does
-	// not exist was not generated and is left out.
+	// DataDir is the directory of the generated secrets, SecretFiles the files and directories in it to copy. Missing
+	// ones are skipped.
 	DataDir     string
 	SecretFiles []string
 
-	Dir      string // of the backup: empty, or not there yet
+	Dir      string // of the backup: empty or missing
 	Now      func() time.Time
-	Progress func(string) // is told how far it is; nil is allowed
+	Progress func(string) // receives progress messages; may be nil
 }
 
-// Create makes a backup while the server runs: the rows of one moment and the files that these name. A backup that fails
-// leaves a folder without a manifest, which Restore refuses.
+// Create backs up a running installation: the rows of one snapshot and the files they refer to. A failed backup
+// leaves a directory without a manifest, which Restore refuses.
 func Create(ctx context.Context, o Options) (*Summary, error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
@@ -75,8 +76,8 @@ func progressOr(f func(string)) func(string) {
 	return f
 }
 
-// database writes the dump. It compresses for speed, because a snapshot of the database is open meanwhile.
-func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*store.DumpHeader, error) {
+// database writes the dump, with fast compression because a snapshot of the database is open meanwhile.
+func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*dump.Header, error) {
 	w, err := f.create(databaseFile)
 	if err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (f *folder) database(ctx context.Context, s *store.Store, now time.Time) (*
 	if err != nil {
 		return nil, errors.Join(err, w.file.Close())
 	}
-	header, err := s.Dump(ctx, z, now)
+	header, err := dump.Write(ctx, s, z, now)
 	if err == nil {
 		err = z.Close()
 	}
@@ -109,10 +110,10 @@ func openDump(root *os.Root) (io.Reader, io.Closer, error) {
 	return z, file, nil
 }
 
-// photos copies the files that the rows of the dump name. It reads the dump again for that, so that the snapshot need
-// not stay open until the last file is copied.
+// photos copies the files of the rows in the dump. It reads the dump again, so that the snapshot need not stay
+// open.
 func (f *folder) photos(ctx context.Context, files media.Store, progress func(string)) (copied int64, err error) {
-	dump, closer, err := openDump(f.root)
+	rows, closer, err := openDump(f.root)
 	if err != nil {
 		return 0, err
 	}
@@ -120,9 +121,9 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 	found := counter{what: "media: %d photos so far", progress: progress}
 	copier, ctx := errgroup.WithContext(ctx)
 	copier.SetLimit(copies)
-	err = store.EachDumpedPhoto(dump, func(p store.DumpedPhoto) error {
+	err = dump.EachRow(rows, "photos", func(row map[string]any) error {
 		copier.Go(func() error {
-			ok, err := f.photo(ctx, files, &p)
+			ok, err := f.photo(ctx, files, row)
 			if ok {
 				found.add()
 			}
@@ -136,30 +137,31 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 	return found.n, err
 }
 
-// photo copies one file and reports whether it was there. Housekeeping may have deleted one that no order uses since the
-// rows were read.
-func (f *folder) photo(ctx context.Context, files media.Store, p *store.DumpedPhoto) (copied bool, err error) {
-	file, err := files.Open(ctx, p.Name)
+// photo copies a file and reports whether it exists. Housekeeping may have deleted an unused one since the
+// snapshot.
+func (f *folder) photo(ctx context.Context, files media.Store, row map[string]any) (copied bool, err error) {
+	name, _ := row["name"].(string)
+	file, err := files.Open(ctx, name)
 	switch {
-	case errors.Is(err, media.ErrNotFound) && !p.Used:
+	case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1):
 		return false, nil
 	case errors.Is(err, media.ErrNotFound):
-		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", p.Name)
+		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)
 	case err != nil:
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	_, sha, err := f.copy(ctx, mediaPath(p.Name), file)
-	if err == nil && sha != p.SHA256 {
+	_, sha, err := f.copy(ctx, mediaPath(name), file)
+	if err == nil && sha != row["sha256"] {
 		err = errors.New("its file is not what was uploaded")
 	}
 	if err != nil {
-		return false, fmt.Errorf("photo %s: %w", p.Name, err)
+		return false, fmt.Errorf("photo %s: %w", name, err)
 	}
 	return true, nil
 }
 
-// secrets copies files and folders of the data folder, those that are there.
+// secrets copies existing files and directories of the data directory.
 func (f *folder) secrets(ctx context.Context, dataDir string, names []string) (copied int64, err error) {
 	data, err := os.OpenRoot(dataDir)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -17,19 +17,19 @@ import (
 	"sync"
 )
 
-// folder is a backup that is being written. Its files may be written in parallel.
+// folder is a backup that is being written. Files may be written concurrently.
 type folder struct {
 	dir  string
 	root *os.Root
 
 	mu    sync.Mutex
-	made  map[string]bool // folders
+	made  map[string]bool // directories created
 	sums  *file
 	lines *bufio.Writer // into sums
 	bytes int64
 }
 
-// newFolder makes the folder of a backup, or takes an empty one.
+// newFolder creates the directory of a backup, or uses an empty one.
 func newFolder(dir string) (f *folder, err error) {
 	if err := os.MkdirAll(dir, folderMode); err != nil {
 		return nil, err
@@ -41,7 +41,8 @@ func newFolder(dir string) (f *folder, err error) {
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: a backup needs a folder of its own", dir)
 	}
-	// A folder that was there may be open to others. One that belongs to somebody else stays as it is: files are closed anyway.
+	// An existing directory may be open to others. If it belongs to another user it stays as it is: the files are
+	// private anyway.
 	if err := os.Chmod(dir, folderMode); err != nil && !errors.Is(err, fs.ErrPermission) {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ func newFolder(dir string) (f *folder, err error) {
 	return f, nil
 }
 
-// close lets go of the folder, finished or not. What had to be durable is so before.
+// close closes the directory, finished or not.
 func (f *folder) close() {
 	_ = f.sums.file.Close()
 	_ = f.root.Close()
@@ -113,7 +114,7 @@ func (w *file) finish() (string, error) {
 	return hex.EncodeToString(w.hash.Sum(nil)), nil
 }
 
-// list makes the file durable and puts it into SHA256SUMS.
+// list makes the file durable and adds it to SHA256SUMS.
 func (w *file) list() (string, error) {
 	sha, err := w.finish()
 	if err != nil {
@@ -125,7 +126,7 @@ func (w *file) list() (string, error) {
 	return sha, err
 }
 
-// copy keeps what r holds and returns its size and hash.
+// copy stores the content of r and returns its size and hash.
 func (f *folder) copy(ctx context.Context, name string, r io.Reader) (size int64, sha string, err error) {
 	if err := checkPath(name); err != nil {
 		return 0, "", err
@@ -141,7 +142,7 @@ func (f *folder) copy(ctx context.Context, name string, r io.Reader) (size int64
 	return w.size, sha, err
 }
 
-// complete makes everything durable and then, with the manifest, a backup of it.
+// complete makes everything durable and then writes the manifest.
 func (f *folder) complete(m *manifest) (err error) {
 	if err := f.lines.Flush(); err != nil {
 		return err
@@ -176,7 +177,7 @@ func (f *folder) complete(m *manifest) (err error) {
 	return errors.Join(syncFolder(f.dir), syncFolder(filepath.Dir(f.dir)))
 }
 
-// syncFolder makes the entries of a folder durable.
+// syncFolder makes the entries of a directory durable.
 func syncFolder(dir string) error {
 	f, err := os.Open(filepath.Clean(dir))
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
@@ -98,10 +98,10 @@ func TestCreate(t *testing.T) {
 	})
 }
 
-// wantIncomplete holds that a failed backup cannot be taken for a good one.
+// wantIncomplete checks that a failed backup is recognised as incomplete.
 func wantIncomplete(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := newPlace(t, storetest.SQLite(t)).restore(t, dir); !errors.Is(err, backup.ErrIncomplete) {
+	if _, err := newDestination(t, storetest.SQLite(t)).restore(t, dir); !errors.Is(err, backup.ErrIncomplete) {
 		t.Errorf("restoring a failed backup: %v, want ErrIncomplete", err)
 	}
 }
@@ -112,17 +112,37 @@ var damages = []struct {
 	damage  func(t *testing.T, dir string)
 	message string
 }{
-	{"Database", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "database.jsonl.gz"), flipLast) }, "database.jsonl.gz is damaged"},
-	{"Secret", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "secrets", "secret.key"), flipLast) }, "secret.key is damaged"},
+	{
+		"Database", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "database.jsonl.gz"), flipLast)
+		}, "database.jsonl.gz is damaged",
+	},
+	{
+		"Secret", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "secrets", "secret.key"), flipLast)
+		}, "secret.key is damaged",
+	},
 	{"Photo", func(t *testing.T, dir string) { edit(t, photoFile(t, dir), flipLast) }, "is damaged"},
 	{"PhotoGone", func(t *testing.T, dir string) { edit(t, photoFile(t, dir), nil) }, "no such file"},
-	{"Sums", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "SHA256SUMS"), flipLast) }, "SHA256SUMS is damaged"},
-	{"NoManifest", func(t *testing.T, dir string) { edit(t, filepath.Join(dir, "manifest.json"), nil) }, "no complete backup"},
+	{
+		"Sums", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "SHA256SUMS"), flipLast)
+		}, "SHA256SUMS is damaged",
+	},
+	{
+		"NoManifest", func(t *testing.T, dir string) {
+			edit(t, filepath.Join(dir, "manifest.json"), nil)
+		}, "no complete backup",
+	},
 	{"BrokenManifest", func(t *testing.T, dir string) {
 		edit(t, filepath.Join(dir, "manifest.json"), func(b []byte) []byte { return b[:10] })
 	}, "manifest.json is damaged"},
 	{"NewerFormat", func(t *testing.T, dir string) { editManifest(t, dir, "format", 2) }, "newer version"},
-	{"NewerSchema", func(t *testing.T, dir string) { editManifest(t, dir, "schema_version", 1e6) }, store.ErrNewerDump.Error()},
+	{
+		"NewerSchema", func(t *testing.T, dir string) {
+			editManifest(t, dir, "schema_version", 1e6)
+		}, dump.ErrNewer.Error(),
+	},
 	{"ForeignPath", func(t *testing.T, dir string) {
 		editSums(t, dir, func(lines string) string { return lines + strings.Repeat("0", 64) + "  secrets/../../stolen\n" })
 	}, "does not belong into a backup"},
@@ -137,21 +157,21 @@ func TestRestore_Damaged(t *testing.T) {
 	for _, c := range damages {
 		t.Run(c.name, func(t *testing.T) {
 			c.damage(t, dir)
-			p := newPlace(t, storetest.SQLite(t))
+			p := newDestination(t, storetest.SQLite(t))
 			if _, err := p.restore(t, dir); err == nil || !strings.Contains(err.Error(), c.message) {
 				t.Errorf("got %v, want an error with %q", err, c.message)
 			}
 			p.wantEmpty(t)
 		})
 	}
-	p := newPlace(t, storetest.SQLite(t))
+	p := newDestination(t, storetest.SQLite(t))
 	if _, err := p.restore(t, dir); err != nil {
 		t.Errorf("the backup itself: %v", err)
 	}
 }
 
-// wantEmpty holds that a refused restore has written nothing.
-func (p *place) wantEmpty(t *testing.T) {
+// wantEmpty checks that a refused restore has written nothing.
+func (p *destination) wantEmpty(t *testing.T) {
 	t.Helper()
 	if _, err := os.Stat(p.target); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("there is a database: %v", err)
@@ -175,8 +195,8 @@ func TestRestore_NotEmpty(t *testing.T) {
 	t.Run("Database", func(t *testing.T) {
 		storetest.EachTarget(t, func(t *testing.T, target string) {
 			newInstallation(t, target)
-			p := newPlace(t, target)
-			if _, err := p.restore(t, dir); !errors.Is(err, store.ErrNotEmpty) {
+			p := newDestination(t, target)
+			if _, err := p.restore(t, dir); !errors.Is(err, dump.ErrNotEmpty) {
 				t.Errorf("got %v, want ErrNotEmpty", err)
 			}
 		})
@@ -184,7 +204,7 @@ func TestRestore_NotEmpty(t *testing.T) {
 	t.Run("DatabaseOpenedButUnused", func(t *testing.T) {
 		storetest.EachTarget(t, func(t *testing.T, target string) {
 			storetest.Open(t, target)
-			p := newPlace(t, target)
+			p := newDestination(t, target)
 			if _, err := p.restore(t, dir); err != nil {
 				t.Error(err)
 			}
@@ -192,7 +212,7 @@ func TestRestore_NotEmpty(t *testing.T) {
 		})
 	})
 	t.Run("OtherSecret", func(t *testing.T) {
-		p := newPlace(t, storetest.SQLite(t))
+		p := newDestination(t, storetest.SQLite(t))
 		write(t, filepath.Join(p.dataDir, "tls.crt"), "somebody else's")
 		if _, err := p.restore(t, dir); err == nil || !strings.Contains(err.Error(), "tls.crt") {
 			t.Errorf("got %v, want a refusal that names the file", err)
@@ -200,7 +220,7 @@ func TestRestore_NotEmpty(t *testing.T) {
 		p.wantEmpty(t)
 	})
 	t.Run("OtherPhoto", func(t *testing.T) {
-		p := newPlace(t, storetest.SQLite(t))
+		p := newDestination(t, storetest.SQLite(t))
 		name := filepath.Base(photoFile(t, dir))
 		write(t, filepath.Join(p.mediaDir, name[:1], name[1:2], name), "another picture")
 		if _, err := p.restore(t, dir); err == nil || !strings.Contains(err.Error(), name) {
@@ -208,7 +228,7 @@ func TestRestore_NotEmpty(t *testing.T) {
 		}
 	})
 	t.Run("InterruptedRestore", func(t *testing.T) {
-		p := newPlace(t, storetest.SQLite(t))
+		p := newDestination(t, storetest.SQLite(t))
 		name := filepath.Base(photoFile(t, dir))
 		write(t, filepath.Join(p.mediaDir, name[:1], name[1:2], name), string(content(t, i.Media, name)))
 		write(t, filepath.Join(p.dataDir, "secret.key.restoring"), "half")

@@ -11,23 +11,23 @@ import (
 	"path/filepath"
 
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
 )
 
-// RestoreOptions says where a backup is, and which place to fill with it.
+// RestoreOptions configure Restore.
 type RestoreOptions struct {
 	Dir      string // of the backup
 	Database string // as for store.Open: must be empty or not exist
 	Media    media.Store
 	Staging  *media.Staging // for Media
-	DataDir  string         // gets the secrets
-	Progress func(string)   // is told how far it is; nil is allowed
+	DataDir  string         // receives the secrets
+	Progress func(string)   // receives progress messages; may be nil
 }
 
-// Restore fills an empty place with a backup. Before it writes anything it proves every file of the backup against its
-// hash and the place to be empty. The database comes last and as a whole: a restore that was interrupted before that can
-// be repeated, because photos and secrets that are there already, unchanged, are left as they are.
+// Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
+// file, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
+// be repeated, because identical photos and secrets are kept.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
@@ -44,14 +44,14 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	m.Dir = dir
-	if err := store.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
+	if err := dump.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
 		return nil, err
 	}
 	if err := verify(ctx, root, m); err != nil {
 		return nil, err
 	}
 	progress("the backup is complete and undamaged")
-	p, err := openPlace(&o, root, progress)
+	p, err := openTarget(&o, root, progress)
 	if err != nil {
 		return nil, err
 	}
@@ -70,16 +70,16 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 }
 
 func loadDatabase(ctx context.Context, root *os.Root, target string) (err error) {
-	dump, closer, err := openDump(root)
+	rows, closer, err := openDump(root)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
-	_, err = store.Load(ctx, target, dump)
+	_, err = dump.Load(ctx, target, rows)
 	return err
 }
 
-// verify proves that every file of the backup is what was written.
+// verify checks the hash of every file of the backup.
 func verify(ctx context.Context, root *os.Root, m *manifest) error {
 	sha, err := hashFile(ctx, root, sumsFile)
 	if err != nil {
@@ -118,8 +118,8 @@ func verify(ctx context.Context, root *os.Root, m *manifest) error {
 	return err
 }
 
-// place is where a backup is restored to.
-type place struct {
+// target is where a backup is restored to.
+type target struct {
 	backup  *os.Root
 	data    *os.Root
 	dataDir string
@@ -128,7 +128,7 @@ type place struct {
 	done    counter
 }
 
-func openPlace(o *RestoreOptions, backup *os.Root, progress func(string)) (*place, error) {
+func openTarget(o *RestoreOptions, backup *os.Root, progress func(string)) (*target, error) {
 	dir, err := filepath.Abs(o.DataDir)
 	if err != nil {
 		return nil, err
@@ -140,14 +140,14 @@ func openPlace(o *RestoreOptions, backup *os.Root, progress func(string)) (*plac
 	if err != nil {
 		return nil, err
 	}
-	return &place{
+	return &target{
 		backup: backup, data: data, dataDir: dir, media: o.Media, staging: o.Staging,
 		done: counter{what: "%d photos and secrets so far", progress: progress},
 	}, nil
 }
 
-// each calls f for every photo and secret of the backup, a few at the same time.
-func (p *place) each(ctx context.Context, f func(context.Context, sum) error) error {
+// each calls f for every photo and secret of the backup, a few concurrently.
+func (p *target) each(ctx context.Context, f func(context.Context, sum) error) error {
 	files, ctx := errgroup.WithContext(ctx)
 	files.SetLimit(copies)
 	err := eachSum(p.backup, func(s sum) error {
@@ -162,8 +162,8 @@ func (p *place) each(ctx context.Context, f func(context.Context, sum) error) er
 	return err
 }
 
-// check refuses a place that has another file where one of the backup belongs.
-func (p *place) check(ctx context.Context, s sum) error {
+// check refuses a target with another file in the place of one of the backup.
+func (p *target) check(ctx context.Context, s sum) error {
 	sha, err := p.present(ctx, s)
 	if err == nil && sha != "" && sha != s.sha256 {
 		err = fmt.Errorf("the place is not empty: it has another file in place of %s", s.path)
@@ -171,8 +171,8 @@ func (p *place) check(ctx context.Context, s sum) error {
 	return err
 }
 
-// present returns the hash of the file that the place has for one of the backup; empty when there is none.
-func (p *place) present(ctx context.Context, s sum) (sha string, err error) {
+// present returns the hash of the target's file, or "" if it does not exist.
+func (p *target) present(ctx context.Context, s sum) (sha string, err error) {
 	if name, ok := secretName(s.path); ok {
 		sha, err = hashFile(ctx, p.data, name)
 		if errors.Is(err, os.ErrNotExist) {
@@ -192,8 +192,8 @@ func (p *place) present(ctx context.Context, s sum) (sha string, err error) {
 	return hashOf(ctx, file)
 }
 
-// put copies one file to its place, unless it is there.
-func (p *place) put(ctx context.Context, s sum) (err error) {
+// put copies a file to the target, unless it exists.
+func (p *target) put(ctx context.Context, s sum) (err error) {
 	if sha, err := p.present(ctx, s); err != nil || sha == s.sha256 {
 		return err
 	}
@@ -214,7 +214,7 @@ func (p *place) put(ctx context.Context, s sum) (err error) {
 	return nil
 }
 
-func (p *place) putPhoto(ctx context.Context, s sum, file io.Reader) (err error) {
+func (p *target) putPhoto(ctx context.Context, s sum, file io.Reader) (err error) {
 	name, _ := photoName(s.path)
 	staged, err := p.staging.Stage(ctx, file, math.MaxInt64)
 	if err != nil {
@@ -227,14 +227,14 @@ func (p *place) putPhoto(ctx context.Context, s sum, file io.Reader) (err error)
 	return p.media.Put(ctx, name, staged)
 }
 
-// putSecret writes a secret whole or not at all.
-func (p *place) putSecret(name string, file io.Reader) error {
+// putSecret writes a secret atomically.
+func (p *target) putSecret(name string, file io.Reader) error {
 	folder := path.Dir(name)
 	if err := p.data.MkdirAll(folder, folderMode); err != nil {
 		return err
 	}
 	unfinished := name + ".restoring"
-	if err := p.data.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) { // of a restore that was interrupted
+	if err := p.data.Remove(unfinished); err != nil && !errors.Is(err, os.ErrNotExist) { // of an interrupted restore
 		return err
 	}
 	w, err := p.data.OpenFile(unfinished, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)

@@ -66,7 +66,7 @@ func hashOf(ctx context.Context, r io.Reader) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// interruptible is a reader that ends with its context.
+// interruptible is a reader that fails when its context ends.
 type interruptible struct {
 	ctx context.Context //nolint:containedctx // it lives for one copy
 	r   io.Reader
@@ -79,7 +79,7 @@ func (i *interruptible) Read(p []byte) (int, error) {
 	return i.r.Read(p)
 }
 
-// checkPath refuses paths that a line of SHA256SUMS cannot hold.
+// checkPath refuses paths that cannot be written to SHA256SUMS.
 func checkPath(p string) error {
 	if strings.ContainsAny(p, "\n\r\\") {
 		return fmt.Errorf("the name %q cannot be kept in a backup", p)

@@ -10,7 +10,6 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -39,7 +38,7 @@ func accountsCreate() *command {
 				return errors.New("--locale must be en or ja")
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				n, err := app.Service.CreateAccount(ctx, inv.name, inv.owner, locale)
+				n, err := app.Service.CreateAccount(ctx, access.Operator, inv.name, inv.owner, locale)
 				if err != nil {
 					return err
 				}
@@ -69,10 +68,14 @@ func accountsResetPassword() *command {
 				return err
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				user, link, err := app.Service.ResetPasswordByOperator(ctx, inv.email)
+				user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
 				if errors.Is(err, service.UserNotFound) {
 					return fmt.Errorf("there is no account user with the email %q", inv.email)
 				}
+				if err != nil {
+					return err
+				}
+				_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
 				if err != nil {
 					return err
 				}
@@ -165,14 +168,12 @@ func keysCreate() *command {
 				return fmt.Errorf("--scopes: %w", err)
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				k, secret, err := app.Service.CreateKey(ctx, service.NewKey{
-					AccountID:   a.ID,
-					Environment: env,
-					Name:        inv.name,
-					Scopes:      scopes,
-					Limits:      inv.limits,
-					Networks:    inv.networks.networks(),
-					Actor:       audit.Operator,
+				k, secret, err := app.Service.CreateKey(ctx, access.Operator, service.NewKey{
+					Tenant:   access.Tenant{AccountID: a.ID, Environment: env},
+					Name:     inv.name,
+					Scopes:   scopes,
+					Limits:   inv.limits,
+					Networks: inv.networks.networks(),
 				})
 				if err != nil {
 					return err
@@ -230,7 +231,7 @@ func keysList() *command {
 				return err
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				keys, err := app.Store.Keys(ctx, a.ID)
+				keys, err := app.Service.Keys(ctx, access.Operator, a.ID)
 				if err != nil {
 					return err
 				}
@@ -246,8 +247,8 @@ func keysList() *command {
 					if len(k.Networks) > 0 {
 						from = "  from " + k.Networks.String()
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n", k.ID, k.Environment, k.Hint, state, k.Name,
-						access.JoinScopes(k.Scopes), from)
+					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n",
+						k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
 				}
 				return inv.print(views, "%s", lines.String())
 			})
@@ -263,7 +264,10 @@ func keysRevoke() *command {
 		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
-				k, err := app.Service.RevokeKey(ctx, inv.args[0], audit.Operator)
+				k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
+				if errors.Is(err, access.KeyNotFound) {
+					return fmt.Errorf("%q is not a key id", inv.args[0])
+				}
 				if err != nil {
 					return err
 				}
@@ -296,7 +300,8 @@ func creditsGrant() *command {
 				return errors.New("--env must be test or live")
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
-				balance, err := app.Service.GrantCredits(ctx, a, env, inv.amount, inv.note)
+				t := access.Tenant{AccountID: a.ID, Environment: env}
+				balance, err := app.Service.GrantCredits(ctx, access.Operator, t, inv.amount, inv.note)
 				if fault.CodeOf(err) == "not-enough-credits" {
 					return fmt.Errorf("--amount %d: the balance would become negative, or larger than %d",
 						inv.amount, int64(credit.MaxCredits))
@@ -312,7 +317,7 @@ func creditsGrant() *command {
 
 func (inv *invocation) withAccount(ctx context.Context, f func(*server.App, *access.Account) error) error {
 	return inv.open(ctx, func(app *server.App) error {
-		a, err := app.Service.FindAccount(ctx, inv.account)
+		a, err := app.Service.FindAccount(ctx, access.Operator, inv.account)
 		if err != nil {
 			return err
 		}

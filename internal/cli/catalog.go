@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/server"
 )
@@ -39,7 +40,7 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 		if inv.dryRun {
 			_, changes, err = app.Service.PlanCatalogImport(ctx, document)
 		} else {
-			changes, err = app.Service.ImportCatalog(ctx, document)
+			changes, err = app.Service.ImportCatalog(ctx, access.Operator, document)
 		}
 		if refused, ok := errors.AsType[*catalog.DocumentError](err); ok {
 			for _, p := range refused.Problems {

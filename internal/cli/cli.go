@@ -11,8 +11,8 @@ import (
 	"io"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/server"
-	"github.com/assayhq/assay/internal/service"
 )
 
 // IO is the environment of a command.
@@ -101,11 +101,19 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	if err := c.run(service.ByOperator(ctx), inv); err != nil {
-		fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
+	if err := c.run(ctx, inv); err != nil {
+		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
 		return exitFailed
 	}
 	return exitOK
+}
+
+// messageOf is what an error says to people: the message of a refusal, without its code.
+func messageOf(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok {
+		return f.Message
+	}
+	return err.Error()
 }
 
 // find returns the command with the longest name that args start with.

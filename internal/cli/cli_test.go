@@ -183,6 +183,20 @@ func TestCommands(t *testing.T) {
 		}
 		fail(t, `"Acme" exists already`, "accounts", "create", "--name", "Acme", "--owner", "other@acme.example")
 	})
+	t.Run("StaffCreate", func(t *testing.T) {
+		var staff struct {
+			UserID   string `json:"user_id"`
+			Email    string `json:"email"`
+			Password string `json:"password"`
+			Token    string `json:"token"`
+		}
+		args := []string{"staff", "create", "--email", "Mika@desk.example", "--name", "Mika", "--role", "reviewer"}
+		succeed(t, &staff, args...)
+		if staff.UserID == "" || staff.Email != "mika@desk.example" || staff.Password == "" || !strings.HasPrefix(staff.Token, "assay_staff_") {
+			t.Errorf("the staff user is %+v", staff)
+		}
+		fail(t, "assay staff create: The request is not valid: email belongs to a staff user already\n", args...)
+	})
 	t.Run("KeysCreate", func(t *testing.T) {
 		succeed(t, &key, "keys", "create", "--account", "Acme", "--env", "live", "--name", "shop", "--scopes",
 			"orders:read,audit:read", "--limit", "read=5", "--limit", "catalog=6",

@@ -14,7 +14,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/server"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // deliveryView is the JSON output for a delivery.
@@ -42,11 +41,11 @@ type attemptView struct {
 	Answer     string          `json:"answer"`
 }
 
-func viewDelivery(d *store.DeliveryRecord) deliveryView {
+func viewDelivery(d *webhook.Delivery) deliveryView {
 	return deliveryView{
 		ID:            d.ID,
 		AccountID:     d.AccountID,
-		Environment:   d.Environment,
+		Environment:   string(d.Environment),
 		EndpointID:    d.EndpointID,
 		URL:           d.EndpointURL,
 		OrderID:       d.OrderID,
@@ -73,8 +72,9 @@ func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
 }
 
 // deliveryFilter returns the filter selected by the flags.
-func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (store.DeliveryFilter, error) {
-	f := store.DeliveryFilter{EndpointID: inv.endpoint, Environment: inv.env, Status: webhook.Status(inv.status)}
+func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (webhook.DeliveryFilter, error) {
+	f := webhook.DeliveryFilter{EndpointID: inv.endpoint, Status: webhook.Status(inv.status)}
+	f.Environment = access.Environment(inv.env)
 	if _, ok := access.ParseEnvironment(inv.env); inv.env != "" && !ok {
 		return f, errors.New("--env must be test or live")
 	}
@@ -83,7 +83,7 @@ func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (sto
 		return f, errors.New("--status must be pending, delivered or failed")
 	}
 	if inv.account != "" {
-		a, err := app.Service.FindAccount(ctx, inv.account)
+		a, err := app.Service.FindAccount(ctx, access.Operator, inv.account)
 		if err != nil {
 			return f, err
 		}
@@ -113,7 +113,7 @@ func deliveriesList() *command {
 				if err != nil {
 					return err
 				}
-				found, err := app.Service.Deliveries(ctx, f, inv.rows)
+				found, err := app.Service.Deliveries(ctx, access.Operator, f, inv.rows)
 				if err != nil {
 					return err
 				}
@@ -138,7 +138,7 @@ func deliveriesShow() *command {
 		nargs: 1,
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
-				d, attempts, err := app.Service.Delivery(ctx, inv.args[0])
+				d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
 				if err != nil {
 					return err
 				}
@@ -186,15 +186,11 @@ func deliveriesRedeliver() *command {
 					if err != nil {
 						return err
 					}
-					if n, err = app.Service.RedeliverFailed(ctx, f, since); err != nil {
+					if n, err = app.Service.RedeliverFailed(ctx, access.Operator, f, since); err != nil {
 						return err
 					}
 				} else {
-					d, _, err := app.Service.Delivery(ctx, inv.args[0])
-					if err != nil {
-						return err
-					}
-					if err := app.Service.Redeliver(ctx, d); err != nil {
+					if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
 						return err
 					}
 				}

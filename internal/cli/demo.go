@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/server"
 	"github.com/assayhq/assay/internal/service"
@@ -29,34 +28,34 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.W
 			"Keys and passwords were shown at the first start.")
 		return err
 	}
-	if _, err := app.Service.ImportCatalog(ctx, demo.Catalog); err != nil {
+	if _, err := app.Service.ImportCatalog(ctx, access.Operator, demo.Catalog); err != nil {
 		return err
 	}
-	account, err := app.Service.CreateAccount(ctx, "Demo", "owner@demo.example", text.English)
+	account, err := app.Service.CreateAccount(ctx, access.Operator, "Demo", "owner@demo.example", text.English)
 	if err != nil {
 		return err
 	}
-	if _, err := app.Service.GrantCredits(ctx, &account.Account, access.Live, demoCredits, "demo credits"); err != nil {
+	live := access.Tenant{AccountID: account.Account.ID, Environment: access.Live}
+	if _, err := app.Service.GrantCredits(ctx, access.Operator, live, demoCredits, "demo credits"); err != nil {
 		return err
 	}
 	keys := make(map[access.Environment]string)
 	for _, env := range access.Environments {
-		_, keys[env], err = app.Service.CreateKey(ctx, service.NewKey{
-			AccountID:   account.Account.ID,
-			Environment: env,
-			Name:        "Demo " + string(env),
-			Scopes:      access.AllScopes,
-			Actor:       audit.Operator,
+		_, keys[env], err = app.Service.CreateKey(ctx, access.Operator, service.NewKey{
+			Tenant: access.Tenant{AccountID: account.Account.ID, Environment: env},
+			Name:   "Demo " + string(env),
+			Scopes: access.AllScopes,
 		})
 		if err != nil {
 			return err
 		}
 	}
-	reviewer, err := app.Service.CreateStaff(ctx, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
+	reviewer, err := app.Service.CreateStaff(
+		ctx, access.Operator, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
 	if err != nil {
 		return err
 	}
-	admin, err := app.Service.CreateStaff(ctx, "admin@demo.example", "Demo administrator", access.Admin)
+	admin, err := app.Service.CreateStaff(ctx, access.Operator, "admin@demo.example", "Demo administrator", access.Admin)
 	if err != nil {
 		return err
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -15,7 +16,7 @@ func checkCommand() *command {
 		about: "check the integrity of the ledger, the audit log, the order counters and the stored photos",
 		run: func(ctx context.Context, inv *invocation) error {
 			return inv.open(ctx, func(app *server.App) error {
-				report, err := app.Service.Check(ctx)
+				report, err := proof.Check(ctx, app.Store, app.Media)
 				if err != nil {
 					return err
 				}

@@ -28,7 +28,7 @@ func staffCreate() *command {
 				return errors.New("--role must be reviewer or admin")
 			}
 			return inv.open(ctx, func(app *server.App) error {
-				n, err := app.Service.CreateStaff(ctx, inv.email, inv.name, role)
+				n, err := app.Service.CreateStaff(ctx, access.Operator, inv.email, inv.name, role)
 				if err != nil {
 					return err
 				}

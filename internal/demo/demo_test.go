@@ -24,8 +24,8 @@ func parse(t *testing.T) *catalog.Document {
 	return doc
 }
 
-// contexts yields every context that an integrator can ask for: each category alone, with each of its brands, and with each
-// of their models.
+// contexts yields every context that an integrator can ask for: each category alone, with each of its brands, and with
+// each of their models.
 func contexts(doc *catalog.Document) iter.Seq[catalog.Context] {
 	return func(yield func(catalog.Context) bool) {
 		for _, c := range doc.Categories {

@@ -62,7 +62,7 @@ func BenchmarkChain(b *testing.B) {
 		WriteRaw(w, http.StatusOK, []byte(`{"availableCredits":1000}`))
 		return nil
 	}))
-	h := RequestID(p.AccessLog(p.Recover(Timeout(time.Minute)(mux))))
+	h := RequestID(p.AccessLog(p.Recover(mux)))
 	r := httptest.NewRequestWithContext(b.Context(), http.MethodGet, "/x?a=1", http.NoBody)
 	w := discard{http.Header{}}
 	b.ReportAllocs()

@@ -12,8 +12,8 @@ import (
 // maxDrain is how much of a refused body is read and thrown away.
 const maxDrain = 4 * MaxBody
 
-// ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8 or
-// absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
+// ReadBody returns the bytes of a JSON body, at most MaxBody of them. The declared content type must be JSON in UTF-8
+// or absent; whether the bytes are JSON is ParseObject's to say. Every failure is the client's: a bad-request fault.
 func ReadBody(r *http.Request) ([]byte, error) {
 	if r.Body == nil || r.Body == http.NoBody {
 		return nil, checkContentType(r.Header["Content-Type"])

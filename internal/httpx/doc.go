@@ -1,10 +1,10 @@
-// Package httpx is the HTTP floor shared by the integration interface and the desk interface: handlers that return an
-// error, the one place that turns an error into the error envelope, request ids, the access log, strict JSON bodies and
+// Package httpx is what the integration API and the desk API share about HTTP: handlers that return an error, the one
+// place that turns an error into the error envelope, request ids, the access log, time limits, strict JSON bodies and
 // query parameters.
 //
-// The usual order of middleware, outermost first:
+// The order of middleware, outermost first:
 //
-//	RequestID → AccessLog → Recover → Timeout → routes → Responder.Handle
+//	LimitBodies → RequestID → AccessLog → Recover → Responder.Handle
 //
 // so that every response has a request id, every request is logged with its final status, and a panic still gets an
 // envelope.

@@ -10,17 +10,18 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 )
 
 // envelope is the body of every failed request.
 type envelope struct {
-	StatusCode int            `json:"statusCode"`
-	Code       string         `json:"code"`
-	Message    string         `json:"message"`
-	Details    map[string]any `json:"details"`
-	Timestamp  Timestamp      `json:"timestamp"`
-	Path       string         `json:"path"`
-	RequestID  string         `json:"request_id"`
+	StatusCode int             `json:"statusCode"`
+	Code       string          `json:"code"`
+	Message    string          `json:"message"`
+	Details    map[string]any  `json:"details"`
+	Timestamp  order.Timestamp `json:"timestamp"`
+	Path       string          `json:"path"`
+	RequestID  string          `json:"request_id"`
 }
 
 var bearerChallenge = []string{"Bearer"}
@@ -51,7 +52,7 @@ func Status(k fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// RetrySeconds is a waiting time as Retry-After tells it: whole seconds, rounded up, at least 1.
+// RetrySeconds is a delay as Retry-After gives it: in seconds, rounded up, at least 1.
 func RetrySeconds(d time.Duration) int {
 	return max(1, int((d+time.Second-1)/time.Second))
 }
@@ -66,7 +67,10 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
 	status := Status(f.Kind)
 	h := w.Header()
-	for _, name := range [...]string{"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range", "Cache-Control", "Expires"} {
+	for _, name := range [...]string{
+		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range",
+		"Cache-Control", "Expires",
+	} {
 		delete(h, name)
 	}
 	if status == http.StatusUnauthorized {
@@ -80,7 +84,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 		Code:       f.Code,
 		Message:    f.Message,
 		Details:    wireDetails(f.Details),
-		Timestamp:  Timestamp(p.now()),
+		Timestamp:  order.Timestamp(p.now()),
 		Path:       requestPath(r),
 		RequestID:  ensureRequestID(w, r),
 	}
@@ -91,7 +95,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	}
 }
 
-// explain chooses the fault that the caller is told, and logs what the caller is not told.
+// explain chooses the fault that the caller gets, and logs what the caller must not see.
 func (p *Responder) explain(r *http.Request, err error) *fault.Error {
 	ended := r.Context().Err()
 	clientGone := errors.Is(ended, context.Canceled)
@@ -154,15 +158,15 @@ func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
 	}
 }
 
-// wireDetails makes the details an object in every case and gives times the format of the interface.
+// wireDetails makes the details an object in every case and gives times the format of the API.
 func wireDetails(details map[string]any) map[string]any {
 	out := make(map[string]any, len(details))
 	for k, v := range details {
 		switch t := v.(type) {
 		case time.Time:
-			out[k] = Timestamp(t)
+			out[k] = order.Timestamp(t)
 		case *time.Time:
-			out[k] = OptTimestamp(t)
+			out[k] = order.At(t)
 		default:
 			out[k] = v
 		}

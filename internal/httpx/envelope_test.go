@@ -43,6 +43,7 @@ func failWith(p *Responder, r *http.Request, err error) *httptest.ResponseRecord
 }
 
 func TestEnvelope(t *testing.T) {
+	const orders = "/v1/integrations/orders"
 	closing := noon.Add(time.Hour)
 	tests := map[string]struct {
 		target string
@@ -58,25 +59,52 @@ func TestEnvelope(t *testing.T) {
 			),
 			400, nil,
 		},
-		"bad_request":      {"/v1/integrations/orders", fault.BadRequest("A <b> & \"c\" stay as they are.").With("offset", 3), 400, nil},
-		"unauthorized":     {"/v1/integrations/orders", fault.New(fault.Unauthorized, "unauthorized", "No valid API key."), 401, map[string]string{"WWW-Authenticate": "Bearer"}},
-		"payment_required": {"/v1/integrations/orders", fault.New(fault.PaymentRequired, "not-enough-credits", "Not enough credits."), 402, nil},
-		"forbidden":        {"/v1/integrations/orders", fault.New(fault.Forbidden, "forbidden", "The key lacks a scope.").With("required_scope", "orders:write"), 403, nil},
-		"not_found":        {"/v1/integrations/orders/a%20b%2Fc%3F?x=1", fault.New(fault.NotFound, "order-not-found", "No such order."), 404, nil},
-		"conflict":         {"/v1/integrations/orders", fault.New(fault.Conflict, "webhook-already-exists", "Already registered."), 409, nil},
-		"too_large":        {"/v1/integrations/photos", fault.New(fault.TooLarge, "FILE_TOO_LARGE", "Too large.").With("max_bytes", 10485760), 413, nil},
+		"bad_request": {orders, fault.BadRequest("A <b> & \"c\" stay as they are.").With("offset", 3), 400, nil},
+		"unauthorized": {
+			orders, fault.New(fault.Unauthorized, "unauthorized", "No valid API key."), 401,
+			map[string]string{"WWW-Authenticate": "Bearer"},
+		},
+		"payment_required": {orders, fault.New(fault.PaymentRequired, "not-enough-credits", "Not enough credits."), 402, nil},
+		"forbidden": {
+			orders, fault.New(fault.Forbidden, "forbidden", "The key lacks a scope.").With("required_scope", "orders:write"),
+			403, nil,
+		},
+		"not_found": {
+			"/v1/integrations/orders/a%20b%2Fc%3F?x=1",
+			fault.New(fault.NotFound, "order-not-found", "No such order."), 404, nil,
+		},
+		"conflict": {orders, fault.New(fault.Conflict, "webhook-already-exists", "Already registered."), 409, nil},
+		"too_large": {
+			"/v1/integrations/photos",
+			fault.New(fault.TooLarge, "FILE_TOO_LARGE", "Too large.").With("max_bytes", 10485760), 413, nil,
+		},
 		"rate_limited": {
-			"/v1/integrations/orders",
-			fault.New(fault.RateLimited, fault.CodeRateLimited, "Rate limit exceeded").With("retry_after_seconds", 13).After(12*time.Second + 1),
+			orders,
+			fault.New(fault.RateLimited, fault.CodeRateLimited, "Rate limit exceeded").
+				With("retry_after_seconds", 13).After(12*time.Second + 1),
 			429,
 			map[string]string{"Retry-After": "13"},
 		},
-		"unavailable":      {"/v1/integrations/orders", fault.UnavailableError(errors.New("dial tcp 10.0.0.7: refused")), 503, map[string]string{"Retry-After": "5"}},
-		"internal":         {"/v1/integrations/orders", errors.New("sql: secret detail"), 500, nil},
-		"deadline":         {"/v1/integrations/orders", fmt.Errorf("read rows: %w", context.DeadlineExceeded), 503, map[string]string{"Retry-After": "5"}},
-		"wrapped":          {"/v1/integrations/orders", fmt.Errorf("create order: %w", fault.New(fault.Conflict, "request-in-progress", "Still running.")), 409, nil},
-		"times_in_details": {"/v1/integrations/orders", fault.New(fault.Invalid, "answer-time-unavailable", "Not now.").With("next_available_at", closing).With("until", &closing).With("never", (*time.Time)(nil)), 400, nil},
-		"broken_details":   {"/v1/integrations/orders", fault.BadRequest("Details that are no JSON.").With("f", func() {}), 400, nil},
+		"unavailable": {
+			orders, fault.UnavailableError(errors.New("dial tcp 10.0.0.7: refused")), 503,
+			map[string]string{"Retry-After": "5"},
+		},
+		"internal": {orders, errors.New("sql: secret detail"), 500, nil},
+		"deadline": {
+			orders, fmt.Errorf("read rows: %w", context.DeadlineExceeded), 503,
+			map[string]string{"Retry-After": "5"},
+		},
+		"wrapped": {
+			orders, fmt.Errorf("create order: %w", fault.New(fault.Conflict, "request-in-progress", "Still running.")),
+			409, nil,
+		},
+		"times_in_details": {
+			orders,
+			fault.New(fault.Invalid, "answer-time-unavailable", "Not now.").
+				With("next_available_at", closing).With("until", &closing).With("never", (*time.Time)(nil)),
+			400, nil,
+		},
+		"broken_details": {orders, fault.BadRequest("Details that are no JSON.").With("f", func() {}), 400, nil},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -121,7 +149,8 @@ func golden(t *testing.T, name, got string) {
 
 func TestRetrySeconds(t *testing.T) {
 	for d, want := range map[time.Duration]int{
-		time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, 0: 1, -time.Hour: 1,
+		time.Nanosecond: 1, time.Second: 1, time.Second + 1: 2, 59*time.Second + 999*time.Millisecond: 60, 0: 1,
+		-time.Hour: 1,
 	} {
 		if got := RetrySeconds(d); got != want {
 			t.Errorf("RetrySeconds(%v) = %d, want %d", d, got, want)
@@ -141,9 +170,18 @@ func TestWriteErrorLog(t *testing.T) {
 		level  string // "" nothing is logged
 		holds  string
 	}{
-		"Opaque":           {context.Background(), fmt.Errorf("insert: %w", errors.New("disk full")), 500, "ERROR", "insert: disk full"},
-		"FaultCause":       {context.Background(), fault.UnavailableError(errors.New("no route to host")), 503, "WARN", "no route to host"},
-		"InternalFault":    {context.Background(), fault.New(fault.Internal, "internal-error", "m").Because(errors.New("why")), 500, "WARN", "why"},
+		"Opaque": {
+			context.Background(), fmt.Errorf("insert: %w", errors.New("disk full")), 500, "ERROR",
+			"insert: disk full",
+		},
+		"FaultCause": {
+			context.Background(), fault.UnavailableError(errors.New("no route to host")), 503, "WARN",
+			"no route to host",
+		},
+		"InternalFault": {
+			context.Background(),
+			fault.New(fault.Internal, "internal-error", "m").Because(errors.New("why")), 500, "WARN", "why",
+		},
 		"CallersMistake":   {context.Background(), fault.BadRequest("m").Because(errors.New("EOF")), 400, "", ""},
 		"ClientGone":       {gone, fmt.Errorf("query: %w", context.Canceled), 503, "DEBUG", "query"},
 		"ClientGoneFault":  {gone, fault.UnavailableError(context.Canceled), 503, "DEBUG", "canceled"},
@@ -196,7 +234,8 @@ func TestWriteError(t *testing.T) {
 			return fault.BadRequest("m")
 		}).ServeHTTP(w, get(t, "/x"))
 		h := w.Header()
-		if h.Get("ETag") != "" || h.Get("Cache-Control") != "no-store" || h.Get("Content-Type") != "application/json; charset=utf-8" {
+		if h.Get("ETag") != "" || h.Get("Cache-Control") != "no-store" ||
+			h.Get("Content-Type") != "application/json; charset=utf-8" {
 			t.Errorf("headers %v", h)
 		}
 		if h.Get("X-RateLimit-Limit") != "30" {
@@ -220,7 +259,8 @@ func TestWriteError(t *testing.T) {
 	t.Run("PathBeforePrefixWasStripped", func(t *testing.T) {
 		p, _ := testResponder()
 		w := httptest.NewRecorder()
-		h := RequestID(http.StripPrefix("/v1", p.Handle(func(http.ResponseWriter, *http.Request) error { return fault.BadRequest("m") })))
+		refuse := p.Handle(func(http.ResponseWriter, *http.Request) error { return fault.BadRequest("m") })
+		h := RequestID(http.StripPrefix("/v1", refuse))
 		h.ServeHTTP(w, get(t, "/v1/a%2Fb?c"))
 		if !strings.Contains(w.Body.String(), `"path":"/v1/a%2Fb"`) {
 			t.Errorf("body %s", w.Body)

@@ -31,7 +31,7 @@ func (p *Responder) now() time.Time {
 	return p.Now()
 }
 
-// Handle adapts a handler to net/http. An error that comes after the response has begun cannot be told to the client:
+// Handle adapts a handler to net/http. An error after the response has begun cannot be sent to the client:
 // it is logged, and the connection is aborted so that the client does not take a truncated body for a whole one.
 func (p *Responder) Handle(h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// integer returns the value of a JSON number, and false when it has a fraction. 30, 30.0 and 3e1 are the same integer. A
-// number beyond 64 bits does not fit and comes back as the nearest one that does.
+// integer returns the value of a JSON number, and false when it has a fraction. 30, 30.0 and 3e1 are the same integer.
+// A number beyond 64 bits does not fit and comes back as the nearest one that does.
 func integer(raw string) (n int64, fits, ok bool) {
 	digits := raw
 	if strings.ContainsAny(raw, ".eE") {

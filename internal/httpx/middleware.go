@@ -1,13 +1,11 @@
 package httpx
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
 	"runtime/debug"
-	"time"
 )
 
 // Recover turns a panic into the envelope of an internal error and logs it with its stack. When the response has
@@ -36,7 +34,7 @@ func (p *Responder) Recover(next http.Handler) http.Handler {
 }
 
 // AccessLog writes one line for each request when it has ended, an aborted one included. It never writes query strings
-// or headers: they may hold credentials or personal data.
+// or headers: they may contain credentials or personal data.
 func (p *Responder) AccessLog(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		log := p.log()
@@ -69,24 +67,9 @@ func (p *Responder) AccessLog(next http.Handler) http.Handler {
 			if aborted {
 				attrs = append(attrs, slog.Bool("aborted", true))
 			}
-			if x := exchangeFrom(r.Context()); x != nil {
-				attrs = append(attrs, x.attrs...)
-			}
 			log.LogAttrs(r.Context(), slog.LevelInfo, "request", attrs...)
 		}()
 		next.ServeHTTP(rec, r)
 		aborted = false
 	})
-}
-
-// Timeout gives each request's context a deadline. It buffers nothing and interrupts nothing by itself: what a handler
-// calls watches the context, and the error that comes back becomes 503.
-func Timeout(d time.Duration) func(http.Handler) http.Handler {
-	return func(next http.Handler) http.Handler {
-		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			ctx, cancel := context.WithTimeout(r.Context(), d)
-			defer cancel()
-			next.ServeHTTP(w, r.WithContext(ctx))
-		})
-	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Object reads the properties of a JSON object and collects every problem on the way; Done tells them all at once. A
+// Object reads the properties of a JSON object and collects every problem; Done returns them all at once. A
 // property that no method has asked for is a problem. null counts as absent.
 //
 // The zero Object is a missing one: reading it returns zero values and reports nothing. Strings share the memory of the
@@ -16,8 +16,8 @@ type Object struct {
 	value Value
 }
 
-// ParseObject parses a body that must be one JSON object. Text that is not JSON is a bad-request fault, and JSON that is
-// not an object a validation fault of the field "body".
+// ParseObject parses a body that must be one JSON object. Text that is not JSON is a bad-request fault, and JSON that
+// is not an object a validation fault of the field "body".
 func ParseObject(body []byte) (Object, error) {
 	text := string(body)
 	nodes, defects, err := parse(text)
@@ -25,16 +25,16 @@ func ParseObject(body []byte) (Object, error) {
 		return Object{}, err
 	}
 	if kind := nodes[0].kind; kind != KindObject {
-		return Object{}, fault.Validation(fault.Problem{Field: "body", Code: CodeType, Message: "must be an object, is " + kind.String()})
+		return Object{}, fault.Validation(fault.Problem{
+			Field: "body", Code: CodeType,
+			Message: "must be an object, is " + kind.String(),
+		})
 	}
 	return Value{&document{text: text, nodes: nodes, defects: defects}, 0}.Object(), nil
 }
 
 // Exists reports whether the object is there.
 func (o Object) Exists() bool { return o.value.doc != nil }
-
-// Has reports whether the property is there and not null. It does not count as reading the property.
-func (o Object) Has(name string) bool { return o.find(name).Exists() }
 
 // Raw returns the property whatever it is, for a rule that does not fit the other methods.
 func (o Object) Raw(name string) Value {
@@ -68,15 +68,6 @@ func (o Object) Int(name string, rules ...Rule) int64 {
 	return n
 }
 
-// OptInt is Int for callers that tell an absent property (nil) from 0.
-func (o Object) OptInt(name string, rules ...Rule) *int64 {
-	mustFit(rules, intRules, name)
-	if n, ok := o.read(name, rules).readInt(rules); ok {
-		return &n
-	}
-	return nil
-}
-
 // Bool returns true for a property that is true, else false. The only rule is Required.
 func (o Object) Bool(name string, rules ...Rule) bool {
 	mustFit(rules, ruleRequired, name)
@@ -89,14 +80,8 @@ func (o Object) Object(name string, rules ...Rule) Object {
 	return o.read(name, rules).Object()
 }
 
-// Array returns the elements of an array property, also of one with too few or too many.
-func (o Object) Array(name string, rules ...Rule) []Value {
-	mustFit(rules, arrayRules, name)
-	return o.read(name, rules).readArray(rules)
-}
-
-// Objects is Array for elements that must all be objects. An element that is none is reported and returned as the
-// missing object, so that indexes stay right.
+// Objects returns the elements of an array property, which must all be objects. An element that is not is reported and
+// returned as the missing object, so that indexes stay right.
 func (o Object) Objects(name string, rules ...Rule) []Object {
 	mustFit(rules, arrayRules, name)
 	v := o.read(name, rules)
@@ -157,7 +142,7 @@ func (o Object) Problem(name, code, message string) {
 
 // Done returns nil, or one validation fault with every problem of the whole document: first those of the properties in
 // the order in which they were read, then unknown and duplicate properties and text that cannot be stored, in the order
-// of the document. After maxProblems no more are told.
+// of the document. Problems after maxProblems are left out.
 func (o Object) Done() error {
 	d := o.value.doc
 	if d == nil {

@@ -36,17 +36,17 @@ func (k Kind) String() string {
 type nodeFlags uint8
 
 const (
-	flagEscaped    nodeFlags = 1 << iota // the string holds escapes
-	flagKeyEscaped                       // the property name holds escapes
-	flagUnstorable                       // the string holds NUL or an unpaired surrogate
+	flagEscaped    nodeFlags = 1 << iota // the string has escapes
+	flagKeyEscaped                       // the property name has escapes
+	flagUnstorable                       // the string has NUL or an unpaired surrogate
 	flagDuplicate                        // an earlier property of the object has the same name
 	flagRead                             // a reader has asked for the property
 	flagOpen                             // a reader reads the object's properties
 )
 
-// node is one value of a document. A document is the slice of its nodes in the order of the text: the children of a node
-// stand right behind it, and next is the index of the first node after them. Names and values are offsets into the text:
-// nothing is copied while parsing. 32 bits are enough for MaxBody.
+// node is one value of a document. A document is the slice of its nodes in the order of the text: the children of a
+// node stand right behind it, and next is the index of the first node after them. Names and values are offsets into the
+// text: nothing is copied while parsing. 32 bits are enough for MaxBody.
 type node struct {
 	keyStart, keyEnd uint32 // the property name between its quotes, when the node is a property
 	start, end       uint32 // the value; a string's between its quotes
@@ -129,7 +129,7 @@ func (p *parser) next() byte {
 	return 0
 }
 
-// value parses one value into n, which holds the property name if there is one, and appends n.
+// value parses one value into n, which has the property name if there is one, and appends n.
 func (p *parser) value(n node) bool {
 	c := p.next()
 	at, start, ok := len(p.nodes), p.pos, false
@@ -168,7 +168,7 @@ func (p *parser) container(n node) bool {
 	}
 	p.depth++
 	at, start, ok := len(p.nodes), p.pos, false
-	p.nodes = append(p.nodes, n) // holds the place before the children
+	p.nodes = append(p.nodes, n) // before the children
 	if p.text[p.pos] == '{' {
 		n.kind, ok = KindObject, p.object(at)
 	} else {
@@ -245,7 +245,7 @@ func (p *parser) array() bool {
 }
 
 // markDuplicates flags the members of the object at a node whose name an earlier member has. All members are parsed,
-// and nothing stands behind them yet. Plain names hold no escapes.
+// and nothing follows them yet. Plain names have no escapes.
 func (p *parser) markDuplicates(at, members int, plain bool) {
 	const pairwise = 16 // up to here comparing each with each is faster than a map
 	end := len(p.nodes)

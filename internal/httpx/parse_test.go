@@ -17,7 +17,7 @@ func TestParseObjectRefuses(t *testing.T) {
 	tests := map[string]struct {
 		body   string
 		code   string
-		offset any // nil: no offset is told
+		offset any // nil: no offset is given
 	}{
 		"Empty":              {"", fault.CodeBadRequest, nil},
 		"OnlySpace":          {" \r\n\t", fault.CodeBadRequest, nil},
@@ -79,13 +79,16 @@ func TestParseObjectRefuses(t *testing.T) {
 var syntaxSeeds = []string{
 	`{}`, `[]`, `null`, `true`, `false`, `0`, `-0`, `1.5e-3`, `""`, ` { "a" : [ 1 , 2.0 , -3e+7 ] } `,
 	`{"a":"\"\\\/\b\f\n\r\t\u0041\u00e9\ud83d\ude00"}`, `{"\u0061":1,"b":{"c":[null,true,false,{"d":""}]}}`,
-	`{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"a":"\ud800\ud83d\ude00"}`, `{"a":"\ud800\u0041"}`, `{"a":"\ud800\u00"}`,
-	`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"":0}`, `{"a":"é世界"}`, `{"a":1,}`, `[1,]`, `{"a"}`, `nul`, `01`, `1.`, `-`, `"\x"`, `{} x`,
+	`{"a":"\u0000"}`, `{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"a":"\ud800\ud83d\ude00"}`, `{"a":"\ud800\u0041"}`,
+	`{"a":"\ud800\u00"}`,
+	`{"a":1,"a":2}`, `{"a":1,"\u0061":2}`, `{"":0}`, `{"a":"é世界"}`, `{"a":1,}`, `[1,]`, `{"a"}`, `nul`, `01`, `1.`, `-`,
+	`"\x"`, `{} x`,
 	`{"a":"\u00E9"}`, `"\`, `{"a":"\ud800\uzzzz"}`, `[1 2]`, `{"a":1 "b":2}`,
-	"\ufeff{}", "{\"a\":\"\x7f\"}", "\"\xff\"", `{"brand_code":"rolex","photos":[{"url":"https://m/p/1","index_code":"front"}]}`,
+	"\ufeff{}", "{\"a\":\"\x7f\"}", "\"\xff\"",
+	`{"brand_code":"rolex","photos":[{"url":"https://m/p/1","index_code":"front"}]}`,
 }
 
-// FuzzParseObject holds the parser against encoding/json: the same texts are accepted, with the same values.
+// FuzzParseObject compares the parser with encoding/json: the same texts are accepted, with the same values.
 func FuzzParseObject(f *testing.F) {
 	for _, s := range syntaxSeeds {
 		f.Add([]byte(s))
@@ -129,7 +132,7 @@ func FuzzParseObject(f *testing.F) {
 	})
 }
 
-// plain turns a node into what encoding/json makes of it, and tells whether a duplicate property was on the way.
+// plain turns a node into what encoding/json makes of it, and reports whether it has a duplicate property.
 func plain(d *document, at int) (value any, duplicates bool) {
 	n := d.nodes[at]
 	raw := d.text[n.start:n.end]
@@ -175,9 +178,9 @@ func readEverything(t *testing.T, o Object) {
 	o.Int("a", Min(1), Max(30))
 	o.Bool("b")
 	o.Strings("c", Unique, MinItems(1), OneOf("x"))
-	for _, v := range o.Array("a", MaxItems(2)) {
-		v.Object().String("a")
-		v.Int()
+	for _, v := range o.Objects("a", MaxItems(2)) {
+		v.String("a")
+		v.Int("a")
 	}
 	o.Object("b").Objects("c")
 	err := o.Done()
@@ -199,9 +202,13 @@ func readEverything(t *testing.T, o Object) {
 	}
 }
 
-// FuzzInteger holds the integers of a body against a reference that takes any number for what it is worth.
+// FuzzInteger compares the integers of a body with a reference of arbitrary precision.
 func FuzzInteger(f *testing.F) {
-	for _, s := range []string{"0", "-0", "30", "30.0", "3e1", "300e-1", "1.5", "1e400", "-1e400", "1e-400", "0e999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "0.00001e5", "92233720368547758070e-1"} {
+	for _, s := range []string{
+		"0", "-0", "30", "30.0", "3e1", "300e-1", "1.5", "1e400", "-1e400", "1e-400",
+		"0e999999999999", "9223372036854775807", "9223372036854775808", "-9223372036854775808", "0.00001e5",
+		"92233720368547758070e-1",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, raw string) {

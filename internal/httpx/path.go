@@ -9,7 +9,8 @@ import (
 )
 
 // NoRoute is the refusal of an unknown path or method.
-var NoRoute = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such operation: check the method and the path.")
+var NoRoute = fault.New(fault.NotFound, fault.CodeNotFound,
+	"There is no such operation: check the method and the path.")
 
 // Paths finds the row of a table of operations that a request is for.
 type Paths struct {
@@ -20,6 +21,7 @@ type Paths struct {
 type pathRow struct {
 	method  string
 	pattern []string
+	route   string // for the access log and the metrics
 }
 
 // NewPaths returns an empty table of operations below a prefix.
@@ -27,10 +29,11 @@ func NewPaths(prefix string) *Paths { return &Paths{prefix: prefix + "/"} }
 
 // Add adds the next row. The path begins with a slash; {id} stands for one segment.
 func (p *Paths) Add(method, path string) {
-	p.rows = append(p.rows, pathRow{method, strings.Split(path[1:], "/")})
+	p.rows = append(p.rows, pathRow{method, strings.Split(path[1:], "/"), method + " " + p.prefix + path[1:]})
 }
 
-// Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute.
+// Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute. The row becomes the
+// route of the request.
 func (p *Paths) Find(r *http.Request) (row int, id string, err error) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), p.prefix)
 	for i := 0; ok && i < len(p.rows); i++ {
@@ -38,6 +41,7 @@ func (p *Paths) Find(r *http.Request) (row int, id string, err error) {
 			continue
 		}
 		if id, ok := matchPath(p.rows[i].pattern, path); ok {
+			SetRoute(r.Context(), p.rows[i].route)
 			return i, id, nil
 		}
 	}

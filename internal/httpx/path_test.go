@@ -66,7 +66,7 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// FuzzMatchPath holds that whatever a client escapes as an id comes back as it was, and that nothing else matches.
+// FuzzMatchPath checks that an escaped id is returned unescaped, and that nothing else matches.
 func FuzzMatchPath(f *testing.F) {
 	for _, id := range []string{"a", "a/b", "..", "%", "鑑定", "a b", "\x00", "%2F", "?#"} {
 		f.Add(id)

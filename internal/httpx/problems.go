@@ -28,7 +28,7 @@ const (
 	// maxProblems bounds the answer to a hostile request. It is more than a body of known properties can have: 75 photos
 	// with a problem in each of their properties.
 	maxProblems = 300
-	// maxFieldChars bounds a field path, which may hold property names chosen by the client.
+	// maxFieldChars bounds a field path, which may contain property names chosen by the client.
 	maxFieldChars = 200
 )
 

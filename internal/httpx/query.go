@@ -16,7 +16,7 @@ import (
 // MaxPage is the highest page number of a list: lists multiply with care.
 const MaxPage = math.MaxInt64
 
-// Query reads the query parameters of a request and collects every problem on the way; Done tells them all at once.
+// Query reads the query parameters of a request and collects every problem; Done returns them all at once.
 // Parameters that nobody asks for are ignored.
 type Query struct {
 	problems
@@ -37,8 +37,8 @@ func ReadQuery(r *http.Request) *Query {
 	return q
 }
 
-// String returns a parameter that keeps the rules for strings, else "". A parameter without a value is the empty string,
-// not an absent one.
+// String returns a parameter that keeps the rules for strings, else "". A parameter without a value is the empty
+// string, not an absent one.
 func (q *Query) String(name string, rules ...Rule) string {
 	mustFit(rules, stringRules, name)
 	s, ok := q.read(name)
@@ -116,8 +116,10 @@ func (q *Query) Time(name string) time.Time {
 		return time.Time{}
 	}
 	t, err := time.Parse(time.RFC3339, s)
-	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") { // Parse also takes T3: and a comma before the fraction
-		q.Problem(name, CodeFormat, "must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
+	// Parse also takes T3: and a comma before the fraction.
+	if err != nil || s[len("2006-01-02T15")] != ':' || strings.Contains(s, ",") {
+		q.Problem(name, CodeFormat,
+			"must be an RFC 3339 timestamp such as 2026-01-31T09:30:00Z (the + of an offset is sent as %2B)")
 		return time.Time{}
 	}
 	return t.UTC()

@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"context"
-	"log/slog"
 	"net/http"
 	"net/url"
 
@@ -17,7 +16,6 @@ type exchange struct {
 	id    string
 	url   *url.URL // as requested, before any prefix was stripped
 	route string
-	attrs []slog.Attr
 }
 
 type exchangeKey struct{}
@@ -65,14 +63,7 @@ func RouteFrom(ctx context.Context) string {
 	return ""
 }
 
-// Annotate adds attributes, such as the id of the API key, to the access log line of the request.
-func Annotate(ctx context.Context, attrs ...slog.Attr) {
-	if x := exchangeFrom(ctx); x != nil {
-		x.attrs = append(x.attrs, attrs...)
-	}
-}
-
-// ensureRequestID returns the request's id; a response outside of RequestID gets one of its own.
+// ensureRequestID returns the request's id; a response outside of RequestID gets a new one.
 func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	id := RequestIDFrom(r.Context())
 	if id == "" {

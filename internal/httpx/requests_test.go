@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// This file reads the largest requests of the interface the way their handlers do.
+// This file reads the largest requests of the API the way their handlers do.
 
 type photoRef struct{ URL, IndexCode string }
 
@@ -100,12 +100,14 @@ func readPhotoUpdates(body []byte) (updates []photoUpdate, note string, err erro
 
 func orderBody(photos int) []byte {
 	var b strings.Builder
-	b.WriteString(`{"brand_code":"brand-rolex","category_code":"watches","model_code":"submariner","external_id":"order-2026-000123","answer_time":60,"photos":[`)
+	b.WriteString(`{"brand_code":"brand-rolex","category_code":"watches","model_code":"submariner",` +
+		`"external_id":"order-2026-000123","answer_time":60,"photos":[`)
 	for i := range photos {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `{"url":"https://media.example.com/media/p/01890a5d-ac96-774b-bcce-b302099a80%02d.jpg","index_code":"front-%d"}`, i, i)
+		fmt.Fprintf(&b, `{"url":"https://media.example.com/media/p/01890a5d-ac96-774b-bcce-b302099a80%02d.jpg",`+
+			`"index_code":"front-%d"}`, i, i)
 	}
 	b.WriteString(`],"mock_outcome":"authentic"}`)
 	return []byte(b.String())
@@ -117,28 +119,37 @@ func TestReadOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if req.Brand != "brand-rolex" || req.Category != "watches" || req.Model != "submariner" || *req.ExternalID != "order-2026-000123" ||
-			req.AnswerTime != 60 || req.MockOutcome != "authentic" || len(req.Photos) != 10 || req.Photos[9].IndexCode != "front-9" {
+		if req.Brand != "brand-rolex" || req.Category != "watches" || req.Model != "submariner" ||
+			*req.ExternalID != "order-2026-000123" ||
+			req.AnswerTime != 60 || req.MockOutcome != "authentic" || len(req.Photos) != 10 ||
+			req.Photos[9].IndexCode != "front-9" {
 			t.Errorf("got %+v", req)
 		}
 	})
 	t.Run("NullsAreAbsent", func(t *testing.T) {
-		req, err := readOrder([]byte(`{"brand_code":"b","category_code":"c","model_code":null,"external_id":null,"answer_time":null,"mock_outcome":null,"photos":[{"url":"u","index_code":"i"}]}`))
+		req, err := readOrder([]byte(`{"brand_code":"b","category_code":"c","model_code":null,"external_id":null,` +
+			`"answer_time":null,"mock_outcome":null,"photos":[{"url":"u","index_code":"i"}]}`))
 		if err != nil || req.ExternalID != nil || req.MockOutcome != "" {
 			t.Errorf("%+v, %v", req, err)
 		}
 	})
 	t.Run("Everything", func(t *testing.T) {
-		_, err := readOrder([]byte(`{"brand_code":null,"category_code":"","external_id":"` + strings.Repeat("é", 101) + `","answer_time":0,
-			"photos":[{"url":1},{"url":"` + strings.Repeat("x", 2049) + `","index_code":"i","size":3}],"mock_outcome":{"a":1},"colour":"red"}`))
+		_, err := readOrder([]byte(`{"brand_code":null,"category_code":"","external_id":"` +
+			strings.Repeat("é", 101) + `","answer_time":0,
+			"photos":[{"url":1},{"url":"` + strings.Repeat("x", 2049) + `","index_code":"i","size":3}],
+			"mock_outcome":{"a":1},"colour":"red"}`))
 		wantProblems(t, err, "brand_code required", "category_code empty", "external_id max_length", "answer_time min",
-			"photos[0].url type", "photos[0].index_code required", "photos[1].url max_length", "photos[1].size unknown", "colour unknown")
+			"photos[0].url type", "photos[0].index_code required", "photos[1].url max_length", "photos[1].size unknown",
+			"colour unknown")
 	})
 	t.Run("TooManyPhotos", func(t *testing.T) {
 		_, err := readOrder(orderBody(76))
 		wantProblems(t, err, "photos max_items")
 	})
-	for name, element := range map[string]string{"Numbers": "0", "EmptyObjects": "{}", "Unknown": `{"a":1}`, "Duplicates": `{"a":1,"a":1}`} {
+	for name, element := range map[string]string{
+		"Numbers": "0", "EmptyObjects": "{}", "Unknown": `{"a":1}`,
+		"Duplicates": `{"a":1,"a":1}`,
+	} {
 		t.Run("Hostile"+name, func(t *testing.T) { // takes no time that grows with the square of the body
 			n := (MaxBody - 20) / (len(element) + 1)
 			_, err := readOrder([]byte(`{"photos":[` + strings.Repeat(element+",", n-1) + element + `]}`))
@@ -153,7 +164,8 @@ func TestReadWebhook(t *testing.T) {
 	t.Run("OAuth2", func(t *testing.T) {
 		req, err := readWebhook([]byte(`{"url":"https://a.example/h","events":["order-outcome","update-photos"],
 			"auth":{"type":"oauth2","token_url":"https://a.example/t","client_id":"id","client_secret":"s"}}`))
-		if err != nil || req.Auth == nil || req.Auth.TokenURL != "https://a.example/t" || !slices.Equal(req.Events, []string{"order-outcome", "update-photos"}) {
+		if err != nil || req.Auth == nil || req.Auth.TokenURL != "https://a.example/t" ||
+			!slices.Equal(req.Events, []string{"order-outcome", "update-photos"}) {
 			t.Errorf("%+v, %v", req, err)
 		}
 	})
@@ -164,8 +176,10 @@ func TestReadWebhook(t *testing.T) {
 		}
 	})
 	t.Run("Everything", func(t *testing.T) {
-		_, err := readWebhook([]byte(`{"url":"http://a","events":["order-outcome","order-outcome"],"name":"","auth":{"type":"basic","token_url":"http://t","client_id":"","scope":5,"extra":1}}`))
-		wantProblems(t, err, "url format", "name empty", "events[1] duplicate", "auth.type enum", "auth.token_url format", "auth.client_id empty",
+		_, err := readWebhook([]byte(`{"url":"http://a","events":["order-outcome","order-outcome"],"name":"",` +
+			`"auth":{"type":"basic","token_url":"http://t","client_id":"","scope":5,"extra":1}}`))
+		wantProblems(t, err, "url format", "name empty", "events[1] duplicate", "auth.type enum", "auth.token_url format",
+			"auth.client_id empty",
 			"auth.client_secret required", "auth.scope type", "auth.extra unknown")
 	})
 	t.Run("AuthOfAnotherType", func(t *testing.T) {
@@ -175,7 +189,8 @@ func TestReadWebhook(t *testing.T) {
 }
 
 func TestReadPhotoUpdates(t *testing.T) {
-	updates, note, err := readPhotoUpdates([]byte(`{"photos":[{"index_code":"a","url":"u"},{"index_code":"b","is_unable_to_provide":true}],"note":"sorry"}`))
+	updates, note, err := readPhotoUpdates([]byte(`{"photos":[{"index_code":"a","url":"u"},` +
+		`{"index_code":"b","is_unable_to_provide":true}],"note":"sorry"}`))
 	if err != nil || note != "sorry" || !slices.Equal(updates, []photoUpdate{{"a", "u", false}, {"b", "", true}}) {
 		t.Errorf("%+v %q %v", updates, note, err)
 	}

@@ -42,7 +42,7 @@ var Required = Rule{kind: ruleRequired}
 // NotEmpty refuses the empty string.
 var NotEmpty = Rule{kind: ruleNotEmpty}
 
-// Unique refuses an array of strings that holds the same one twice.
+// Unique refuses an array of strings that has the same one twice.
 var Unique = Rule{kind: ruleUnique}
 
 // MaxChars refuses strings of more than n Unicode code points.

@@ -43,13 +43,7 @@ func (v Value) Text() (string, bool) {
 	return raw, true
 }
 
-// String returns the text of a string that keeps the rules, else "".
-func (v Value) String(rules ...Rule) string {
-	mustFit(rules, stringRules, "a value")
-	s, _ := v.readString(rules)
-	return s
-}
-
+// readString returns the text of a string that obeys the rules.
 func (v Value) readString(rules []Rule) (s string, ok bool) {
 	if !v.is(KindString) {
 		return "", false
@@ -64,13 +58,7 @@ func (v Value) readString(rules []Rule) (s string, ok bool) {
 	return s, true
 }
 
-// Int returns an integer that keeps the rules, else 0. A number counts as an integer when its value is one: 30.0 is 30.
-func (v Value) Int(rules ...Rule) int64 {
-	mustFit(rules, intRules, "a value")
-	n, _ := v.readInt(rules)
-	return n
-}
-
+// readInt returns an integer that obeys the rules. A number is an integer when its value is one: 30.0 is 30.
 func (v Value) readInt(rules []Rule) (n int64, ok bool) {
 	if v.doc == nil {
 		return 0, false
@@ -109,12 +97,8 @@ func (v Value) Object() Object {
 	return Object{v}
 }
 
-// Array returns the elements of an array, also of one with too few or too many: their own problems are to be told too.
-func (v Value) Array(rules ...Rule) []Value {
-	mustFit(rules, arrayRules, "a value")
-	return v.readArray(rules)
-}
-
+// readArray returns the elements of an array, also of one with too few or too many: their own problems are reported
+// too.
 func (v Value) readArray(rules []Rule) []Value {
 	if !v.is(KindArray) {
 		return nil

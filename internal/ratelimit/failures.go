@@ -49,7 +49,7 @@ func (f *Failures) Blocked(addr string) (retryAfter time.Duration, blocked bool)
 	if w == nil || w.count < f.limit {
 		return 0, false
 	}
-	return w.left(now), true
+	return f.windows.left(w, now), true
 }
 
 // Failed counts a failed authentication. Failures beyond the limit do not extend the block.
@@ -65,7 +65,7 @@ func (f *Failures) Failed(addr string) {
 	w := f.windows.running(from, now)
 	if w == nil {
 		if f.windows.byKey[from] == nil && len(f.windows.byKey) >= f.max {
-			f.windows.removeOldest()
+			f.windows.remove(f.windows.oldest)
 		}
 		w = f.windows.begin(from, now)
 	}

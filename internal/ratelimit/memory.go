@@ -45,7 +45,7 @@ func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decis
 		w = shard.windows.begin(counted, now)
 	}
 	if w.count >= limit {
-		return Decision{Limit: limit, RetryAfter: w.left(now)}, nil
+		return Decision{Limit: limit, RetryAfter: shard.windows.left(w, now)}, nil
 	}
 	w.count++
 	return Decision{Allowed: true, Limit: limit, Remaining: limit - w.count}, nil
@@ -72,5 +72,5 @@ func (s *memoryShard) use(q Quota, m *Memory) Use {
 	if w == nil {
 		return Use{}
 	}
-	return Use{Count: w.count, Left: w.left(now)}
+	return Use{Count: w.count, Left: s.windows.left(w, now)}
 }

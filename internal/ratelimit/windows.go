@@ -9,6 +9,7 @@ const expirePerCall = 4
 // windows stores the windows of many keys. All have the same length, so that the list is sorted by start and by
 // end, oldest first. It is not safe for concurrent use.
 type windows[K comparable] struct {
+	length         time.Duration // 0: Window
 	byKey          map[K]*window[K]
 	oldest, newest *window[K]
 }
@@ -24,7 +25,7 @@ type window[K comparable] struct {
 // set back, and is over.
 func (w *windows[K]) running(key K, now time.Duration) *window[K] {
 	found := w.byKey[key]
-	if found == nil || found.over(now) {
+	if found == nil || w.over(found, now) {
 		return nil
 	}
 	return found
@@ -56,15 +57,14 @@ func (w *windows[K]) begin(key K, now time.Duration) *window[K] {
 // expire removes some expired windows.
 func (w *windows[K]) expire(now time.Duration) {
 	for range expirePerCall {
-		if w.oldest == nil || !w.oldest.over(now) {
+		if w.oldest == nil || !w.over(w.oldest, now) {
 			return
 		}
-		w.removeOldest()
+		w.remove(w.oldest)
 	}
 }
 
-func (w *windows[K]) removeOldest() {
-	gone := w.oldest
+func (w *windows[K]) remove(gone *window[K]) {
 	w.unlink(gone)
 	delete(w.byKey, gone.key)
 }
@@ -83,11 +83,15 @@ func (w *windows[K]) unlink(gone *window[K]) {
 	gone.older, gone.newer = nil, nil
 }
 
-func (w *window[K]) over(now time.Duration) bool {
-	return now < w.start || now-w.start >= Window
+func (w *windows[K]) over(x *window[K], now time.Duration) bool {
+	return now < x.start || w.left(x, now) <= 0
 }
 
-// left returns the time until the window ends, positive while it is running.
-func (w *window[K]) left(now time.Duration) time.Duration {
-	return Window - (now - w.start)
+// left is the time until a running window ends.
+func (w *windows[K]) left(x *window[K], now time.Duration) time.Duration {
+	length := w.length
+	if length == 0 {
+		length = Window
+	}
+	return length - (now - x.start)
 }

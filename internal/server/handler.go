@@ -13,29 +13,29 @@ import (
 	"github.com/assayhq/assay/internal/pages/docs"
 )
 
-// handler puts the audiences together: the two interfaces, the media, and the pages.
-func (s *Server) handler(integrations *integration.API, reviewers *desk.API, web http.Handler) http.Handler {
-	pages := http.NewServeMux()
-	pages.Handle("GET /v1/integrations/openapi.json", openAPI())
-	pages.Handle("/", web) // an address that leads nowhere gets a page that says so
-	reference := docs.Handler(web)
-	pages.Handle("/docs", reference)
-	pages.Handle("/docs/", reference)
-	s.mountMedia(pages)
+// handler combines the two APIs, the media and the pages.
+func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pages http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /v1/integrations/openapi.json", openAPI())
+	mux.Handle("/", pages) // unknown addresses get its 404 page
+	reference := docs.Handler(pages)
+	mux.Handle("/docs", reference)
+	mux.Handle("/docs/", reference)
+	s.mountMedia(mux)
 
-	// The interfaces are told apart before ServeMux sees the path: it would clean and redirect paths that integrators
-	// are to be told a 404 for.
+	// The APIs are matched before ServeMux sees the path: it would clean and redirect paths for which integrators have to
+	// get a 404.
 	route := func(w http.ResponseWriter, r *http.Request) {
 		document := r.Method == http.MethodGet && r.URL.Path == integration.Prefix+"/openapi.json"
 		if below(r.URL.Path, integration.Prefix) && !document {
-			integrations.ServeHTTP(w, r)
+			integrationAPI.ServeHTTP(w, r)
 			return
 		}
 		if below(r.URL.Path, desk.Prefix) {
-			reviewers.ServeHTTP(w, r)
+			deskAPI.ServeHTTP(w, r)
 			return
 		}
-		pages.ServeHTTP(w, r)
+		mux.ServeHTTP(w, r)
 	}
 	responder := &httpx.Responder{Log: s.app.Log}
 	return httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))

@@ -11,7 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/admin"
 )
 
-// workerHealth remembers how the workers of this node do, for the page of the system.
+// workerHealth is the state of the workers of this node, for the system page.
 type workerHealth struct {
 	mu      sync.Mutex
 	workers []admin.Worker
@@ -43,17 +43,20 @@ func (h *workerHealth) failed(name string, at time.Time) {
 func (h *workerHealth) list() []admin.Worker {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return slices.SortedFunc(slices.Values(h.workers), func(a, b admin.Worker) int { return strings.Compare(a.Name, b.Name) })
+	byName := func(a, b admin.Worker) int { return strings.Compare(a.Name, b.Name) }
+	return slices.SortedFunc(slices.Values(h.workers), byName)
 }
 
-// How a setting may be shown. One that is in neither list is a secret as far as anybody knows: it is only said that it is set.
+// How a setting may be shown. Of one that is in neither list it is only shown that it is set, because it may be a
+// secret.
 var (
 	plainSettings = []string{
-		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url", "max-photo-bytes", "auth-failure-limit",
-		"webhook-retry-delays", "webhook-timeout", "webhook-allow-private", "webhook-ca-file", "webhook-in-flight", "photo-request-expiry",
-		"unused-photo-expiry", "claim-expiry", "attempt-retention", "mail-from", "smtp-ca-file", "log-format",
+		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url",
+		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
+		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
+		"attempt-retention", "mail-from", "smtp-ca-file", "log-format",
 	}
-	addressSettings = []string{"database", "media", "redis", "smtp-url"} // they may hold passwords
+	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )
 
 // shown returns the settings in force as administrators may see them.

@@ -29,9 +29,9 @@ type App struct {
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
 
-	ordered  func(names []string) // tells the maker of images that photos will be looked at; set by the server
+	ordered  func(names []string) // tells the image cache which photos will be viewed; set by the server
 	wake     func()               // tells the sender that the outbox has grown; set by the server
-	wakeMail func()               // tells the sender of mail that there is some; set by the server
+	wakeMail func()               // tells the mail sender that there is mail; set by the server
 }
 
 // Open opens the database, the media and the secrets that the settings name, and makes what is missing.
@@ -66,8 +66,8 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		return nil, err
 	}
 	config := service.Config{
-		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate}, Now: time.Now,
-		MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
+		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate},
+		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
 		Ordered: func(names []string) { app.ordered(names) },
 	}
 	if s.SMTPURL != "" {

@@ -14,7 +14,7 @@ import (
 
 const readyTimeout = 2 * time.Second
 
-// opsHandler is for operators only and listens on an address of its own.
+// opsHandler is for operators only and has its own listener.
 func (s *Server) opsHandler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
@@ -30,13 +30,14 @@ func (s *Server) opsHandler() http.Handler {
 	return mux
 }
 
-// ready tells whether requests can be served now, and what stands in the way.
+// ready reports whether requests can be served now, and what is unreachable otherwise.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
 	status := http.StatusOK
 	parts := make(map[string]string)
-	for name, ping := range map[string]func(context.Context) error{"database": s.app.Store.Ping, "media": s.app.Media.Ping} {
+	pings := map[string]func(context.Context) error{"database": s.app.Store.Ping, "media": s.app.Media.Ping}
+	for name, ping := range pings {
 		parts[name] = "ok"
 		if err := ping(ctx); err != nil {
 			parts[name] = "unreachable"
@@ -49,5 +50,5 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(parts)
 }
 
-// quietLog takes what net/http says about single connections, TLS handshakes that fail and the like, as debug lines.
+// quietLog logs what net/http reports about single connections, such as failed TLS handshakes, at debug level.
 func quietLog(l *slog.Logger) *log.Logger { return slog.NewLogLogger(l.Handler(), slog.LevelDebug) }

@@ -14,8 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 )
 
-// pages puts the HTML pages together. What ends when the server stops is added to
-// s.stopping.
+// pages combines the HTML pages. What has to end when the server stops is added to s.stopping.
 func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
@@ -25,23 +24,25 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 		return nil, err
 	}
 	images := s.imageCache(staging)
-	reviewers := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site)})
-	s.stopping = append(s.stopping, reviewers.Close)
+	deskPages := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site)})
+	s.stopping = append(s.stopping, deskPages.Close)
 	mux := http.NewServeMux()
 	site.Routes(mux)
-	reviewers.Routes(mux)
+	deskPages.Routes(mux)
 	admin.New(admin.Config{
-		Site: site, Service: s.app.Service, Guard: reviewers.Guard(), Data: set.Data, Started: time.Now(), Workers: s.health.list, Settings: set.shown(),
+		Site: site, Service: s.app.Service, Guard: deskPages.Guard(), Data: set.Data, Started: time.Now(),
+		Workers: s.health.list, Settings: set.shown(),
 	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
 	portal.New(portal.Config{
-		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter, Images: images,
+		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
+		Images: images,
 	}).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }
 
-// imageCache returns the cache of derived images, which a worker fills before anybody looks.
+// imageCache returns the cache of derived images, which a worker fills ahead of time.
 func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 	var apart imaging.Deriver
 	if len(s.app.DecodeApart) > 0 {
@@ -49,8 +50,8 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		apart = s.decoder.Derive
 	}
 	s.images = imaging.NewCache(s.app.Media, staging, apart)
-	ahead := imaging.NewWarmer(s.images, s.app.Log)
-	s.app.ordered = ahead.Ask
-	s.workers = append(s.workers, ahead)
+	warmer := imaging.NewWarmer(s.images, s.app.Log)
+	s.app.ordered = warmer.Ask
+	s.workers = append(s.workers, warmer)
 	return s.images
 }

@@ -15,7 +15,8 @@ import (
 // Backup copies everything into an empty folder while servers run.
 func (a *App) Backup(ctx context.Context, dir string, progress func(string)) (*backup.Summary, error) {
 	return backup.Create(ctx, backup.Options{
-		Store: a.Store, Media: a.Media, DataDir: a.Settings.Data, SecretFiles: a.Settings.SecretFiles(), Dir: dir, Now: time.Now, Progress: progress,
+		Store: a.Store, Media: a.Media, DataDir: a.Settings.Data, SecretFiles: a.Settings.SecretFiles(), Dir: dir,
+		Now: time.Now, Progress: progress,
 	})
 }
 

@@ -1,5 +1,5 @@
-// Package server is the composition root: it opens what the settings name, puts handlers and workers together, and runs
-// them until it is told to stop.
+// Package server is the composition root: it opens what the settings name, connects handlers and workers, and runs them
+// until it is told to stop.
 package server
 
 import (
@@ -72,11 +72,11 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	responder := &httpx.Responder{Log: app.Log}
 	limiter := ratelimit.NewMemory(time.Now)
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
-	integrations := integration.New(integration.Config{
+	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
-	reviewers := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
+	deskAPI := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
 	sender, err := s.sender()
 	if err != nil {
 		return nil, err
@@ -84,10 +84,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	app.wake = sender.Wake
 	s.workers = []Worker{
 		sender,
-		&catalogRefresher{app.Service},
+		&catalogRefresher{app.Service.RefreshCatalog, app.Log},
 		&housekeeping.Keeper{
-			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge, ClaimAge: set.ClaimAge,
-			AttemptAge: set.AttemptAge,
+			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge,
 		},
 	}
 	if err := s.addMail(ctx); err != nil {
@@ -96,31 +96,40 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err := app.Service.KeepCertificateKey(ctx); err != nil {
 		return nil, err
 	}
-	web, err := s.pages(staging, limiter)
+	pages, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.listen(ctx, s.handler(integrations, reviewers, web)); err != nil {
+	if err := s.listen(ctx, s.handler(integrationAPI, deskAPI, pages)); err != nil {
 		return nil, err
 	}
+	s.warn(ctx)
+	return s, nil
+}
+
+// warn logs settings that are dangerous in production.
+func (s *Server) warn(ctx context.Context) {
+	set, log := &s.app.Settings, s.app.Log
 	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
-		app.Log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
+		log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
 	}
 	if set.WebhookPrivate {
-		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; never use it in production")
+		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; "+
+			"never use it in production")
 	}
 	if set.WebhookCAFile != "" {
-		app.Log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations", "file", set.WebhookCAFile)
+		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations",
+			"file", set.WebhookCAFile)
 	}
-	return s, nil
 }
 
 // sender returns the worker that sends webhooks.
 func (s *Server) sender() (*deliver.Sender, error) {
 	set := &s.app.Settings
 	c := deliver.Config{
-		Store: s.app.Store, Secrets: s.app.Service.Secrets, Guard: s.app.Service.Guard, Schedule: webhook.Schedule{Delays: set.WebhookDelays},
-		Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight, Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
+		Store: s.app.Store, Secrets: s.app.Service.Secrets, Guard: s.app.Service.Guard,
+		Schedule: webhook.Schedule{Delays: set.WebhookDelays}, Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight,
+		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
 	}
 	if set.WebhookCAFile != "" {
 		var err error
@@ -151,10 +160,12 @@ func (s *Server) addMail(ctx context.Context) error {
 		}
 	}
 	if server.Exposed() {
-		s.app.Log.WarnContext(ctx, "UNENCRYPTED MAIL: --smtp-url turns STARTTLS off, so that links with which people sign in can be read on the way")
+		s.app.Log.WarnContext(ctx, "UNENCRYPTED MAIL: --smtp-url turns STARTTLS off, "+
+			"so that links with which people sign in can be read on the way")
 	}
 	if u, err := url.Parse(set.PublicURL); err == nil && mail.Loopback(u.Hostname()) && !mail.Loopback(server.Host) {
-		s.app.Log.WarnContext(ctx, "LINKS IN MAIL LEAD TO THIS MACHINE: set --public-url to where people open the portal", "public_url", set.PublicURL)
+		s.app.Log.WarnContext(ctx, "LINKS IN MAIL LEAD TO THIS MACHINE: set --public-url to where people open the portal",
+			"public_url", set.PublicURL)
 	}
 	sender := mail.New(c)
 	s.app.wakeMail = sender.Wake
@@ -202,8 +213,8 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	}
 	s.listener[name] = l
 	s.servers = append(s.servers, &http.Server{
-		Handler: h, TLSConfig: config, ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader,
-		ErrorLog: quietLog(s.app.Log),
+		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
 	})
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
@@ -19,8 +20,6 @@ import (
 type Settings struct {
 	Data     string
 	Database string
-	Media    string
-	Redis    string
 
 	Listen    string
 	TLSListen string
@@ -49,40 +48,50 @@ type Settings struct {
 	MailFrom          string
 	LogFormat         string
 	shutdownTimeLimit time.Duration
+	bodyTimeLimit     time.Duration
 }
 
 // Bind adds the settings to a flag set with their defaults.
 func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.MaxPhotoBytes = 10 << 20
-	s.WebhookDelays = Durations{time.Minute, 3 * time.Minute, 7 * time.Minute}
+	s.WebhookDelays = webhook.DefaultSchedule().Delays
 	s.shutdownTimeLimit = 10 * time.Second
+	s.bodyTimeLimit = 30 * time.Second
 
-	fs.StringVar(&s.Data, "data", "data", "`folder` of the embedded default: SQLite database, media, generated certificate and secrets")
+	fs.StringVar(&s.Data, "data", "data",
+		"`folder` of the embedded default: SQLite database, media, generated certificate and secrets")
 	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
-	fs.StringVar(&s.Media, "media", "", "s3://bucket?endpoint=…&region=… for S3-compatible storage; empty: a folder in --data")
-	fs.StringVar(&s.Redis, "redis", "", "redis://… for rate limits shared by several nodes; empty: in memory")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for the same over TLS; empty: off")
-	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090", "`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
-	fs.StringVar(&s.TLSCert, "tls-cert", "", "`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
+	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
+		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+	fs.StringVar(&s.TLSCert, "tls-cert", "",
+		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
 	fs.StringVar(&s.TLSDomain, "tls-domain", "", "`name` to get automatic certificates for")
 	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "where people open the portal and certificates")
 	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "where photos are served; must be https")
-	fs.StringVar(&s.SecretKey, "secret-key", "", "encrypts secrets at rest; empty: generated into --data; required with --database")
+	fs.StringVar(&s.SecretKey, "secret-key", "",
+		"encrypts secrets at rest; empty: generated into --data; required with --database")
 	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
-	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300, "failed authentications a minute from one address before it has to wait; 0: no limit")
+	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
+		"failed authentications a minute from one address before it has to wait; 0: no limit")
 	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each repeated delivery attempt")
 	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time for one whole delivery attempt")
-	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false, "development only: allow private addresses as webhook destinations")
+	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false,
+		"development only: allow private addresses as webhook destinations")
 	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` of further trusted CAs for webhook destinations, in PEM")
 	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", deliver.DefaultInFlight, "delivery attempts at a time")
-	fs.DurationVar(&s.PhotoRequestAge, "photo-request-expiry", 168*time.Hour, "unanswered photo requests end as unable-to-verify")
-	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour, "uploaded photos that no order uses are deleted")
+	fs.DurationVar(&s.PhotoRequestAge, "photo-request-expiry", 168*time.Hour,
+		"unanswered photo requests end as unable-to-verify")
+	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour,
+		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
-	fs.StringVar(&s.SMTPURL, "smtp-url", "", "mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
-	fs.StringVar(&s.MailFrom, "mail-from", "", "`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
+	fs.StringVar(&s.SMTPURL, "smtp-url", "",
+		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
+	fs.StringVar(&s.MailFrom, "mail-from", "",
+		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
 	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` of further trusted CAs for the mail server, in PEM")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
@@ -105,17 +114,12 @@ func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error
 func (s *Settings) Check() error {
 	var problems []error
 	refuse := func(format string, args ...any) { problems = append(problems, fmt.Errorf(format, args...)) }
-	if u, err := url.Parse(s.PublicURL); err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
+	u, err := url.Parse(s.PublicURL)
+	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
 		refuse("--public-url must be an absolute http or https URL without query and fragment")
 	}
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")
-	}
-	if s.Redis != "" {
-		refuse("--redis is not supported by this version")
-	}
-	if s.Media != "" {
-		refuse("--media is not supported by this version: photos are kept in --data")
 	}
 	if s.SMTPURL != "" {
 		if _, err := mail.ParseServer(s.SMTPURL); err != nil {
@@ -138,8 +142,8 @@ func (s *Settings) Check() error {
 		refuse("--webhook-in-flight must be at least 1")
 	}
 	for name, d := range map[string]time.Duration{
-		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge, "unused-photo-expiry": s.UnusedPhotoAge,
-		"claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
+		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
+		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)

@@ -32,7 +32,8 @@ const (
 func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
 	if s.TLSDomain != "" {
 		m := &autocert.Manager{
-			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain), Cache: autocert.DirCache(filepath.Join(s.Data, autocertFolder)),
+			Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(s.TLSDomain),
+			Cache: autocert.DirCache(filepath.Join(s.Data, autocertFolder)),
 		}
 		c := m.TLSConfig()
 		c.MinVersion = tls.VersionTLS12
@@ -49,7 +50,9 @@ func (s *Settings) tlsConfig(now time.Time) (*tls.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("TLS certificate: %w", err)
 	}
-	return &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+	return &tls.Config{
+		Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}, nil
 }
 
 // ensureSelfSigned makes a certificate for the names that the settings use, unless there is one.
@@ -66,9 +69,10 @@ func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) err
 		return err
 	}
 	template := &x509.Certificate{
-		SerialNumber: serial, Subject: pkix.Name{CommonName: "Assay self-signed"}, NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSigned),
-		KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		IsCA: true, BasicConstraintsValid: true,
+		SerialNumber: serial, Subject: pkix.Name{CommonName: "Assay self-signed"},
+		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(selfSigned),
+		KeyUsage:    x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, IsCA: true, BasicConstraintsValid: true,
 		DNSNames: []string{"localhost"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1), net.IPv6loopback},
 	}
 	for _, raw := range []string{s.PublicURL, s.MediaURL} {

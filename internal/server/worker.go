@@ -4,10 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"time"
-
-	"github.com/assayhq/assay/internal/service"
 )
 
 // Worker does something in the background until its context ends, then returns nil.
@@ -21,8 +20,8 @@ const (
 	longPause  = 8 * time.Second
 )
 
-// supervise runs a worker again when it fails, with growing pauses: a database that is away for a while must not end
-// the server. A worker that has run for a while before it failed starts with a short pause again.
+// supervise restarts a worker that fails, with growing pauses: a database that is unreachable for a while must not end
+// the server. After a worker has run for a while the pauses start from the shortest again.
 func (s *Server) supervise(ctx context.Context, w Worker) error {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		started := time.Now()
@@ -35,7 +34,8 @@ func (s *Server) supervise(ctx context.Context, w Worker) error {
 		if time.Since(started) > longPause {
 			pause = firstPause
 		}
-		s.app.Log.ErrorContext(ctx, "worker failed", "worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", pause)
+		s.app.Log.ErrorContext(ctx, "worker failed",
+			"worker", w.Name(), "error", err, "cause", errors.Unwrap(err), "again_in", pause)
 		select {
 		case <-ctx.Done():
 			return nil
@@ -53,16 +53,19 @@ func runWorker(ctx context.Context, w Worker) (err error) {
 	return w.Run(ctx)
 }
 
-// catalogRefresher takes over a catalog that another node or a command has imported, within a second.
-type catalogRefresher struct{ service *service.Service }
+// catalogRefresher loads a catalog that another node or a command has imported, within a second.
+type catalogRefresher struct {
+	refresh func(context.Context) error
+	log     *slog.Logger
+}
 
-// catalogInterval is short because operators import and try at once; what it costs is one look at an index.
-const catalogInterval = 50 * time.Millisecond
+// catalogInterval leaves time to load the catalog within the promised second.
+const catalogInterval = 400 * time.Millisecond
 
 // Name names the worker.
 func (c *catalogRefresher) Name() string { return "catalog" }
 
-// Run looks for a new catalog until ctx ends. When the database is away it goes on looking, so that the promise holds
+// Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.
 func (c *catalogRefresher) Run(ctx context.Context) error {
 	tick := time.NewTicker(catalogInterval)
@@ -74,9 +77,9 @@ func (c *catalogRefresher) Run(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		err := c.service.RefreshCatalog(ctx)
+		err := c.refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {
-			c.service.Log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
+			c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
 		}
 		failing = err != nil
 	}

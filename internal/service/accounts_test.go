@@ -26,7 +26,7 @@ var morning = time.Date(2026, time.March, 2, 9, 0, 0, 0, time.UTC)
 func TestAccounts(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := node(st, fakeclock.New(morning))
-		made, err := s.CreateAccount(t.Context(), "Acme", "Owner@Acme.example", text.Japanese)
+		made, err := s.CreateAccount(t.Context(), access.System, "Acme", "Owner@Acme.example", text.Japanese)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,12 +44,12 @@ func TestAccounts(t *testing.T) {
 			}
 		})
 		t.Run("NameTaken", func(t *testing.T) {
-			if _, err := s.CreateAccount(t.Context(), "Acme", "other@acme.example", text.English); err == nil || !strings.Contains(err.Error(), `"Acme"`) {
+			if _, err := s.CreateAccount(t.Context(), access.System, "Acme", "other@acme.example", text.English); err == nil || !strings.Contains(err.Error(), `"Acme"`) {
 				t.Errorf("a second account of the name: %v", err)
 			}
 		})
 		t.Run("EmailTakenInAnyCase", func(t *testing.T) {
-			if _, err := s.CreateAccount(t.Context(), "Other", "OWNER@acme.example", text.English); err == nil || !strings.Contains(err.Error(), "owner@acme.example") {
+			if _, err := s.CreateAccount(t.Context(), access.System, "Other", "OWNER@acme.example", text.English); err == nil || !strings.Contains(err.Error(), "owner@acme.example") {
 				t.Errorf("a second user of the email: %v", err)
 			}
 			if _, err := st.AccountByName(t.Context(), "Other"); err == nil {
@@ -58,19 +58,19 @@ func TestAccounts(t *testing.T) {
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for name, email := range map[string]string{"": "a@b.example", "Fine": "nobody"} {
-				if _, err := s.CreateAccount(t.Context(), name, email, text.English); err == nil {
+				if _, err := s.CreateAccount(t.Context(), access.System, name, email, text.English); err == nil {
 					t.Errorf("an account %q of %q was made", name, email)
 				}
 			}
 		})
 		t.Run("Found", func(t *testing.T) {
 			for _, by := range []string{made.Account.ID, strings.ToUpper(made.Account.ID), "Acme"} {
-				if a, err := s.FindAccount(t.Context(), by); err != nil || a.ID != made.Account.ID {
+				if a, err := s.FindAccount(t.Context(), access.Operator, by); err != nil || a.ID != made.Account.ID {
 					t.Errorf("%q finds %v (%v)", by, a, err)
 				}
 			}
 			for _, by := range []string{"", "acme", "Acme ", store.NewID()} {
-				if a, err := s.FindAccount(t.Context(), by); err == nil {
+				if a, err := s.FindAccount(t.Context(), access.Operator, by); err == nil {
 					t.Errorf("%q finds %v", by, a)
 				}
 			}
@@ -82,15 +82,16 @@ func TestAccounts(t *testing.T) {
 func TestGrantCredits(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		s := node(st, fakeclock.New(morning))
-		made, err := s.CreateAccount(t.Context(), "Acme", "owner@acme.example", text.English)
+		made, err := s.CreateAccount(t.Context(), access.System, "Acme", "owner@acme.example", text.English)
 		if err != nil {
 			t.Fatal(err)
 		}
+		live := access.Tenant{AccountID: made.Account.ID, Environment: access.Live}
 		grant := func(amount int64) (int64, error) {
-			return s.GrantCredits(t.Context(), &made.Account, access.Live, amount, "a reason")
+			return s.GrantCredits(t.Context(), access.System, live, amount, "a reason")
 		}
 		t.Run("UpAndDown", func(t *testing.T) {
-			for _, step := range []struct{ amount, want int64 }{{100, 100}, {-40, 60}, {-60, 0}, {0, 0}} {
+			for _, step := range []struct{ amount, want int64 }{{100, 100}, {-40, 60}, {-60, 0}} {
 				if got, err := grant(step.amount); err != nil || got != step.want {
 					t.Errorf("%+d leaves %d (%v), not %d", step.amount, got, err, step.want)
 				}
@@ -106,15 +107,20 @@ func TestGrantCredits(t *testing.T) {
 				t.Errorf("a huge grant leaves %d", got)
 			}
 		})
+		t.Run("Nothing", func(t *testing.T) {
+			if _, err := grant(0); fault.CodeOf(err) != fault.CodeValidation {
+				t.Errorf("a grant of nothing: %v", err)
+			}
+		})
 		t.Run("NeedsANote", func(t *testing.T) {
-			if _, err := s.GrantCredits(t.Context(), &made.Account, access.Live, 1, " "); err == nil {
+			if _, err := s.GrantCredits(t.Context(), access.System, live, 1, " "); err == nil {
 				t.Error("a grant without a reason was made")
 			}
 		})
 		t.Run("Ledger", func(t *testing.T) {
 			entries, total, err := st.LedgerPage(t.Context(), made.Account.ID, access.Live, 1, 10)
-			if err != nil || total != 4 || entries[3].Amount != 100 || entries[3].Note != "a reason" || entries[0].Seq != 4 {
-				t.Errorf("the ledger has %d entries: %+v (%v)", total, entries, err)
+			if err != nil || total.Entries != 3 || entries[2].Amount != 100 || entries[2].Note != "a reason" || entries[0].Seq != 3 {
+				t.Errorf("the ledger has %d entries: %+v (%v)", total.Entries, entries, err)
 			}
 		})
 	})

@@ -3,15 +3,24 @@ package service
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is the
-// same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
+const (
+	// keyCacheLife saves most look-ups of keys; a revocation by any node or command is felt everywhere within a second.
+	keyCacheLife = 500 * time.Millisecond
+
+	keyCacheSize = 10_000
+
+	// keyUseGap is how stale the time of a key's last use may be: a key in use writes to the database at most this often.
+	keyUseGap = time.Minute
+)
+
+// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is
+// the same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
 // access.WrongNetwork, and not noted as used.
 func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
 	if _, ok := access.ParseSecretKey(token); !ok {
@@ -19,8 +28,8 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	}
 	now := s.now()
 	hash := access.HashSecretKey(token)
-	k := s.keys.get(hash, now)
-	if k == nil {
+	k, ok := s.keys.Get(hash, now)
+	if !ok {
 		var err error
 		k, err = s.Store.KeyByHash(ctx, hash)
 		if errors.Is(err, store.ErrNotFound) {
@@ -29,9 +38,9 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 		if err != nil {
 			return nil, err
 		}
-		s.keys.put(hash, k, now)
+		s.keys.Put(hash, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
-			s.noteKeyUse(k, now)
+			s.recordKeyUse(k, now)
 		}
 	}
 	if !k.UsableAt(now) {
@@ -43,46 +52,17 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	return k, nil
 }
 
-// keyCache saves most look-ups of keys. An entry lives for half a second, so that a revocation by any node or command
-// is felt everywhere within one.
-type keyCache struct {
-	mu      sync.RWMutex
-	entries map[string]cachedKey
-}
-
-type cachedKey struct {
-	key    *access.Key
-	loaded time.Time
-}
-
-const (
-	keyCacheLife = 500 * time.Millisecond
-	keyCacheSize = 10_000
-)
-
-func newKeyCache() *keyCache { return &keyCache{entries: make(map[string]cachedKey)} }
-
-func (c *keyCache) get(hash string, now time.Time) *access.Key {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	e, ok := c.entries[hash]
-	if !ok || now.Sub(e.loaded) >= keyCacheLife || now.Before(e.loaded) {
-		return nil
+// recordKeyUse saves the time of a key's use, without the request waiting for it. What is lost when the program ends is
+// a minute of precision.
+func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
+	if _, recorded := s.keyUses.Get(k.ID, now); recorded {
+		return
 	}
-	return e.key
-}
-
-func (c *keyCache) put(hash string, k *access.Key, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.entries) >= keyCacheSize {
-		clear(c.entries) // only known keys get in: this is rare, and cheaper than keeping an order
-	}
-	c.entries[hash] = cachedKey{key: k, loaded: now}
-}
-
-func (c *keyCache) drop() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.entries)
+	s.keyUses.Put(k.ID, struct{}{}, now)
+	go func() {
+		err := s.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
+		if err != nil {
+			s.Log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
+		}
+	}()
 }

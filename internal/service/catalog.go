@@ -5,9 +5,12 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -15,8 +18,8 @@ import (
 // Catalog returns the current catalog; it never changes under the caller.
 func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
 
-// RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times are
-// paused.
+// RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times
+// are paused.
 func (s *Service) RefreshCatalog(ctx context.Context) error {
 	version, paused, err := s.Store.CatalogState(ctx)
 	if err != nil {
@@ -63,7 +66,12 @@ func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*cata
 }
 
 // ImportCatalog replaces the catalog as a whole and returns what changed. Orders keep the texts they were made with.
-func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog.Change, error) {
+func (s *Service) ImportCatalog(
+	ctx context.Context, actor access.Actor, document []byte,
+) ([]catalog.Change, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
 	doc, changes, err := s.PlanCatalogImport(ctx, document)
 	if err != nil {
 		return nil, err
@@ -77,7 +85,7 @@ func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog
 		if err != nil {
 			return err
 		}
-		return s.did(ctx, tx, catalogImported(version, len(changes)))
+		return s.recordStaffAction(tx, actor, catalogImported(version, len(changes)))
 	}); err != nil {
 		return nil, err
 	}
@@ -88,7 +96,8 @@ func (s *Service) ImportCatalog(ctx context.Context, document []byte) ([]catalog
 func catalogImported(version int64, changes int) audit.Action {
 	number := strconv.FormatInt(version, 10)
 	return audit.Action{
-		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number}, Details: map[string]any{"changes": changes},
+		Code: audit.CatalogImported, Target: audit.ActionTarget{Type: audit.OfCatalog, ID: number, Name: number},
+		Details: map[string]any{"changes": changes},
 	}
 }
 
@@ -105,7 +114,9 @@ func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error
 }
 
 // Offers returns the answer times of a context for an account, with their availability now.
-func (s *Service) Offers(ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string) ([]catalog.Offer, error) {
+func (s *Service) Offers(
+	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string,
+) ([]catalog.Offer, error) {
 	return s.offers(ctx, s.Store.Queries, snap.AnswerTimes(where, accountID))
 }
 
@@ -136,4 +147,177 @@ func (s *Service) offers(ctx context.Context, q store.Queries, options []*catalo
 		loads[option.Code] = load
 	}
 	return catalog.Offers(options, s.now(), loads), nil
+}
+
+// draftLife is how long an uploaded catalog waits for a yes.
+const draftLife = 24 * time.Hour
+
+// catalogChanged is the refusal of a draft that was compared with a catalog that is no longer the current one.
+var catalogChanged = fault.New(
+	fault.Conflict, "catalog-changed",
+	"Another catalog was imported meanwhile. Upload the file again to see what it changes now.",
+)
+
+// CatalogPlan is an uploaded catalog and what importing it would change.
+type CatalogPlan struct {
+	Draft    *catalog.Draft
+	Document *catalog.Document
+	Changes  []catalog.Change
+	Stale    bool // another catalog was imported after the upload
+}
+
+// UploadCatalog checks a document as a whole and keeps it for ConfirmCatalog. A document that breaks rules is refused
+// with *catalog.DocumentError.
+func (s *Service) UploadCatalog(
+	ctx context.Context, actor access.Actor, fileName string, document []byte,
+) (*CatalogPlan, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	version, _, err := s.Store.CatalogState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	doc, changes, err := s.PlanCatalogImport(ctx, document)
+	if err != nil {
+		return nil, err
+	}
+	text, err := doc.JSON()
+	if err != nil {
+		return nil, err
+	}
+	now := s.now()
+	d := &catalog.Draft{
+		ID: store.NewID(), Document: text, FileName: storable(fileName, maxFileName), BaseVersion: version,
+		StaffID: actor.ID, CreatedAt: now,
+	}
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.InsertCatalogDraft(d, now.Add(-draftLife))
+	}); err != nil {
+		return nil, err
+	}
+	return &CatalogPlan{Draft: d, Document: doc, Changes: changes}, nil
+}
+
+const maxFileName = 200
+
+// CatalogPlan returns an uploaded catalog with what importing it would change now.
+func (s *Service) CatalogPlan(ctx context.Context, actor access.Actor, draftID string) (*CatalogPlan, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(draftID)
+	if !ok {
+		return nil, fault.Missing("draft")
+	}
+	d, err := s.Store.CatalogDraft(ctx, id)
+	if err != nil {
+		return nil, orNotFound(err, fault.Missing("draft"))
+	}
+	version, _, err := s.Store.CatalogState(ctx)
+	if err != nil {
+		return nil, err
+	}
+	doc, changes, err := s.PlanCatalogImport(ctx, d.Document)
+	if err != nil {
+		return nil, err
+	}
+	return &CatalogPlan{Draft: d, Document: doc, Changes: changes, Stale: version != d.BaseVersion}, nil
+}
+
+// ConfirmCatalog imports an uploaded catalog, as it was previewed: when another one was imported meanwhile, it is
+// refused.
+func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftID string) ([]catalog.Change, error) {
+	plan, err := s.CatalogPlan(ctx, actor, draftID)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		version, err := tx.CatalogVersion(ctx)
+		if err != nil {
+			return err
+		}
+		if version != plan.Draft.BaseVersion {
+			return catalogChanged
+		}
+		if err := tx.DeleteCatalogDraft(plan.Draft.ID); err != nil {
+			return orNotFound(err, fault.Missing("draft"))
+		}
+		_, err = tx.InsertCatalog(string(plan.Draft.Document), s.now())
+		if errors.Is(err, store.ErrExists) { // another import took the number at this moment
+			return catalogChanged
+		}
+		if err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, catalogImported(plan.Draft.BaseVersion+1, len(plan.Changes)))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return plan.Changes, s.RefreshCatalog(ctx)
+}
+
+// DropCatalogDraft deletes an uploaded catalog.
+func (s *Service) DropCatalogDraft(ctx context.Context, actor access.Actor, draftID string) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
+	}
+	id, ok := store.ParseID(draftID)
+	if !ok {
+		return fault.Missing("draft")
+	}
+	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteCatalogDraft(id) })
+	return orNotFound(err, fault.Missing("draft"))
+}
+
+// Pauses returns which answer times are paused, by code.
+func (s *Service) Pauses(ctx context.Context, actor access.Actor) (map[int]catalog.Pause, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	return s.Store.AnswerTimePauses(ctx)
+}
+
+// PauseAnswerTime takes an answer time of the catalog from new orders, on every node within a second, until it is
+// resumed. Orders that have it are not touched.
+func (s *Service) PauseAnswerTime(ctx context.Context, actor access.Actor, code int) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
+	}
+	times := s.Catalog().Document().AnswerTimes
+	if !slices.ContainsFunc(times, func(t catalog.AnswerTime) bool { return t.Code == code }) {
+		return fault.Missing("answer time")
+	}
+	return s.changePause(ctx, actor, audit.AnswerTimePaused, code, func(tx *store.Tx) error {
+		return tx.PauseAnswerTime(code, actor.ID, s.now())
+	})
+}
+
+// ResumeAnswerTime gives an answer time back to new orders.
+func (s *Service) ResumeAnswerTime(ctx context.Context, actor access.Actor, code int) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
+	}
+	return s.changePause(
+		ctx, actor, audit.AnswerTimeResumed, code, func(tx *store.Tx) error { return tx.ResumeAnswerTime(code) },
+	)
+}
+
+func (s *Service) changePause(
+	ctx context.Context, actor access.Actor, what audit.ActionCode, code int, f func(*store.Tx) error,
+) error {
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		minutes := strconv.Itoa(code)
+		return s.recordStaffAction(
+			tx, actor,
+			audit.Action{Code: what, Target: audit.ActionTarget{Type: audit.OfAnswerTime, ID: minutes, Name: minutes}},
+		)
+	}); err != nil {
+		return err
+	}
+	return s.RefreshCatalog(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
@@ -30,7 +31,7 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
 			}
 		})
 		t.Run("Imported", func(t *testing.T) {
-			if changes, err := s.ImportCatalog(t.Context(), []byte(small)); err != nil || len(changes) == 0 {
+			if changes, err := s.ImportCatalog(t.Context(), access.System, []byte(small)); err != nil || len(changes) == 0 {
 				t.Fatalf("the import made %d changes (%v)", len(changes), err)
 			}
 			if s.Catalog().Brand("chanel") == nil || other.Catalog().Brand("chanel") != nil {
@@ -49,7 +50,7 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, document := range []string{"", "locales: [en", strings.Replace(small, "chanel, name", "Chanel, name", 1), small + "account_prices: [{account: Nobody, code: 60, price: 1}]\n"} {
-				if _, err := s.ImportCatalog(t.Context(), []byte(document)); err == nil {
+				if _, err := s.ImportCatalog(t.Context(), access.System, []byte(document)); err == nil {
 					t.Errorf("a broken document was imported: %s", document)
 				}
 			}

@@ -33,9 +33,9 @@ func newSigner(c *Config) *certificate.Signer {
 // supersededReason is told where a Test order was moved on by its developer.
 const supersededReason = "The simulated result was replaced."
 
-// certify issues the certificate of an order that has just become authentic, in the transaction of that move: its facts are
-// those of the verdict, whatever is changed afterwards. A Test order can be moved on; then its certificate no longer stands.
-func (s *Service) certify(tx *store.Tx, o *order.Order) error {
+// certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says
+// what the verdict says, whatever is changed afterwards. A Test order can be moved on; then its certificate is revoked.
+func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	moved := o.Environment == access.Test && !o.UpdatedAt.Equal(o.CreatedAt)
 	if moved {
 		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
@@ -45,7 +45,7 @@ func (s *Service) certify(tx *store.Tx, o *order.Order) error {
 	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || s.signer == nil {
 		return nil
 	}
-	files, err := tx.OrderPhotoFiles(context.Background(), o.ID)
+	files, err := tx.OrderPhotoFiles(ctx, o.ID)
 	if err != nil {
 		return err
 	}
@@ -58,23 +58,25 @@ func (s *Service) certify(tx *store.Tx, o *order.Order) error {
 			return err
 		}
 	}
-	return tx.InsertCertificate(&store.CertificateRow{Signed: *signed, ID: o.CertificateID, OrderID: o.ID}, o.UpdatedAt)
+	return tx.InsertCertificate(&certificate.Issued{Signed: *signed, ID: o.CertificateID, OrderID: o.ID}, o.UpdatedAt)
 }
 
-func (s *Service) certificateOf(o *order.Order, files []store.OrderPhotoFile) *certificate.Certificate {
-	kind := &o.Facts.Classification
+func (s *Service) certificateOf(o *order.Order, files []order.PhotoFile) *certificate.Certificate {
+	kind := &o.Classification
 	c := &certificate.Certificate{
-		ID: o.CertificateID, URL: s.CertificateURL(o.CertificateID), Issuer: s.PublicURL, IssuedAt: certificate.Time(o.UpdatedAt.Truncate(time.Second)),
+		ID: o.CertificateID, URL: s.CertificateURL(o.CertificateID), Issuer: s.PublicURL,
+		IssuedAt:    certificate.Time(o.UpdatedAt.Truncate(time.Second)),
 		OrderNumber: o.Number, Outcome: string(o.Outcome), Test: o.Environment == access.Test,
 		Item: certificate.Item{
-			Category: certificate.Name{Code: kind.CategoryCode, Text: kind.CategoryName}, Brand: certificate.Name{Code: kind.BrandCode, Text: kind.BrandName},
+			Category: certificate.Name{Code: kind.CategoryCode, Text: kind.CategoryName},
+			Brand:    certificate.Name{Code: kind.BrandCode, Text: kind.BrandName},
 		},
 		Photos: make([]certificate.Photo, len(files)),
 	}
 	if kind.ModelName != nil {
 		c.Item.Model = &certificate.Name{Code: kind.ModelCode, Text: *kind.ModelName}
 	}
-	indexes := s.Catalog().PhotoIndexes(catalog.Context{Category: kind.CategoryCode, Brand: kind.BrandCode, Model: kind.ModelCode})
+	indexes := s.PhotoIndexes(o)
 	for i, f := range files {
 		name := text.Text{EN: f.IndexCode}
 		if at := slices.IndexFunc(indexes, func(x *catalog.PhotoIndex) bool { return x.Code == f.IndexCode }); at >= 0 {
@@ -86,10 +88,11 @@ func (s *Service) certificateOf(o *order.Order, files []store.OrderPhotoFile) *c
 }
 
 // CertificateNotFound is the refusal of an address that no certificate has.
-var CertificateNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such certificate.").With("entity", "certificate")
+var CertificateNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such certificate.").
+	With("entity", "certificate")
 
 // Certificate returns the certificate with the id, revoked or not, or CertificateNotFound.
-func (s *Service) Certificate(ctx context.Context, id string) (*store.CertificateRow, error) {
+func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issued, error) {
 	if !order.IsCertificateID(id) {
 		return nil, CertificateNotFound
 	}
@@ -101,7 +104,7 @@ func (s *Service) Certificate(ctx context.Context, id string) (*store.Certificat
 }
 
 // CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.
-func (s *Service) CertificatePhotos(ctx context.Context, c *store.CertificateRow) ([]string, error) {
+func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) ([]string, error) {
 	files, err := s.Store.OrderPhotoFiles(ctx, c.OrderID)
 	if err != nil {
 		return nil, err
@@ -148,11 +151,11 @@ func (s *Service) KeepCertificateKey(ctx context.Context) error {
 // maxRevocationReason is how much an administrator may say in public.
 const maxRevocationReason = 500
 
-// RevokeCertificate takes a certificate back: it stays at its address and says so, with the reason. Only an administrator
-// may; what they did stands in the order's timeline. A certificate that is revoked already is a conflict.
-func (s *Service) RevokeCertificate(ctx context.Context, who *access.Staff, id, reason string) error {
-	if !who.Allows(access.Admin) {
-		return access.MissingRole(access.Admin)
+// RevokeCertificate revokes a certificate: its page stays and says so, with the reason, and so does the order's
+// timeline. A certificate that is revoked already is a conflict.
+func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id, reason string) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
 	}
 	reason = strings.TrimSpace(storable(reason, maxRevocationReason+1))
 	switch n := utf8.RuneCountInString(reason); {
@@ -177,8 +180,8 @@ func (s *Service) RevokeCertificate(ctx context.Context, who *access.Staff, id, 
 		if err != nil {
 			return err
 		}
-		if err := tx.AppendTimeline(c.OrderID, &store.TimelineEntry{
-			At: now, Event: "certificate-revoked", Actor: staffActor(who), Details: map[string]any{"reason": reason},
+		if err := tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
+			At: now, Event: "certificate-revoked", Actor: actor, Details: map[string]any{"reason": reason},
 		}); err != nil {
 			return err
 		}
@@ -186,9 +189,9 @@ func (s *Service) RevokeCertificate(ctx context.Context, who *access.Staff, id, 
 		if err != nil {
 			return err
 		}
-		return s.did(byStaff(ctx, who), tx, audit.Action{
-			Code: audit.CertificateRevoked, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
-			Details: map[string]any{"reason": reason},
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: map[string]any{"reason": reason},
+			Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
 		})
 	})
 }

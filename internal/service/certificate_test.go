@@ -13,14 +13,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // verified returns the certificate of an order after checking its file with the published keys.
-func verified(t *testing.T, s *service.Service, orderID string) (*store.CertificateRow, *certificate.Certificate) {
+func verified(t *testing.T, s *service.Service, orderID string) (*certificate.Issued, *certificate.Certificate) {
 	t.Helper()
 	o, err := s.Store.Order(t.Context(), orderID)
 	if err != nil {
@@ -57,11 +56,11 @@ func TestCertificate(t *testing.T) {
 		if err := s.Service.KeepCertificateKey(ctx); err != nil {
 			t.Fatal(err)
 		}
-		admin, err := s.Service.CreateStaff(ctx, "admin@assay.test", "Admin", access.Admin)
+		admin, err := s.Service.CreateStaff(ctx, access.Operator, "admin@assay.test", "Admin", access.Admin)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reviewer, err := s.Service.CreateStaff(ctx, "reviewer@assay.test", "Reviewer", access.Reviewer)
+		reviewer, err := s.Service.CreateStaff(ctx, access.Operator, "reviewer@assay.test", "Reviewer", access.Reviewer)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -83,10 +82,10 @@ func TestCertificate(t *testing.T) {
 		})
 		t.Run("Live", func(t *testing.T) {
 			id := s.Order(t, s.Live, "")
-			if _, err := s.Service.ClaimOrder(ctx, &reviewer.Staff, id); err != nil {
+			if _, err := s.Service.ClaimOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Service.CompleteOrder(ctx, &reviewer.Staff, id, &order.Verdict{Outcome: order.Authentic},
+			if _, err := s.Service.CompleteOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic},
 				""); err != nil {
 				t.Fatal(err)
 			}
@@ -112,27 +111,27 @@ func TestCertificate(t *testing.T) {
 		t.Run("Revoke", func(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			row, _ := verified(t, s.Service, id)
-			if err := s.Service.RevokeCertificate(ctx, &reviewer.Staff, row.ID, "x"); fault.CodeOf(err) != "forbidden" {
+			if err := s.Service.RevokeCertificate(ctx, reviewer.Staff.Actor(access.Origin{}), row.ID, "x"); fault.CodeOf(err) != "forbidden" {
 				t.Errorf("a reviewer revokes: %v", err)
 			}
 			for _, reason := range []string{"", "  ", strings.Repeat("あ", 501)} {
-				if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID,
+				if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID,
 					reason); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("reason of %d characters: %v", len(reason), err)
 				}
 			}
-			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, order.NewCertificateID(),
+			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), order.NewCertificateID(),
 				"x"); !errors.Is(err, service.CertificateNotFound) {
 				t.Errorf("unknown: %v", err)
 			}
-			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID, " The item was swapped.\n"); err != nil {
+			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID, " The item was swapped.\n"); err != nil {
 				t.Fatal(err)
 			}
 			row, _ = verified(t, s.Service, id)
 			if row.Revoked == nil || row.Revoked.Reason != "The item was swapped." {
 				t.Errorf("revocation = %+v", row.Revoked)
 			}
-			if err := s.Service.RevokeCertificate(ctx, &admin.Staff, row.ID,
+			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID,
 				"again"); fault.CodeOf(err) != "certificate-revoked" {
 				t.Errorf("twice: %v", err)
 			}
@@ -148,12 +147,14 @@ func TestCertificate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			who := &service.Member{User: *owner, Account: s.Account}
+			developer := owner.Actor(access.Test, access.Origin{})
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			first, _ := verified(t, s.Service, id)
-			for _, to := range []order.Stage{order.StageFake, order.StageAuthentic, order.StageAuthentic} {
+			for _, to := range []order.SandboxState{
+				order.SandboxState(order.Fake), order.SandboxState(order.Authentic), order.SandboxState(order.Authentic),
+			} {
 				s.Clock.Advance(time.Second)
-				if err := s.Service.MoveTestOrder(ctx, who, id, to, nil); err != nil {
+				if err := s.Service.SimulateState(ctx, developer, id, to, nil); err != nil {
 					t.Fatal(err)
 				}
 				if old, err := s.Service.Certificate(ctx, first.ID); err != nil || old.Revoked == nil {

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -40,20 +39,20 @@ func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	e, _, err := s.Service.CreateEndpoint(t.Context(), k, service.NewEndpoint{URL: u, Events: events}, service.Origin{})
+	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(service.Origin{}), k.ID, service.NewEndpoint{URL: u, Events: events})
 	must.NoError(t, err)
 	return e
 }
 
 // newest returns the delivery that was queued last.
-func newest(t *testing.T, s *shop.Shop) *store.DeliveryRecord {
+func newest(t *testing.T, s *shop.Shop) *webhook.Delivery {
 	t.Helper()
-	found, err := s.Service.Deliveries(t.Context(), store.DeliveryFilter{}, 1)
+	found, err := s.Service.Deliveries(t.Context(), access.Operator, webhook.DeliveryFilter{}, 1)
 	must.NoError(t, err)
 	if len(found) != 1 {
 		t.Fatal("there is no delivery")
 	}
-	d, _, err := s.Service.Delivery(t.Context(), found[0].ID)
+	d, _, err := s.Service.Delivery(t.Context(), access.Operator, found[0].ID)
 	must.NoError(t, err)
 	return d
 }
@@ -72,15 +71,15 @@ func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
 	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")
 	must.NoError(t, err)
-	_, err = s.Service.ImportCatalog(t.Context(), catalog)
+	_, err = s.Service.ImportCatalog(t.Context(), access.System, catalog)
 	must.NoError(t, err)
-	made, err := s.Service.CreateAccount(t.Context(), "日本", "owner@example.jp", text.Japanese)
+	made, err := s.Service.CreateAccount(t.Context(), access.System, "日本", "owner@example.jp", text.Japanese)
 	must.NoError(t, err)
-	japanese, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: made.Account.ID, Environment: access.Test, Name: "ja", Scopes: access.AllScopes, Actor: audit.Operator,
+	japanese, _, err := s.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: made.Account.ID, Environment: access.Test}, Name: "ja", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
-	admin, err := s.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
+	admin, err := s.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	must.NoError(t, err)
 	for _, k := range []*access.Key{s.Test, s.Live, japanese} {
 		endpoint(t, s, k, k.ID, webhook.Events...)
@@ -88,7 +87,7 @@ func TestPayloads(t *testing.T) {
 	create := func(k *access.Key, d order.Draft) string {
 		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
 		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
-		answer, err := s.Service.CreateOrder(t.Context(), k, &d, nil)
+		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
 		must.NoError(t, err)
 		var receipt struct{ ID string }
 		must.NoError(t, json.Unmarshal(answer, &receipt))
@@ -113,7 +112,7 @@ func TestPayloads(t *testing.T) {
 		"unable_to_verify": {func() { create(s.Test, order.Draft{Mock: order.MockUnableToVerify}) }, outcome},
 		"canceled": {
 			func() {
-				_, err := s.Service.CancelOrder(t.Context(), &admin.Staff, create(s.Live, order.Draft{}), "")
+				_, err := s.Service.CancelOrder(t.Context(), admin.Staff.Actor(access.Origin{}), create(s.Live, order.Draft{}), "")
 				must.NoError(t, err)
 			},
 			outcome,
@@ -171,29 +170,29 @@ func TestOutbox(t *testing.T) {
 		outcomes := endpoint(t, s, s.Test, "outcomes", webhook.OrderOutcome)
 		both := endpoint(t, s, s.Test, "both", webhook.Events...)
 		endpoint(t, s, s.Live, "live", webhook.Events...)
-		count := func(f store.DeliveryFilter) int {
-			found, err := s.Service.Deliveries(t.Context(), f, 100)
+		count := func(f webhook.DeliveryFilter) int {
+			found, err := s.Service.Deliveries(t.Context(), access.Operator, f, 100)
 			must.NoError(t, err)
 			return len(found)
 		}
 		id := s.Order(t, s.Test, order.MockFake)
-		if n := count(store.DeliveryFilter{OrderID: id}); n != 2 || woken != 1 {
+		if n := count(webhook.DeliveryFilter{OrderID: id}); n != 2 || woken != 1 {
 			t.Errorf("%d deliveries of an outcome, woken %d times", n, woken)
 		}
 		s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Order(t, s.Live, "")
-		if a, b, all := count(store.DeliveryFilter{EndpointID: outcomes.ID}), count(store.DeliveryFilter{EndpointID: both.ID}),
-			count(store.DeliveryFilter{AccountID: s.Account.ID}); a != 1 || b != 2 || all != 3 {
+		if a, b, all := count(webhook.DeliveryFilter{EndpointID: outcomes.ID}), count(webhook.DeliveryFilter{EndpointID: both.ID}),
+			count(webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: s.Account.ID}}); a != 1 || b != 2 || all != 3 {
 			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
 		}
-		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test, both.ID))
-		if n := count(store.DeliveryFilter{}); n != 1 {
+		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test.Actor(service.Origin{}), both.ID))
+		if n := count(webhook.DeliveryFilter{}); n != 1 {
 			t.Errorf("%d deliveries after an endpoint was deleted", n)
 		}
-		_, err := s.Service.RevokeKey(t.Context(), s.Test.ID, audit.Operator)
+		_, err := s.Service.RevokeKey(t.Context(), access.Operator, s.Test.ID)
 		must.NoError(t, err)
 		s.Order(t, s.Test, order.MockFake)
-		if n := count(store.DeliveryFilter{}); n != 0 {
+		if n := count(webhook.DeliveryFilter{}); n != 0 {
 			t.Errorf("%d deliveries for a revoked key", n)
 		}
 	})
@@ -226,42 +225,42 @@ func TestRedeliver(t *testing.T) {
 			s.Order(t, s.Test, order.MockUnableToVerify)
 		}
 		pending := newest(t, s)
-		if err := s.Service.Redeliver(ctx, pending); fault.CodeOf(err) != "not-redeliverable" {
+		if err := s.Service.Redeliver(ctx, access.Operator, pending.ID); fault.CodeOf(err) != "not-redeliverable" {
 			t.Errorf("redelivery of a pending delivery: %v", err)
 		}
 		fail()
-		d, attempts, err := s.Service.Delivery(ctx, strings.ToUpper(pending.ID))
+		d, attempts, err := s.Service.Delivery(ctx, access.Operator, strings.ToUpper(pending.ID))
 		if err != nil || d.Status != webhook.Failed || len(attempts) != 1 || attempts[0].HTTPStatus != http.StatusGone {
 			t.Errorf("delivery: %+v, %+v, %v", d, attempts, err)
 		}
-		must.NoError(t, s.Service.Redeliver(ctx, d))
+		must.NoError(t, s.Service.Redeliver(ctx, access.Operator, d.ID))
 		if got := newest(t, s); got.Status != webhook.Pending || string(got.Body) != string(pending.Body) {
 			t.Errorf("redelivered: %+v", got)
 		}
 		since := s.Clock.Now()
-		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{}, since.Add(time.Second)); n != 0 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since.Add(time.Second)); n != 0 || err != nil {
 			t.Errorf("%d failed later, %v", n, err)
 		}
-		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{EndpointID: e.ID}, since); n != 249 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{EndpointID: e.ID}, since); n != 249 || err != nil {
 			t.Errorf("%d failed were sent again, %v", n, err)
 		}
 		fail()
-		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test, e.ID))
-		if n, err := s.Service.RedeliverFailed(ctx, store.DeliveryFilter{}, since); n != 0 || err != nil {
+		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test.Actor(service.Origin{}), e.ID))
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since); n != 0 || err != nil {
 			t.Errorf("%d were sent again to a deleted endpoint, %v", n, err)
 		}
-		if err := s.Service.Redeliver(ctx, d); fault.CodeOf(err) != "not-redeliverable" {
+		if err := s.Service.Redeliver(ctx, access.Operator, d.ID); fault.CodeOf(err) != "not-redeliverable" {
 			t.Errorf("redelivery to a deleted endpoint: %v", err)
 		}
 		for _, id := range []string{"", "x", store.NewID()} {
-			if _, _, err := s.Service.Delivery(ctx, id); !errors.Is(err, service.DeliveryNotFound) {
+			if _, _, err := s.Service.Delivery(ctx, access.Operator, id); !errors.Is(err, webhook.DeliveryNotFound()) {
 				t.Errorf("delivery %q: %v", id, err)
 			}
 		}
-		if n, err := s.Service.ForgetAttempts(ctx, s.Clock.Advance(time.Hour), 1000); n != 500 || err != nil {
+		if n, err := s.Service.DeleteOldAttempts(ctx, s.Clock.Advance(time.Hour), 1000); n != 500 || err != nil {
 			t.Errorf("%d attempts were forgotten, %v", n, err)
 		}
-		if n, err := s.Service.ForgetAttempts(ctx, s.Clock.Now(), 1000); n != 0 || err != nil {
+		if n, err := s.Service.DeleteOldAttempts(ctx, s.Clock.Now(), 1000); n != 0 || err != nil {
 			t.Errorf("%d attempts were forgotten again, %v", n, err)
 		}
 	})
@@ -275,7 +274,7 @@ func TestHostileURLs(t *testing.T) {
 	refuse := func(t *testing.T, n service.NewEndpoint, field string) {
 		t.Helper()
 		n.Events = webhook.Events
-		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test, n, service.Origin{})
+		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(service.Origin{}), s.Test.ID, n)
 		if fault.CodeOf(err) != webhook.CodeUnsafe {
 			t.Errorf("%s: %v", field, err)
 		}

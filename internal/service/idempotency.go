@@ -27,15 +27,18 @@ type Idempotent struct {
 
 // BeginIdempotent looks up what the key stands for: nothing yet, the first answer to the same body, or a refusal. The
 // caller calls End when its request is over.
-func (s *Service) BeginIdempotent(ctx context.Context, k *access.Key, key string, body []byte) (*Idempotent, error) {
+func (s *Service) BeginIdempotent(
+	ctx context.Context, tenant access.Tenant, key string, body []byte,
+) (*Idempotent, error) {
 	sum := sha256.Sum256(body)
 	i := &Idempotent{key: key, bodyHash: hex.EncodeToString(sum[:])}
-	scope := runningKey{k.AccountID, k.Environment, key}
+	scope := runningKey{tenant, key}
 	if !s.running.begin(scope) {
-		return nil, fault.New(fault.Conflict, "request-in-progress", "Another request with this Idempotency-Key is still running.")
+		return nil, fault.New(fault.Conflict, "request-in-progress",
+			"Another request with this Idempotency-Key is still running.")
 	}
 	i.end = func() { s.running.end(scope) }
-	first, err := s.Store.Remembered(ctx, k.AccountID, k.Environment, key, s.now().Add(-IdempotencyWindow))
+	first, err := s.Store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return i, nil
@@ -60,12 +63,13 @@ func (i *Idempotent) End() {
 	}
 }
 
-// remember keeps the answer in the transaction of the creation, which fails when another node was faster with the key.
-func (i *Idempotent) remember(tx *store.Tx, k *access.Key, answer string, now time.Time) error {
+// remember stores the answer in the transaction of the creation, which fails when another node was faster with the key.
+func (i *Idempotent) remember(tx *store.Tx, tenant access.Tenant, answer string, now time.Time) error {
 	if i == nil {
 		return nil
 	}
-	err := tx.Remember(k.AccountID, k.Environment, i.key, store.Remembered{BodyHash: i.bodyHash, Answer: answer}, now, now.Add(-IdempotencyWindow))
+	first := store.Remembered{BodyHash: i.bodyHash, Answer: answer}
+	err := tx.Remember(tenant, i.key, first, now, now.Add(-IdempotencyWindow))
 	if errors.Is(err, store.ErrExists) {
 		return errRepeated
 	}
@@ -73,26 +77,26 @@ func (i *Idempotent) remember(tx *store.Tx, k *access.Key, answer string, now ti
 }
 
 // errRepeated ends a creation that another node has made under the same key while this one was running.
-var errRepeated = fault.New(fault.Conflict, "request-in-progress", "Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
+var errRepeated = fault.New(fault.Conflict, "request-in-progress",
+	"Another request with this Idempotency-Key has just run. Repeat the request to read its answer.")
 
-// ForgetIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
-func (s *Service) ForgetIdempotencyKeys(ctx context.Context, limit int) (int, error) {
+// DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
+func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
 	before := s.now().Add(-IdempotencyWindow)
 	if some, err := s.Store.HasIdempotencyKeys(ctx, before); err != nil || !some {
 		return 0, err
 	}
 	var n int64
 	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.ForgetIdempotencyKeys(before, limit)
+		n, err = tx.DeleteOldIdempotencyKeys(before, limit)
 		return err
 	})
 	return int(n), err
 }
 
 type runningKey struct {
-	accountID string
-	env       access.Environment
-	key       string
+	access.Tenant
+	key string
 }
 
 // runningKeys are the idempotency keys whose creation runs on this node now.

@@ -19,13 +19,13 @@ func TestKeys(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
 		clock := fakeclock.New(morning)
 		s := node(st, clock)
-		made, err := s.CreateAccount(t.Context(), "Acme", "owner@acme.example", text.English)
+		made, err := s.CreateAccount(t.Context(), access.System, "Acme", "owner@acme.example", text.English)
 		if err != nil {
 			t.Fatal(err)
 		}
 		create := func(name string, scopes ...access.Scope) (*access.Key, string, error) {
-			return s.CreateKey(t.Context(), service.NewKey{
-				AccountID: made.Account.ID, Environment: access.Live, Name: name, Scopes: scopes, Limits: map[string]int{"read": 7}, Actor: audit.Operator,
+			return s.CreateKey(t.Context(), access.Operator, service.NewKey{
+				Tenant: access.Tenant{AccountID: made.Account.ID, Environment: access.Live}, Name: name, Scopes: scopes, Limits: map[string]int{"read": 7},
 			})
 		}
 		key, secretKey, err := create("shop", access.OrdersRead)
@@ -48,20 +48,20 @@ func TestKeys(t *testing.T) {
 		})
 		t.Run("RevokedOnce", func(t *testing.T) {
 			for range 2 { // the second changes nothing, and the log has one event
-				k, err := s.RevokeKey(t.Context(), strings.ToUpper(key.ID), audit.Operator)
+				k, err := s.RevokeKey(t.Context(), access.Operator, strings.ToUpper(key.ID))
 				if err != nil || k.RevokedAt == nil || !k.RevokedAt.Equal(morning) {
 					t.Errorf("the key is revoked at %v (%v)", k.RevokedAt, err)
 				}
 				clock.Advance(time.Hour)
 			}
-			events, total, err := st.AuditPage(t.Context(), made.Account.ID, store.AuditFilter{Code: audit.KeyRevoked}, 1, 10)
+			events, total, err := st.AuditPage(t.Context(), made.Account.ID, audit.Filter{Code: audit.KeyRevoked}, 1, 10)
 			if err != nil || total != 1 || events[0].UserID != made.Owner.ID {
 				t.Errorf("the log has %d revocations: %+v (%v)", total, events, err)
 			}
 		})
 		t.Run("UnknownKey", func(t *testing.T) {
 			for _, id := range []string{"", "x", store.NewID()} {
-				if _, err := s.RevokeKey(t.Context(), id, audit.Operator); err == nil {
+				if _, err := s.RevokeKey(t.Context(), access.Operator, id); err == nil {
 					t.Errorf("%q was revoked", id)
 				}
 			}

@@ -3,21 +3,32 @@ package service
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/letter"
-	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // SendsMail reports whether there is a mail server.
 func (s *Service) SendsMail() bool { return s.Mail != nil }
 
-// mailed wakes the sender after a transaction that may have queued mail.
-func (s *Service) mailed() {
+// WakeMail wakes the sender after a transaction that may have queued mail.
+func (s *Service) WakeMail() {
 	if s.Mail != nil {
 		s.Mail()
 	}
+}
+
+// afterMail wakes the sender unless the transaction that queued mail has failed with err, which it returns.
+func (s *Service) afterMail(err error) error {
+	if err == nil {
+		s.WakeMail()
+	}
+	return err
 }
 
 // addressed is what a queued mail holds sealed: a letter and whom it goes to.
@@ -26,17 +37,19 @@ type addressed struct {
 	Letter letter.Letter `json:"letter"`
 }
 
-// post queues a letter in the transaction of what it tells about; the caller calls mailed after it. link is that of the
-// portal in the letter, or nil. Without a mail server nothing is queued.
-func (s *Service) post(tx *store.Tx, accountID, to string, l letter.Letter, link *store.PortalLink) error {
+// PostLetter queues a letter in the transaction of what it tells about; the caller calls WakeMail after it. link is the
+// one inside the letter, or nil. Without a mail server nothing is queued.
+func (s *Service) PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error {
 	m := &store.Mail{Kind: string(l.Kind), AccountID: accountID}
 	if link != nil {
 		m.LinkID = link.ID
 	}
-	return s.enqueue(tx, m, addressed{To: to, Letter: l})
+	return s.QueueMail(tx, m, addressed{To: to, Letter: l})
 }
 
-func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
+// QueueMail queues a mail, or something that becomes one; its content is sealed. Without a mail server nothing is
+// queued.
+func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 	if !s.SendsMail() {
 		return nil
 	}
@@ -49,7 +62,7 @@ func (s *Service) enqueue(tx *store.Tx, m *store.Mail, content any) error {
 	return tx.InsertMail(m)
 }
 
-// unseal reads what enqueue has sealed.
+// unseal reads what QueueMail has sealed.
 func (s *Service) unseal(m *store.Mail, content any) error {
 	plain, err := s.Secrets.Open(m.Sealed, mailContext(m))
 	if err != nil {
@@ -60,10 +73,10 @@ func (s *Service) unseal(m *store.Mail, content any) error {
 
 func mailContext(m *store.Mail) string { return "mail " + m.ID }
 
-// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It is in
-// the transaction of the charge, and runs only when that has happened.
+// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
+// is in the transaction of the charge, and runs only when that has happened.
 func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) error {
-	ctx := context.Background() // that of the transaction is used
+	ctx := tx.Context()
 	account, err := tx.Account(ctx, accountID)
 	if err != nil {
 		return err
@@ -77,17 +90,144 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 		if u.Role != access.Owner {
 			continue
 		}
-		if err := s.post(tx, accountID, u.Email, l, nil); err != nil {
+		if err := s.PostLetter(tx, accountID, u.Email, l, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// localeOr is the language of the page that a request came from, or that of the account when there was none.
-func localeOr(o access.Origin, account text.Locale) text.Locale {
-	if o.Locale != "" {
-		return o.Locale
+// mailClaim is how long a node has a mail to itself. It is longer than any attempt takes; after it, the mail of a node
+// that died goes on elsewhere.
+const mailClaim = 2 * time.Minute
+
+// Failures of mails that no server has given.
+const (
+	mailExpired    = "expired"    // it could not be sent in time
+	mailUnreadable = "unreadable" // it was sealed with another secret key
+)
+
+// OutgoingMail is a mail that the caller has to send now.
+type OutgoingMail struct {
+	letter.Letter
+	ID        string
+	To        string
+	AccountID string
+	Attempts  int // the current one included
+	CreatedAt time.Time
+
+	row *store.Mail
+}
+
+// NextMail claims the mail that is due the longest, or returns nil when none is. Nobody else gets it for two minutes;
+// until then, one of MailSent, MailPutOff and MailRefused tells what became of it. A request for a link is answered on
+// the way.
+func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
+	for {
+		due, err := s.NextMailDue(ctx)
+		if err != nil || due.IsZero() || due.After(s.now()) { // a look costs less than a claim
+			return nil, err
+		}
+		now := s.now()
+		var m *store.Mail
+		err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+			m, err = tx.ClaimMail(store.NewID(), now, now.Add(mailClaim), now.Add(-letter.Life))
+			return err
+		})
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out, err := s.open(ctx, m)
+		if err != nil || out != nil {
+			return out, err
+		}
 	}
-	return account
+}
+
+// NextMailDue returns when the first mail of the queue is due; the zero time when there is none.
+func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
+	due, err := s.Store.NextMailDue(ctx, s.now().Add(-letter.Life))
+	if errors.Is(err, store.ErrNotFound) {
+		return time.Time{}, nil
+	}
+	return due, err
+}
+
+// open returns the mail that was claimed, or nil when there is nothing to send in it.
+func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error) {
+	if m.Kind == signin.ResetRequest {
+		return nil, s.answerReset(ctx, m)
+	}
+	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
+	var content addressed
+	if err := s.unseal(m, &content); err != nil {
+		s.Log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "error", err)
+		return nil, s.MailRefused(ctx, out, mailUnreadable)
+	}
+	out.To, out.Letter = content.To, content.Letter
+	return out, nil
+}
+
+// answerReset makes the link and its mail where somebody has the email; either way the request is done.
+func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
+	var r signin.RequestedReset
+	if err := s.unseal(m, &r); err != nil {
+		s.Log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
+		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
+	}
+	return s.finishMail(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteMail(m); err != nil {
+			return err
+		}
+		return s.SignIn(r.Audience).AnswerReset(ctx, tx, r)
+	})
+}
+
+// MailSent takes a mail that was handed to the mail server out of the queue. When a node dies between the two, the mail
+// is sent again, under the same message id.
+func (s *Service) MailSent(ctx context.Context, m *OutgoingMail) error {
+	return s.finishMail(ctx, func(tx *store.Tx) error { return tx.DeleteMail(m.row) })
+}
+
+// MailPutOff puts a mail that could not be sent for now back into the queue, or gives it up when it was tried for a
+// day; it tells which.
+func (s *Service) MailPutOff(ctx context.Context, m *OutgoingMail, failure string) (again bool, err error) {
+	next, again := letter.NextAttempt(m.Attempts, m.CreatedAt, s.now(), rand.Float64()) //nolint:gosec // no secret
+	if !again {
+		return false, s.MailRefused(ctx, m, failure)
+	}
+	return true, s.finishMail(ctx, func(tx *store.Tx) error { return tx.DelayMail(m.row, next) })
+}
+
+// MailRefused records that a mail cannot be delivered, by the code of the failure; what it said is forgotten.
+func (s *Service) MailRefused(ctx context.Context, m *OutgoingMail, failure string) error {
+	return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m.row, failure, s.now()) })
+}
+
+// finishMail writes down what became of a mail. Where the claim has ended there is nothing to write: the mail was taken
+// back, or another node has it.
+func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error {
+	err := s.Store.Update(ctx, f)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// DeleteOldMail ends up to limit mails that are too old to be sent, so that no secret link stays where no mail server
+// takes it, and deletes as many records of mails that failed before a time. It returns how many there were.
+func (s *Service) DeleteOldMail(ctx context.Context, failedBy time.Time, limit int) (int, error) {
+	var expired, deleted int64
+	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		now := s.now()
+		if expired, err = tx.ExpireMails(mailExpired, now.Add(-letter.Life), now, limit); err != nil {
+			return err
+		}
+		deleted, err = tx.DeleteOldMails(failedBy, limit)
+		return err
+	})
+	return int(max(expired, deleted)), err
 }

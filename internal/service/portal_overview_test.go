@@ -1,10 +1,7 @@
 package service_test
 
 import (
-	"fmt"
-	"os"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -30,15 +27,15 @@ func wantAbout(t *testing.T, what string, h service.Histogram, q float64, want t
 // TestOverviewResults counts how orders end on the day on which they do, and how long they took.
 func TestOverviewResults(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		reviewer, err := s.Service.CreateStaff(t.Context(), "aoi@assay.example", "Aoi", access.Reviewer)
+		reviewer, err := s.Service.CreateStaff(t.Context(), access.Operator, "aoi@assay.example", "Aoi", access.Reviewer)
 		must.NoError(t, err)
 		judge := func(took time.Duration, outcome order.Outcome) {
 			t.Helper()
 			id := s.Order(t, s.Live, "")
-			_, err := s.Service.ClaimOrder(t.Context(), &reviewer.Staff, id)
+			_, err := s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
 			must.NoError(t, err)
 			s.Clock.Advance(took)
-			_, err = s.Service.CompleteOrder(t.Context(), &reviewer.Staff, id, &order.Verdict{Outcome: outcome}, "")
+			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: outcome}, "")
 			must.NoError(t, err)
 		}
 		for range 18 {
@@ -47,15 +44,16 @@ func TestOverviewResults(t *testing.T) {
 		s.Clock.Advance(24 * time.Hour)
 		judge(time.Hour, order.UnableToVerify)
 		judge(3*time.Hour, order.Authentic)
-		must.NoError(t, s.Service.CancelOwnOrder(t.Context(), owner, access.Live, s.Order(t, s.Live, "")))
-		failed := s.Order(t, s.Live, "")
-		_, err = s.Service.ClaimOrder(t.Context(), &reviewer.Staff, failed)
+		_, err = s.Service.CancelOrder(t.Context(), owner.Actor(access.Live, access.Origin{}), s.Order(t, s.Live, ""), "")
 		must.NoError(t, err)
-		_, err = s.Service.FailOrder(t.Context(), &reviewer.Staff, failed, "cannot be read")
+		failed := s.Order(t, s.Live, "")
+		_, err = s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed)
+		must.NoError(t, err)
+		_, err = s.Service.FailOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), failed, "cannot be read")
 		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
-		o, err := s.Service.Overview(t.Context(), owner, access.Live)
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
 		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
 		expect.Equal(t, "ended yesterday", before.Ended(), 18)
@@ -73,14 +71,14 @@ func TestOverviewResults(t *testing.T) {
 		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
 		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
 		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
-		test, err := s.Service.Overview(t.Context(), owner, access.Test)
+		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
-		o, err = s.Service.Overview(t.Context(), owner, access.Live)
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
 		must.NoError(t, err)
 		if len(o.Days) != 30 {
 			t.Fatalf("%d days, want 30", len(o.Days))
@@ -97,49 +95,21 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageFake, nil))
-		o, err := s.Service.Overview(t.Context(), owner, access.Test)
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageQueued, nil))
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
-		must.NoError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
-		o, err = s.Service.Overview(t.Context(), owner, access.Test)
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
-		}
-	})
-}
-
-// TestOverviewUpgrade counts the orders of before the counting: the migration finds what the program would have counted.
-func TestOverviewUpgrade(t *testing.T) {
-	migration, err := os.ReadFile("../store/migrations/00011_portal_pages.sql")
-	must.NoError(t, err)
-	_, rest, _ := strings.Cut(string(migration), "INSERT INTO order_results")
-	backfill, _, ok := strings.Cut("INSERT INTO order_results"+rest, ";")
-	if !ok {
-		t.Fatal("the migration counts nothing")
-	}
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		s.Trade(t)
-		for i := range 5 {
-			s.Clock.Advance(7 * time.Hour)
-			id := s.Order(t, s.Test, order.MockUpdatePhotos)
-			must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageProcessing, nil))
-			s.Clock.Advance(time.Duration(i*i*17) * time.Minute)
-			must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, id, order.StageAuthentic, nil))
-		}
-		const all = "SELECT account_id, environment, day, result, took, orders FROM order_results ORDER BY 1, 2, 3, 4, 5"
-		counted := fmt.Sprint(rawsql.Rows(t, s.Target, all))
-		rawsql.Exec(t, s.Target, "DELETE FROM order_results")
-		rawsql.Exec(t, s.Target, backfill)
-		if found := fmt.Sprint(rawsql.Rows(t, s.Target, all)); found != counted || !strings.Contains(counted, "canceled") {
-			t.Errorf("the migration counts\n%s, the program\n%s", found, counted)
 		}
 	})
 }
@@ -150,7 +120,7 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Set(time.Now().UTC().Truncate(time.Microsecond)) // ids of deliveries are of this time
 		health := func() *service.WebhookHealth {
 			t.Helper()
-			o, err := s.Service.Overview(t.Context(), owner, access.Test)
+			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 			must.NoError(t, err)
 			return o.Webhooks
 		}
@@ -191,7 +161,7 @@ func TestWebhookHealth(t *testing.T) {
 		attempt(good, 200, 0)
 		attempt(bad, 500, time.Minute)
 		h := health()
-		expect.Equal(t, "attempts of the day", h.Day, store.AttemptCount{Acknowledged: 3, Failed: 3})
+		expect.Equal(t, "attempts of the day", h.Day, webhook.AttemptCount{Acknowledged: 3, Failed: 3})
 		expect.Equal(t, "attempts of the week", h.Week, h.Day)
 		expect.Equal(t, "pending", h.Pending, 3)
 		expect.Equal(t, "failed", h.Failed, 0)
@@ -206,71 +176,18 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Advance(time.Hour)
 		s.Order(t, s.Test, order.MockAuthentic)
 		attempt(bad, 204, 0)
-		if h := health(); h.Day != (store.AttemptCount{Acknowledged: 4, Failed: 6}) || h.Failing != nil {
+		if h := health(); h.Day != (webhook.AttemptCount{Acknowledged: 4, Failed: 6}) || h.Failing != nil {
 			t.Errorf("after an acknowledgement %+v", h)
 		}
 		s.Clock.Advance(24 * time.Hour)
-		if h := health(); h.Day != (store.AttemptCount{}) || h.Week.Acknowledged != 4 || h.Pending != 1 {
+		if h := health(); h.Day != (webhook.AttemptCount{}) || h.Week.Acknowledged != 4 || h.Pending != 1 {
 			t.Errorf("a day later %+v", h)
 		}
 		s.Clock.Advance(9 * 24 * time.Hour)
-		_, err := s.Service.KeepStatistics(t.Context())
+		_, err := s.Service.SaveStatistics(t.Context())
 		must.NoError(t, err)
 		if left := rawsql.Rows(t, s.Target, "SELECT COUNT(*) FROM endpoint_hours"); left[0][0] != "0" {
 			t.Errorf("%s counts are kept", left[0][0])
-		}
-	})
-}
-
-// TestOrderFilter lists the orders of each status and outcome, page by page.
-func TestOrderFilter(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		for range 4 {
-			for _, mock := range order.MockOutcomes {
-				s.Order(t, s.Test, mock)
-			}
-		}
-		queued := s.Order(t, s.Test, order.MockFake)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, queued, order.StageQueued, nil))
-		broken := s.Order(t, s.Test, order.MockFake)
-		must.NoError(t, s.Service.MoveTestOrder(t.Context(), owner, broken, order.StageError, nil))
-		s.Order(t, s.Live, "")
-		var all []store.OrderRow
-		must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, service.OrderFilter{}, func(o *store.OrderRow) error {
-			all = append(all, *o)
-			return nil
-		}))
-		if len(all) != 18 {
-			t.Fatalf("%d orders", len(all))
-		}
-		for _, status := range append([]order.Status{""}, order.Statuses...) {
-			for _, outcome := range append([]order.Outcome{""}, order.Outcomes...) {
-				f := service.OrderFilter{Status: status, Outcome: outcome}
-				var want, paged, exported []int64
-				for _, o := range all {
-					if (status == "" || o.Status == status) && (outcome == "" || o.Outcome == outcome) {
-						want = append(want, o.Seq)
-					}
-				}
-				for before := int64(0); ; {
-					rows, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, f, before, 3)
-					must.NoError(t, err)
-					if len(rows) == 0 {
-						break
-					}
-					for _, o := range rows {
-						paged = append(paged, o.Seq)
-					}
-					before = rows[len(rows)-1].Seq
-				}
-				must.NoError(t, s.Service.EachOrder(t.Context(), owner, access.Test, f, func(o *store.OrderRow) error {
-					exported = append(exported, o.Seq)
-					return nil
-				}))
-				if !slices.Equal(paged, want) || !slices.Equal(exported, want) {
-					t.Errorf("%q %q: pages %v, export %v, want %v", status, outcome, paged, exported, want)
-				}
-			}
 		}
 	})
 }

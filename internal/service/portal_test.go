@@ -1,7 +1,6 @@
 package service_test
 
 import (
-	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -10,12 +9,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
-	"github.com/pquerna/otp/totp"
 )
 
 // eachPortal runs a test of the portal's use cases on every engine, as the owner of the shop's account.
@@ -33,107 +33,6 @@ func eachPortal(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.
 
 var portalOrigin = service.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
 
-func TestPortalSignIn(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		const password = "a password of my own"
-		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetUserPassword(owner.ID, access.HashPassword(password)) }))
-		before, err := s.Store.AuditCount(t.Context(), s.Account.ID)
-		must.NoError(t, err)
-		if _, _, err := g.Password(t.Context(), "nobody@acme.example", password, portalOrigin); !errors.Is(err, service.WrongSignIn) {
-			t.Errorf("unknown email: %v", err)
-		}
-		if _, _, err := g.Password(t.Context(), owner.Email, "wrong", portalOrigin); !errors.Is(err, service.WrongSignIn) {
-			t.Errorf("wrong password: %v", err)
-		}
-		id, owes, err := g.Password(t.Context(), owner.Email, password, portalOrigin)
-		must.NoError(t, err)
-		if id != owner.ID || owes {
-			t.Errorf("user %s, owes a code: %v", id, owes)
-		}
-		token, err := g.Begin(t.Context(), id, portalOrigin)
-		must.NoError(t, err)
-		session, err := s.Service.Session(t.Context(), access.Portal, token)
-		must.NoError(t, err)
-		if session.UserID != owner.ID || session.IP != portalOrigin.IP {
-			t.Errorf("session %+v", session)
-		}
-		events, after, err := s.Store.AuditPage(t.Context(), s.Account.ID, store.AuditFilter{}, 1, 2)
-		must.NoError(t, err)
-		if after != before+2 || events[0].Code != audit.LoginSucceeded || events[1].Code != audit.LoginFailed || events[1].Metadata["reason"] != "wrong-password" {
-			t.Errorf("%d events: %+v %+v", after-before, events[0], events[1])
-		}
-	})
-}
-
-// TestPortalCodeRace gives one code to many browsers at once: one gets in.
-func TestPortalCodeRace(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		e, err := g.BeginSecondFactor(owner)
-		must.NoError(t, err)
-		code, err := totp.GenerateCode(e.Secret, s.Clock.Now())
-		must.NoError(t, err)
-		recovery, err := g.ConfirmSecondFactor(t.Context(), owner, e, code, "", portalOrigin)
-		must.NoError(t, err)
-		s.Clock.Advance(time.Minute)
-		code, err = totp.GenerateCode(e.Secret, s.Clock.Now())
-		must.NoError(t, err)
-		for _, code := range []string{code, recovery[3]} {
-			var wg sync.WaitGroup
-			var mu sync.Mutex
-			accepted := 0
-			for range 6 {
-				wg.Go(func() {
-					if err := g.Code(t.Context(), owner.ID, code, portalOrigin); err == nil {
-						mu.Lock()
-						accepted++
-						mu.Unlock()
-					} else if !errors.Is(err, service.WrongCode) {
-						t.Error(err)
-					}
-				})
-			}
-			wg.Wait()
-			if accepted != 1 {
-				t.Errorf("a code was accepted %d times", accepted)
-			}
-		}
-	})
-}
-
-// TestPortalLinkRace opens one invitation in many browsers at once: one user is made.
-func TestPortalLinkRace(t *testing.T) {
-	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		g := service.NewPortalSignIn(s.Service)
-		address, err := s.Service.Invite(t.Context(), owner, "new@acme.example", access.Developer)
-		must.NoError(t, err)
-		token := address[len(address)-43:]
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		accepted := 0
-		for range 4 {
-			wg.Go(func() {
-				_, err := g.AcceptInvitation(t.Context(), token, "a password of my own")
-				switch {
-				case err == nil:
-					mu.Lock()
-					accepted++
-					mu.Unlock()
-				case !errors.Is(err, service.LinkUnusable):
-					t.Error(err)
-				}
-			})
-		}
-		wg.Wait()
-		users, _, err := s.Service.Team(t.Context(), owner)
-		must.NoError(t, err)
-		if accepted != 1 || len(users) != 2 {
-			t.Errorf("accepted %d times, %d users", accepted, len(users))
-		}
-	})
-}
-
 // TestPortalLastOwner lets two owners take the role from each other at once: one stays.
 func TestPortalLastOwner(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
@@ -142,8 +41,8 @@ func TestPortalLastOwner(t *testing.T) {
 		other, err := s.Service.MemberOfSession(t.Context(), second.ID)
 		must.NoError(t, err)
 		var wg sync.WaitGroup
-		wg.Go(func() { _ = s.Service.ChangeRole(t.Context(), owner, second.ID, access.Viewer) })
-		wg.Go(func() { _ = s.Service.RemoveUser(t.Context(), other, owner.ID) })
+		wg.Go(func() { _ = s.Service.ChangeRole(t.Context(), owner.Actor("", portalOrigin), second.ID, access.Viewer) })
+		wg.Go(func() { _ = s.Service.RemoveUser(t.Context(), other.Actor("", portalOrigin), owner.ID) })
 		wg.Wait()
 		if _, err := s.Store.Owner(t.Context(), s.Account.ID); err != nil {
 			t.Errorf("the account has no owner: %v", err)
@@ -154,25 +53,25 @@ func TestPortalLastOwner(t *testing.T) {
 func TestPortalMoveTestOrder(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockAuthentic)
-		for _, from := range order.Stages {
-			for _, to := range order.Stages {
-				for _, stage := range []order.Stage{from, to} {
-					if err := s.Service.MoveTestOrder(t.Context(), owner, id, stage, nil); err != nil {
+		for _, from := range order.SandboxStates {
+			for _, to := range order.SandboxStates {
+				for _, stage := range []order.SandboxState{from, to} {
+					if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage, nil); err != nil {
 						t.Fatalf("%s to %s: %v", from, to, err)
 					}
 				}
 			}
 		}
-		must.NoError(t, s.Service.MarkTestOrderDelayed(t.Context(), owner, id, true))
-		must.NoError(t, s.Service.SetTestBalance(t.Context(), owner, 7))
+		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
+		must.NoError(t, s.Service.SetTestBalance(t.Context(), owner.Actor(access.Test, access.Origin{}), 7))
 		if balance, err := s.Store.Balance(t.Context(), s.Account.ID, access.Test); err != nil || balance != 7 {
 			t.Errorf("balance %d, %v", balance, err)
 		}
 		live := s.Order(t, s.Live, "")
-		if err := s.Service.MoveTestOrder(t.Context(), owner, live, order.StageError, nil); err == nil {
+		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live, order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}
-		report, err := s.Service.Check(t.Context())
+		report, err := proof.Check(t.Context(), s.Store, s.Media)
 		must.NoError(t, err)
 		if !report.OK {
 			t.Errorf("the books do not prove: %+v", report)
@@ -183,38 +82,43 @@ func TestPortalMoveTestOrder(t *testing.T) {
 func TestPortalLists(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		s.Trade(t)
-		rows, total, err := s.Service.PortalOrders(t.Context(), owner, access.Test, 1, 3)
+		actor := owner.Actor(access.Test, access.Origin{})
+		rows, total, err := s.Service.OrderPage(t.Context(), actor, order.Filter{}, 1, 3)
 		must.NoError(t, err)
-		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Item.BrandCode != "prada" {
+		if len(rows) != 3 || total != 5 || rows[0].Seq != 5 || rows[0].Classification.BrandCode != "prada" {
 			t.Errorf("%d rows of %d: %+v", len(rows), total, rows)
 		}
-		waiting, err := s.Service.FilteredOrders(t.Context(), owner, access.Test, service.OrderFilter{Status: order.UpdatePhotos}, 0, 10)
+		photos := order.Filter{Statuses: []order.Status{order.UpdatePhotos}}
+		waiting, _, err := s.Service.Orders(t.Context(), actor, photos, nil, 10)
 		must.NoError(t, err)
 		if len(waiting) != 1 {
 			t.Errorf("%d orders wait", len(waiting))
 		}
-		found, err := s.Service.FindOrders(t.Context(), owner, access.Test, rows[1].Number, 10)
+		found, err := s.Service.FindOrders(t.Context(), actor, rows[1].Number, 10)
 		must.NoError(t, err)
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)
 		}
-		overview, err := s.Service.Overview(t.Context(), owner, access.Test)
+		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
 		must.NoError(t, err)
 		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)
 		}
-		lines, book, err := s.Service.PortalLedger(t.Context(), owner, access.Live, 1, 10)
+		live := owner.Actor(access.Live, portalOrigin)
+		lines, book, err := s.Service.Ledger(t.Context(), live, live.Tenant, 1, 10)
 		must.NoError(t, err)
 		if len(lines) != int(book.Entries) || lines[0].BalanceAfter != book.Credits || lines[0].OrderNumber == "" {
 			t.Errorf("%d of %d lines: %+v", len(lines), book.Entries, lines)
 		}
 		from, to := s.Clock.Now().Add(-time.Hour), s.Clock.Now().Add(time.Hour)
-		events, _, err := s.Service.PortalAudit(t.Context(), owner, store.AuditFilter{Code: audit.KeyCreated, From: &from, To: &to}, 0, 10)
+		created := audit.Filter{Code: audit.KeyCreated, From: &from, To: &to}
+		events, _, err := s.Service.AuditEvents(t.Context(), live, created, 0, 10)
 		must.NoError(t, err)
 		if len(events) != 2 {
 			t.Errorf("%d events", len(events))
 		}
-		if n, err := s.Service.RedeliverFailedOwn(t.Context(), owner, access.Test, from); err != nil || n != 0 {
+		f := webhook.DeliveryFilter{Tenant: live.Tenant}
+		if n, err := s.Service.RedeliverFailed(t.Context(), live, f, from); err != nil || n != 0 {
 			t.Errorf("%d sent again, %v", n, err)
 		}
 	})
@@ -223,7 +127,9 @@ func TestPortalLists(t *testing.T) {
 // TestKeyUse holds that the last use of a key becomes known without its request waiting for it.
 func TestKeyUse(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes}, portalOrigin)
+		k, secret, err := s.Service.CreateKey(t.Context(), owner.Actor("", portalOrigin), service.NewKey{
+			Tenant: s.Test.Tenant, Name: "Till", Scopes: access.AllScopes,
+		})
 		must.NoError(t, err)
 		_, err = s.Service.Authenticate(t.Context(), secret, "")
 		must.NoError(t, err)
@@ -238,10 +144,10 @@ func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
 	t.Helper()
 	deadline := time.Now().Add(10 * time.Second)
 	for {
-		uses, err := s.Store.KeyUses(t.Context(), s.Account.ID)
+		k, err := s.Store.Key(t.Context(), keyID)
 		must.NoError(t, err)
-		if at, ok := uses[keyID]; ok {
-			return at
+		if k.LastUsedAt != nil {
+			return *k.LastUsedAt
 		}
 		if time.Now().After(deadline) {
 			t.Fatal("the use was not noted")
@@ -257,9 +163,11 @@ func TestKeyUseElsewhere(t *testing.T) {
 		if problem != nil {
 			t.Fatal(problem.Message)
 		}
-		k, secret, err := s.Service.PortalCreateKey(t.Context(), owner, service.NewKey{Environment: access.Test, Name: "Till", Scopes: access.AllScopes, Networks: networks}, portalOrigin)
+		k, secret, err := s.Service.CreateKey(t.Context(), owner.Actor("", portalOrigin), service.NewKey{
+			Tenant: s.Test.Tenant, Name: "Till", Scopes: access.AllScopes, Networks: networks,
+		})
 		must.NoError(t, err)
-		stored, err := s.Service.PortalKey(t.Context(), owner, k.ID)
+		stored, err := s.Service.Key(t.Context(), owner.Actor("", portalOrigin), k.ID)
 		must.NoError(t, err)
 		if stored.Networks.String() != "192.0.2.0/24" {
 			t.Errorf("networks %s", stored.Networks)
@@ -274,9 +182,9 @@ func TestKeyUseElsewhere(t *testing.T) {
 		if at := awaitUse(t, s, k.ID); !at.Equal(s.Clock.Now()) {
 			t.Errorf("used at %v", at)
 		}
-		viewer := &service.Member{User: owner.User, Account: owner.Account}
+		viewer := owner.User
 		viewer.Role = access.Viewer
-		if err := s.Service.SetKeyNetworks(t.Context(), viewer, k.ID, nil, portalOrigin); fault.CodeOf(err) != "forbidden" {
+		if err := s.Service.SetKeyNetworks(t.Context(), viewer.Actor("", portalOrigin), k.ID, nil); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("a viewer changes networks: %v", err)
 		}
 	})

@@ -3,18 +3,23 @@
 package service
 
 import (
+	"errors"
 	"log/slog"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/ttlcache"
 )
 
 // Config is what the use cases work with.
@@ -41,14 +46,15 @@ type Config struct {
 // Service runs the use cases.
 type Service struct {
 	Config
-	catalog  atomic.Pointer[catalog.Snapshot]
-	paused   atomic.Pointer[[]int] // answer times that are not to be ordered now; nil: none
-	keys     *keyCache
-	sessions *sessionCache
-	signer   *certificate.Signer // nil: no certificates are issued
-	keyKept  atomic.Bool         // the signer's public key is in the database
-	running  runningKeys
-	uses     keyUses
+	*signin.SessionStore
+	signIns map[access.Audience]*signin.SignIn
+	catalog atomic.Pointer[catalog.Snapshot]
+	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
+	keys    *ttlcache.Cache[*access.Key] // by the hash of their secret
+	keyUses *ttlcache.Cache[struct{}]    // by key id: those that were recorded lately
+	signer  *certificate.Signer          // nil: no certificates are issued
+	keyKept atomic.Bool                  // the signer's public key is in the database
+	running runningKeys
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -60,13 +66,36 @@ func New(c Config) *Service {
 	if c.Ordered == nil {
 		c.Ordered = func([]string) {}
 	}
-	s := &Service{Config: c, keys: newKeyCache(), sessions: newSessionCache(), signer: newSigner(&c)}
+	s := &Service{
+		Config: c, signer: newSigner(&c), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
+		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
+	}
+	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
+	s.SessionStore = signin.NewSessionStore(people)
+	s.signIns = map[access.Audience]*signin.SignIn{
+		access.Desk:   signin.New(people, s.SessionStore, access.Desk),
+		access.Portal: signin.New(people, s.SessionStore, access.Portal),
+	}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
 }
+
+// SignIn returns how the people of an audience sign in.
+func (s *Service) SignIn(a access.Audience) *signin.SignIn { return s.signIns[a] }
+
+// Address is where people open the pages, without a trailing slash.
+func (s *Service) Address() string { return s.PublicURL }
 
 // CertificateURL is where the certificate with the id is shown.
 func (s *Service) CertificateURL(id string) string { return s.PublicURL + "/certificates/" + id }
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
 func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+
+// orNotFound turns a row that does not exist into the refusal that the caller is told.
+func orNotFound(err error, refusal *fault.Error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return refusal
+	}
+	return err
+}

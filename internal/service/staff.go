@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -15,31 +18,51 @@ import (
 type NewStaff struct {
 	Staff    access.Staff
 	Password string
-	Token    string // for the desk interface
+	Token    string // for the desk API
 }
 
-// CreateStaff makes a staff user.
-func (s *Service) CreateStaff(ctx context.Context, email, name string, role access.StaffRole) (*NewStaff, error) {
-	if err := access.CheckName("the staff user's name", name); err != nil {
+// checkNewStaff returns the normalized email, or what is wrong with a new staff user.
+func checkNewStaff(email, name string, role access.StaffRole) (string, error) {
+	var p fault.Problems
+	access.CheckNameField(&p, "name", name)
+	address := access.CheckEmailField(&p, "email", email)
+	if _, ok := access.ParseStaffRole(string(role)); !ok {
+		p.Add("role", "unknown_code", "must be reviewer or admin")
+	}
+	return address, p.Err()
+}
+
+var staffEmailTaken = fault.Validation(fault.Problem{
+	Field: "email", Code: "taken", Message: "belongs to a staff user already",
+})
+
+// CreateStaff makes a staff user with a password and a token, which are shown once.
+func (s *Service) CreateStaff(
+	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
+) (*NewStaff, error) {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	address, err := access.NormalizeEmail(email)
+	address, err := checkNewStaff(email, name, role)
 	if err != nil {
 		return nil, err
 	}
-	if _, ok := access.ParseStaffRole(string(role)); !ok {
-		return nil, fmt.Errorf("unknown staff role %q: use %s or %s", role, access.Reviewer, access.Admin)
-	}
 	n := &NewStaff{Password: access.NewPassword(), Token: access.NewStaffToken()}
 	n.Staff = access.Staff{
-		ID: store.NewID(), Email: address, Name: name, Role: role, PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
+		ID: store.NewID(), Email: address, Name: name, Role: role,
+		PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
 	}
 	err = s.Store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)); err != nil {
-			return taken(err, "a staff user with the email %q exists already", address)
+			return err
 		}
-		return s.did(ctx, tx, audit.Action{Code: audit.StaffCreated, Target: onStaff(&n.Staff), Details: map[string]any{"role": string(role)}})
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.StaffCreated, Target: onStaff(&n.Staff), Details: map[string]any{"role": string(role)},
+		})
 	})
+	if errors.Is(err, store.ErrExists) {
+		return nil, staffEmailTaken
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -59,6 +82,15 @@ func (s *Service) AuthenticateStaff(ctx context.Context, token string) (*access.
 	return staff, err
 }
 
+// StaffOfSession returns the staff user of a session, or access.NoSession when they may not sign in any more.
+func (s *Service) StaffOfSession(ctx context.Context, staffID string) (*access.Staff, error) {
+	who, err := s.Store.Staff(ctx, staffID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active() {
+		return nil, access.NoSession
+	}
+	return who, err
+}
+
 // StaffUsers returns every staff user, deactivated ones included, the oldest first.
 func (s *Service) StaffUsers(ctx context.Context) ([]*access.Staff, error) {
 	return s.Store.AllStaff(ctx)
@@ -74,67 +106,128 @@ func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staf
 	}
 	staff, err := find(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil, fmt.Errorf("there is no staff user with the id or email %q", idOrEmail)
+		return nil, fault.New(fault.NotFound, fault.CodeNotFound,
+			fmt.Sprintf("There is no staff user with the id or email %q.", idOrEmail)).With("entity", "staff user")
 	}
 	return staff, err
 }
 
-// RotateStaffToken gives a staff user a new token, which is returned once; the old one ends at once.
-func (s *Service) RotateStaffToken(ctx context.Context, staffID string) (string, error) {
-	token := access.NewStaffToken()
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetStaffToken(staffID, access.HashSecretKey(token)); err != nil {
-			return err
-		}
-		staff, err := tx.Staff(ctx, staffID)
-		if err != nil {
-			return err
-		}
-		return s.did(ctx, tx, audit.Action{Code: audit.StaffTokenMade, Target: onStaff(staff)})
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return "", fmt.Errorf("there is no staff user with the id %q", staffID)
+// StaffMembers returns every staff user as administrators see them, deactivated ones included, the oldest first.
+func (s *Service) StaffMembers(ctx context.Context, actor access.Actor) ([]*access.StaffMember, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
 	}
-	return token, err
+	return s.Store.StaffMembers(ctx, s.now())
 }
 
-// DeactivateStaff ends a staff user: their token is gone, their sessions end, and what they hold goes back to the queue.
-// Orders that wait for photos they have asked for go to the queue when the photos arrive. Deactivating again changes
-// nothing.
-func (s *Service) DeactivateStaff(ctx context.Context, staffID string) error {
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
-		staff, err := tx.StaffForUpdate(staffID)
-		if err != nil {
-			return err
-		}
-		return s.deactivate(ctx, tx, staff)
-	})
-	if errors.Is(err, store.ErrNotFound) {
-		return fmt.Errorf("there is no staff user with the id %q", staffID)
+// StaffMember returns one staff user as administrators see them.
+func (s *Service) StaffMember(ctx context.Context, actor access.Actor, id string) (*access.StaffMember, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
 	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, fault.Missing("staff user")
+	}
+	m, err := s.Store.StaffMember(ctx, id, s.now())
+	return m, orNotFound(err, fault.Missing("staff user"))
+}
+
+var (
+	// deactivated is the refusal to change a staff user who has left.
+	deactivated = fault.New(fault.Conflict, "staff-deactivated", "This staff user is deactivated.")
+	// stillActive is the refusal to reactivate somebody who is active.
+	stillActive = fault.New(fault.Conflict, "staff-active", "This staff user is active.")
+	// ownAccess is the refusal to end one's own access: there must always be an administrator.
+	ownAccess = fault.New(fault.Conflict, "own-access",
+		"You cannot change your own role or deactivate yourself. Another administrator can.")
+)
+
+// changeStaff makes a change of a staff user in one transaction. An administrator has to be one while it runs: of two
+// who would take the role from each other at the same moment, one remains.
+func (s *Service) changeStaff(
+	ctx context.Context, actor access.Actor, id string, f func(tx *store.Tx, s *access.Staff) error,
+) (changed *access.Staff, err error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, fault.Missing("staff user")
+	}
+	ids := []string{id}
+	if actor.Kind == access.ByStaff && actor.ID != id {
+		ids = append(ids, actor.ID)
+		slices.Sort(ids) // always in the same order, so that no transaction waits for another that waits for it
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		for _, each := range ids {
+			row, err := tx.StaffForUpdate(each)
+			if err != nil {
+				return orNotFound(err, fault.Missing("staff user"))
+			}
+			if each == actor.ID && (!row.Active() || !row.Role.Includes(access.Admin)) {
+				return access.MissingRole(access.Admin)
+			}
+			if each == id {
+				changed = row
+			}
+		}
+		return f(tx, changed)
+	})
+	s.ForgetSessions()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	s.sessions.drop()
-	return s.releaseAll(ctx, staffID)
+	return changed, nil
 }
 
-// deactivate is the part of DeactivateStaff that is one transaction.
-func (s *Service) deactivate(ctx context.Context, tx *store.Tx, staff *access.Staff) error {
-	changed, err := tx.DeactivateStaff(staff.ID, s.now())
-	if err != nil || !changed {
-		return err
-	}
-	if err := tx.RevokeStaffToken(staff.ID); err != nil {
-		return err
-	}
-	if _, err := tx.DeleteSessions(access.Desk, staff.ID, ""); err != nil {
-		return err
-	}
-	return s.did(ctx, tx, audit.Action{Code: audit.StaffDeactivated, Target: onStaff(staff)})
+// changeActive is changeStaff for changes of somebody who has not left, and records the change.
+func (s *Service) changeActive(
+	ctx context.Context, actor access.Actor, id string, code audit.ActionCode, f func(tx *store.Tx, staffID string) error,
+) (*access.Staff, error) {
+	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
+		if !who.Active() {
+			return deactivated
+		}
+		if err := f(tx, who.ID); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{Code: code, Target: onStaff(who)})
+	})
 }
 
-// releaseAll returns what a staff user holds to the queue.
+// DeactivateStaff ends the access of a staff user: their token, passkeys, links and sessions end, and orders they
+// review go back to the queue. Orders that wait for photos they have asked for go to the queue when the photos arrive.
+// Nobody can do that to themselves, so that an administrator remains.
+func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
+	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
+		switch {
+		case !who.Active():
+			return deactivated
+		case who.ID == actor.ID:
+			return ownAccess
+		}
+		if _, err := tx.DeactivateStaff(who.ID, s.now()); err != nil {
+			return err
+		}
+		if err := errors.Join(
+			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
+		); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffDeactivated, Target: onStaff(who)})
+	})
+	if err != nil {
+		return nil, err
+	}
+	return who, s.releaseAll(ctx, who.ID)
+}
+
+// releaseAll returns the orders that a staff user reviews to the queue.
 func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	// Each order in a transaction of its own: one that held several would wait for others and let them wait. A program
 	// that ends in between has lost nothing, for claims without activity expire.
@@ -151,6 +244,126 @@ func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	return nil
 }
 
-func staffActor(who *access.Staff) order.Actor {
-	return order.Actor{Type: order.ByStaff, ID: who.ID, Name: who.Name}
+// ReactivateStaff lets a staff user come back who was deactivated, with a new password, which is shown once. They have
+// no token and no passkeys. A second factor that they had stays.
+func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error) {
+	password := access.NewPassword()
+	hash := access.HashPassword(password)
+	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
+		if who.Active() {
+			return stillActive
+		}
+		if err := errors.Join(
+			tx.ReactivateStaff(who.ID), tx.SetPassword(access.Desk, who.ID, hash), tx.RevokeStaffToken(who.ID),
+		); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.StaffReactivated, Target: onStaff(who), Details: map[string]any{"role": string(who.Role)},
+		})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return who, password, nil
+}
+
+// ChangeStaffRole gives a staff user another role. Their sessions end; a token has the new role at once. Nobody can do
+// that to themselves, so that an administrator remains. The same role changes nothing.
+func (s *Service) ChangeStaffRole(
+	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
+) (*access.Staff, error) {
+	if _, ok := access.ParseStaffRole(string(role)); !ok {
+		return nil, fault.Validation(fault.Problem{
+			Field: "role", Code: "unknown_code", Message: "must be reviewer or admin",
+		})
+	}
+	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
+		switch {
+		case !who.Active():
+			return deactivated
+		case who.Role == role:
+			return nil
+		case who.ID == actor.ID:
+			return ownAccess
+		}
+		if err := tx.SetStaffRole(who.ID, role); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
+			return err
+		}
+		from := who.Role
+		who.Role = role
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.StaffRoleChanged, Target: onStaff(who),
+			Details: map[string]any{"from": string(from), "to": string(role)},
+		})
+	})
+}
+
+// RotateStaffToken gives a staff user a new token for the desk API, which is shown once. The old one ends at once.
+func (s *Service) RotateStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error) {
+	token := access.NewStaffToken()
+	who, err := s.changeActive(ctx, actor, id, audit.StaffTokenMade, func(tx *store.Tx, staffID string) error {
+		return tx.SetStaffToken(staffID, access.HashSecretKey(token))
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return who, token, nil
+}
+
+// RotateOwnToken gives staff a new token for the desk API, after they have given their password again.
+func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from Origin) (string, error) {
+	who, err := s.Store.Staff(ctx, staffID)
+	if err != nil {
+		return "", orNotFound(err, fault.Missing("staff user"))
+	}
+	if err := s.SignIn(access.Desk).ConfirmPassword(who.Person(), password, from); err != nil {
+		return "", err
+	}
+	token := access.NewStaffToken()
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetStaffToken(who.ID, access.HashSecretKey(token)); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, who.Actor(from), audit.Action{Code: audit.StaffTokenMade, Target: onStaff(who)})
+	})
+	return token, err
+}
+
+// RevokeStaffToken takes the token for the desk API from a staff user, at once.
+func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
+	return s.changeActive(ctx, actor, id, audit.StaffTokenRevoked, func(tx *store.Tx, staffID string) error {
+		return tx.RevokeStaffToken(staffID)
+	})
+}
+
+// ResetStaffPassword gives a staff user a new password, which is shown once. Their sessions end.
+func (s *Service) ResetStaffPassword(
+	ctx context.Context, actor access.Actor, id string,
+) (*access.Staff, string, error) {
+	password := access.NewPassword()
+	hash := access.HashPassword(password)
+	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, staffID string) error {
+		if err := errors.Join(
+			tx.SetPassword(access.Desk, staffID, hash), tx.DeleteResets(access.Desk, staffID),
+		); err != nil {
+			return err
+		}
+		_, err := tx.DeleteSessions(access.Desk, staffID, "")
+		return err
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return who, password, nil
+}
+
+// ResetStaffFactors removes the second factor and the passkeys of a staff user who has lost them. Their sessions end.
+func (s *Service) ResetStaffFactors(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
+	return s.changeActive(ctx, actor, id, audit.StaffFactorReset, func(tx *store.Tx, staffID string) error {
+		return signin.RemoveFactors(tx, access.Desk, staffID)
+	})
 }

@@ -18,11 +18,6 @@ type agentKey struct{}
 // agent is who runs the service: a staff user, or an operator, who has no id.
 type agent struct{ id, name string }
 
-// ByOperator makes what is done under the context the work of an operator at the command line.
-func ByOperator(ctx context.Context) context.Context {
-	return context.WithValue(ctx, agentKey{}, agent{name: audit.Operator.Name})
-}
-
 // byStaff makes what is done under the context the work of a staff user.
 func byStaff(ctx context.Context, who *access.Staff) context.Context {
 	return context.WithValue(ctx, agentKey{}, agent{id: who.ID, name: who.Name})
@@ -42,7 +37,7 @@ func (s *Service) did(ctx context.Context, tx *store.Tx, a audit.Action) error {
 		return nil
 	}
 	from, _ := ctx.Value(originKey{}).(Origin)
-	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, storable(from.UserAgent, maxUserAgent)
+	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, from.Agent()
 	return tx.AppendStaffAction(&a)
 }
 
@@ -52,7 +47,7 @@ func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Actio
 		return nil
 	}
 	a.At, a.StaffID, a.StaffName = s.now(), by.ID, by.Name
-	a.IP, a.UserAgent = by.Origin.IP, storable(by.Origin.UserAgent, maxUserAgent)
+	a.IP, a.UserAgent = by.Origin.IP, by.Origin.Agent()
 	return tx.AppendStaffAction(&a)
 }
 
@@ -75,36 +70,38 @@ func onKey(k *access.Key) audit.ActionTarget {
 
 // onOrder is an action on an order of a customer.
 func onOrder(code audit.ActionCode, o *order.Order, details map[string]any) audit.Action {
-	return audit.Action{Code: code, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfOrder, ID: o.ID, Name: o.Number}, Details: details}
+	return audit.Action{
+		Code: code, AccountID: o.AccountID, Target: audit.ActionTarget{Type: audit.OfOrder, ID: o.ID, Name: o.Number},
+		Details: details,
+	}
 }
 
-// StaffActions returns up to limit entries of the log of administration below a place, the newest first.
-func (a *Administration) StaffActions(
-	ctx context.Context, who *access.Staff, f store.StaffActionFilter, below store.ActionPlace, limit int,
+// StaffActions returns up to limit entries of the log of administration after a cursor, the newest first.
+func (s *Service) StaffActions(
+	ctx context.Context, actor access.Actor, f audit.ActionFilter, after audit.ActionCursor, limit int,
 ) ([]*audit.Action, error) {
-	if err := a.allow(who); err != nil {
+	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return a.store().StaffActions(ctx, f, below, limit)
+	return s.Store.StaffActions(ctx, f, after, limit)
 }
 
-// actionBatch is how many entries EachStaffAction reads at a time.
-const actionBatch = 500
-
-// EachStaffAction gives every entry of the log of administration that the filter chooses to f, the newest first.
-func (a *Administration) EachStaffAction(ctx context.Context, who *access.Staff, filter store.StaffActionFilter, f func(*audit.Action) error) error {
-	for below := (store.ActionPlace{}); ; {
-		actions, err := a.StaffActions(ctx, who, filter, below, actionBatch)
+// EachStaffAction calls each for every entry of the log of administration that matches, the newest first.
+func (s *Service) EachStaffAction(
+	ctx context.Context, actor access.Actor, f audit.ActionFilter, each func(*audit.Action) error,
+) error {
+	for after := (audit.ActionCursor{}); ; {
+		actions, err := s.StaffActions(ctx, actor, f, after, exportBatch)
 		if err != nil {
 			return err
 		}
 		for _, action := range actions {
-			if err := f(action); err != nil {
+			if err := each(action); err != nil {
 				return err
 			}
-			below = store.PlaceOfAction(action)
+			after = action.Cursor()
 		}
-		if len(actions) < actionBatch {
+		if len(actions) < exportBatch {
 			return nil
 		}
 	}

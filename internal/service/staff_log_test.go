@@ -17,17 +17,19 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/pquerna/otp/totp"
 )
 
 // logged returns the log of administration, the oldest entry first.
-func (o *office) logged(t *testing.T, f store.StaffActionFilter) []*audit.Action {
+func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
 	t.Helper()
 	var all []*audit.Action
-	must.NoError(t, o.use.EachStaffAction(t.Context(), o.boss, f, func(a *audit.Action) error {
+	must.NoError(t, o.Service.EachStaffAction(t.Context(), by(o.boss), f, func(a *audit.Action) error {
 		all = append(all, a)
 		return nil
 	}))
@@ -44,17 +46,17 @@ func TestStaffLog(t *testing.T) {
 		from := service.Origin{IP: ip, UserAgent: "Browser"}
 		var secrets []string
 		secret := func(s string) { secrets = append(secrets, s) }
-		signIn := service.NewStaffSignIn(o.Service)
-		if got := o.logged(t, store.StaffActionFilter{}); len(got) != 0 {
+		signIn := o.Service.SignIn(access.Desk)
+		if got := o.logged(t, audit.ActionFilter{}); len(got) != 0 {
 			t.Fatalf("the log begins with %+v", got[0])
 		}
 		// did runs a use case and holds what it has written.
 		did := func(code audit.ActionCode, who *access.Staff, target string, use func()) *audit.Action {
 			t.Helper()
-			before := len(o.logged(t, store.StaffActionFilter{}))
+			before := len(o.logged(t, audit.ActionFilter{}))
 			o.Clock.Advance(time.Second)
 			use()
-			all := o.logged(t, store.StaffActionFilter{})
+			all := o.logged(t, audit.ActionFilter{})
 			if len(all) != before+1 {
 				t.Fatalf("%s: %d entries, want one more than %d", code, len(all), before)
 			}
@@ -70,7 +72,7 @@ func TestStaffLog(t *testing.T) {
 		}
 
 		newest := func() string { // the id that the last entry is about
-			all := o.logged(t, store.StaffActionFilter{})
+			all := o.logged(t, audit.ActionFilter{})
 			return all[len(all)-1].Target.ID
 		}
 		ctxBoss := func(code audit.ActionCode, target string, use func() error) *audit.Action {
@@ -79,7 +81,7 @@ func TestStaffLog(t *testing.T) {
 		}
 
 		// Staff.
-		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		mika := &n.Staff
 		secret(n.Password)
@@ -95,7 +97,7 @@ func TestStaffLog(t *testing.T) {
 			secret(token)
 		})
 		failed := did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, service.WrongSignIn) {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, signin.WrongSignIn) {
 				t.Error(err)
 			}
 		})
@@ -103,52 +105,87 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("details %v", failed.Details)
 		}
 		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
-			must.NoError(t, signIn.ChangePassword(ctx, mika, n.Password, "another long password", "", from))
+			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), n.Password, "another long password", "", from))
 			secret("another long password")
 		})
 		mika, err = o.Store.Staff(ctx, mika.ID)
 		must.NoError(t, err)
 		did(audit.StaffFactorAdded, mika, mika.ID, func() {
-			e, err := signIn.BeginSecondFactor(mika)
+			e, err := signIn.BeginSecondFactor(mika.Person())
 			must.NoError(t, err)
 			secret(e.Secret)
-			must.NoError(t, signIn.ConfirmSecondFactor(ctx, mika, e, codeOf(t, e.Secret, o.Clock.Now()), "", from))
+			code := codeOf(t, e.Secret, o.Clock.Now())
+			codes, err := signIn.ConfirmSecondFactor(ctx, mika.Person(), e, "another long password", code, "", from)
+			must.NoError(t, err)
+			secrets = append(secrets, codes...)
 		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, service.WrongCode) {
+			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, signin.WrongCode) {
 				t.Error(err)
 			}
 		})
-		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika, "another long password", "", from)) })
+		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), "another long password", "", from)) })
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
-			token, err := signIn.RotateToken(ctx, mika, "another long password", from)
+			token, err := o.Service.RotateOwnToken(ctx, mika.ID, "another long password", from)
 			must.NoError(t, err)
 			secret(token)
 		})
+		session, _, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
+		must.NoError(t, err)
+		did(audit.StaffPasskeyAdded, mika, mika.ID, func() {
+			d := &device.Device{Origin: o.Service.PublicURL}
+			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", "another long password", session.ID, from)
+			must.NoError(t, err)
+			_, err = signIn.AddPasskey(ctx, mika.Person(), asked.Sealed, d.Create(t, asked.Options), session.ID, from)
+			must.NoError(t, err)
+		})
+		passkeys, err := signIn.Passkeys(ctx, mika.ID)
+		must.NoError(t, err)
+		did(audit.StaffPasskeyRemoved, mika, mika.ID, func() {
+			must.NoError(t, signIn.RemovePasskey(ctx, mika.Person(), passkeys[0].ID, "another long password", "", from))
+		})
+		address, err := o.Service.InviteStaff(ctx, o.boss.Actor(from), "nao@example.com", "Nao", access.Reviewer)
+		must.NoError(t, err)
+		_, invitation, _ := strings.Cut(address, "token=")
+		secret(invitation)
+		open, err := o.Service.StaffInvitations(ctx, o.boss.Actor(from))
+		must.NoError(t, err)
+		all := o.logged(t, audit.ActionFilter{})
+		invited := all[len(all)-1]
+		if invited.Code != audit.StaffInvited || invited.Target.ID != open[0].ID ||
+			invited.Target.Name != "nao@example.com" || invited.Details["role"] != "reviewer" {
+			t.Errorf("the invitation is logged as %+v", invited)
+		}
+		ctxBoss(audit.StaffUninvited, open[0].ID, func() error {
+			return o.Service.UninviteStaff(ctx, o.boss.Actor(from), open[0].ID)
+		})
 		ctxBoss(audit.StaffTokenMade, mika.ID, func() error {
-			_, token, err := o.use.RotateStaffToken(ctx, o.boss, mika.ID)
+			_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(from), mika.ID)
 			secret(token)
 			return err
 		})
-		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.use.RevokeStaffToken(ctx, o.boss, mika.ID); return err })
+		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID); return err })
 		ctxBoss(audit.StaffPasswordReset, mika.ID, func() error {
-			_, password, err := o.use.ResetStaffPassword(ctx, o.boss, mika.ID)
+			_, password, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(from), mika.ID)
 			secret(password)
 			return err
 		})
-		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.use.ResetStaffSecondFactor(ctx, o.boss, mika.ID); return err })
-		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error { _, err := o.use.ChangeStaffRole(ctx, o.boss, mika.ID, access.Admin); return err })
+		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID); return err })
+		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error {
+			_, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), mika.ID, access.Admin)
+			return err
+		})
 		if role.Details["from"] != "reviewer" || role.Details["to"] != "admin" {
 			t.Errorf("details %v", role.Details)
 		}
-		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.use.DeactivateStaff(ctx, o.boss, mika.ID); return err })
+		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID); return err })
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, service.WrongSignIn) {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, signin.WrongSignIn) {
 				t.Error(err)
 			}
 		})
 		ctxBoss(audit.StaffReactivated, mika.ID, func() error {
-			_, password, err := o.use.ReactivateStaff(ctx, o.boss, mika.ID)
+			_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(from), mika.ID)
 			secret(password)
 			return err
 		})
@@ -156,108 +193,115 @@ func TestStaffLog(t *testing.T) {
 		// Accounts.
 		owner, err := o.Store.Owner(ctx, o.Account.ID)
 		must.NoError(t, err)
-		made, err := o.use.CreateAccount(ctx, o.boss, "Beta", "beta@example.com", "en")
+		made, err := o.Service.CreateAccount(ctx, by(o.boss), "Beta", "beta@example.com", "en")
 		must.NoError(t, err)
 		secret(made.Password)
-		if a := o.logged(t, store.StaffActionFilter{AccountID: made.Account.ID}); len(a) != 1 || a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
+		if a := o.logged(t, audit.ActionFilter{AccountID: made.Account.ID}); len(a) != 1 || a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
 			t.Errorf("the log of the new account: %+v", a)
 		}
 		ctxBoss(audit.UserPasswordReset, owner.ID, func() error {
-			_, link, err := o.use.ResetUserPassword(ctx, o.boss, o.Account, owner.ID)
+			_, link, err := o.Service.ResetUserPassword(ctx, o.boss.Actor(from), o.Account.ID, owner.ID)
 			_, token, _ := strings.Cut(link, "token=")
 			secret(token)
 			return err
 		})
-		ctxBoss(audit.UserFactorReset, owner.ID, func() error { _, err := o.use.ResetUserSecondFactor(ctx, o.boss, o.Account, owner.ID); return err })
+		ctxBoss(audit.UserFactorReset, owner.ID, func() error {
+			_, err := o.Service.ResetUserFactors(ctx, o.boss.Actor(from), o.Account.ID, owner.ID)
+			return err
+		})
 		grant := ctxBoss(audit.CreditsGranted, o.Account.ID, func() error {
-			_, err := o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 50, "invoice 7")
+			_, err := o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, 50, "invoice 7")
 			return err
 		})
 		expect.Equal(t, "account", grant.AccountID, o.Account.ID)
 		for name, want := range map[string]any{"amount": 50.0, "balance": 1050.0, "note": "invoice 7"} {
 			expect.Equal(t, name, grant.Details[name], want)
 		}
-		k, keySecret, err := o.use.CreateKey(ctx, o.boss, service.NewKey{AccountID: o.Account.ID, Environment: access.Live, Name: "erp", Scopes: access.AllScopes})
+		k, keySecret, err := o.Service.CreateKey(ctx, by(o.boss), service.NewKey{Tenant: o.Live.Tenant, Name: "erp", Scopes: access.AllScopes})
 		must.NoError(t, err)
 		secret(keySecret)
 		if newest() != k.ID {
 			t.Error("the new key is not in the log")
 		}
-		ctxBoss(audit.ActionKeyRenamed, k.ID, func() error { return o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "nightly") })
-		ctxBoss(audit.ActionKeyLimited, k.ID, func() error { return o.use.SetKeyLimits(ctx, o.boss, o.Account, k.ID, map[string]int{"read": 7}) })
-		ctxBoss(audit.ActionKeyNetworks, k.ID, func() error { return o.use.SetKeyNetworks(ctx, o.boss, o.Account, k.ID, nil) })
-		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { _, err := o.use.RevokeKey(ctx, o.boss, o.Account, k.ID); return err })
+		ctxBoss(audit.ActionKeyRenamed, k.ID, func() error { return o.Service.RenameKey(ctx, by(o.boss), k.ID, "nightly") })
+		ctxBoss(audit.ActionKeyLimited, k.ID, func() error { return o.Service.SetKeyLimits(ctx, by(o.boss), k.ID, map[string]int{"read": 7}) })
+		ctxBoss(audit.ActionKeyNetworks, k.ID, func() error { return o.Service.SetKeyNetworks(ctx, by(o.boss), k.ID, nil) })
+		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { _, err := o.Service.RevokeKey(ctx, by(o.boss), k.ID); return err })
 
 		// The catalog.
-		plan, err := o.use.UploadCatalog(ctx, o.boss, "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
+		plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
 		must.NoError(t, err)
-		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1), func() error { _, err := o.use.ConfirmCatalog(ctx, o.boss, plan.Draft.ID); return err })
-		ctxBoss(audit.AnswerTimePaused, "60", func() error { return o.use.PauseAnswerTime(ctx, o.boss, 60) })
-		ctxBoss(audit.AnswerTimeResumed, "60", func() error { return o.use.ResumeAnswerTime(ctx, o.boss, 60) })
+		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1), func() error { _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), plan.Draft.ID); return err })
+		ctxBoss(audit.AnswerTimePaused, "60", func() error { return o.Service.PauseAnswerTime(ctx, by(o.boss), 60) })
+		ctxBoss(audit.AnswerTimeResumed, "60", func() error { return o.Service.ResumeAnswerTime(ctx, by(o.boss), 60) })
 
 		// Orders and what comes of them.
 		id := o.Order(t, o.Live, "")
-		ctxBoss(audit.OrderReassigned, id, func() error { _, err := o.Service.ReassignOrder(ctx, o.boss, id, o.reviewer.ID); return err })
-		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss, id, "withdrawn"); return err })
+		ctxBoss(audit.OrderReassigned, id, func() error {
+			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
+			return err
+		})
+		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn"); return err })
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must.NoError(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
-			return o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "exchanged")
+			return o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "exchanged")
 		})
 
 		delivery := o.failedDelivery(t)
-		ctxBoss(audit.DeliveryRedelivered, delivery, func() error { return o.use.Redeliver(ctx, o.boss, delivery) })
+		ctxBoss(audit.DeliveryRedelivered, delivery, func() error { return o.Service.Redeliver(ctx, by(o.boss), delivery) })
 		o.failedDelivery(t)
 		many := ctxBoss(audit.DeliveriesRedelivered, "", func() error {
-			return second(o.use.RedeliverFailed(ctx, o.boss, store.DeliveryFilter{AccountID: o.Account.ID}, time.Time{}))
+			return second(o.Service.RedeliverFailed(ctx, by(o.boss), webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: o.Account.ID}}, time.Time{}))
 		})
 		if many.Details["deliveries"] != 1.0 || many.AccountID != o.Account.ID {
 			t.Errorf("details %v of %q", many.Details, many.AccountID)
 		}
 
 		t.Run("NothingForOthers", func(t *testing.T) {
-			before := len(o.logged(t, store.StaffActionFilter{}))
+			before := len(o.logged(t, audit.ActionFilter{}))
 			member, err := o.Service.MemberOfSession(ctx, owner.ID)
 			must.NoError(t, err)
-			_, _, err = o.Service.PortalCreateKey(ctx, member, service.NewKey{Environment: access.Test, Name: "own", Scopes: access.AllScopes}, from)
+			n := service.NewKey{Tenant: o.Test.Tenant, Name: "own", Scopes: access.AllScopes}
+			_, _, err = o.Service.CreateKey(ctx, member.Actor("", from), n)
 			must.NoError(t, err)
 			_, _, err = o.Service.StartSession(ctx, access.Portal, owner.ID, from)
 			must.NoError(t, err)
-			if after := len(o.logged(t, store.StaffActionFilter{})); after != before {
+			if after := len(o.logged(t, audit.ActionFilter{})); after != before {
 				t.Errorf("%d entries for what an account's own user did", after-before)
 			}
 		})
 		t.Run("NothingForRefused", func(t *testing.T) {
-			before := len(o.logged(t, store.StaffActionFilter{}))
+			before := len(o.logged(t, audit.ActionFilter{}))
 			for name, err := range map[string]error{
-				"no credits":        second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, -1_000_000, "x")),
-				"the same email":    second(o.use.CreateStaff(ctx, o.boss, "mika@example.com", "x", access.Reviewer)),
-				"a revoked key":     o.use.RenameKey(ctx, o.boss, o.Account, k.ID, "x"),
-				"one's own role":    second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)),
-				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss, id, "")),
-				"a reviewer":        second(o.use.GrantCredits(ctx, o.reviewer, o.Account, access.Live, 1, "x")),
-				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss, authentic.CertificateID, "again"),
+				"no credits":        second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, -1_000_000, "x")),
+				"the same email":    second(o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "x", access.Reviewer)),
+				"a revoked key":     o.Service.RenameKey(ctx, by(o.boss), k.ID, "x"),
+				"one's own role":    second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), o.boss.ID, access.Reviewer)),
+				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "")),
+				"a reviewer":        second(o.Service.GrantCredits(ctx, by(o.reviewer), o.Live.Tenant, 1, "x")),
+				"a revoked revoked": o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "again"),
 			} {
 				if err == nil {
 					t.Errorf("%s is not refused", name)
 				}
 			}
-			if after := len(o.logged(t, store.StaffActionFilter{})); after != before {
+			if after := len(o.logged(t, audit.ActionFilter{})); after != before {
 				t.Errorf("%d entries for what was refused", after-before)
 			}
 		})
 		t.Run("Operator", func(t *testing.T) {
 			o.Clock.Advance(time.Second)
-			_, err := o.Service.GrantCredits(service.ByOperator(t.Context()), o.Account, access.Live, 1, "by hand")
+			_, err := o.Service.GrantCredits(t.Context(), access.Operator, o.Live.Tenant, 1, "by hand")
 			must.NoError(t, err)
-			all := o.logged(t, store.StaffActionFilter{Operator: true})
+			all := o.logged(t, audit.ActionFilter{Operator: true})
 			if len(all) != 1 || all[0].StaffID != "" || all[0].StaffName != "operator" || all[0].IP != "" || all[0].Code != audit.CreditsGranted {
 				t.Errorf("entries %+v", all)
 			}
 		})
 		t.Run("EveryWord", func(t *testing.T) {
 			seen := make(map[audit.ActionCode]bool)
-			for _, a := range o.logged(t, store.StaffActionFilter{}) {
+			for _, a := range o.logged(t, audit.ActionFilter{}) {
 				seen[a.Code] = true
 			}
 			for _, c := range audit.ActionCodes {
@@ -267,7 +311,7 @@ func TestStaffLog(t *testing.T) {
 			}
 		})
 		t.Run("NoSecrets", func(t *testing.T) {
-			text, err := json.Marshal(o.logged(t, store.StaffActionFilter{}))
+			text, err := json.Marshal(o.logged(t, audit.ActionFilter{}))
 			must.NoError(t, err)
 			for _, s := range secrets {
 				if s == "" || strings.Contains(string(text), s) {
@@ -276,20 +320,20 @@ func TestStaffLog(t *testing.T) {
 			}
 		})
 		t.Run("Filters", func(t *testing.T) {
-			all := o.logged(t, store.StaffActionFilter{})
+			all := o.logged(t, audit.ActionFilter{})
 			middle := all[len(all)/2].At
 			for name, f := range map[string]struct {
-				filter store.StaffActionFilter
+				filter audit.ActionFilter
 				holds  func(*audit.Action) bool
 			}{
-				"Code":    {store.StaffActionFilter{Code: audit.StaffTokenMade}, func(a *audit.Action) bool { return a.Code == audit.StaffTokenMade }},
-				"Staff":   {store.StaffActionFilter{StaffID: mika.ID}, func(a *audit.Action) bool { return a.StaffID == mika.ID }},
-				"Account": {store.StaffActionFilter{AccountID: o.Account.ID}, func(a *audit.Action) bool { return a.AccountID == o.Account.ID }},
-				"Target":  {store.StaffActionFilter{TargetID: id}, func(a *audit.Action) bool { return a.Target.ID == id }},
-				"From":    {store.StaffActionFilter{From: &middle}, func(a *audit.Action) bool { return !a.At.Before(middle) }},
-				"To":      {store.StaffActionFilter{To: &middle}, func(a *audit.Action) bool { return a.At.Before(middle) }},
+				"Code":    {audit.ActionFilter{Code: audit.StaffTokenMade}, func(a *audit.Action) bool { return a.Code == audit.StaffTokenMade }},
+				"Staff":   {audit.ActionFilter{StaffID: mika.ID}, func(a *audit.Action) bool { return a.StaffID == mika.ID }},
+				"Account": {audit.ActionFilter{AccountID: o.Account.ID}, func(a *audit.Action) bool { return a.AccountID == o.Account.ID }},
+				"Target":  {audit.ActionFilter{TargetID: id}, func(a *audit.Action) bool { return a.Target.ID == id }},
+				"From":    {audit.ActionFilter{From: &middle}, func(a *audit.Action) bool { return !a.At.Before(middle) }},
+				"To":      {audit.ActionFilter{To: &middle}, func(a *audit.Action) bool { return a.At.Before(middle) }},
 				"All": {
-					store.StaffActionFilter{Code: audit.StaffTokenMade, StaffID: o.boss.ID, TargetID: mika.ID, To: &middle},
+					audit.ActionFilter{Code: audit.StaffTokenMade, StaffID: o.boss.ID, TargetID: mika.ID, To: &middle},
 					func(a *audit.Action) bool {
 						return a.Code == audit.StaffTokenMade && a.StaffID == o.boss.ID && a.Target.ID == mika.ID && a.At.Before(middle)
 					},
@@ -308,10 +352,10 @@ func TestStaffLog(t *testing.T) {
 			}
 		})
 		t.Run("Pages", func(t *testing.T) {
-			all := o.logged(t, store.StaffActionFilter{})
+			all := o.logged(t, audit.ActionFilter{})
 			var ids []string
-			for below := (store.ActionPlace{}); ; {
-				page, err := o.use.StaffActions(ctx, o.boss, store.StaffActionFilter{}, below, 3)
+			for below := (audit.ActionCursor{}); ; {
+				page, err := o.Service.StaffActions(ctx, by(o.boss), audit.ActionFilter{}, below, 3)
 				must.NoError(t, err)
 				if len(page) == 0 {
 					break
@@ -319,9 +363,9 @@ func TestStaffLog(t *testing.T) {
 				for _, a := range page {
 					ids = append(ids, a.ID)
 				}
-				below = store.PlaceOfAction(page[len(page)-1])
+				below = page[len(page)-1].Cursor()
 				if len(ids) == 3 { // what comes meanwhile moves no page
-					must.NoError(t, second(o.use.GrantCredits(ctx, o.boss, o.Account, access.Live, 1, "meanwhile")))
+					must.NoError(t, second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, 1, "meanwhile")))
 				}
 			}
 			slices.Reverse(ids)
@@ -331,6 +375,61 @@ func TestStaffLog(t *testing.T) {
 				}
 			}
 		})
+	})
+}
+
+// TestOperatorLog does everything that the command line can change, and checks that each leaves its entry in the log of
+// administration: who acts is an argument, so that none can be forgotten.
+func TestOperatorLog(t *testing.T) {
+	eachOffice(t, func(t *testing.T, o *office) {
+		ctx, operator := t.Context(), access.Operator
+		live := o.Live.Tenant
+		key := func() (*access.Key, error) {
+			n := service.NewKey{Tenant: live, Name: "erp", Scopes: access.AllScopes, Limits: map[string]int{"read": 9}}
+			k, _, err := o.Service.CreateKey(ctx, operator, n)
+			return k, err
+		}
+		delivery := o.failedDelivery(t)
+		for _, use := range []struct {
+			code audit.ActionCode
+			run  func() error
+		}{
+			{audit.AccountCreated, func() error {
+				return second(o.Service.CreateAccount(ctx, operator, "Beta", "beta@example.com", "en"))
+			}},
+			{audit.CreditsGranted, func() error { return second(o.Service.GrantCredits(ctx, operator, live, 1, "by hand")) }},
+			{audit.ActionKeyCreated, func() error { return second(key()) }},
+			{audit.ActionKeyRenamed, func() error { return o.Service.RenameKey(ctx, operator, o.Live.ID, "nightly") }},
+			{audit.ActionKeyLimited, func() error { return o.Service.SetKeyLimits(ctx, operator, o.Live.ID, nil) }},
+			{audit.ActionKeyNetworks, func() error { return o.Service.SetKeyNetworks(ctx, operator, o.Live.ID, nil) }},
+			{audit.ActionKeyRevoked, func() error { return second(o.Service.RevokeKey(ctx, operator, o.Live.ID)) }},
+			{audit.CatalogImported, func() error { return second(o.Service.ImportCatalog(ctx, operator, demo.Catalog)) }},
+			{audit.DeliveryRedelivered, func() error { return o.Service.Redeliver(ctx, operator, delivery) }},
+			{audit.DeliveriesRedelivered, func() error {
+				o.failedDelivery(t)
+				return second(o.Service.RedeliverFailed(ctx, operator, webhook.DeliveryFilter{}, time.Time{}))
+			}},
+		} {
+			before := len(o.logged(t, audit.ActionFilter{}))
+			must.NoError(t, use.run())
+			all := o.logged(t, audit.ActionFilter{})
+			if len(all) != before+1 || all[before].Code != use.code || all[before].StaffName != "operator" {
+				t.Errorf("%s leaves %d entries", use.code, len(all)-before)
+			}
+		}
+		for name, err := range map[string]error{ // nothing records these: they are for account users only
+			"CreateEndpoint": func() error {
+				_, _, err := o.Service.CreateEndpoint(ctx, operator, o.Test.ID, service.NewEndpoint{})
+				return err
+			}(),
+			"DeleteEndpoint": o.Service.DeleteEndpoint(ctx, operator, store.NewID()),
+			"SendTestEvent":  second(o.Service.SendTestEvent(ctx, operator, store.NewID(), webhook.OrderOutcome)),
+			"SetLowCredits":  o.Service.SetLowCredits(ctx, operator, 1),
+		} {
+			if fault.CodeOf(err) != "forbidden" {
+				t.Errorf("%s: %v, want forbidden", name, err)
+			}
+		}
 	})
 }
 
@@ -366,8 +465,8 @@ func codeOf(t *testing.T, secret string, at time.Time) string {
 func TestStaffAccess(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
-		signIn := service.NewStaffSignIn(o.Service)
-		n, err := o.use.CreateStaff(ctx, o.boss, "mika@example.com", "Mika", access.Reviewer)
+		signIn := o.Service.SignIn(access.Desk)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		session := func() string {
 			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
@@ -384,40 +483,49 @@ func TestStaffAccess(t *testing.T) {
 		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
 
 		first := session()
-		s, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Admin)
+		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
 		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
 		}
-		if _, err := o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
+		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
 			t.Errorf("an unknown role: %v", err)
 		}
 
-		_, err = o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)
+		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a revoked token", authenticate(n.Token), false)
-		if m, err := o.use.StaffMember(ctx, o.boss, n.Staff.ID); err != nil || m.HasToken {
+		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		_, token, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
 		open := session()
-		_, err = o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)
+		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		for name, use := range map[string]func() error{
-			"role":   func() error { return second(o.use.ChangeStaffRole(ctx, o.boss, n.Staff.ID, access.Reviewer)) },
-			"token":  func() error { _, _, err := o.use.RotateStaffToken(ctx, o.boss, n.Staff.ID); return err },
-			"revoke": func() error { return second(o.use.RevokeStaffToken(ctx, o.boss, n.Staff.ID)) },
-			"again":  func() error { return second(o.use.DeactivateStaff(ctx, o.boss, n.Staff.ID)) },
+			"role": func() error {
+				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Reviewer))
+			},
+			"token": func() error {
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+				return err
+			},
+			"revoke": func() error {
+				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+			},
+			"again": func() error {
+				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+			},
 		} {
 			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("%s of somebody who has left: %v", name, err)
 			}
 		}
-		_, password, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID)
+		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
 		works("a session from before", resume(open), false)
@@ -425,7 +533,7 @@ func TestStaffAccess(t *testing.T) {
 		works("the password from before", err, false)
 		_, _, err = signIn.Password(ctx, "mika@example.com", password, service.Origin{})
 		works("the new password", err, true)
-		if _, _, err := o.use.ReactivateStaff(ctx, o.boss, n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); fault.CodeOf(err) != "staff-active" {
 			t.Errorf("reactivating again: %v", err)
 		}
 	})
@@ -436,7 +544,7 @@ func TestAdministratorRemains(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		for _, err := range []error{
-			second(o.use.ChangeStaffRole(ctx, o.boss, o.boss.ID, access.Reviewer)), second(o.use.DeactivateStaff(ctx, o.boss, o.boss.ID)),
+			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), o.boss.ID, access.Reviewer)), second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID)),
 		} {
 			if fault.CodeOf(err) != "own-access" {
 				t.Errorf("the last administrator goes: %v", err)
@@ -445,8 +553,8 @@ func TestAdministratorRemains(t *testing.T) {
 		for round := range 10 {
 			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
 			var both sync.WaitGroup
-			both.Go(func() { _, _ = o.use.ChangeStaffRole(ctx, a, b.ID, access.Reviewer) })
-			both.Go(func() { _, _ = o.use.DeactivateStaff(ctx, b, a.ID) })
+			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(service.Origin{}), b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(service.Origin{}), a.ID) })
 			both.Wait()
 			left := 0
 			for _, s := range []*access.Staff{a, b} {

@@ -2,8 +2,11 @@ package store
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
 )
 
 // InsertAccount adds an account with its two balances; ErrExists when the name is taken.
@@ -13,7 +16,8 @@ func (t *Tx) InsertAccount(a *access.Account) error {
 		return err
 	}
 	for _, e := range access.Environments {
-		if _, err := t.exec("INSERT INTO balances (account_id, environment, credits) VALUES ($1, $2, 0)", a.ID, string(e)); err != nil {
+		if _, err := t.exec(`INSERT INTO balances (account_id, environment, credits)
+				VALUES ($1, $2, 0)`, a.ID, string(e)); err != nil {
 			return err
 		}
 	}
@@ -54,20 +58,55 @@ func (q Queries) AccountIDs(ctx context.Context) (map[string]string, error) {
 	return ids, err
 }
 
-// InsertUser adds an account user; ErrExists when the email is taken.
-func (t *Tx) InsertUser(u *access.User) error {
-	_, err := t.exec("INSERT INTO users (id, account_id, email, role, password_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6)",
-		u.ID, u.AccountID, u.Email, string(u.Role), u.PasswordHash, micros(u.CreatedAt))
-	return err
+// SetAccountLocale replaces the language of an account's webhook payloads and mail.
+func (t *Tx) SetAccountLocale(id string, l text.Locale) error {
+	return t.one("UPDATE accounts SET locale = $1 WHERE id = $2", string(l), id)
 }
 
-// Owner returns the first owner of an account.
-func (q Queries) Owner(ctx context.Context, accountID string) (*access.User, error) {
-	u := new(access.User)
-	var created int64
-	err := q.row(ctx, `SELECT id, account_id, email, role, password_hash, created_at FROM users
-		WHERE account_id = $1 AND role = 'owner' ORDER BY created_at, id LIMIT 1`, []any{accountID},
-		&u.ID, &u.AccountID, &u.Email, &u.Role, &u.PasswordHash, &created)
-	u.CreatedAt = timeOf(created)
-	return u, err
+// AccountSummaries returns a page of the accounts by name, and how many match. A search finds part of the name or of a
+// user's email in any case, or the whole id. There are few accounts beside orders: they may be counted.
+func (q Queries) AccountSummaries(
+	ctx context.Context, search string, page, limit int,
+) ([]access.AccountSummary, int64, error) {
+	where := ""
+	var args []any
+	if search = strings.ToLower(search); search != "" {
+		where = ` WHERE LOWER(a.name) LIKE $1 ESCAPE '!' OR a.id = $2
+			OR EXISTS (SELECT 1 FROM users WHERE users.account_id = a.id AND users.email LIKE $1 ESCAPE '!')`
+		args = []any{"%" + likePattern.Replace(search) + "%", search}
+	}
+	var total int64
+	if err := q.row(ctx, "SELECT COUNT(*) FROM accounts a"+where, args, &total); err != nil {
+		return nil, 0, err
+	}
+	offset := int64(page-1) * int64(limit)
+	if offset >= total {
+		return nil, total, nil
+	}
+	var found []access.AccountSummary
+	err := q.rows(ctx, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
+		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)
+		FROM accounts a JOIN balances live ON live.account_id = a.id AND live.environment = 'live'
+		JOIN balances test ON test.account_id = a.id AND test.environment = 'test'`+where+
+		fmt.Sprintf(" ORDER BY LOWER(a.name), a.id LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2),
+		append(args, limit, offset),
+		func(scan func(...any) error) error {
+			var s access.AccountSummary
+			var created int64
+			err := scan(&s.ID, &s.Name, &s.Locale, &created, &s.LiveCredits, &s.TestCredits, &s.LiveOrders, &s.ActiveKeys)
+			s.CreatedAt = timeOf(created)
+			found = append(found, s)
+			return err
+		})
+	return found, total, err
+}
+
+// likePattern takes the meaning from what LIKE would read as a pattern.
+var likePattern = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// EmailTaken reports whether an account user has the normalised email, also one who has left.
+func (q Queries) EmailTaken(ctx context.Context, email string) (bool, error) {
+	var n int
+	err := q.row(ctx, "SELECT COUNT(*) FROM users WHERE email = $1", []any{email}, &n)
+	return n > 0, err
 }

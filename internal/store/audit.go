@@ -23,7 +23,8 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	e.ID = NewID()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var previous string
-	if err := t.row(t.ctx, "UPDATE accounts SET audit_count = audit_count + 1 WHERE id = $1 RETURNING audit_count, audit_head",
+	if err := t.row(t.ctx, `UPDATE accounts SET audit_count = audit_count + 1
+			WHERE id = $1 RETURNING audit_count, audit_head`,
 		[]any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
@@ -31,27 +32,19 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO audit_events (id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id,
+	_, err = t.exec(`INSERT INTO audit_events (id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name,
+		source, target_type, target_id,
 		ip, user_agent, metadata, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code), string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name,
-		string(e.Actor.Source), string(e.Target.Type), textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent),
+		e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code), string(e.Actor.Type), textOrNull(e.Actor.ID),
+		e.Actor.Name,
+		string(e.Actor.Source), string(e.Target.Type), textOrNull(e.Target.ID), textOrNull(e.Actor.IP),
+		textOrNull(e.Actor.UserAgent),
 		string(metadata), e.Hash)
 	return err
 }
 
-// AuditFilter narrows the log; zero values do not.
-type AuditFilter struct {
-	From, To   *time.Time // From inclusive, To exclusive
-	Code       audit.Code
-	ActorType  audit.ActorType
-	ActorID    string
-	Source     audit.Source
-	TargetType audit.TargetType
-	TargetID   string
-}
-
-// conditions returns the filter as SQL, its parameters numbered after those already there.
-func (f *AuditFilter) conditions(args []any) (string, []any) {
+// auditConditions returns the filter as SQL, its parameters numbered after those already there.
+func auditConditions(f audit.Filter, args []any) (string, []any) {
 	var b strings.Builder
 	add := func(column, operator string, value any) {
 		args = append(args, value)
@@ -78,14 +71,17 @@ func (f *AuditFilter) conditions(args []any) (string, []any) {
 	return b.String(), args
 }
 
-const auditColumns = "id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id, ip, user_agent, metadata, hash"
+const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source,
+	target_type, target_id, ip, user_agent, metadata, hash`
 
 // AuditPage returns events newest first and how many match. Without a filter a page is a range of the dense sequence
 // and costs the same at any depth.
-func (q Queries) AuditPage(ctx context.Context, accountID string, f AuditFilter, page, limit int) ([]*audit.Event, int64, error) {
+func (q Queries) AuditPage(
+	ctx context.Context, accountID string, f audit.Filter, page, limit int,
+) ([]*audit.Event, int64, error) {
 	var total int64
 	args := []any{accountID}
-	where, args := f.conditions(args)
+	where, args := auditConditions(f, args)
 	var err error
 	if where == "" {
 		err = q.row(ctx, "SELECT audit_count FROM accounts WHERE id = $1", args, &total)
@@ -121,10 +117,92 @@ func scanAudit(scan func(...any) error) (*audit.Event, string, error) {
 	var at int64
 	var actorID, targetID, ip, userAgent sql.NullString
 	var metadata string
-	if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name, &e.Actor.Source,
-		&e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
+	if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name,
+		&e.Actor.Source, &e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
 		return nil, "", err
 	}
-	e.At, e.Actor.ID, e.Target.ID, e.Actor.IP, e.Actor.UserAgent = timeOf(at), actorID.String, targetID.String, ip.String, userAgent.String
+	e.At, e.Actor.ID, e.Target.ID = timeOf(at), actorID.String, targetID.String
+	e.Actor.IP, e.Actor.UserAgent = ip.String, userAgent.String
 	return e, metadata, json.Unmarshal([]byte(metadata), &e.Metadata)
+}
+
+// AuditCount returns how many audit events an account has; the newest has this sequence number.
+func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error) {
+	var n int64
+	err := q.row(ctx, "SELECT audit_count FROM accounts WHERE id = $1", []any{accountID}, &n)
+	return n, err
+}
+
+// AuditBelow returns up to limit events that match the filter and whose sequence number is not above seq, newest first.
+// Nothing is counted: what it costs does not grow with the log, as long as the filter names times, or a code or an
+// actor.
+func (q Queries) AuditBelow(
+	ctx context.Context, accountID string, f audit.Filter, seq int64, limit int,
+) ([]*audit.Event, error) {
+	if f.To != nil { // times and sequence run alike: begin where the time is reached
+		high, err := q.auditSeqBefore(ctx, accountID, micros(*f.To))
+		if err != nil {
+			return nil, err
+		}
+		seq = min(seq, high+auditSkew)
+	}
+	low := int64(0)
+	if f.From != nil {
+		first, err := q.auditSeqBefore(ctx, accountID, micros(*f.From))
+		if err != nil {
+			return nil, err
+		}
+		low = first - auditSkew
+	}
+	args := []any{accountID, seq, low, limit}
+	span, sorted := "seq <= $2 AND seq > $3", "seq DESC"
+	if lead, value := auditLead(&f); lead != "" { // a range of the index that begins with what is looked for
+		args = append(args, value)
+		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
+	}
+	where, args := auditConditions(f, args)
+	var events []*audit.Event
+	err := q.rows(ctx, "SELECT "+auditColumns+` FROM audit_events
+			WHERE account_id = $1 AND `+span+where+" ORDER BY "+sorted+" LIMIT $4", args,
+		func(scan func(...any) error) error {
+			e, _, err := scanAudit(scan)
+			events = append(events, e)
+			return err
+		})
+	return events, err
+}
+
+// auditLead takes out of the filter what an index of the log begins with: the code, or else the actor.
+func auditLead(f *audit.Filter) (column, value string) {
+	switch {
+	case f.Code != "":
+		column, value = "code", string(f.Code)
+		f.Code = ""
+	case f.ActorID != "":
+		column, value = "actor_id", f.ActorID
+		f.ActorID = ""
+	}
+	return column, value
+}
+
+// auditSkew is how far sequence and time may be apart where events were written at the same moment by several nodes.
+const auditSkew = 1000
+
+func (q Queries) auditSeqBefore(ctx context.Context, accountID string, at int64) (int64, error) {
+	var seq int64
+	err := q.row(
+		ctx,
+		`SELECT COALESCE((SELECT seq FROM audit_events WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`,
+		[]any{accountID, at}, &seq,
+	)
+	return seq, err
+}
+
+// AuditEvent returns an event of the account by its sequence number.
+func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*audit.Event, error) {
+	e, err := first(q.AuditBelow(ctx, accountID, audit.Filter{}, seq, 1))
+	if err == nil && e.Seq != seq {
+		return nil, ErrNotFound
+	}
+	return e, err
 }

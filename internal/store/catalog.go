@@ -16,7 +16,9 @@ func (q Queries) CatalogVersion(ctx context.Context) (int64, error) {
 
 // CatalogDocument returns the current catalog document and its version, or ErrNotFound.
 func (q Queries) CatalogDocument(ctx context.Context) (document string, version int64, err error) {
-	err = q.row(ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil, &document, &version)
+	err = q.row(
+		ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil, &document, &version,
+	)
 	return document, version, err
 }
 
@@ -24,7 +26,8 @@ func (q Queries) CatalogDocument(ctx context.Context) (document string, version 
 func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
 	var version int64
 	err := t.row(t.ctx, `INSERT INTO catalog_versions (version, document, created_at)
-		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, []any{document, micros(at)}, &version)
+		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions
+		RETURNING version`, []any{document, micros(at)}, &version)
 	return version, err
 }
 
@@ -32,7 +35,8 @@ func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
 // among them. Its cost is bounded by the limit.
 func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog.Load, error) {
 	var load catalog.Load
-	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing') AND answer_time = $1
+	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing')
+		AND answer_time = $1
 		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan func(...any) error) error {
 		var due int64
 		if err := scan(&due); err != nil {
@@ -46,9 +50,90 @@ func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog
 	return load, err
 }
 
-// TakeAnswerTimeTurn makes transactions that could exceed an answer time's capacity run one after the other.
-func (t *Tx) TakeAnswerTimeTurn(answerTime int) error {
+// LockAnswerTime makes transactions that could exceed an answer time's capacity run one after the other.
+func (t *Tx) LockAnswerTime(answerTime int) error {
 	_, err := t.exec(`INSERT INTO answer_time_turns (answer_time, turns) VALUES ($1, 1)
 		ON CONFLICT (answer_time) DO UPDATE SET turns = answer_time_turns.turns + 1`, answerTime)
 	return err
+}
+
+// CatalogState returns the number of the current catalog, 0 when none was imported, and the answer times that are
+// paused, in order. Every node asks for it many times a second, so it is one statement.
+func (q Queries) CatalogState(ctx context.Context) (version int64, paused []int, err error) {
+	err = q.rows(ctx, `SELECT 0 AS kind, COALESCE(MAX(version), 0) AS value FROM catalog_versions
+		UNION ALL SELECT 1, answer_time FROM paused_answer_times ORDER BY kind, value`, nil,
+		func(scan func(...any) error) error {
+			var kind int
+			var value int64
+			if err := scan(&kind, &value); err != nil {
+				return err
+			}
+			if kind == 0 {
+				version = value
+			} else {
+				paused = append(paused, int(value))
+			}
+			return nil
+		})
+	return version, paused, err
+}
+
+// AnswerTimePauses returns what is paused, by answer time.
+func (q Queries) AnswerTimePauses(ctx context.Context) (map[int]catalog.Pause, error) {
+	pauses := make(map[int]catalog.Pause)
+	err := q.rows(ctx, `SELECT p.answer_time, p.paused_at, s.name
+			FROM paused_answer_times p JOIN staff s ON s.id = p.paused_by`, nil,
+		func(scan func(...any) error) error {
+			var code int
+			var at int64
+			var p catalog.Pause
+			err := scan(&code, &at, &p.StaffName)
+			p.At = timeOf(at)
+			pauses[code] = p
+			return err
+		})
+	return pauses, err
+}
+
+// PauseAnswerTime takes an answer time from new orders. One that is paused already stays as it is.
+func (t *Tx) PauseAnswerTime(code int, staffID string, at time.Time) error {
+	_, err := t.exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at)
+			VALUES ($1, $2, $3) ON CONFLICT (answer_time) DO NOTHING`,
+		code, staffID, micros(at))
+	return err
+}
+
+// ResumeAnswerTime gives it back to new orders.
+func (t *Tx) ResumeAnswerTime(code int) error {
+	_, err := t.exec("DELETE FROM paused_answer_times WHERE answer_time = $1", code)
+	return err
+}
+
+// InsertCatalogDraft saves an uploaded catalog, and deletes those that were uploaded before a time.
+func (t *Tx) InsertCatalogDraft(d *catalog.Draft, before time.Time) error {
+	if _, err := t.exec("DELETE FROM catalog_drafts WHERE created_at < $1", micros(before)); err != nil {
+		return err
+	}
+	_, err := t.exec(`INSERT INTO catalog_drafts (id, document, file_name, base_version, staff_id,
+			created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+		d.ID, string(d.Document), d.FileName, d.BaseVersion, d.StaffID, micros(d.CreatedAt))
+	return err
+}
+
+// CatalogDraft returns an uploaded catalog, or ErrNotFound.
+func (q Queries) CatalogDraft(ctx context.Context, id string) (*catalog.Draft, error) {
+	d := &catalog.Draft{ID: id}
+	var created int64
+	if err := q.row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
+			WHERE id = $1`, []any{id},
+		&d.Document, &d.FileName, &d.BaseVersion, &d.StaffID, &created); err != nil {
+		return nil, err
+	}
+	d.CreatedAt = timeOf(created)
+	return d, nil
+}
+
+// DeleteCatalogDraft deletes an uploaded catalog; ErrNotFound when it is gone already.
+func (t *Tx) DeleteCatalogDraft(id string) error {
+	return t.one("DELETE FROM catalog_drafts WHERE id = $1", id)
 }

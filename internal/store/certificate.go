@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// InsertCertificateKey keeps a public key; one that is kept already stays as it is.
+// InsertCertificateKey stores a public key, unless it is stored already.
 func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
-	_, err := t.exec("INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
+	_, err := t.exec(`INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (id) DO NOTHING`,
 		k.ID, base64.RawURLEncoding.EncodeToString(k.Public), micros(at))
 	return err
 }
@@ -21,7 +23,8 @@ func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
 // CertificateKeys returns every key that certificates were signed with, the newest first.
 func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
 	var keys certificate.KeySet
-	err := q.rows(ctx, "SELECT id, public_key FROM certificate_keys ORDER BY created_at DESC, id", nil, func(scan func(...any) error) error {
+	const text = "SELECT id, public_key FROM certificate_keys ORDER BY created_at DESC, id"
+	err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
 		var k certificate.Key
 		var public string
 		if err := scan(&k.ID, &public); err != nil {
@@ -38,28 +41,22 @@ func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error
 	return keys, err
 }
 
-// CertificateRow is a certificate and the order it belongs to.
-type CertificateRow struct {
-	certificate.Signed
-	ID      string
-	OrderID string
-}
-
 // InsertCertificate adds the certificate of an order; ErrExists when there is one with the id.
-func (t *Tx) InsertCertificate(c *CertificateRow, issuedAt time.Time) error {
-	_, err := t.exec("INSERT INTO certificates (id, order_id, document, signature, key_id, issued_at) VALUES ($1, $2, $3, $4, $5, $6)",
+func (t *Tx) InsertCertificate(c *certificate.Issued, issuedAt time.Time) error {
+	_, err := t.exec(`INSERT INTO certificates (id, order_id, document, signature, key_id, issued_at)
+		VALUES ($1, $2, $3, $4, $5, $6)`,
 		c.ID, c.OrderID, string(c.Document), base64.RawURLEncoding.EncodeToString(c.Signature), c.KeyID, micros(issuedAt))
 	return err
 }
 
 // Certificate returns a certificate by its id, or ErrNotFound.
-func (q Queries) Certificate(ctx context.Context, id string) (*CertificateRow, error) {
-	c := &CertificateRow{ID: id}
+func (q Queries) Certificate(ctx context.Context, id string) (*certificate.Issued, error) {
+	c := &certificate.Issued{ID: id}
 	var document, signature string
 	var revokedAt sql.NullInt64
 	var reason sql.NullString
-	if err := q.row(ctx, "SELECT order_id, document, signature, key_id, revoked_at, revoked_reason FROM certificates WHERE id = $1", []any{id},
-		&c.OrderID, &document, &signature, &c.KeyID, &revokedAt, &reason); err != nil {
+	if err := q.row(ctx, `SELECT order_id, document, signature, key_id, revoked_at, revoked_reason FROM certificates
+		WHERE id = $1`, []any{id}, &c.OrderID, &document, &signature, &c.KeyID, &revokedAt, &reason); err != nil {
 		return nil, err
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(signature)
@@ -73,32 +70,26 @@ func (q Queries) Certificate(ctx context.Context, id string) (*CertificateRow, e
 	return c, nil
 }
 
-// RevokeCertificate marks a certificate as revoked, or returns ErrNotFound when there is none that stands.
+// RevokeCertificate marks a certificate as revoked, or returns ErrNotFound when there is none in force.
 func (t *Tx) RevokeCertificate(id, reason string, at time.Time) error {
-	return t.one("UPDATE certificates SET revoked_at = $1, revoked_reason = $2 WHERE id = $3 AND revoked_at IS NULL", micros(at), reason, id)
+	return t.one("UPDATE certificates SET revoked_at = $1, revoked_reason = $2 WHERE id = $3 AND revoked_at IS NULL",
+		micros(at), reason, id)
 }
 
-// RevokeCertificatesOf does so with all certificates of an order that stand, except one, which may be empty.
+// RevokeCertificatesOf revokes the certificates of an order that are in force, except one, which may be empty.
 func (t *Tx) RevokeCertificatesOf(orderID, exceptID, reason string, at time.Time) error {
-	_, err := t.exec("UPDATE certificates SET revoked_at = $1, revoked_reason = $2 WHERE order_id = $3 AND id <> $4 AND revoked_at IS NULL",
-		micros(at), reason, orderID, exceptID)
+	_, err := t.exec(`UPDATE certificates SET revoked_at = $1, revoked_reason = $2
+		WHERE order_id = $3 AND id <> $4 AND revoked_at IS NULL`, micros(at), reason, orderID, exceptID)
 	return err
 }
 
-// OrderPhotoFile is a photo of an order with the hash of its file.
-type OrderPhotoFile struct {
-	Name      string
-	IndexCode string
-	SHA256    string
-}
-
 // OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
-func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]OrderPhotoFile, error) {
-	var files []OrderPhotoFile
+func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
+	var files []order.PhotoFile
 	seen := make(map[string]bool)
 	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
 		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan func(...any) error) error {
-		var f OrderPhotoFile
+		var f order.PhotoFile
 		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
 		if !seen[f.Name] {
 			seen[f.Name] = true

@@ -7,67 +7,70 @@ import (
 	"errors"
 	"io"
 	"net"
-	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// conn runs statements: the pool of readers, the SQLite writer, or a PostgreSQL transaction.
+// conn runs statements: the readers, the SQLite writer, or a PostgreSQL transaction.
 type conn interface {
 	query(ctx context.Context, q string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, q string, args []any) (sql.Result, error)
 }
 
-// Queries are the reads, on whatever runs them.
+// Queries are the reads, outside and inside transactions.
 type Queries struct {
 	c conn
 	d *dialect
 }
 
-// Tx is one transaction: the reads and the writes.
+// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
+// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
 type Tx struct {
 	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work; its context cannot be cancelled
+	ctx context.Context //nolint:containedctx // a transaction is one unit of work
 }
+
+// Context is the context of the transaction, for functions that have no other.
+func (t *Tx) Context() context.Context { return t.ctx }
 
 // row reads at most one row into dest, or returns ErrNotFound.
 func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
-	rows, err := q.c.query(q.brief(ctx), text, args)
+	rows, err := q.c.query(q.uncancelable(ctx), text, args)
 	if err != nil {
-		return wrap(err)
+		return Classify(err)
 	}
 	defer rows.Close()
 	if !rows.Next() {
 		if err := rows.Err(); err != nil {
-			return wrap(err)
+			return Classify(err)
 		}
 		return ErrNotFound
 	}
 	if err := rows.Scan(dest...); err != nil {
-		return wrap(err)
+		return Classify(err)
 	}
-	return wrap(rows.Close())
+	return Classify(rows.Close())
 }
 
 // rows calls each for every row; each scans it.
 func (q Queries) rows(ctx context.Context, text string, args []any, each func(scan func(...any) error) error) error {
 	rows, err := q.c.query(ctx, text, args)
 	if err != nil {
-		return wrap(err)
+		return Classify(err)
 	}
 	defer rows.Close()
 	for rows.Next() {
 		if err := each(rows.Scan); err != nil {
-			return wrap(err)
+			return Classify(err)
 		}
 	}
-	return wrap(rows.Err())
+	return Classify(rows.Err())
 }
 
-// brief is the context of a read of few rows. In SQLite such a read takes less time than the two goroutines that would
-// watch for the end of ctx; in PostgreSQL the watch is what ends a wait for the network.
-func (q Queries) brief(ctx context.Context) context.Context {
+// uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two
+// goroutines that would watch ctx; in PostgreSQL watching ctx is what ends a wait for the network.
+func (q Queries) uncancelable(ctx context.Context) context.Context {
 	if q.d == &sqliteDialect && ctx.Err() == nil {
 		return context.WithoutCancel(ctx)
 	}
@@ -78,10 +81,10 @@ func (q Queries) brief(ctx context.Context) context.Context {
 func (t *Tx) exec(text string, args ...any) (int64, error) {
 	res, err := t.c.exec(t.ctx, text, args)
 	if err != nil {
-		return 0, wrap(err)
+		return 0, Classify(err)
 	}
 	n, err := res.RowsAffected()
-	return n, wrap(err)
+	return n, Classify(err)
 }
 
 // one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
@@ -93,8 +96,8 @@ func (t *Tx) one(text string, args ...any) error {
 	return err
 }
 
-// wrap gives errors the meaning that callers act on: a rule of uniqueness, or a database that is out of reach.
-func wrap(err error) error {
+// Classify marks the errors that callers act on: a violated UNIQUE constraint, or a database that cannot be reached.
+func Classify(err error) error {
 	switch {
 	case err == nil:
 		return nil
@@ -115,55 +118,18 @@ func brokenConnection(err error) bool {
 		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
 }
 
-// pool is the shared readers. pgx caches prepared statements itself; for SQLite they are kept here, because parsing
-// a statement costs more than running it. SQLite parses a statement again after each bind when its planner has looked at a
-// parameter: in LIMIT $n, and in the comparison of a column that a partial index names. Statements that run with
-// every request hide such parameters in a CAST.
-type pool struct {
-	db      *sql.DB
-	prepare bool
-	stmts   sync.Map // text → *sql.Stmt
+// pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
+type pool struct{ db *sql.DB }
+
+func (p pool) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
+	return p.db.QueryContext(ctx, q, args...)
 }
 
-func (p *pool) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
-	if !p.prepare {
-		return p.db.QueryContext(ctx, q, args...)
-	}
-	stmt, err := p.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the pool
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(ctx, args...)
-}
-
-func (p *pool) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
+func (p pool) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
 	return p.db.ExecContext(ctx, q, args...)
 }
 
-func (p *pool) statement(ctx context.Context, q string) (*sql.Stmt, error) {
-	if s, ok := p.stmts.Load(q); ok {
-		return s.(*sql.Stmt), nil
-	}
-	stmt, err := p.db.PrepareContext(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if s, loaded := p.stmts.LoadOrStore(q, stmt); loaded {
-		return s.(*sql.Stmt), stmt.Close() //nolint:sqlclosecheck // another reader has prepared the same statement meanwhile
-	}
-	return stmt, nil
-}
-
-func (p *pool) closeStatements() error {
-	var err error
-	p.stmts.Range(func(_, s any) bool {
-		err = errors.Join(err, s.(*sql.Stmt).Close())
-		return true
-	})
-	return err
-}
-
-// txConn is a PostgreSQL transaction.
+// txConn is a transaction of database/sql.
 type txConn struct{ tx *sql.Tx }
 
 func (c txConn) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
@@ -174,15 +140,15 @@ func (c txConn) exec(ctx context.Context, q string, args []any) (sql.Result, err
 	return c.tx.ExecContext(ctx, q, args...)
 }
 
-// steady reads with the context of the transaction, whatever the caller passes: a request that goes away in the middle of
-// its use case must not interrupt the connection that others share.
-type steady struct {
+// txContext reads with the context of the transaction, whatever the caller passes: a request that is canceled in the
+// middle of its use case must not interrupt the connection that others share.
+type txContext struct {
 	conn
 	ctx context.Context //nolint:containedctx // see Tx
 }
 
-func (s steady) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
-	return s.conn.query(s.ctx, q, args)
+func (t txContext) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
+	return t.conn.query(t.ctx, q, args)
 }
 
 // micros is the stored form of a time.

@@ -23,9 +23,9 @@ type AttemptResult struct {
 // errMoved says that not all deliveries stood where they did.
 var errMoved = errors.New("a delivery has left its place in the queue")
 
-// RecordAttempts writes down the results of a sender in one transaction, each only if the delivery still stands where it
-// did, and the sender still has the endpoint's queue: what another has taken over, or what was dropped, does not change.
-// Recording a result twice is thus harmless.
+// RecordAttempts writes down the results of a sender in one transaction, each only if the delivery still stands where
+// it did, and the sender still has the endpoint's queue: what another has taken over, or what was dropped, does not
+// change. Recording a result twice is thus harmless.
 func (s *Store) RecordAttempts(ctx context.Context, senderID string, results []AttemptResult) error {
 	// To be told which rows a statement has found costs more than finding them, and nearly always it is all of them.
 	err := s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leaveTogether) })
@@ -56,7 +56,9 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 	}
 	// In the order of the index: transactions then wait for each other instead of locking each other out.
 	slices.SortFunc(ended, func(a, b *AttemptResult) int {
-		return cmp.Or(strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID))
+		return cmp.Or(
+			strings.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt), strings.Compare(a.DeliveryID, b.DeliveryID),
+		)
 	})
 	recorded := make([]*AttemptResult, 0, len(results))
 	if err := inBatches(ended, func(batch []*AttemptResult) error {
@@ -71,7 +73,8 @@ func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leav
 	}
 	for _, r := range repeated {
 		n, err := t.exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
-			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`, micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
+			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
+			micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
 		if err == nil && n == 1 {
 			recorded = append(recorded, r)
 			err = t.insertAttempts([]*AttemptResult{r})
@@ -154,10 +157,13 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 			default:
 				ended = string(webhook.Failed)
 			}
-			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus, string(r.Failure), r.Answer,
+			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
+				string(r.Failure), r.Answer,
 				ended, microsOrNull(r.Next), 1)
 		}
-		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+tuples(len(batch), 10), args...)
+		_, err := t.exec(
+			"INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+tuples(len(batch), 10), args...,
+		)
 		return err
 	})
 }
@@ -182,7 +188,8 @@ func (t *Tx) insertPlain(batch []*AttemptResult) error {
 // Attempts returns the attempts on a delivery that are still kept, in their order.
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
 	var attempts []webhook.Attempt
-	err := q.rows(ctx, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", []any{deliveryID},
+	err := q.rows(ctx, "SELECT "+attemptColumns+` FROM delivery_attempts
+			WHERE delivery_id = $1 AND kept = 1 ORDER BY number`, []any{deliveryID},
 		func(scan func(...any) error) error {
 			var a webhook.Attempt
 			var at, duration int64
@@ -194,18 +201,23 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 	return attempts, err
 }
 
-// HasAttempts reports whether there are attempts to prune that were made before the time.
+// HasAttempts reports whether there are attempts in the log that were made before the time.
 func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
 	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM delivery_attempts WHERE kept = 1 AND at < $1 LIMIT 1) AS found", []any{micros(before)}, &n)
+	err := q.row(
+		ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM delivery_attempts WHERE kept = 1 AND at < $1 LIMIT 1) AS found",
+		[]any{micros(before)}, &n,
+	)
 	return n > 0, err
 }
 
-// PruneAttempts forgets up to limit attempts that were made before the time, the oldest first, and returns how many. Of
-// the attempt that ended a delivery it remains that it did.
-func (t *Tx) PruneAttempts(before time.Time, limit int) (int, error) {
-	const oldest = "kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)"
-	ends, err := t.exec("UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = '' WHERE ended <> '' AND "+oldest,
+// DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
+// many. Of the attempt that ended a delivery it remains that it did.
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int) (int, error) {
+	const oldest = `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
+		WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)`
+	ends, err := t.exec(`UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '',
+			answer = '' WHERE ended <> '' AND `+oldest,
 		micros(before), limit)
 	if err != nil || int(ends) == limit {
 		return int(ends), err

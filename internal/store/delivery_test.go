@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
@@ -104,7 +105,7 @@ func (q *queueTest) record(results ...store.AttemptResult) {
 	}
 }
 
-func (q *queueTest) delivery(id string) *store.DeliveryRecord {
+func (q *queueTest) delivery(id string) *webhook.Delivery {
 	q.Helper()
 	d, err := q.store.Delivery(q.Context(), id)
 	if err != nil {
@@ -210,7 +211,7 @@ func TestRecordAttempts(t *testing.T) {
 	})
 }
 
-func TestPruneAttempts(t *testing.T) {
+func TestDeleteOldAttempts(t *testing.T) {
 	eachQueue(t, 25, func(q *queueTest) {
 		q.queue(4, noon)
 		q.lease(sender, noon, noon.Add(time.Hour))
@@ -232,7 +233,7 @@ func TestPruneAttempts(t *testing.T) {
 		}
 		prune := func(before time.Time, limit int) (n int) {
 			q.update(func(tx *store.Tx) (err error) {
-				n, err = tx.PruneAttempts(before, limit)
+				n, err = tx.DeleteOldAttempts(before, limit)
 				return err
 			})
 			return n
@@ -383,14 +384,14 @@ func TestRedeliver(t *testing.T) {
 			}
 			q.record(result(e, d, 500, nil, noon))
 		}
-		failed, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{AccountID: q.outbox.Account.ID}, noon, "", 10)
+		failed, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: q.outbox.Account.ID}}, noon, "", 10)
 		if err != nil || len(failed) != 2 {
 			q.Fatalf("failed: %v, %v", failed, err)
 		}
-		if got, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{}, noon, failed[0], 10); err != nil || len(got) != 1 || got[0] != failed[1] {
+		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon, failed[0], 10); err != nil || len(got) != 1 || got[0] != failed[1] {
 			q.Errorf("failed after the first: %v, %v", got, err)
 		}
-		if got, err := q.store.FailedDeliveries(q.Context(), store.DeliveryFilter{}, noon.Add(time.Microsecond), "", 10); err != nil || len(got) != 0 {
+		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon.Add(time.Microsecond), "", 10); err != nil || len(got) != 0 {
 			q.Errorf("failed since later: %v, %v", got, err)
 		}
 		if err := redeliver(failed[0]); err != nil {
@@ -427,23 +428,23 @@ func TestDeliveries(t *testing.T) {
 			q.record(result(e, q.due(e, store.Place{}, noon, 1)[0], status, nil, noon))
 		}
 		for name, test := range map[string]struct {
-			filter store.DeliveryFilter
+			filter webhook.DeliveryFilter
 			limit  int
 			want   int
 		}{
-			"All":            {store.DeliveryFilter{}, 10, 6},
-			"Limit":          {store.DeliveryFilter{}, 4, 4},
-			"Account":        {store.DeliveryFilter{AccountID: q.outbox.Account.ID, Environment: "test"}, 10, 6},
-			"OtherAccount":   {store.DeliveryFilter{AccountID: store.NewID()}, 10, 0},
-			"Environment":    {store.DeliveryFilter{Environment: "live"}, 10, 0},
-			"Endpoint":       {store.DeliveryFilter{EndpointID: q.endpoints[1].ID}, 10, 2},
-			"Order":          {store.DeliveryFilter{OrderID: store.NewID()}, 10, 0},
-			"Pending":        {store.DeliveryFilter{Status: webhook.Pending}, 10, 4},
-			"Delivered":      {store.DeliveryFilter{Status: webhook.Delivered}, 10, 1},
-			"Failed":         {store.DeliveryFilter{Status: webhook.Failed, AccountID: q.outbox.Account.ID, Environment: "test"}, 10, 1},
-			"Before":         {store.DeliveryFilter{Before: all[2].ID}, 10, 2},
-			"PendingBefore":  {store.DeliveryFilter{Status: webhook.Pending, EndpointID: q.endpoints[0].ID, Before: store.NewID()}, 10, 1},
-			"BeforeTheFirst": {store.DeliveryFilter{Before: all[0].ID}, 10, 0},
+			"All":            {webhook.DeliveryFilter{}, 10, 6},
+			"Limit":          {webhook.DeliveryFilter{}, 4, 4},
+			"Account":        {webhook.DeliveryFilter{Tenant: q.outbox.Key.Tenant}, 10, 6},
+			"OtherAccount":   {webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: store.NewID()}}, 10, 0},
+			"Environment":    {webhook.DeliveryFilter{Tenant: access.Tenant{Environment: "live"}}, 10, 0},
+			"Endpoint":       {webhook.DeliveryFilter{EndpointID: q.endpoints[1].ID}, 10, 2},
+			"Order":          {webhook.DeliveryFilter{OrderID: store.NewID()}, 10, 0},
+			"Pending":        {webhook.DeliveryFilter{Status: webhook.Pending}, 10, 4},
+			"Delivered":      {webhook.DeliveryFilter{Status: webhook.Delivered}, 10, 1},
+			"Failed":         {webhook.DeliveryFilter{Status: webhook.Failed, Tenant: q.outbox.Key.Tenant}, 10, 1},
+			"Before":         {webhook.DeliveryFilter{Before: all[2].ID}, 10, 2},
+			"PendingBefore":  {webhook.DeliveryFilter{Status: webhook.Pending, EndpointID: q.endpoints[0].ID, Before: store.NewID()}, 10, 1},
+			"BeforeTheFirst": {webhook.DeliveryFilter{Before: all[0].ID}, 10, 0},
 		} {
 			q.Run(name, func(t *testing.T) {
 				got, err := q.store.Deliveries(t.Context(), test.filter, test.limit)

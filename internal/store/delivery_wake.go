@@ -20,7 +20,7 @@ func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
 		return nil
 	}
 	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", deliveryChannel, from)
-	return wrap(err)
+	return Classify(err)
 }
 
 // ListenDeliveries calls heard for each announcement, with the name of who made it, on a connection of its own. It
@@ -37,13 +37,13 @@ func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) e
 	}
 	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
 	if _, err := c.Exec(ctx, "LISTEN "+deliveryChannel); err != nil {
-		return wrap(err)
+		return Classify(err)
 	}
 	heard("")
 	for {
 		n, err := c.WaitForNotification(ctx)
 		if err != nil {
-			return wrap(err)
+			return Classify(err)
 		}
 		heard(n.Payload)
 	}

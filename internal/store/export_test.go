@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
 )
 
 // Analyze has the engine collect statistics of a table.
@@ -61,26 +64,40 @@ func (s *Store) QueuePlans(ctx context.Context) (map[string]string, error) {
 // StatisticsPlans returns how the engine runs the statements that read the orders of a day, by their names.
 func (s *Store) StatisticsPlans(ctx context.Context) (map[string]string, error) {
 	return s.explain(ctx, map[string]explained{
+		"claimed": {claimedOrders, nil},
 		"ended":   {endedOrders, []any{int64(1), int64(2)}},
 		"created": {createdOrders, []any{NewID(), NewID(), int64(1), int64(2)}},
-		"state":   {ordersInState, []any{NewID(), "live", "queued", int64(9), 25}},
+		"state": listPlan(&order.Filter{
+			Tenant:   access.Tenant{AccountID: NewID(), Environment: "live"},
+			Statuses: []order.Status{order.Queued},
+		}, &order.Cursor{At: 9}),
 	})
 }
 
-// BoardPlan returns how the engine runs the query of a page of the desk.
-func (s *Store) BoardPlan(ctx context.Context, f BoardFilter, after *BoardPlace) (string, error) {
-	text, args := f.query(after, 50)
-	plans, err := s.explain(ctx, map[string]explained{"board": {text, args}})
-	return plans["board"], err
+func listPlan(f *order.Filter, after *order.Cursor) explained {
+	text, args := newOrderList(f, after).query(0, 50)
+	return explained{text, args}
+}
+
+// OrderListPlan returns how the engine runs the query of a list of orders.
+func (s *Store) OrderListPlan(ctx context.Context, f order.Filter, after *order.Cursor) (string, error) {
+	plans, err := s.explain(ctx, map[string]explained{"list": listPlan(&f, after)})
+	return plans["list"], err
+}
+
+// OrderPosition returns where the walk to a page begins, and how many orders it passes.
+func (q Queries) OrderPosition(ctx context.Context, f order.Filter, offset int64) (*order.Cursor, int64, error) {
+	return q.orderPosition(ctx, &f, offset)
 }
 
 // DeskPlans returns how the engine runs what the desk asks beside the pages, by names.
 func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
-	queued, queuedArgs := deskPageQuery(&DeskFilter{Environment: "live", Status: "queued"}, 0, 50)
-	mine, mineArgs := deskPageQuery(&DeskFilter{Environment: "live", Status: "completed", AssigneeID: NewID()}, 0, 50)
+	queued := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
+	mine := queued
+	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, NewID()
 	return s.explain(ctx, map[string]explained{
-		"queued": {queued, queuedArgs},
-		"mine":   {mine, mineArgs},
+		"queued": listPlan(&queued, nil),
+		"mine":   listPlan(&mine, nil),
 		"next":   {nextQueued + s.d.skipLocked, nil},
 		"counts": {claimCounts, []any{NewID()}},
 		"draft":  {verdictDraft, []any{NewID(), NewID()}},

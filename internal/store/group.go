@@ -7,31 +7,34 @@ import (
 	"sync"
 )
 
+// txFunc runs in a transaction: on its connection, with its context.
+type txFunc func(ctx context.Context, c conn) error
+
 // job is a use case that waits to become part of a transaction.
 type job struct {
-	run    func(conn) error
+	run    txFunc
 	result chan error
 	err    error
 }
 
-func newJob(f func(conn) error) *job { return &job{run: f, result: make(chan error, 1)} }
+func newJob(f txFunc) *job { return &job{run: f, result: make(chan error, 1)} }
 
-// together runs a group of use cases in one transaction, each in a SAVEPOINT of its own: one that fails is rolled back
-// alone. It returns an error only when the transaction itself has failed, and with it all of them.
-func together(ctx context.Context, c conn, group []*job) error {
+// runGroup runs a group of jobs in one transaction, each in its own SAVEPOINT: one that fails is rolled back alone. It
+// returns an error only when the transaction itself has failed, and with it all of them.
+func runGroup(ctx context.Context, c conn, group []*job) error {
 	for _, j := range group {
-		if err := guarded(ctx, c, j); err != nil {
+		if err := inSavepoint(ctx, c, j); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func guarded(ctx context.Context, c conn, j *job) error {
+func inSavepoint(ctx context.Context, c conn, j *job) error {
 	if err := control(ctx, c, "SAVEPOINT use_case"); err != nil {
 		return err
 	}
-	if j.err = j.run(c); retryable(j.err) {
+	if j.err = j.run(ctx, c); retryable(j.err) {
 		return j.err
 	}
 	if j.err != nil {
@@ -42,13 +45,14 @@ func guarded(ctx context.Context, c conn, j *job) error {
 	return control(ctx, c, "RELEASE use_case")
 }
 
+// control runs a statement that begins or ends a transaction or savepoint.
 func control(ctx context.Context, c conn, text string) error {
 	_, err := c.exec(ctx, text, nil)
 	return err
 }
 
-// answer tells all of a group how they fared; err is that of the transaction.
-func answer(group []*job, err error) {
+// reply sends all jobs of a group their result; err is that of the transaction.
+func reply(group []*job, err error) {
 	for _, j := range group {
 		if err != nil {
 			j.err = err
@@ -57,17 +61,17 @@ func answer(group []*job, err error) {
 	}
 }
 
-// groups brings together what changes the same row. In PostgreSQL such transactions would wait for each other's commit,
-// with a connection each, and one busy account would take the whole pool from everybody. So they become one transaction:
-// while a group is at work, the next one gathers.
+// groups commits jobs that change the same row together. In PostgreSQL their transactions would wait for each other's
+// commit, with a connection each, and one busy account would take the whole pool from everybody. So they become one
+// transaction: while a group runs, the next one collects.
 type groups struct {
 	mu      sync.Mutex
-	waiting map[string][]*job // by what names the row; it has an entry while a group of the row is at work
+	waiting map[string][]*job // by the name of the row, which has an entry while a group of it runs
 }
 
-// run has the use case become part of the next group of its row, which commit runs, and waits until it is on disk, or
-// refused. ctx ends the waiting for the group, not the work.
-func (g *groups) run(ctx context.Context, row string, f func(conn) error, commit func([]*job)) error {
+// run adds f to the next group of its row, which commit runs, and waits until it is committed or has failed. ctx ends
+// the wait for the group, not a transaction that has begun.
+func (g *groups) run(ctx context.Context, row string, f txFunc, commit func([]*job)) error {
 	j := newJob(f)
 	if g.join(row, j) {
 		go func() {
@@ -87,22 +91,22 @@ func (g *groups) run(ctx context.Context, row string, f func(conn) error, commit
 	}
 }
 
-// join reports whether the row had no group at work.
+// join reports whether no group of the row was running.
 func (g *groups) join(row string, j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.waiting == nil {
 		g.waiting = make(map[string][]*job)
 	}
-	waiting, busy := g.waiting[row]
+	waiting, running := g.waiting[row]
 	g.waiting[row] = append(waiting, j)
-	return !busy
+	return !running
 }
 
-// maxTogether is how many use cases become one transaction in PostgreSQL, which keeps up to 64 savepoints at hand.
-const maxTogether = 32
+// maxJoined is how many jobs become one transaction in PostgreSQL, which keeps up to 64 savepoints in memory.
+const maxJoined = 32
 
-// next returns those who have waited the longest, or nil when nobody waits: the row is at rest then.
+// next returns the jobs that have waited the longest, or nil when there is none: then no group of the row is running.
 func (g *groups) next(row string) []*job {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -111,12 +115,12 @@ func (g *groups) next(row string) []*job {
 		delete(g.waiting, row)
 		return nil
 	}
-	n := min(len(waiting), maxTogether)
+	n := min(len(waiting), maxJoined)
 	g.waiting[row] = slices.Clone(waiting[n:])
 	return waiting[:n]
 }
 
-// withdraw reports whether the use case was still waiting.
+// withdraw reports whether the job was still waiting.
 func (g *groups) withdraw(row string, j *job) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()

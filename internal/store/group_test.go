@@ -20,9 +20,9 @@ func TestGroups(t *testing.T) {
 				for i, j := range group {
 					j.err = fmt.Errorf("%d", i)
 				}
-				answer(group, nil)
+				reply(group, nil)
 			}
-			const calls = 1 + maxTogether + 3
+			const calls = 1 + maxJoined + 3
 			results := make(chan error, calls)
 			for range calls {
 				go func() { results <- all.run(t.Context(), "row", nil, commit) }()
@@ -30,14 +30,14 @@ func TestGroups(t *testing.T) {
 			}
 			close(free)
 			synctest.Wait()
-			if got, want := fmt.Sprint(sizes), fmt.Sprint([]int{1, maxTogether, 3}); got != want {
+			if got, want := fmt.Sprint(sizes), fmt.Sprint([]int{1, maxJoined, 3}); got != want {
 				t.Errorf("groups of %s, want %s", got, want)
 			}
 			seen := make(map[string]int)
 			for range calls {
 				seen[(<-results).Error()]++
 			}
-			if seen["0"] != 3 || seen["2"] != 2 || seen[fmt.Sprint(maxTogether-1)] != 1 {
+			if seen["0"] != 3 || seen["2"] != 2 || seen[fmt.Sprint(maxJoined-1)] != 1 {
 				t.Errorf("results %v: each has to get its own", seen)
 			}
 			if len(all.waiting) != 0 {
@@ -52,11 +52,11 @@ func TestGroups(t *testing.T) {
 			go func() {
 				_ = all.run(t.Context(), "row", nil, func(group []*job) {
 					<-free
-					answer(group, nil)
+					reply(group, nil)
 				})
 			}()
 			synctest.Wait()
-			if err := all.run(t.Context(), "other row", nil, func(group []*job) { answer(group, nil) }); err != nil {
+			if err := all.run(t.Context(), "other row", nil, func(group []*job) { reply(group, nil) }); err != nil {
 				t.Error(err)
 			}
 			close(free)
@@ -69,7 +69,7 @@ func TestGroups(t *testing.T) {
 			commit := func(group []*job) {
 				<-free
 				ran += len(group)
-				answer(group, nil)
+				reply(group, nil)
 			}
 			gone, cancel := context.WithCancel(t.Context())
 			results := make(chan error, 2)

@@ -14,28 +14,32 @@ type Remembered struct {
 }
 
 // Remembered returns what an idempotency key stands for, if it was used since the time.
-func (q Queries) Remembered(ctx context.Context, accountID string, env access.Environment, key string, since time.Time) (Remembered, error) {
+func (q Queries) Remembered(
+	ctx context.Context, tenant access.Tenant, key string, since time.Time,
+) (Remembered, error) {
 	var r Remembered
-	err := q.row(ctx, "SELECT body_hash, answer FROM idempotency_keys WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4",
-		[]any{accountID, string(env), key, micros(since)}, &r.BodyHash, &r.Answer)
+	err := q.row(ctx, `SELECT body_hash, answer FROM idempotency_keys
+		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
+		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, &r.BodyHash, &r.Answer)
 	return r, err
 }
 
-// Remember keeps the answer under the key; an entry from before since is forgotten for it. It returns ErrExists when
-// the key was used in the meantime.
-func (t *Tx) Remember(accountID string, env access.Environment, key string, r Remembered, at, since time.Time) error {
-	n, err := t.exec(`INSERT INTO idempotency_keys (account_id, environment, key, body_hash, answer, created_at) VALUES ($1, $2, $3, $4, $5, $6)
+// Remember stores the answer under the key, replacing an entry from before since. It returns ErrExists when the key was
+// used in the meantime.
+func (t *Tx) Remember(tenant access.Tenant, key string, r Remembered, at, since time.Time) error {
+	n, err := t.exec(`INSERT INTO idempotency_keys (account_id, environment, key, body_hash, answer, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6)
 		ON CONFLICT (account_id, environment, key) DO UPDATE SET body_hash = $4, answer = $5, created_at = $6
 		WHERE idempotency_keys.created_at <= $7`,
-		accountID, string(env), key, r.BodyHash, r.Answer, micros(at), micros(since))
+		tenant.AccountID, string(tenant.Environment), key, r.BodyHash, r.Answer, micros(at), micros(since))
 	if err == nil && n == 0 {
 		return ErrExists
 	}
 	return err
 }
 
-// ForgetIdempotencyKeys removes up to limit keys from before the time and returns how many.
-func (t *Tx) ForgetIdempotencyKeys(before time.Time, limit int) (int64, error) {
+// DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.
+func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int64, error) {
 	return t.exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (
 		SELECT account_id, environment, key FROM idempotency_keys WHERE created_at <= $1 LIMIT $2)`, micros(before), limit)
 }
@@ -43,6 +47,7 @@ func (t *Tx) ForgetIdempotencyKeys(before time.Time, limit int) (int64, error) {
 // HasIdempotencyKeys reports whether there are keys from before the time.
 func (q Queries) HasIdempotencyKeys(ctx context.Context, before time.Time) (bool, error) {
 	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1) AS found", []any{micros(before)}, &n)
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM idempotency_keys WHERE created_at <= $1 LIMIT 1) AS found",
+		[]any{micros(before)}, &n)
 	return n > 0, err
 }

@@ -17,14 +17,17 @@ func (t *Tx) InsertKey(k *access.Key, hash string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by, created_at, expires_at)
+	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks,
+		created_by, created_at, expires_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits), k.Networks.String(),
+		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits),
+		k.Networks.String(),
 		k.CreatedBy, micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
 	return err
 }
 
-const keyColumns = "id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at, expires_at, revoked_at"
+const keyColumns = `id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at,
+	expires_at, revoked_at, last_used_at`
 
 // KeyByHash returns the key whose secret has the hash, revoked or not.
 func (q Queries) KeyByHash(ctx context.Context, hash string) (*access.Key, error) {
@@ -36,26 +39,22 @@ func (q Queries) Key(ctx context.Context, id string) (*access.Key, error) {
 	return q.key(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE id = $1", id)
 }
 
-func (q Queries) key(ctx context.Context, text string, arg any) (k *access.Key, err error) {
-	err = ErrNotFound
-	if e := q.rows(q.brief(ctx), text, []any{arg}, func(scan func(...any) error) error {
-		k, err = scanKey(scan)
-		return err
-	}); e != nil {
-		return nil, e
-	}
-	return k, err
+func (q Queries) key(ctx context.Context, text string, arg any) (*access.Key, error) {
+	return first(q.keys(q.uncancelable(ctx), text, arg))
 }
 
 // Keys returns all keys of an account, oldest first.
 func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, error) {
+	return q.keys(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE account_id = $1 ORDER BY created_at, id", accountID)
+}
+
+func (q Queries) keys(ctx context.Context, text string, arg any) ([]*access.Key, error) {
 	var keys []*access.Key
-	err := q.rows(ctx, "SELECT "+keyColumns+" FROM api_keys WHERE account_id = $1 ORDER BY created_at, id", []any{accountID},
-		func(scan func(...any) error) error {
-			k, err := scanKey(scan)
-			keys = append(keys, k)
-			return err
-		})
+	err := q.rows(ctx, text, []any{arg}, func(scan func(...any) error) error {
+		k, err := scanKey(scan)
+		keys = append(keys, k)
+		return err
+	})
 	return keys, err
 }
 
@@ -63,8 +62,9 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 	k := new(access.Key)
 	var scopes, limits, networks string
 	var created int64
-	var expires, revoked sql.NullInt64
-	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy, &created, &expires, &revoked); err != nil {
+	var expires, revoked, used sql.NullInt64
+	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy,
+		&created, &expires, &revoked, &used); err != nil {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
@@ -72,7 +72,8 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 	if k.Networks, problem = access.CheckNetworks("networks", access.SplitNetworks(networks)); problem != nil {
 		return nil, fmt.Errorf("networks of key %s: %s", k.ID, problem.Message)
 	}
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt = timeOf(created), timeOrNil(expires), timeOrNil(revoked)
+	k.CreatedAt, k.ExpiresAt = timeOf(created), timeOrNil(expires)
+	k.RevokedAt, k.LastUsedAt = timeOrNil(revoked), timeOrNil(used)
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }
 
@@ -80,4 +81,38 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
 	n, err := t.exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", micros(at), id)
 	return n == 1, err
+}
+
+// LockKey makes transactions that change one API key or its endpoints run one after the other.
+func (t *Tx) LockKey(keyID string) error {
+	var id string
+	return t.row(t.ctx, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, []any{keyID}, &id)
+}
+
+// TouchKey notes a use of a key, unless a later one is noted.
+func (t *Tx) TouchKey(id string, at time.Time) error {
+	_, err := t.exec(
+		"UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at),
+		id,
+	)
+	return err
+}
+
+// RenameKey gives a key another name, or returns ErrNotFound.
+func (t *Tx) RenameKey(id, name string) error {
+	return t.one("UPDATE api_keys SET name = $1 WHERE id = $2", name, id)
+}
+
+// SetKeyNetworks replaces where a key may be used from, or returns ErrNotFound.
+func (t *Tx) SetKeyNetworks(id string, networks access.Networks) error {
+	return t.one("UPDATE api_keys SET networks = $1 WHERE id = $2", networks.String(), id)
+}
+
+// SetKeyLimits replaces the limits of a key, or returns ErrNotFound.
+func (t *Tx) SetKeyLimits(id string, limits map[string]int) error {
+	text, err := json.Marshal(limits)
+	if err != nil {
+		return err
+	}
+	return t.one("UPDATE api_keys SET limits = $1 WHERE id = $2", string(text), id)
 }

@@ -20,29 +20,36 @@ type Mail struct {
 
 // InsertMail puts a mail into the queue, due at once.
 func (t *Tx) InsertMail(m *Mail) error {
-	_, err := t.exec("INSERT INTO mails (id, kind, account_id, link_id, sealed, created_at, due_at) VALUES ($1, $2, $3, $4, $5, $6, $6)",
+	_, err := t.exec(`INSERT INTO mails (id, kind, account_id, link_id, sealed, created_at, due_at)
+			VALUES ($1, $2, $3, $4, $5, $6, $6)`,
 		m.ID, m.Kind, textOrNull(m.AccountID), textOrNull(m.LinkID), m.Sealed, micros(m.CreatedAt))
 	return err
 }
 
-// NextMailDue returns when the first mail of the queue is to be sent, or ErrNotFound when there is none. Mail made at since
-// or before is left out.
+// NextMailDue returns when the first mail of the queue is to be sent, or ErrNotFound when there is none. Mail made at
+// since or before is left out.
 func (q Queries) NextMailDue(ctx context.Context, since time.Time) (time.Time, error) {
 	var due int64
-	err := q.row(ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1", []any{micros(since)}, &due)
+	err := q.row(
+		ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
+		[]any{micros(since)}, &due,
+	)
 	return timeOf(due), err
 }
 
-// ClaimMail gives the caller, under a name for this one claim, the mail that is due the longest: until a time, nobody else
-// gets it. It returns ErrNotFound when none is due. Mail made at since or before is left out.
+// ClaimMail gives the caller, under a name for this one claim, the mail that is due the longest: until a time, nobody
+// else gets it. It returns ErrNotFound when none is due. Mail made at since or before is left out.
 func (t *Tx) ClaimMail(claim string, now, until, since time.Time) (*Mail, error) {
 	m := &Mail{Claim: claim}
 	var account, link sql.NullString
 	var created int64
 	err := t.row(t.ctx, `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
-			SELECT id FROM mails WHERE failed_at IS NULL AND due_at <= $3 AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.d.skipLocked+`)
+			SELECT id FROM mails WHERE failed_at IS NULL AND due_at <= $3
+			AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.d.skipLocked+`)
 		RETURNING id, kind, account_id, link_id, sealed, attempts, created_at`,
-		[]any{claim, micros(until), micros(now), micros(since)}, &m.ID, &m.Kind, &account, &link, &m.Sealed, &m.Attempts, &created)
+		[]any{
+			claim, micros(until), micros(now), micros(since),
+		}, &m.ID, &m.Kind, &account, &link, &m.Sealed, &m.Attempts, &created)
 	m.AccountID, m.LinkID, m.CreatedAt = account.String, link.String, timeOf(created)
 	return m, err
 }
@@ -54,45 +61,39 @@ func (t *Tx) DeleteMail(m *Mail) error {
 
 // DelayMail puts a mail back into the queue for a time, or returns ErrNotFound when the claim has ended.
 func (t *Tx) DelayMail(m *Mail, due time.Time) error {
-	return t.one("UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL", micros(due), m.ID, m.Claim)
+	return t.one(
+		"UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL", micros(due), m.ID,
+		m.Claim,
+	)
 }
 
 // FailMail records that a mail is not sent any more, and why, and forgets what it said. It returns ErrNotFound when the
 // claim has ended.
 func (t *Tx) FailMail(m *Mail, failure string, at time.Time) error {
-	return t.one("UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2 WHERE id = $3 AND claim = $4 AND failed_at IS NULL",
+	return t.one(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2
+			WHERE id = $3 AND claim = $4 AND failed_at IS NULL`,
 		micros(at), failure, m.ID, m.Claim)
 }
 
-// ExpireMails does the same with up to limit mails that were made at since or before and are not being sent, and returns how
-// many there were.
+// ExpireMails does the same with up to limit mails that were made at since or before and are not being sent, and
+// returns how many there were.
 func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64, error) {
 	return t.exec(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2 WHERE id IN (
-		SELECT id FROM mails WHERE failed_at IS NULL AND created_at <= $3 AND due_at <= $1 ORDER BY due_at, id LIMIT $4`+t.d.skipLocked+")",
+		SELECT id FROM mails WHERE failed_at IS NULL AND created_at <= $3
+		AND due_at <= $1 ORDER BY due_at, id LIMIT $4`+t.d.skipLocked+")",
 		micros(now), failure, micros(since), limit)
 }
 
-// ForgetMails deletes up to limit records of mails that failed at a time or before, and returns how many.
-func (t *Tx) ForgetMails(failedBy time.Time, limit int) (int64, error) {
-	return t.exec("DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)", micros(failedBy), limit)
+// DeleteOldMails deletes up to limit records of mails that failed at a time or before, and returns how many.
+func (t *Tx) DeleteOldMails(failedBy time.Time, limit int) (int64, error) {
+	return t.exec(
+		"DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)",
+		micros(failedBy), limit,
+	)
 }
 
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.
 func (q Queries) MailCounts(ctx context.Context) (queued, failed int64, err error) {
 	err = q.row(ctx, "SELECT COUNT(*) - COUNT(failed_at), COUNT(failed_at) FROM mails", nil, &queued, &failed)
 	return queued, failed, err
-}
-
-// LinkMails tells of the links of an account whose mail is in the queue, or has failed: false and true.
-func (q Queries) LinkMails(ctx context.Context, accountID string) (failed map[string]bool, err error) {
-	failed = make(map[string]bool)
-	err = q.rows(ctx, "SELECT link_id, failed_at FROM mails WHERE account_id = $1 AND link_id IS NOT NULL", []any{accountID},
-		func(scan func(...any) error) error {
-			var link string
-			var at sql.NullInt64
-			err := scan(&link, &at)
-			failed[link] = at.Valid
-			return err
-		})
-	return failed, err
 }

@@ -24,12 +24,94 @@ var embedded embed.FS
 var migrations fs.FS = embedded
 
 // ErrNewerDatabase is returned for a database that a later version of the program has changed.
-var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: install that version or restore a backup made before the upgrade")
+var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: " +
+	"install that version or restore a backup made before the upgrade")
 
-// newest is the schema version to go to where all migrations shall run.
-const newest = math.MaxInt64
+// Newest is the schema version to migrate to when all migrations should run.
+const Newest = math.MaxInt64
 
-// migratePostgres brings the schema up to a version under a session lock, so that several nodes may start at once.
+// NewestVersion returns the schema version that the program works with.
+func NewestVersion() (int64, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return 0, err
+	}
+	var newest int64
+	for _, f := range files {
+		v, err := goose.NumericComponent(f)
+		if err != nil {
+			return 0, err
+		}
+		newest = max(newest, v)
+	}
+	return newest, nil
+}
+
+// Database is a database of any schema version, or an empty one. Open returns one that is up to date.
+type Database struct {
+	*sql.DB
+	target string
+}
+
+// OpenDatabase connects to a database without looking at its schema, for a program that fills it. On SQLite foreign
+// keys are not enforced, and there is one connection.
+func OpenDatabase(target string) (*Database, error) {
+	if IsPostgres(target) {
+		db, err := sql.Open("pgx", target)
+		if err != nil {
+			return nil, errPostgresURL
+		}
+		return &Database{db, target}, nil
+	}
+	if err := createPrivate(target); err != nil {
+		return nil, err
+	}
+	db, err := sql.Open("sqlite", sqliteDSN(target, "foreign_keys(0)")+"&_txlock=immediate")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1)
+	return &Database{db, target}, nil
+}
+
+// OpenMemory returns an empty SQLite database in memory with the schema of a version.
+func OpenMemory(ctx context.Context, version int64) (*sql.DB, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(1) // each connection would have its own memory
+	if err := migrate(ctx, db, database.DialectSQLite3, version); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+// Postgres reports whether this is a PostgreSQL database.
+func (d *Database) Postgres() bool { return IsPostgres(d.target) }
+
+// Version returns the schema version; 0 for a database without one.
+func (d *Database) Version(ctx context.Context) (int64, error) {
+	dialect := database.DialectSQLite3
+	if d.Postgres() {
+		dialect = database.DialectPostgres
+	}
+	p, err := migrator(d.DB, dialect)
+	if err != nil {
+		return 0, err
+	}
+	return p.GetDBVersion(ctx)
+}
+
+// Migrate brings the schema up to a version.
+func (d *Database) Migrate(ctx context.Context, to int64) error {
+	if d.Postgres() {
+		return migratePostgres(ctx, d.DB, to)
+	}
+	return migrateSQLite(ctx, d.target, to)
+}
+
+// migratePostgres migrates under a session lock, so that several nodes may start at once.
 func migratePostgres(ctx context.Context, db *sql.DB, to int64) error {
 	locker, err := lock.NewPostgresSessionLocker()
 	if err != nil {
@@ -38,8 +120,8 @@ func migratePostgres(ctx context.Context, db *sql.DB, to int64) error {
 	return migrate(ctx, db, database.DialectPostgres, to, goose.WithSessionLocker(locker))
 }
 
-// migrateSQLite does the same through a connection of its own, under a lock on the database file: a command may run
-// while the server starts.
+// migrateSQLite migrates through its own connection, under a lock on the database file: a command may run while
+// the server starts.
 func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 	f, err := os.OpenFile(filepath.Clean(path)+".lock", os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

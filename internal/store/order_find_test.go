@@ -19,14 +19,18 @@ func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...stri
 	at := time.UnixMicro(1).UTC()
 	a := &access.Account{ID: store.NewID(), Name: name, Locale: text.English, CreatedAt: at}
 	u := &access.User{ID: store.NewID(), AccountID: a.ID, Email: name + "@acme.example", Role: access.Owner, CreatedAt: at}
-	k := &access.Key{ID: store.NewID(), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Live}, Name: name, CreatedBy: u.ID, CreatedAt: at}
+	k := &access.Key{
+		ID: store.NewID(), Tenant: access.Tenant{AccountID: a.ID, Environment: access.Live}, Name: name,
+		CreatedBy: u.ID, CreatedAt: at,
+	}
 	err := s.Update(t.Context(), func(tx *store.Tx) error {
 		if err := errors.Join(tx.InsertAccount(a), tx.InsertUser(u), tx.InsertKey(k, name)); err != nil {
 			return err
 		}
 		for _, externalID := range externalIDs {
 			o := &order.Order{
-				ID: store.NewID(), AccountID: a.ID, Environment: access.Live, APIKeyID: k.ID, Status: order.Queued, AnswerTime: 60, DueAt: &at,
+				ID: store.NewID(), AccountID: a.ID, Environment: access.Live, APIKeyID: k.ID, Status: order.Queued,
+				AnswerTime: 60, DueAt: &at,
 				CreatedAt: at, UpdatedAt: at,
 			}
 			if externalID != "" {
@@ -68,7 +72,7 @@ func TestFindOrder(t *testing.T) {
 		}
 		for _, tt := range tests {
 			t.Run(tt.name, func(t *testing.T) {
-				o, err := s.FindOrder(t.Context(), account, tt.env, tt.key)
+				o, err := s.FindOrder(t.Context(), access.Tenant{AccountID: account, Environment: tt.env}, tt.key)
 				if tt.want == "" {
 					if !errors.Is(err, store.ErrNotFound) {
 						t.Fatalf("got %+v, %v, want ErrNotFound", o, err)

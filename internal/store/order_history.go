@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
 )
@@ -16,14 +15,51 @@ func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) 
 	for i, p := range photos {
 		args = append(args, orderID, round, i, p.IndexCode, textOrNull(p.Name))
 	}
-	_, err := t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+tuples(len(photos), columns), args...)
+	_, err := t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
+		tuples(len(photos), columns), args...)
 	return err
+}
+
+// InsertOrderNote adds the note of a submission.
+func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
+	_, err := t.exec("INSERT INTO order_notes (order_id, round, note, created_at) VALUES ($1, $2, $3, $4)",
+		orderID, n.Round, n.Note, micros(n.CreatedAt))
+	return err
+}
+
+// AppendTimeline adds an entry to the timeline of an order.
+func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
+	details := "{}"
+	if len(e.Details) > 0 {
+		b, err := json.Marshal(e.Details)
+		if err != nil {
+			return err
+		}
+		details = string(b)
+	}
+	_, err := t.exec(`INSERT INTO order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		orderID, NewID(), micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+	return err
+}
+
+// OrderHistory returns the photos, the notes and the timeline of an order.
+func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.History, err error) {
+	if h.Photos, err = q.OrderPhotos(ctx, orderID); err != nil {
+		return h, err
+	}
+	if h.Notes, err = q.OrderNotes(ctx, orderID); err != nil {
+		return h, err
+	}
+	h.Timeline, err = q.Timeline(ctx, orderID)
+	return h, err
 }
 
 // OrderPhotos returns all photos of an order: those of its creation, then those of each round.
 func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo, error) {
 	photos := []order.Photo{}
-	err := q.rows(ctx, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", []any{orderID},
+	err := q.rows(ctx, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position",
+		[]any{orderID},
 		func(scan func(...any) error) error {
 			var p order.Photo
 			var name sql.NullString
@@ -35,25 +71,13 @@ func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo
 	return photos, err
 }
 
-// Note is what an integrator wrote with a photo submission.
-type Note struct {
-	Round     int
-	Note      string
-	CreatedAt time.Time
-}
-
-// InsertOrderNote adds the note of a submission.
-func (t *Tx) InsertOrderNote(orderID string, n Note) error {
-	_, err := t.exec("INSERT INTO order_notes (order_id, round, note, created_at) VALUES ($1, $2, $3, $4)", orderID, n.Round, n.Note, micros(n.CreatedAt))
-	return err
-}
-
 // OrderNotes returns the notes of an order by round.
-func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]Note, error) {
-	notes := []Note{}
-	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", []any{orderID},
+func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, error) {
+	notes := []order.Note{}
+	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round",
+		[]any{orderID},
 		func(scan func(...any) error) error {
-			var n Note
+			var n order.Note
 			var created int64
 			err := scan(&n.Round, &n.Note, &created)
 			n.CreatedAt = timeOf(created)
@@ -63,39 +87,17 @@ func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]Note, error)
 	return notes, err
 }
 
-// TimelineEntry is one thing that happened to an order.
-type TimelineEntry struct {
-	At      time.Time
-	Event   string
-	Actor   order.Actor
-	Details map[string]any
-}
-
-// AppendTimeline adds an entry to the timeline of an order.
-func (t *Tx) AppendTimeline(orderID string, e *TimelineEntry) error {
-	details := "{}"
-	if len(e.Details) > 0 {
-		b, err := json.Marshal(e.Details)
-		if err != nil {
-			return err
-		}
-		details = string(b)
-	}
-	_, err := t.exec(`INSERT INTO order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		orderID, NewID(), micros(e.At), e.Event, string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name, details)
-	return err
-}
-
 // Timeline returns what happened to an order, oldest first.
-func (q Queries) Timeline(ctx context.Context, orderID string) ([]TimelineEntry, error) {
-	entries := []TimelineEntry{}
-	err := q.rows(ctx, "SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events WHERE order_id = $1 ORDER BY id", []any{orderID},
+func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
+	entries := []order.TimelineEntry{}
+	err := q.rows(ctx, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
+		WHERE order_id = $1 ORDER BY id`, []any{orderID},
 		func(scan func(...any) error) error {
-			var e TimelineEntry
+			var e order.TimelineEntry
 			var at int64
 			var actorID sql.NullString
 			var details string
-			if err := scan(&at, &e.Event, &e.Actor.Type, &actorID, &e.Actor.Name, &details); err != nil {
+			if err := scan(&at, &e.Event, &e.Actor.Kind, &actorID, &e.Actor.Name, &details); err != nil {
 				return err
 			}
 			e.At, e.Actor.ID = timeOf(at), actorID.String

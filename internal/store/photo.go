@@ -10,30 +10,20 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/photo"
 )
 
-// PhotoRow is what is known of an uploaded photo.
-type PhotoRow struct {
-	Name         string
-	AccountID    string
-	Environment  access.Environment
-	SHA256       string
-	Bytes        int64
-	Width        int
-	Height       int
-	OriginalName string
-	CreatedAt    time.Time
-}
-
 // InsertPhotos adds uploaded photos.
-func (t *Tx) InsertPhotos(photos []PhotoRow) error {
+func (t *Tx) InsertPhotos(photos []photo.Stored) error {
 	const columns = 9
 	args := make([]any, 0, columns*len(photos))
 	for i := range photos {
 		p := &photos[i]
-		args = append(args, p.Name, p.AccountID, string(p.Environment), p.SHA256, p.Bytes, p.Width, p.Height, p.OriginalName, micros(p.CreatedAt))
+		args = append(args, p.Name, p.AccountID, string(p.Environment), p.SHA256, p.Bytes, p.Width, p.Height, p.OriginalName,
+			micros(p.CreatedAt))
 	}
-	_, err := t.exec("INSERT INTO photos (name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES "+
+	_, err := t.exec(`INSERT INTO photos
+		(name, account_id, environment, sha256, bytes, width, height, original_name, created_at) VALUES `+
 		tuples(len(photos), columns), args...)
 	if err != nil {
 		return err
@@ -41,29 +31,29 @@ func (t *Tx) InsertPhotos(photos []PhotoRow) error {
 	return t.countPhotos(photos, 1)
 }
 
-// UsePhotos marks the photos as used and returns which of the names exist for the account and environment. A photo that
-// is in use stays so for good: it is only read, so that orders with the same photos do not wait for each other.
-func (t *Tx) UsePhotos(accountID string, env access.Environment, names []string) (map[string]bool, error) {
+// UsePhotos marks the photos as used and returns which of the names exist for the tenant. A photo that is in use stays
+// so for good: it is only read, so that orders with the same photos do not wait for each other.
+func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, error) {
 	if len(names) == 0 {
 		return nil, nil
 	}
-	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND name IN ", accountID, env, names)
+	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND name IN ", tenant, names)
 	known, err := t.names(t.ctx, text+" RETURNING name", args)
 	if err != nil || len(known) == len(names) {
 		return known, err
 	}
-	return t.KnownPhotos(t.ctx, accountID, env, names)
+	return t.KnownPhotos(t.ctx, tenant, names)
 }
 
-// KnownPhotos returns which of the names exist for the account and environment.
-func (q Queries) KnownPhotos(ctx context.Context, accountID string, env access.Environment, names []string) (map[string]bool, error) {
-	text, args := photosByName("SELECT name FROM photos WHERE name IN ", accountID, env, names)
+// KnownPhotos returns which of the names exist for the tenant.
+func (q Queries) KnownPhotos(ctx context.Context, tenant access.Tenant, names []string) (map[string]bool, error) {
+	text, args := photosByName("SELECT name FROM photos WHERE name IN ", tenant, names)
 	return q.names(ctx, text, args)
 }
 
-func photosByName(text, accountID string, env access.Environment, names []string) (string, []any) {
+func photosByName(text string, tenant access.Tenant, names []string) (string, []any) {
 	args := make([]any, 0, len(names)+2)
-	args = append(args, accountID, string(env))
+	args = append(args, tenant.AccountID, string(tenant.Environment))
 	for _, n := range names {
 		args = append(args, n)
 	}
@@ -81,14 +71,44 @@ func (q Queries) names(ctx context.Context, text string, args []any) (map[string
 	return found, err
 }
 
+// Photo returns what is known of an uploaded photo, or ErrNotFound.
+func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) {
+	photos, err := q.photos(ctx, "photos AS p WHERE p.name = $1", name)
+	if err == nil && len(photos) == 0 {
+		return nil, ErrNotFound
+	}
+	p := photos[name]
+	return &p, err
+}
+
+// PhotosOfOrder returns what is known of the files of an order's photos, by name.
+func (q Queries) PhotosOfOrder(ctx context.Context, orderID string) (map[string]photo.Stored, error) {
+	return q.photos(ctx, "order_photos AS o JOIN photos AS p ON p.name = o.photo WHERE o.order_id = $1", orderID)
+}
+
+func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo.Stored, error) {
+	photos := make(map[string]photo.Stored)
+	err := q.rows(ctx, `SELECT p.name, p.account_id, p.environment, p.sha256, p.bytes, p.width, p.height, p.original_name,
+		p.created_at FROM `+from, []any{arg}, func(scan func(...any) error) error {
+		var p photo.Stored
+		var created int64
+		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
+			&created)
+		p.CreatedAt = timeOf(created)
+		photos[p.Name] = p
+		return err
+	})
+	return photos, err
+}
+
 // DeleteUnusedPhotos removes the rows of up to limit photos that no order has used and that are older than before,
 // and returns their names: the files are deleted after the transaction.
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
-	var deleted []PhotoRow
+	var deleted []photo.Stored
 	err := t.rows(t.ctx, `DELETE FROM photos WHERE name IN (
-		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`) AND used = 0
-		RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
-		var p PhotoRow
+		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`)
+		AND used = 0 RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
+		var p photo.Stored
 		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
 		deleted = append(deleted, p)
 		return err
@@ -103,25 +123,23 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	return names, t.countPhotos(deleted, -1)
 }
 
-// countPhotos adds photos to the totals of their accounts, or takes them away.
-func (t *Tx) countPhotos(photos []PhotoRow, sign int64) error {
-	type owner struct {
-		account string
-		env     access.Environment
-	}
-	totals := make(map[owner]PhotoTotals)
+// countPhotos adds photos to the totals of their accounts, or subtracts them.
+func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
+	totals := make(map[access.Tenant]PhotoTotals)
 	for i := range photos {
-		o := owner{photos[i].AccountID, photos[i].Environment}
-		n := totals[o]
-		totals[o] = PhotoTotals{n.Photos + sign, n.Bytes + sign*photos[i].Bytes}
+		n := totals[photos[i].Tenant]
+		totals[photos[i].Tenant] = PhotoTotals{n.Photos + sign, n.Bytes + sign*photos[i].Bytes}
 	}
-	owners := slices.SortedFunc(maps.Keys(totals), func(a, b owner) int { // always in the same order: none waits for the other
-		return cmp.Or(strings.Compare(a.account, b.account), strings.Compare(string(a.env), string(b.env)))
+	// Always in the same order: none waits for the other.
+	owners := slices.SortedFunc(maps.Keys(totals), func(a, b access.Tenant) int {
+		return cmp.Or(strings.Compare(a.AccountID, b.AccountID), strings.Compare(string(a.Environment),
+			string(b.Environment)))
 	})
 	for _, o := range owners {
-		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4) ON CONFLICT (account_id, environment)
+		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (account_id, environment)
 			DO UPDATE SET photos = photo_totals.photos + excluded.photos, bytes = photo_totals.bytes + excluded.bytes`,
-			o.account, string(o.env), totals[o].Photos, totals[o].Bytes); err != nil {
+			o.AccountID, string(o.Environment), totals[o].Photos, totals[o].Bytes); err != nil {
 			return err
 		}
 	}
@@ -134,14 +152,16 @@ type PhotoTotals struct{ Photos, Bytes int64 }
 // PhotoTotals returns the totals of all accounts and environments.
 func (q Queries) PhotoTotals(ctx context.Context) (PhotoTotals, error) {
 	var n PhotoTotals
-	err := q.row(ctx, "SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photo_totals", nil, &n.Photos, &n.Bytes)
+	err := q.row(ctx, `SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
+		FROM photo_totals`, nil, &n.Photos, &n.Bytes)
 	return n, err
 }
 
 // HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.
 func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
 	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS found", []any{micros(before)}, &n)
+	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS found",
+		[]any{micros(before)}, &n)
 	return n > 0, err
 }
 

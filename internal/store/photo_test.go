@@ -19,10 +19,13 @@ func insertPhotos(t *testing.T, s *store.Store, count int) (accountID string, na
 	t.Helper()
 	at := time.UnixMicro(1).UTC()
 	a := &access.Account{ID: store.NewID(), Name: "Acme", Locale: text.English, CreatedAt: at}
-	rows := make([]store.PhotoRow, count)
+	rows := make([]photo.Stored, count)
 	for i := range rows {
-		rows[i] = store.PhotoRow{
-			Name: photo.NewName(photo.PNG), AccountID: a.ID, Environment: access.Test, Width: 1, Height: 1, CreatedAt: at,
+		rows[i] = photo.Stored{
+			Name: photo.NewName(photo.PNG), Tenant: access.Tenant{
+				AccountID:   a.ID,
+				Environment: access.Test,
+			}, Width: 1, Height: 1, CreatedAt: at,
 		}
 		names = append(names, rows[i].Name)
 	}
@@ -45,7 +48,7 @@ func TestUsePhotos(t *testing.T) {
 			t.Helper()
 			var known map[string]bool
 			err := s.Update(t.Context(), func(tx *store.Tx) (err error) {
-				known, err = tx.UsePhotos(accountID, env, names)
+				known, err = tx.UsePhotos(access.Tenant{AccountID: accountID, Environment: env}, names)
 				return err
 			})
 			if err != nil {
@@ -94,7 +97,7 @@ func TestUsePhotos_Shared(t *testing.T) {
 	s := storetest.Open(t, pgtest.Database(t)) // SQLite has one writer: there is no "at once"
 	accountID, names := insertPhotos(t, s, 2)
 	use := func(tx *store.Tx) error {
-		_, err := tx.UsePhotos(accountID, access.Test, names)
+		_, err := tx.UsePhotos(access.Tenant{AccountID: accountID, Environment: access.Test}, names)
 		return err
 	}
 	if err := s.Update(t.Context(), use); err != nil {
@@ -125,12 +128,18 @@ func TestPhotoTotals(t *testing.T) {
 		want(3, 0)
 		at := time.UnixMicro(5).UTC()
 		if err := s.Update(t.Context(), func(tx *store.Tx) error {
-			if _, err := tx.UsePhotos(accountID, access.Test, names[:1]); err != nil {
+			if _, err := tx.UsePhotos(access.Tenant{AccountID: accountID, Environment: access.Test}, names[:1]); err != nil {
 				return err
 			}
-			return tx.InsertPhotos([]store.PhotoRow{
-				{Name: photo.NewName(photo.PNG), AccountID: accountID, Environment: access.Live, Bytes: 700, CreatedAt: at},
-				{Name: photo.NewName(photo.PNG), AccountID: accountID, Environment: access.Test, Bytes: 11, CreatedAt: at},
+			return tx.InsertPhotos([]photo.Stored{
+				{
+					Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Live}, Bytes: 700,
+					CreatedAt: at,
+				},
+				{
+					Name: photo.NewName(photo.PNG), Tenant: access.Tenant{AccountID: accountID, Environment: access.Test}, Bytes: 11,
+					CreatedAt: at,
+				},
 			})
 		}); err != nil {
 			t.Fatal(err)

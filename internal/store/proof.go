@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// The queries of this file prove what the rest of the program relies on. Each can walk an index in its order, and no result
-// is ever in memory as a whole.
+// The queries of this file read what internal/proof checks. Each can walk an index in its order, and no result is ever
+// completely in memory.
 
 // AccountProof is what an account says of its audit log.
 type AccountProof struct {
@@ -23,7 +23,8 @@ type AccountProof struct {
 // AccountsAfter returns up to limit accounts whose ids follow the given one, in the order of ids.
 func (q Queries) AccountsAfter(ctx context.Context, id string, limit int) ([]AccountProof, error) {
 	var accounts []AccountProof
-	err := q.rows(ctx, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", []any{id, limit},
+	err := q.rows(ctx, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2",
+		[]any{id, limit},
 		func(scan func(...any) error) error {
 			var a AccountProof
 			err := scan(&a.ID, &a.AuditCount, &a.AuditHead)
@@ -44,7 +45,8 @@ type BalanceProof struct {
 // BalancesOf returns the balances of an account.
 func (q Queries) BalancesOf(ctx context.Context, accountID string) ([]BalanceProof, error) {
 	var balances []BalanceProof
-	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1", []any{accountID},
+	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1",
+		[]any{accountID},
 		func(scan func(...any) error) error {
 			var b BalanceProof
 			err := scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
@@ -61,10 +63,13 @@ type EntryProof struct {
 	ChargeAmount sql.NullInt64 // of the charge that it gives back: an entry of kind charge for the same order
 }
 
-// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is joined
-// by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
-func (q Queries) EachEntry(ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error) error {
-	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id, o.account_id, o.environment,
+// EachEntry calls f for the ledger entries of an account and environment in their sequence. What they refer to is
+// joined by ids alone and compared here: given more to join by, PostgreSQL may walk the whole account for each entry.
+func (q Queries) EachEntry(
+	ctx context.Context, accountID string, env access.Environment, f func(*EntryProof) error,
+) error {
+	return q.rows(ctx, `SELECT e.id, e.seq, e.kind, e.amount, e.balance_after, e.order_id, e.charge_id,
+		o.account_id, o.environment,
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
 		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
 		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
@@ -78,7 +83,8 @@ func (q Queries) EachEntry(ctx context.Context, accountID string, env access.Env
 			}
 			e.OrderID, e.ChargeID = orderID.String, chargeID.String
 			e.HasOrder = orderAccount.String == accountID && orderEnv.String == string(env)
-			if chargeKind.String == string(credit.Charge) && chargeOrder == orderID && chargeAccount.String == accountID && chargeEnv.String == string(env) {
+			own := chargeAccount.String == accountID && chargeEnv.String == string(env)
+			if own && chargeKind.String == string(credit.Charge) && chargeOrder == orderID {
 				e.ChargeAmount = chargeAmount
 			}
 			return f(&e)
@@ -99,7 +105,9 @@ type OrderProof struct {
 }
 
 // EachOrder calls f for the orders of an account and environment in their sequence.
-func (q Queries) EachOrder(ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error) error {
+func (q Queries) EachOrder(
+	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
+) error {
 	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, c.amount, r.id FROM orders AS o
 		LEFT JOIN ledger_entries AS c ON c.order_id = o.id AND c.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = c.id
@@ -111,31 +119,37 @@ func (q Queries) EachOrder(ctx context.Context, accountID string, env access.Env
 			if err := scan(&o.ID, &o.Seq, &o.Price, &o.Status, &outcome, &chargeID, &amount, &refundID); err != nil {
 				return err
 			}
-			o.Outcome, o.ChargeID, o.ChargeAmount, o.RefundID = order.Outcome(outcome.String), chargeID.String, amount.Int64, refundID.String
+			o.Outcome = order.Outcome(outcome.String)
+			o.ChargeID, o.ChargeAmount, o.RefundID = chargeID.String, amount.Int64, refundID.String
 			return f(&o)
 		})
 }
 
-// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its metadata,
-// which is what its hash was made over.
-func (q Queries) EachAuditEvent(ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error) error {
+// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its
+// metadata, which is what its hash was made over.
+func (q Queries) EachAuditEvent(
+	ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error,
+) error {
 	return q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 ORDER BY seq", []any{accountID},
 		func(scan func(...any) error) error {
 			e := new(audit.Event)
 			var at int64
 			var actorID, targetID, ip, userAgent sql.NullString
 			var metadata string
-			if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name, &e.Actor.Source,
+			if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name,
+				&e.Actor.Source,
 				&e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
 				return err
 			}
-			e.At, e.Actor.ID, e.Target.ID, e.Actor.IP, e.Actor.UserAgent = timeOf(at), actorID.String, targetID.String, ip.String, userAgent.String
+			e.At, e.Actor.ID, e.Target.ID = timeOf(at), actorID.String, targetID.String
+			e.Actor.IP, e.Actor.UserAgent = ip.String, userAgent.String
 			return f(e, metadata)
 		})
 }
 
 // LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that the
-// lists of the desk read. Queued orders have no counter: they are what is in no other status.
+// lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no counter: they
+// are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
 	read := func(text string) (map[order.Status]int64, error) {
 		counts := make(map[order.Status]int64, len(order.Statuses))
@@ -151,7 +165,15 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 	if counted, err = read("SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status"); err != nil {
 		return nil, nil, err
 	}
-	kept, err = read("SELECT status, orders FROM live_order_counts")
+	if kept, err = read("SELECT status, orders FROM live_order_counts"); err != nil {
+		return nil, nil, err
+	}
+	byDay, err := read("SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
+	for _, s := range endedStatuses {
+		if byDay[s] != counted[s] {
+			kept[s] = byDay[s]
+		}
+	}
 	return counted, kept, err
 }
 
@@ -182,9 +204,12 @@ type OrderPhotoProof struct {
 }
 
 // OrderPhotosAfter returns up to limit photos of orders that follow the key, as far as the order with the id last.
-func (q Queries) OrderPhotosAfter(ctx context.Context, key OrderPhotoKey, last string, limit int) ([]OrderPhotoProof, error) {
+func (q Queries) OrderPhotosAfter(
+	ctx context.Context, key OrderPhotoKey, last string, limit int,
+) ([]OrderPhotoProof, error) {
 	var photos []OrderPhotoProof
-	err := q.rows(ctx, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo, p.account_id, p.environment, p.used, p.bytes
+	err := q.rows(ctx, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo,
+		p.account_id, p.environment, p.used, p.bytes
 		FROM (SELECT order_id, round, position, photo FROM order_photos
 			WHERE photo IS NOT NULL AND (order_id, round, position) > ($1, $2, $3) AND order_id <= $4
 			ORDER BY order_id, round, position LIMIT $5) AS x
@@ -210,8 +235,8 @@ type BrokenReference struct {
 	Parent string
 }
 
-// BrokenReferences calls f for every row whose foreign key leads nowhere. PostgreSQL does not let that happen; a SQLite
-// file can be written by any program, which may not have asked for foreign keys.
+// BrokenReferences calls f for every row whose foreign key refers to a row that does not exist. PostgreSQL does not let
+// that happen; a SQLite file can be written by any program, which may not have asked for foreign keys.
 func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) error) error {
 	if q.d != &sqliteDialect {
 		return nil

@@ -9,10 +9,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// InsertStaff adds a staff user with the hash of their token; ErrExists when the email is taken.
+// InsertStaff adds a staff user with the hash of their token, if they have one; ErrExists when the email is taken.
 func (t *Tx) InsertStaff(s *access.Staff, tokenHash string) error {
-	_, err := t.exec("INSERT INTO staff (id, email, name, role, password_hash, token_hash, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)",
-		s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
+	if tokenHash == "" {
+		tokenHash = noToken + s.ID
+	}
+	_, err := t.exec(`INSERT INTO staff (id, email, name, role, password_hash, token_hash, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
 	return err
 }
 
@@ -34,14 +37,7 @@ func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.St
 }
 
 func (q Queries) staff(ctx context.Context, text, arg string) (*access.Staff, error) {
-	found, err := q.staffList(ctx, text, arg)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, ErrNotFound
-	}
-	return found[0], nil
+	return first(q.staffList(ctx, text, arg))
 }
 
 // AllStaff returns every staff user, the oldest first.
@@ -58,6 +54,43 @@ func (q Queries) staffList(ctx context.Context, text string, args ...any) ([]*ac
 		err := scan(&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, &created, &deactivated)
 		s.CreatedAt, s.DeactivatedAt = timeOf(created), timeOrNil(deactivated)
 		list = append(list, s)
+		return err
+	})
+	return list, err
+}
+
+// selectMembers reads staff users with what administrators see of them. $1 is the time now.
+const selectMembers = `SELECT id, email, name, role, password_hash, created_at, deactivated_at, token_hash,
+		(SELECT COUNT(*) FROM totp f WHERE f.audience = 'desk' AND f.user_id = s.id),
+		(SELECT COUNT(*) FROM passkeys k WHERE k.audience = 'desk' AND k.user_id = s.id),
+		(SELECT COUNT(*) FROM sessions x WHERE x.audience = 'desk' AND x.user_id = s.id AND x.expires_at > $1),
+		(SELECT COUNT(*) FROM orders o WHERE o.assignee_id = s.id AND o.environment = 'live' AND o.status = 'processing'),
+		(SELECT COUNT(*) FROM orders o WHERE o.assignee_id = s.id AND o.environment = 'live' AND o.status = 'update-photos')
+	FROM staff s`
+
+// StaffMembers returns every staff user with what administrators see of them, the oldest first.
+func (q Queries) StaffMembers(ctx context.Context, now time.Time) ([]*access.StaffMember, error) {
+	return q.members(ctx, selectMembers+" ORDER BY created_at, id", micros(now))
+}
+
+// StaffMember returns one staff user with what administrators see of them.
+func (q Queries) StaffMember(ctx context.Context, id string, now time.Time) (*access.StaffMember, error) {
+	return first(q.members(ctx, selectMembers+" WHERE id = $2", micros(now), id))
+}
+
+func (q Queries) members(ctx context.Context, text string, args ...any) ([]*access.StaffMember, error) {
+	var list []*access.StaffMember
+	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+		m := new(access.StaffMember)
+		var created int64
+		var deactivated sql.NullInt64
+		var token string
+		var factors int
+		err := scan(&m.ID, &m.Email, &m.Name, &m.Role, &m.PasswordHash, &created, &deactivated, &token,
+			&factors, &m.Passkeys, &m.Sessions, &m.InReview, &m.AwaitingPhotos)
+		m.CreatedAt, m.DeactivatedAt = timeOf(created), timeOrNil(deactivated)
+		m.HasToken, m.SecondFactor = !strings.HasPrefix(token, noToken), factors > 0
+		list = append(list, m)
 		return err
 	})
 	return list, err
@@ -89,13 +122,6 @@ const noToken = "none "
 
 // RevokeStaffToken takes the token from a staff user.
 func (t *Tx) RevokeStaffToken(id string) error { return t.SetStaffToken(id, noToken+id) }
-
-// StaffHasToken reports whether a staff user has a token.
-func (q Queries) StaffHasToken(ctx context.Context, id string) (bool, error) {
-	var hash string
-	err := q.row(ctx, "SELECT token_hash FROM staff WHERE id = $1", []any{id}, &hash)
-	return !strings.HasPrefix(hash, noToken), err
-}
 
 // SetStaffToken replaces the token of a staff user.
 func (t *Tx) SetStaffToken(id, tokenHash string) error {

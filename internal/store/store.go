@@ -1,5 +1,5 @@
-// Package store holds all SQL: one file a noun, one text for SQLite and PostgreSQL. Reads are methods of Queries and
-// run on the pool or inside a transaction; writes are methods of Tx and run inside Update.
+// Package store contains all SQL: one file per noun, one text for SQLite and PostgreSQL. Reads are methods of Queries
+// and run on the pool or inside a transaction; writes are methods of Tx and run inside Update.
 package store
 
 import (
@@ -21,16 +21,20 @@ import (
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
 var ErrNotFound = errors.New("not found")
 
-// ErrExists is returned by writes that would break a rule of uniqueness.
+// ErrExists is returned by writes that would violate a UNIQUE constraint.
 var ErrExists = errors.New("already exists")
+
+// errPostgresURL does not wrap its cause, which may contain the password.
+var errPostgresURL = errors.New("the PostgreSQL URL cannot be read")
 
 // Store is an open database.
 type Store struct {
 	Queries
-	db     *sql.DB
-	writer *writer // nil on PostgreSQL, which takes any number of writers itself
-	groups groups  // of PostgreSQL
-	url    string  // of PostgreSQL
+	db      *sql.DB
+	readers *statements // nil on PostgreSQL
+	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
+	groups  groups      // of PostgreSQL
+	url     string      // of PostgreSQL
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -55,23 +59,23 @@ func IsPostgres(target string) bool {
 func openPostgres(ctx context.Context, target string) (*Store, error) {
 	db, err := sql.Open("pgx", target)
 	if err != nil {
-		return nil, errors.New("the PostgreSQL URL cannot be read") // the cause may hold the password
+		return nil, errPostgresURL
 	}
 	n := max(16, 8*runtime.NumCPU())
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
 	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := migratePostgres(ctx, db, newest); err != nil {
+	if err := migratePostgres(ctx, db, Newest); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{Queries: Queries{c: &pool{db: db}, d: &postgresDialect}, db: db, url: target}, nil
+	return &Store{Queries: Queries{c: pool{db}, d: &postgresDialect}, db: db, url: target}, nil
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := createPrivate(path); err != nil {
 		return nil, err
 	}
-	if err := migrateSQLite(ctx, path, newest); err != nil {
+	if err := migrateSQLite(ctx, path, Newest); err != nil {
 		return nil, err
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
@@ -86,7 +90,8 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	go w.loop()
-	return &Store{Queries: Queries{c: &pool{db: db, prepare: true}, d: &sqliteDialect}, db: db, writer: w}, nil
+	readers := newStatements(db.PrepareContext, maxStatements)
+	return &Store{Queries: Queries{c: readers, d: &sqliteDialect}, db: db, readers: readers, writer: w}, nil
 }
 
 // createPrivate makes the file readable by its owner only before SQLite opens it; the journal files inherit the mode.
@@ -104,21 +109,19 @@ func createPrivate(path string) error {
 func sqliteDSN(path string, pragmas ...string) string {
 	q := url.Values{}
 	for _, p := range append([]string{
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-16000)", "temp_store(MEMORY)",
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-16000)",
+		"temp_store(MEMORY)",
 	}, pragmas...) {
 		q.Add("_pragma", p)
 	}
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
-// Close ends the writer after the transactions that wait for it, then the connections.
+// Close ends the writer after the transactions that wait for it, and closes the connections.
 func (s *Store) Close() error {
 	var err error
 	if s.writer != nil {
-		err = s.writer.close()
-	}
-	if p, ok := s.c.(*pool); ok {
-		err = errors.Join(err, p.closeStatements())
+		err = errors.Join(s.writer.close(), s.readers.close())
 	}
 	return errors.Join(err, s.db.Close())
 }
@@ -129,39 +132,38 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.row(ctx, "SELECT 1", nil, &one)
 }
 
-// Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, sees only its
-// own transaction, and must not do network or file work: on SQLite every writer waits for it. Cancelling ctx does
+// Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
+// only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
 // not undo a transaction that has begun.
 func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run := s.transaction(ctx, f)
+	run := s.transaction(f)
 	if s.writer != nil {
-		return wrap(s.writer.run(run))
+		return Classify(s.writer.run(run))
 	}
-	return wrap(s.updatePostgres(context.WithoutCancel(ctx), run))
+	return Classify(s.updatePostgres(context.WithoutCancel(ctx), run))
 }
 
-// UpdateTogether is Update for use cases that all change the same row, which row names: those that come while one is at
-// work become one transaction. ctx ends the waiting for it.
+// UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
+// running become one transaction. ctx ends the wait for it.
 func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	if s.writer != nil { // which brings all together
+	if s.writer != nil { // which groups all transactions
 		return s.Update(ctx, f)
 	}
-	return wrap(s.groups.run(ctx, row, s.transaction(ctx, f), s.commitPostgres))
+	return Classify(s.groups.run(ctx, row, s.transaction(f), s.commitPostgres))
 }
 
-// transaction makes f run on a connection.
-func (s *Store) transaction(ctx context.Context, f func(*Tx) error) func(conn) error {
-	ctx = context.WithoutCancel(ctx)
-	return func(c conn) (err error) {
+// transaction returns f as a function of the connection and the context of its transaction. A panic becomes an error.
+func (s *Store) transaction(f func(*Tx) error) txFunc {
+	return func(ctx context.Context, c conn) (err error) {
 		defer func() {
 			if p := recover(); p != nil {
 				err = fmt.Errorf("panic in transaction: %v", p)
 			}
 		}()
-		return f(&Tx{Queries: Queries{c: steady{c, ctx}, d: s.d}, ctx: ctx})
+		return f(&Tx{Queries: Queries{c: txContext{c, ctx}, d: s.d}, ctx: ctx})
 	}
 }
 
@@ -170,13 +172,14 @@ const (
 	postgresDeadline = 30 * time.Second
 )
 
-// commitPostgres runs the group in one transaction. When another transaction was in its way, each goes alone.
+// commitPostgres runs the group in one transaction, and each job alone when that conflicts with another transaction.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
 		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
 		defer cancel()
-		if err := s.tryPostgres(ctx, func(c conn) error { return together(ctx, c, group) }); !retryable(err) {
-			answer(group, err)
+		err := s.tryPostgres(ctx, func(ctx context.Context, c conn) error { return runGroup(ctx, c, group) })
+		if !retryable(err) {
+			reply(group, err)
 			return
 		}
 	}
@@ -185,7 +188,7 @@ func (s *Store) commitPostgres(group []*job) {
 	}
 }
 
-func (s *Store) updatePostgres(ctx context.Context, f func(conn) error) error {
+func (s *Store) updatePostgres(ctx context.Context, f txFunc) error {
 	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
 	defer cancel()
 	for try := 1; ; try++ {
@@ -196,13 +199,13 @@ func (s *Store) updatePostgres(ctx context.Context, f func(conn) error) error {
 	}
 }
 
-func (s *Store) tryPostgres(ctx context.Context, f func(conn) error) error {
+func (s *Store) tryPostgres(ctx context.Context, f txFunc) error {
 	tx, err := s.db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
-	if err := f(txConn{tx}); err != nil {
-		_ = tx.Rollback() // the first error is the one that tells
+	if err := f(ctx, txConn{tx}); err != nil {
+		_ = tx.Rollback() // the first error is the one to report
 		return err
 	}
 	return tx.Commit()

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
@@ -14,24 +15,33 @@ func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 	if e.OAuth != nil {
 		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, textOrNull(e.OAuth.Scope)
 	}
-	_, err := t.exec(`INSERT INTO webhook_endpoints (id, account_id, environment, api_key_id, name, url, canonical_url, events, auth_type, sealed_secret,
+	_, err := t.exec(`INSERT INTO webhook_endpoints (id, account_id, environment, api_key_id, name, url, canonical_url,
+		events, auth_type, sealed_secret,
 		token_url, client_id, scope, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		e.ID, e.AccountID, e.Environment, e.APIKeyID, textOrNull(e.Name), e.URL, canonicalURL, joinEvents(e.Events), e.AuthType(), e.SealedSecret,
+		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, canonicalURL, joinEvents(e.Events),
+		e.AuthType(), e.SealedSecret,
 		tokenURL, clientID, scope, micros(e.CreatedAt))
 	return err
 }
 
-// LockKey makes transactions that change the endpoints of one API key run one after the other.
-func (t *Tx) LockKey(keyID string) error {
-	var id string
-	return t.row(t.ctx, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, []any{keyID}, &id)
-}
-
-const endpointColumns = "id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url, client_id, scope, created_at"
+const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
+	client_id, scope, created_at`
 
 // Endpoints returns the endpoints of an API key, newest first.
 func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
-	return q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC", keyID)
+	return q.endpoints(
+		ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC",
+		keyID,
+	)
+}
+
+// EndpointsOf returns the endpoints of an account in an environment, newest first.
+func (q Queries) EndpointsOf(
+	ctx context.Context, accountID string, env access.Environment,
+) ([]*webhook.Endpoint, error) {
+	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
+			WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`,
+		accountID, string(env))
 }
 
 // ReceivingEndpoints returns the endpoints of an API key that get events: all, unless the key is revoked.
@@ -42,14 +52,7 @@ func (q Queries) ReceivingEndpoints(ctx context.Context, keyID string) ([]*webho
 
 // Endpoint returns an endpoint by its id.
 func (q Queries) Endpoint(ctx context.Context, id string) (*webhook.Endpoint, error) {
-	found, err := q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1", id)
-	if err != nil {
-		return nil, err
-	}
-	if len(found) == 0 {
-		return nil, ErrNotFound
-	}
-	return found[0], nil
+	return first(q.endpoints(ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE id = $1", id))
 }
 
 func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*webhook.Endpoint, error) {
@@ -59,7 +62,10 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 		var name, tokenURL, clientID, scope sql.NullString
 		var events string
 		var created int64
-		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, &name, &e.URL, &events, &e.SealedSecret, &tokenURL, &clientID, &scope, &created)
+		err := scan(
+			&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, &name, &e.URL, &events, &e.SealedSecret, &tokenURL, &clientID,
+			&scope, &created,
+		)
 		e.Name, e.Events, e.CreatedAt = name.String, splitEvents(events), timeOf(created)
 		if tokenURL.Valid {
 			e.OAuth = &webhook.OAuth{TokenURL: tokenURL.String, ClientID: clientID.String, Scope: scope.String}

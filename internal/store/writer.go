@@ -7,13 +7,13 @@ import (
 	"sync"
 )
 
-// writer is SQLite's only writing connection. It commits in groups: it takes all use cases that wait, runs each in a
-// SAVEPOINT of its own, commits once, and only then answers all of them. One fsync thus serves many requests, and
-// none is answered before its data is on disk.
+// writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs each in its own
+// SAVEPOINT, commits once, and only then replies to all of them. So one fsync serves many requests, and none is
+// answered before its data is on disk.
 type writer struct {
-	db    *sql.DB
-	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	*statements
+	db   *sql.DB
+	conn *sql.Conn
 
 	jobs    chan *job
 	closing chan struct{}
@@ -21,10 +21,8 @@ type writer struct {
 	done    chan struct{}
 }
 
-const (
-	maxGroup      = 256
-	maxStatements = 1000
-)
+// maxGroup is how many jobs become one transaction in SQLite.
+const maxGroup = 256
 
 var errClosed = errors.New("the database is closed")
 
@@ -39,13 +37,13 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	return &writer{
-		db: db, conn: c, stmts: make(map[string]*sql.Stmt),
+		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c,
 		jobs: make(chan *job, maxGroup), closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
 
-// run hands the use case to the writer and waits until it is on disk, or refused.
-func (w *writer) run(f func(conn) error) error {
+// run runs f in the next group and waits until it is on disk or has failed.
+func (w *writer) run(f txFunc) error {
 	j := newJob(f)
 	select {
 	case <-w.closing:
@@ -73,11 +71,7 @@ func (w *writer) run(f func(conn) error) error {
 func (w *writer) close() error {
 	w.once.Do(func() { close(w.closing) })
 	<-w.done
-	var err error
-	for _, s := range w.stmts {
-		err = errors.Join(err, s.Close())
-	}
-	return errors.Join(err, w.conn.Close(), w.db.Close())
+	return errors.Join(w.statements.close(), w.conn.Close(), w.db.Close())
 }
 
 func (w *writer) loop() {
@@ -89,7 +83,7 @@ func (w *writer) loop() {
 			group = w.gather(append(group[:0], j))
 			w.commit(group)
 		case <-w.closing:
-			for { // what has been handed over is finished
+			for { // jobs that were accepted are finished
 				select {
 				case j := <-w.jobs:
 					w.commit(append(group[:0], j))
@@ -118,42 +112,12 @@ func (w *writer) commit(group []*job) {
 	ctx := context.Background()
 	err := control(ctx, w, "BEGIN IMMEDIATE")
 	if err == nil {
-		if err = together(ctx, w, group); err == nil {
+		if err = runGroup(ctx, w, group); err == nil {
 			err = control(ctx, w, "COMMIT")
 		}
 		if err != nil {
 			_ = control(ctx, w, "ROLLBACK") // fails when SQLite has rolled back by itself
 		}
 	}
-	answer(group, err)
-}
-
-func (w *writer) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
-	stmt, err := w.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the writer
-	if err != nil {
-		return nil, err
-	}
-	return stmt.QueryContext(ctx, args...)
-}
-
-func (w *writer) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
-	stmt, err := w.statement(ctx, q) //nolint:sqlclosecheck // kept for the life of the writer
-	if err != nil {
-		return nil, err
-	}
-	return stmt.ExecContext(ctx, args...)
-}
-
-func (w *writer) statement(ctx context.Context, q string) (*sql.Stmt, error) {
-	if s, ok := w.stmts[q]; ok {
-		return s, nil
-	}
-	s, err := w.conn.PrepareContext(ctx, q)
-	if err != nil {
-		return nil, err
-	}
-	if len(w.stmts) < maxStatements {
-		w.stmts[q] = s
-	}
-	return s, nil
+	reply(group, err)
 }

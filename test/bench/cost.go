@@ -10,10 +10,10 @@ import (
 )
 
 const (
-	costLimit = 1.5 // a higher ratio is a regression
+	costLimit  = 1.5 // a higher ratio is a regression
 	costRounds = 7
-	costCount = 60 // requests per round
-	costUnit  = "µs"
+	costCount  = 60 // requests per round
+	costUnit   = "µs"
 )
 
 // pageRequest is a repeated request of a browser or a desk API client.

@@ -126,8 +126,8 @@ func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, 
 			return latencies, fmt.Errorf("read an answer: %w", err)
 		}
 		if status != t.status {
-			return latencies, fmt.Errorf("%s: status %d, want %d", bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status,
-				t.status)
+			return latencies, fmt.Errorf("%s: status %d, want %d",
+				bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status, t.status)
 		}
 		latencies = append(latencies, time.Since(sent))
 	}

@@ -55,8 +55,8 @@ func (r *report) print(to io.Writer) {
 		if f.P99 > 0 {
 			details = fmt.Sprintf("%.0f\t%.0f\t%.2f\t%.2f", f.Work, f.BaseWork, f.P50, f.P99)
 		}
-		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s%s\t\n", f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus,
-			f.limitNote())
+		fmt.Fprintf(w, "%s\t%.2f\t%.0f\t%.0f\t%s\t%s\t %s%s\t\n",
+			f.Name, f.Ratio, f.Rate, f.Base, f.Unit, details, f.Versus, f.limitNote())
 	}
 	_ = w.Flush() // of a table on standard output
 }

@@ -24,8 +24,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a browser
-// does: six images at a time. The server and the process that decodes for it each have a limit.
+// TestImageMemory opens the page of an order with 75 photos of 10 MB, among them the largest of every format, as a
+// browser does: six images at a time. The server and the process that decodes for it each have a limit.
 func TestImageMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes long")

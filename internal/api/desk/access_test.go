@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -52,7 +53,7 @@ func newWorldOn(t *testing.T) *world {
 func TestAuthorization(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		gone := w.staff(t, "gone@example.com", "Gone", access.Admin)
-		must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
 		unknown := access.NewStaffToken()
 		tokens := []struct{ name, token string }{
 			{"none", ""},
@@ -209,7 +210,7 @@ func TestStaff(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		ctx := t.Context()
 		t.Run("Create", func(t *testing.T) {
-			n, err := w.Service.CreateStaff(ctx, "New@Example.com", "Nao", access.Reviewer)
+			n, err := w.Service.CreateStaff(ctx, access.Operator, "New@Example.com", "Nao", access.Reviewer)
 			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusOK, "")
 			found, err := w.Service.FindStaff(ctx, "new@example.com")
@@ -232,14 +233,14 @@ func TestStaff(t *testing.T) {
 			"UnknownRole": {Staff: access.Staff{Email: "m@example.com", Name: "M", Role: "owner"}},
 		} {
 			t.Run("Refused/"+name, func(t *testing.T) {
-				if _, err := w.Service.CreateStaff(ctx, n.Staff.Email, n.Staff.Name, n.Staff.Role); err == nil {
+				if _, err := w.Service.CreateStaff(ctx, access.Operator, n.Staff.Email, n.Staff.Name, n.Staff.Role); err == nil {
 					t.Error("was created")
 				}
 			})
 		}
 		t.Run("Rotate", func(t *testing.T) {
 			n := w.staff(t, "rotate@example.com", "R", access.Reviewer)
-			token, err := w.Service.RotateStaffToken(ctx, n.Staff.ID)
+			_, token, err := w.Service.RotateStaffToken(ctx, access.Operator, n.Staff.ID)
 			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			w.do(t, http.MethodGet, "/orders", token, "").want(t, http.StatusOK, "")
@@ -250,8 +251,10 @@ func TestStaff(t *testing.T) {
 			w.post(t, n, "/orders/"+done+"/complete", `{"outcome":"unable-to-verify"}`).want(t, http.StatusOK, "")
 			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
 			must.NoError(t, err)
-			must.NoError(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
-			must.NoError(t, w.Service.DeactivateStaff(ctx, n.Staff.ID))
+			must.NoError(t, second(w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID)))
+			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID); fault.CodeOf(err) != "staff-deactivated" {
+				t.Errorf("deactivated again: %v", err)
+			}
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			if _, err := w.Service.Session(ctx, access.Desk, session); err == nil {
 				t.Error("a session of a deactivated staff user goes on")
@@ -270,10 +273,10 @@ func TestStaff(t *testing.T) {
 			}
 		})
 		t.Run("Unknown", func(t *testing.T) {
-			if err := w.Service.DeactivateStaff(ctx, store.NewID()); err == nil {
+			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, store.NewID()); err == nil {
 				t.Error("deactivated nobody")
 			}
-			if _, err := w.Service.RotateStaffToken(ctx, store.NewID()); err == nil {
+			if _, _, err := w.Service.RotateStaffToken(ctx, access.Operator, store.NewID()); err == nil {
 				t.Error("gave nobody a token")
 			}
 			if _, err := w.Service.FindStaff(ctx, "nobody"); err == nil {
@@ -289,3 +292,6 @@ func TestStaff(t *testing.T) {
 		})
 	})
 }
+
+// second is the error of a use case that also returns something.
+func second[T any](_ T, err error) error { return err }

@@ -1,9 +1,8 @@
-// Package desk is the interface that reviewers and programs judge orders with, /v1/desk: one table of routes, each with
-// the role it needs. The pages of the desk are built on the same use cases.
+// Package desk is the desk API, /v1/desk, with which programs judge orders: one table of routes, each with the role it
+// needs. The pages of the desk are built on the same use cases.
 package desk
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -14,24 +13,24 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-// Prefix is where the interface lives on the server.
+// Prefix is the path of the API on the server.
 const Prefix = "/v1/desk"
 
-// Config is what the interface works with.
+// Config is what the API works with.
 type Config struct {
 	Service   *service.Service
-	Failures  *ratelimit.Failures // shared with the integration interface: an address is one address
+	Failures  *ratelimit.Failures // shared with the integration API: an address is one address
 	Responder *httpx.Responder
 }
 
-// API answers the requests of the interface.
+// API answers the requests of the API.
 type API struct {
 	Config
 	routes []Route
 	paths  *httpx.Paths
 }
 
-// Route is one operation of the interface.
+// Route is one operation of the API.
 type Route struct {
 	Method string
 	Path   string           // below Prefix; {id} stands for one segment
@@ -41,13 +40,13 @@ type Route struct {
 
 // call is one authenticated request of an operation.
 type call struct {
-	staff *access.Staff
+	actor access.Actor
 	id    string // the unescaped {id} of the path
 }
 
 const requestTimeout = 30 * time.Second
 
-// New returns the interface.
+// New returns the API.
 func New(c Config) *API {
 	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
 	a.routes = []Route{
@@ -88,14 +87,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	route := &a.routes[row]
-	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if !staff.Allows(route.Role) {
 		return access.MissingRole(route.Role)
 	}
-	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
-	ctx, cancel := context.WithTimeout(service.From(r.Context(), from), requestTimeout)
-	defer cancel()
-	return route.handle(w, r.WithContext(ctx), &call{staff: staff, id: id})
+	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return route.handle(w, r, &call{actor: actor, id: id})
+	})
 }
 
 // authenticate returns the staff user of a request.

@@ -59,7 +59,10 @@ func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
 
 // readReasonText reads a reason in the reviewer's own words: English, and Japanese where there is a translation.
 func readReasonText(o httpx.Object) text.Text {
-	rules := []httpx.Rule{httpx.NotEmpty, httpx.MaxChars(order.MaxReasonText), httpx.Format(order.NotBlankRule, order.NotBlank)}
+	rules := []httpx.Rule{
+		httpx.NotEmpty, httpx.MaxChars(order.MaxReasonText),
+		httpx.Format(order.NotBlankRule, order.NotBlank),
+	}
 	return text.Text{EN: o.String("en", append(rules, httpx.Required)...), JA: o.String("ja", rules...)}
 }
 

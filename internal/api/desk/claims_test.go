@@ -141,8 +141,8 @@ func TestClaimExpiry(t *testing.T) {
 
 func TestReassign(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		reassign := func(id string, to *service.NewStaff) (*service.DeskOrder, error) {
-			return w.Service.ReassignOrder(t.Context(), &w.Admin.Staff, id, to.Staff.ID)
+		reassign := func(id string, to *service.NewStaff) (*service.OrderRecord, error) {
+			return w.Service.ReassignOrder(t.Context(), w.Admin.Staff.Actor(access.Origin{}), id, to.Staff.ID)
 		}
 		t.Run("Held", func(t *testing.T) {
 			id := w.claimed(t, w.Mika)
@@ -168,17 +168,17 @@ func TestReassign(t *testing.T) {
 		})
 		t.Run("Refused", func(t *testing.T) {
 			gone := w.staff(t, "gone@example.com", "Gone", access.Reviewer)
-			must.NoError(t, w.Service.DeactivateStaff(t.Context(), gone.Staff.ID))
+			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, gone.Staff.ID)))
 			nobody := &service.NewStaff{Staff: access.Staff{ID: store.NewID()}}
 			id := w.claimed(t, w.Mika)
-			for code, try := range map[string]func() (*service.DeskOrder, error){
-				"forbidden": func() (*service.DeskOrder, error) {
-					return w.Service.ReassignOrder(t.Context(), &w.Mika.Staff, id, w.Ren.Staff.ID)
+			for code, try := range map[string]func() (*service.OrderRecord, error){
+				"forbidden": func() (*service.OrderRecord, error) {
+					return w.Service.ReassignOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}), id, w.Ren.Staff.ID)
 				},
-				"validation-error":   func() (*service.DeskOrder, error) { return reassign(id, gone) },
-				"validation-error ":  func() (*service.DeskOrder, error) { return reassign(id, nobody) },
-				"invalid-transition": func() (*service.DeskOrder, error) { return reassign(w.waiting(t, w.Mika), w.Ren) },
-				"order-not-found":    func() (*service.DeskOrder, error) { return reassign(store.NewID(), w.Ren) },
+				"validation-error":   func() (*service.OrderRecord, error) { return reassign(id, gone) },
+				"validation-error ":  func() (*service.OrderRecord, error) { return reassign(id, nobody) },
+				"invalid-transition": func() (*service.OrderRecord, error) { return reassign(w.waiting(t, w.Mika), w.Ren) },
+				"order-not-found":    func() (*service.OrderRecord, error) { return reassign(store.NewID(), w.Ren) },
 			} {
 				if _, err := try(); fault.CodeOf(err) != code && fault.CodeOf(err)+" " != code {
 					t.Errorf("got %v, want %s", err, code)
@@ -193,8 +193,8 @@ func TestReassign(t *testing.T) {
 func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
-		must.NoError(t, w.Service.DeactivateStaff(t.Context(), w.Mika.Staff.ID))
-		if _, err := w.Service.TakeNextOrder(t.Context(), &w.Mika.Staff); fault.CodeOf(err) != "unauthorized" {
+		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, w.Mika.Staff.ID)))
+		if _, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{})); fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}
 		if r := w.get(t, w.Ren, "/orders/"+id); r.text("status") != "queued" {

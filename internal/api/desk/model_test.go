@@ -70,7 +70,7 @@ func newModel(t *testing.T, rt *rapid.T, w *world) *model {
 	m.credits = m.balance(rt)
 	change := modelInitialGrant - m.credits
 	if change != 0 {
-		_, err := w.Service.GrantCredits(m.ctx, w.Customer.Account, access.Live, change, "for the model")
+		_, err := w.Service.GrantCredits(m.ctx, access.System, access.Tenant{AccountID: w.Customer.Account.ID, Environment: access.Live}, change, "for the model")
 		m.must(rt, err)
 	}
 	m.credits = modelInitialGrant
@@ -117,7 +117,7 @@ func (m *model) next(rt *rapid.T) {
 			first = id
 		}
 	}
-	got, err := m.w.Service.TakeNextOrder(m.ctx, who)
+	got, err := m.w.Service.TakeNextOrder(m.ctx, who.Actor(access.Origin{}))
 	m.must(rt, err)
 	switch {
 	case first == "" && got == nil:
@@ -151,7 +151,7 @@ func (o *modelOrder) refusal(who *access.Staff) string {
 
 func (m *model) look(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	_, err := m.w.Service.LookAtOrder(m.ctx, who, id)
+	_, err := m.w.Service.OrderForReview(m.ctx, who.Actor(access.Origin{}), id)
 	m.must(rt, err)
 	if o.status == order.Processing && o.assignee == who.ID {
 		o.touch(m.w.Clock.Now())
@@ -160,7 +160,7 @@ func (m *model) look(rt *rapid.T) {
 
 func (m *model) claim(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	_, err := m.w.Service.ClaimOrder(m.ctx, who, id)
+	_, err := m.w.Service.ClaimOrder(m.ctx, who.Actor(access.Origin{}), id)
 	switch {
 	case o.status == order.Queued:
 		m.want(rt, err, "")
@@ -177,7 +177,7 @@ func (m *model) claim(rt *rapid.T) {
 
 func (m *model) release(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	_, err := m.w.Service.ReleaseOrder(m.ctx, who, id)
+	_, err := m.w.Service.ReleaseOrder(m.ctx, who.Actor(access.Origin{}), id)
 	if m.want(rt, err, o.refusal(who)) {
 		o.status, o.assignee = order.Queued, ""
 	}
@@ -185,7 +185,8 @@ func (m *model) release(rt *rapid.T) {
 
 func (m *model) requestPhotos(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	_, err := m.w.Service.RequestPhotos(m.ctx, who, id, []order.RequestDraft{{IndexCode: "serial-number"}})
+	_, err := m.w.Service.RequestPhotos(m.ctx, who.Actor(access.Origin{}), id,
+		[]order.RequestDraft{{IndexCode: "serial-number"}})
 	if m.want(rt, err, o.refusal(who)) {
 		now := m.w.Clock.Now()
 		o.status, o.left, o.since = order.UpdatePhotos, o.due.Sub(now), now
@@ -195,7 +196,7 @@ func (m *model) requestPhotos(rt *rapid.T) {
 func (m *model) submit(rt *rapid.T) {
 	id, o, _ := m.pick(rt)
 	url := m.w.photo()
-	_, err := m.w.Service.SubmitPhotos(m.ctx, m.w.Customer.Live, id, &order.Submission{
+	_, err := m.w.Service.SubmitPhotos(m.ctx, m.w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{
 		Entries: []order.SubmissionEntry{provided("serial-number", url)},
 	})
 	if o.status != order.UpdatePhotos {
@@ -213,7 +214,7 @@ func (m *model) complete(rt *rapid.T) {
 	if v.Outcome == order.Fake {
 		v.ReasonCodes, v.IndexCodes = []string{"logo-misaligned"}, []string{"serial-number"}
 	}
-	_, err := m.w.Service.CompleteOrder(m.ctx, who, id, v, "")
+	_, err := m.w.Service.CompleteOrder(m.ctx, who.Actor(access.Origin{}), id, v, "")
 	if m.want(rt, err, o.refusal(who)) {
 		o.status = order.Completed
 	}
@@ -221,7 +222,7 @@ func (m *model) complete(rt *rapid.T) {
 
 func (m *model) fail(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	d, err := m.w.Service.FailOrder(m.ctx, who, id, "")
+	d, err := m.w.Service.FailOrder(m.ctx, who.Actor(access.Origin{}), id, "")
 	if m.want(rt, err, o.refusal(who)) {
 		o.status, o.refunded = order.Failed, true
 		m.credits += d.Price
@@ -230,7 +231,7 @@ func (m *model) fail(rt *rapid.T) {
 
 func (m *model) cancel(rt *rapid.T) {
 	id, o, who := m.pick(rt)
-	d, err := m.w.Service.CancelOrder(m.ctx, who, id, "")
+	d, err := m.w.Service.CancelOrder(m.ctx, who.Actor(access.Origin{}), id, "")
 	refusal := ""
 	switch {
 	case who.Role != access.Admin:
@@ -319,7 +320,7 @@ func (m *model) checkLedger(rt *rapid.T) {
 		entries, total, err := m.w.Store.LedgerPage(m.ctx, m.w.Customer.Account.ID, access.Live, page, 500)
 		m.must(rt, err)
 		if page == 1 {
-			seq = total
+			seq = total.Entries
 		}
 		if len(entries) == 0 {
 			break
@@ -348,7 +349,7 @@ func (m *model) checkLedger(rt *rapid.T) {
 // cancelAll leaves no open order to the next run.
 func (m *model) cancelAll(rt *rapid.T) {
 	for id := range m.orders {
-		if _, err := m.w.Service.CancelOrder(m.ctx, &m.w.Admin.Staff, id, ""); err != nil &&
+		if _, err := m.w.Service.CancelOrder(m.ctx, m.w.Admin.Staff.Actor(access.Origin{}), id, ""); err != nil &&
 			fault.CodeOf(err) != codeInvalid {
 			rt.Errorf("cancel %s: %v", id, err)
 		}

@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const (
@@ -20,21 +19,21 @@ const (
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	l := q.Locale()
-	f := store.DeskFilter{
-		Environment: access.Live,
-		Status:      order.Status(q.Enum("status", names(order.Statuses)...)),
+	f := order.Filter{Sort: order.DueFirst, Environment: access.Live}
+	if status := q.Enum("status", names(order.Statuses)...); status != "" {
+		f.Statuses = []order.Status{order.Status(status)}
 	}
 	if env := q.Enum("environment", names(access.Environments)...); env != "" {
 		f.Environment = access.Environment(env)
 	}
 	if q.Enum("assignee", "me") != "" {
-		f.AssigneeID = c.staff.ID
+		f.AssigneeID = c.actor.ID
 	}
 	page, limit := q.Page(orderLimit, maxOrderLimit)
 	if err := q.Done(); err != nil {
 		return err
 	}
-	orders, total, err := a.Service.DeskOrders(r.Context(), f, page, limit)
+	orders, total, err := a.Service.OrderPage(r.Context(), c.actor, f, page, limit)
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (a *API) takeNext(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	o, err := a.Service.TakeNextOrder(r.Context(), c.staff)
+	o, err := a.Service.TakeNextOrder(r.Context(), c.actor)
 	if err != nil {
 		return err
 	}
@@ -67,60 +66,69 @@ func (a *API) takeNext(w http.ResponseWriter, r *http.Request, c *call) error {
 }
 
 func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) { return a.Service.LookAtOrder(r.Context(), c.staff, c.id) })
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
+		return a.Service.OrderForReview(r.Context(), c.actor, c.id)
+	})
 }
 
 // claimOrder and releaseOrder take no body: one that is sent is not read.
 func (a *API) claimOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) { return a.Service.ClaimOrder(r.Context(), c.staff, c.id) })
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
+		return a.Service.ClaimOrder(r.Context(), c.actor, c.id)
+	})
 }
 
 func (a *API) releaseOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) { return a.Service.ReleaseOrder(r.Context(), c.staff, c.id) })
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
+		return a.Service.ReleaseOrder(r.Context(), c.actor, c.id)
+	})
 }
 
 func (a *API) requestPhotos(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) {
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
 		drafts, err := readRequest(r)
 		if err != nil {
 			return nil, err
 		}
-		return a.Service.RequestPhotos(r.Context(), c.staff, c.id, drafts)
+		return a.Service.RequestPhotos(r.Context(), c.actor, c.id, drafts)
 	})
 }
 
 func (a *API) completeOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) {
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
 		verdict, note, err := readVerdict(r)
 		if err != nil {
 			return nil, err
 		}
-		return a.Service.CompleteOrder(r.Context(), c.staff, c.id, verdict, note)
+		return a.Service.CompleteOrder(r.Context(), c.actor, c.id, verdict, note)
 	})
 }
 
 func (a *API) failOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) {
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
 		note, err := readNote(r)
 		if err != nil {
 			return nil, err
 		}
-		return a.Service.FailOrder(r.Context(), c.staff, c.id, note)
+		return a.Service.FailOrder(r.Context(), c.actor, c.id, note)
 	})
 }
 
 func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.DeskOrder, error) {
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
 		note, err := readNote(r)
 		if err != nil {
 			return nil, err
 		}
-		return a.Service.CancelOrder(r.Context(), c.staff, c.id, note)
+		if _, err := a.Service.CancelOrder(r.Context(), c.actor, c.id, note); err != nil {
+			return nil, err
+		}
+		return a.Service.OrderForReview(r.Context(), c.actor, c.id)
 	})
 }
 
 // onOrder answers an operation on one order with that order, in the language that the query asks for.
-func (a *API) onOrder(w http.ResponseWriter, r *http.Request, do func() (*service.DeskOrder, error)) error {
+func (a *API) onOrder(w http.ResponseWriter, r *http.Request, do func() (*service.OrderRecord, error)) error {
 	l, err := locale(r)
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -156,7 +157,7 @@ func TestNextRace(t *testing.T) {
 		for i := range n {
 			who := []*service.NewStaff{w.Mika, w.Ren, w.Admin}[i%3]
 			callers.Go(func() {
-				o, err := w.Service.TakeNextOrder(t.Context(), &who.Staff)
+				o, err := w.Service.TakeNextOrder(t.Context(), who.Staff.Actor(access.Origin{}))
 				if err != nil || o == nil {
 					t.Errorf("next: %v, %v", o, err)
 					return

@@ -30,7 +30,8 @@ func unable(index string) order.SubmissionEntry {
 // submitEntries answers the photo request of an order as its customer.
 func (w *world) submitEntries(t testing.TB, id, note string, entries ...order.SubmissionEntry) error {
 	t.Helper()
-	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live, id, &order.Submission{Entries: entries, Note: note})
+	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id,
+		&order.Submission{Entries: entries, Note: note})
 	return err
 }
 
@@ -111,7 +112,7 @@ func TestRequestPhotos(t *testing.T) {
 		t.Run("ReviewerGone", func(t *testing.T) {
 			leaving := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			id := w.waiting(t, leaving)
-			must.NoError(t, w.Service.DeactivateStaff(t.Context(), leaving.Staff.ID))
+			must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, leaving.Staff.ID)))
 			must.NoError(t, w.submit(t, id, ""))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {
@@ -213,7 +214,7 @@ func TestVerdictRace(t *testing.T) {
 			})
 			for range 2 {
 				racers.Go(func() {
-					_, err := w.Service.CancelOrder(t.Context(), &w.Admin.Staff, id, "")
+					_, err := w.Service.CancelOrder(t.Context(), w.Admin.Staff.Actor(access.Origin{}), id, "")
 					results <- "cancel " + fault.CodeOf(err)
 				})
 			}

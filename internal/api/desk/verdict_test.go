@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
@@ -43,9 +44,9 @@ func TestComplete(t *testing.T) {
 					t.Errorf("the event shows the customer %s", internal)
 				}
 			}
-			detail, err := w.Service.OrderDetail(t.Context(), w.Customer.Live, id, text.English)
+			detail, err := w.Service.OrderDetail(t.Context(), w.Customer.Live.Actor(access.Origin{}), id, text.English)
 			must.NoError(t, err)
-			if detail.CertificateURL == nil || **detail.CertificateURL != certificate {
+			if url := detail.CertificateURL.Value; url == nil || *url != certificate {
 				t.Errorf("the customer sees %+v", detail)
 			}
 		})

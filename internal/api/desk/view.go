@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // itemView is an order in a list.
@@ -65,11 +64,12 @@ type entryView struct {
 	Details map[string]any  `json:"details"`
 }
 
-func (a *API) viewItem(o *store.DeskRow, l text.Locale) itemView {
-	d := o.View(l, a.Service.Now(), a.Service.CertificateURL)
+func (a *API) viewItem(o *order.Summary, l text.Locale) itemView {
+	d := a.Service.ViewOrder(&o.Order, l)
 	v := itemView{
-		ID: o.ID, OrderNumber: o.Number, ExternalID: o.ExternalID, Environment: o.Environment, Status: o.Status, Outcome: d.Outcome, Delayed: d.Delayed,
-		Classification: d.Classification, AnswerTime: o.AnswerTime, DueDate: d.DueDate, UpdatedAt: d.UpdatedAt,
+		ID: o.ID, OrderNumber: o.Number, ExternalID: o.ExternalID, Environment: o.Environment, Status: o.Status,
+		Outcome: d.Outcome, Delayed: d.Delayed, Classification: d.Classification, AnswerTime: o.AnswerTime,
+		DueDate: d.DueDate, UpdatedAt: d.UpdatedAt,
 	}
 	if o.AssigneeID != "" {
 		v.Assignee = &assigneeView{o.AssigneeID, o.AssigneeName}
@@ -78,15 +78,16 @@ func (a *API) viewItem(o *store.DeskRow, l text.Locale) itemView {
 }
 
 // answer writes an order as the answer to an operation on it.
-func (a *API) answer(w http.ResponseWriter, o *service.DeskOrder, l text.Locale) error {
+func (a *API) answer(w http.ResponseWriter, o *service.OrderRecord, l text.Locale) error {
 	v := orderView{
-		Detail:      o.View(l, a.Service.Now(), a.Service.CertificateURL),
+		Detail:      a.Service.ViewOrder(o.Order, l),
 		OrderNumber: o.Number, ExternalID: o.ExternalID, Environment: o.Environment, AnswerTime: o.AnswerTime,
-		Photos: make([]photoView, 0, len(o.Photos)), Notes: make([]noteView, len(o.Notes)), Timeline: make([]entryView, len(o.Timeline)),
+		Photos: make([]photoView, 0, len(o.Photos)), Notes: make([]noteView, len(o.Notes)),
+		Timeline: make([]entryView, len(o.Timeline)),
 	}
 	for _, p := range o.Photos {
 		if p.Name != "" { // what could not be provided is in the timeline
-			v.Photos = append(v.Photos, photoView{a.Service.MediaURLs.URL(p.Name), p.IndexCode, p.Round})
+			v.Photos = append(v.Photos, photoView{a.Service.PhotoURL(p.Name), p.IndexCode, p.Round})
 		}
 	}
 	for i, n := range o.Notes {
@@ -95,7 +96,7 @@ func (a *API) answer(w http.ResponseWriter, o *service.DeskOrder, l text.Locale)
 	for i := range o.Timeline {
 		e := &o.Timeline[i]
 		v.Timeline[i] = entryView{At: order.Timestamp(e.At), Event: e.Event, Details: e.Details}
-		if e.Actor.Type != order.BySystem {
+		if e.Actor.Kind != access.BySystem {
 			v.Timeline[i].Actor = &e.Actor.Name
 		}
 	}

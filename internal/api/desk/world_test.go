@@ -17,7 +17,6 @@ import (
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -77,7 +76,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 		Log:    slog.New(slog.DiscardHandler),
 		Outbox: func() { w.Wakings.Add(1) },
 	})
-	_, err = w.Service.ImportCatalog(t.Context(), demo.Catalog)
+	_, err = w.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
 	api := desk.New(desk.Config{
 		Service: w.Service, Failures: ratelimit.NewFailures(failureLimit, w.Clock.Now),
@@ -108,14 +107,14 @@ func (w *world) staff(t *testing.T, email, name string, role access.StaffRole) *
 func (w *world) newCustomer(t *testing.T, name string) customer {
 	t.Helper()
 	ctx := t.Context()
-	n, err := w.Service.CreateAccount(ctx, name, strings.ToLower(name)+"@example.com", text.Japanese)
+	n, err := w.Service.CreateAccount(ctx, access.System, name, strings.ToLower(name)+"@example.com", text.Japanese)
 	must.NoError(t, err)
 	c := customer{Account: &n.Account, URLs: make(map[access.Environment][]string), Credits: 10_000}
-	_, err = w.Service.GrantCredits(ctx, c.Account, access.Live, c.Credits, "for tests")
+	_, err = w.Service.GrantCredits(ctx, access.System, access.Tenant{AccountID: c.Account.ID, Environment: access.Live}, c.Credits, "for tests")
 	must.NoError(t, err)
 	key := func(env access.Environment) (*access.Key, string) {
-		k, secret, err := w.Service.CreateKey(ctx, service.NewKey{
-			AccountID: c.Account.ID, Environment: env, Name: "Shop backend", Scopes: access.AllScopes, Actor: audit.Operator,
+		k, secret, err := w.Service.CreateKey(ctx, access.Operator, service.NewKey{
+			Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env}, Name: "Shop backend", Scopes: access.AllScopes,
 		})
 		must.NoError(t, err)
 		return k, secret
@@ -123,16 +122,16 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	c.Live, c.LiveSecret = key(access.Live)
 	c.Test, _ = key(access.Test)
 	endpoint := &webhook.Endpoint{
-		ID: store.NewID(), AccountID: c.Account.ID, Environment: string(access.Live), APIKeyID: c.Live.ID,
+		ID: store.NewID(), Tenant: c.Live.Tenant, APIKeyID: c.Live.ID,
 		URL: "https://shop.example.com/hook", Events: webhook.Events, CreatedAt: start, SealedSecret: "sealed",
 	}
 	must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, env := range access.Environments {
-			rows := make([]store.PhotoRow, 4)
+			rows := make([]photo.Stored, 4)
 			for i := range rows {
-				rows[i] = store.PhotoRow{
-					Name: photo.NewName(photo.JPEG), AccountID: c.Account.ID, Environment: env, SHA256: "-", Bytes: 1, Width: 1,
-					Height: 1, CreatedAt: start,
+				rows[i] = photo.Stored{
+					Name: photo.NewName(photo.JPEG), SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
+					Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env},
 				}
 				c.URLs[env] = append(c.URLs[env], w.Service.MediaURLs.URL(rows[i].Name))
 			}
@@ -163,9 +162,10 @@ func (w *world) createLive(ctx context.Context, c *customer, minutes int) (strin
 }
 
 func (w *world) createWith(ctx context.Context, c *customer, k *access.Key, minutes int,
-	mock order.MockOutcome) (string, error) {
+	mock order.MockOutcome,
+) (string, error) {
 	urls := c.URLs[k.Environment]
-	answer, err := w.Service.CreateOrder(ctx, k, &order.Draft{
+	answer, err := w.Service.CreateOrder(ctx, k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: minutes, Mock: mock,
 		MockGiven: mock != "",
 		Photos: []order.DraftPhoto{
@@ -210,7 +210,7 @@ func (w *world) waiting(t *testing.T, who *service.NewStaff) string {
 // submit answers the request for serial-number.
 func (w *world) submit(t testing.TB, id, note string) error {
 	t.Helper()
-	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live, id, &order.Submission{
+	_, err := w.Service.SubmitPhotos(t.Context(), w.Customer.Live.Actor(access.Origin{}), id, &order.Submission{
 		Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &w.Customer.URLs[access.Live][3]}}, Note: note,
 	})
 	return err
@@ -322,7 +322,7 @@ func (r *reply) events() []string {
 // deliveries returns the bodies in the outbox for an order, the oldest first.
 func (w *world) deliveries(t testing.TB, orderID string) []map[string]any {
 	t.Helper()
-	found, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: orderID}, 100)
+	found, err := w.Store.Deliveries(t.Context(), webhook.DeliveryFilter{OrderID: orderID}, 100)
 	must.NoError(t, err)
 	bodies := make([]map[string]any, len(found))
 	for i, d := range found {

@@ -1,9 +1,8 @@
-// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its scope
-// and rate-limit category, and one handler file for each resource.
+// Package integration is the interface that marketplaces use, /v1/integrations: one table of routes, each with its
+// scope and rate-limit category, and one handler file for each resource.
 package integration
 
 import (
-	"context"
 	"net/http"
 	"time"
 
@@ -51,6 +50,11 @@ type call struct {
 	id  string // the unescaped {id} of the path
 }
 
+// actor returns the key of the request as the actor of a use case.
+func (c *call) actor(r *http.Request) access.Actor {
+	return c.key.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+}
+
 const (
 	requestTimeout = 30 * time.Second
 	uploadTimeout  = 10 * time.Minute
@@ -65,16 +69,28 @@ func New(c Config) *API {
 		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.listModels},
 		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
 		{Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.listPhotoIndexes},
-		{Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout, handle: a.uploadPhotos},
+		{
+			Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout,
+			handle: a.uploadPhotos,
+		},
 		{Method: "GET", Path: "/balance", Category: ratelimit.Read, handle: a.getBalance},
 		{Method: "POST", Path: "/orders", Scope: access.OrdersWrite, Category: ratelimit.Create, handle: a.createOrder},
 		{Method: "GET", Path: "/orders", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listOrders},
 		{Method: "GET", Path: "/orders/{id}", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.getOrder},
-		{Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update, handle: a.submitUpdatePhotos},
+		{
+			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.submitUpdatePhotos,
+		},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
-		{Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.createWebhook},
+		{
+			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.createWebhook,
+		},
 		{Method: "GET", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.listWebhooks},
-		{Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook, handle: a.deleteWebhook},
+		{
+			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.deleteWebhook,
+		},
 	}
 	for i := range a.routes {
 		r := &a.routes[i]
@@ -106,17 +122,13 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	route := &a.routes[row]
-	httpx.SetRoute(r.Context(), route.Method+" "+Prefix+route.Path)
 	if err := a.take(w, r, key, route.Category); err != nil {
 		return err
 	}
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	// The context ends what the handler waits for; the deadline ends the reading of a body that comes too slowly. Not
-	// every writer has deadlines; without one the context is all there is.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(route.Timeout))
-	ctx, cancel := context.WithTimeout(r.Context(), route.Timeout)
-	defer cancel()
-	return route.handle(w, r.WithContext(ctx), &call{key: key, id: id})
+	return httpx.WithTimeout(route.Timeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
+		return route.handle(w, r, &call{key: key, id: id})
+	})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const (
@@ -34,8 +33,10 @@ type auditView struct {
 
 func viewAudit(e *audit.Event) auditView {
 	return auditView{
-		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type, ActorID: optional(e.Actor.ID),
-		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID), IPAddress: optional(e.Actor.IP),
+		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type,
+		ActorID:   optional(e.Actor.ID),
+		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID),
+		IPAddress: optional(e.Actor.IP),
 		UserAgent: optional(e.Actor.UserAgent), Metadata: e.Metadata,
 	}
 }
@@ -43,7 +44,7 @@ func viewAudit(e *audit.Event) auditView {
 func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	from, to := q.Time("from"), q.Time("to")
-	f := store.AuditFilter{
+	f := audit.Filter{
 		From: given(q, "from", from), To: given(q, "to", to),
 		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
 		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
@@ -60,11 +61,13 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 		return fault.New(fault.Invalid, "invalid-audit-date-range", "from must not be later than to.").
 			With("from", order.Timestamp(from)).With("to", order.Timestamp(to))
 	}
-	events, total, err := a.Service.AuditEvents(r.Context(), c.key, f, page, limit)
+	events, total, err := a.Service.AuditPage(r.Context(), c.actor(r), f, page, limit)
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total})
+	return httpx.WriteJSON(
+		w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total},
+	)
 }
 
 // given returns the time of a parameter that is there. The zero time is a time like any other: 0001-01-01T00:00:00Z.

@@ -63,7 +63,7 @@ func TestAudit(t *testing.T) {
 		t.Run("KeyRevoked", func(t *testing.T) {
 			other := account.Test(t, integrationtest.Named("old"), integrationtest.Scopes(access.AuditRead))
 			w.Clock.Advance(time.Second)
-			if _, err := w.Service.RevokeKey(t.Context(), other.Key.ID, audit.Operator); err != nil {
+			if _, err := w.Service.RevokeKey(t.Context(), access.Operator, other.Key.ID); err != nil {
 				t.Fatal(err)
 			}
 			c.Get(t, "/audit/events").Is(t, "data.0.event_code", "api-key.revoked").

@@ -8,7 +8,6 @@ import (
 
 	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -19,7 +18,7 @@ func TestAuthentication(t *testing.T) {
 		account := w.NewAccount(t)
 		valid := account.Test(t)
 		revoked := account.Test(t)
-		if _, err := w.Service.RevokeKey(t.Context(), revoked.Key.ID, audit.Operator); err != nil {
+		if _, err := w.Service.RevokeKey(t.Context(), access.Operator, revoked.Key.ID); err != nil {
 			t.Fatal(err)
 		}
 		expired := expiringKey(t, account, w.Clock.Now())
@@ -111,7 +110,7 @@ func TestKeyLife(t *testing.T) {
 			c.Get(t, "/balance").Want(t, 200)
 			// Another node shares nothing but the database.
 			node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now})
-			if _, err := node.RevokeKey(t.Context(), c.Key.ID, audit.Operator); err != nil {
+			if _, err := node.RevokeKey(t.Context(), access.Operator, c.Key.ID); err != nil {
 				t.Fatal(err)
 			}
 			w.Clock.Advance(time.Second)
@@ -120,7 +119,7 @@ func TestKeyLife(t *testing.T) {
 		t.Run("RevokedHereAtOnce", func(t *testing.T) {
 			c := account.Test(t)
 			c.Get(t, "/balance").Want(t, 200)
-			if _, err := w.Service.RevokeKey(t.Context(), c.Key.ID, audit.Operator); err != nil {
+			if _, err := w.Service.RevokeKey(t.Context(), access.Operator, c.Key.ID); err != nil {
 				t.Fatal(err)
 			}
 			c.Get(t, "/balance").Refused(t, 401, "unauthorized")
@@ -178,7 +177,7 @@ func TestEnvironments(t *testing.T) {
 			live.Get(t, "/balance").Is(t, "", obj{"availableCredits": integrationtest.LiveCredits - 4})
 		})
 		t.Run("TestBalanceStartsAt100000", func(t *testing.T) {
-			n, err := w.Service.CreateAccount(t.Context(), "fresh", "fresh@example.com", "en")
+			n, err := w.Service.CreateAccount(t.Context(), access.System, "fresh", "fresh@example.com", "en")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -62,7 +62,8 @@ type photoIndexView struct {
 
 func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	return photoIndexView{
-		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit, IconURL: x.IconURL,
+		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit,
+		IconURL:     x.IconURL,
 		ExampleURLs: append([]string{}, x.ExampleURLs...),
 	}
 }
@@ -164,7 +165,9 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 			return nil, err
 		}
 		found := snap.PhotoIndexes(where)
-		return listView[photoIndexView]{views(found, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) })}, nil
+		return listView[photoIndexView]{
+			views(found, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) }),
+		}, nil
 	})
 }
 

@@ -92,7 +92,8 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 		t.Run("MissingIndexesBeforePhotoLimit", func(t *testing.T) {
 			urls := live.Photos(t, 3)
 			photos := []any{
-				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"},
+				obj{"url": urls[0], "index_code": "overall"},
+				obj{"url": urls[1], "index_code": "overall"},
 				obj{"url": urls[2], "index_code": "overall"},
 			}
 			live.Post(t, "/orders", with(live.Bag(t), "photos", photos)).Refused(t, 400, "missing-required-photo-indexes")

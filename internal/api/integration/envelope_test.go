@@ -37,7 +37,7 @@ func golden(t *testing.T, name string, got []byte) {
 
 var anyUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
-// TestEnvelope holds the form of refusals.
+// TestEnvelope checks the form of refusals.
 func TestEnvelope(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

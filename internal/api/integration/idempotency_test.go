@@ -128,7 +128,7 @@ func TestIdempotency(t *testing.T) {
 			body := encoded(t, c.Bag(t))
 			create(t, c, "forgotten", body).Want(t, 201)
 			w.Clock.Advance(25 * time.Hour)
-			if n, err := w.Service.ForgetIdempotencyKeys(t.Context(), 1000); err != nil || n == 0 {
+			if n, err := w.Service.DeleteOldIdempotencyKeys(t.Context(), 1000); err != nil || n == 0 {
 				t.Errorf("%d keys were forgotten: %v", n, err)
 			}
 			if left := rows(t, w, "SELECT key FROM idempotency_keys"); len(left) != 0 {
@@ -172,13 +172,13 @@ func TestIdempotency_Race(t *testing.T) {
 				before := account.Balance(t, access.Live)
 				made := parallel(8, func(i int) int {
 					node := []*service.Service{w.Service, other}[i%2]
-					idem, err := node.BeginIdempotent(t.Context(), c.Key, fmt.Sprint("node", round), []byte("body"))
+					idem, err := node.BeginIdempotent(t.Context(), c.Key.Tenant, fmt.Sprint("node", round), []byte("body"))
 					if err == nil && idem.Answer == "" {
 						draft := &order.Draft{
 							CategoryCode: "bags", BrandCode: "chanel",
 							Photos: []order.DraftPhoto{{URL: urls[0], IndexCode: "overall"}, {URL: urls[1], IndexCode: "serial"}},
 						}
-						_, err = node.CreateOrder(t.Context(), c.Key, draft, idem)
+						_, err = node.CreateOrder(t.Context(), c.Key.Actor(access.Origin{}), draft, idem)
 						if err == nil {
 							idem.End()
 							return 1
@@ -200,7 +200,7 @@ func TestIdempotency_Race(t *testing.T) {
 			c := w.NewAccount(t).Live(t)
 			body := encoded(t, c.Bag(t))
 			// The first request is under way as long as its body is: the key is taken when the body has been read.
-			running, err := w.Service.BeginIdempotent(t.Context(), c.Key, "busy", []byte(body))
+			running, err := w.Service.BeginIdempotent(t.Context(), c.Key.Tenant, "busy", []byte(body))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,10 +8,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
-// TestNetworks holds where a key may be used from.
+// TestNetworks checks where a key may be used from.
 func TestNetworks(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -66,7 +65,7 @@ func TestNetworks(t *testing.T) {
 		})
 		t.Run("RevokedIsUnauthorized", func(t *testing.T) {
 			gone := account.Test(t, integrationtest.From(t, "192.0.2.1"))
-			if _, err := w.Service.RevokeKey(t.Context(), gone.Key.ID, audit.Operator); err != nil {
+			if _, err := w.Service.RevokeKey(t.Context(), access.Operator, gone.Key.ID); err != nil {
 				t.Fatal(err)
 			}
 			at(gone, "203.0.113.9:1").Get(t, "/balance").Refused(t, 401, "unauthorized")
@@ -95,7 +94,7 @@ func TestNetworks(t *testing.T) {
 				}
 				// shares nothing but the database
 				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Service.Log})
-				if err := node.SetKeyNetworks(t.Context(), owner, c.Key.ID, checked, service.Origin{}); err != nil {
+				if err := node.SetKeyNetworks(t.Context(), owner.Actor("", service.Origin{}), c.Key.ID, checked); err != nil {
 					t.Fatal(err)
 				}
 				w.Clock.Advance(time.Second)
@@ -110,7 +109,7 @@ func TestNetworks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events, _, err := w.Store.AuditPage(t.Context(), account.Account.ID, store.AuditFilter{}, 1, int(before))
+			events, _, err := w.Store.AuditPage(t.Context(), account.Account.ID, audit.Filter{}, 1, int(before))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -18,7 +18,7 @@ const (
 )
 
 func (a *API) getBalance(w http.ResponseWriter, r *http.Request, c *call) error {
-	credits, err := a.Service.Balance(r.Context(), c.key)
+	credits, err := a.Service.Balance(r.Context(), c.key.Tenant)
 	if err != nil {
 		return err
 	}
@@ -46,7 +46,7 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
-	answer, err := a.Service.CreateOrder(r.Context(), c.key, draft, idem)
+	answer, err := a.Service.CreateOrder(r.Context(), c.actor(r), draft, idem)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *API) beginIdempotent(r *http.Request, c *call, body []byte) (*service.I
 			Field: "Idempotency-Key", Code: "format", Message: "must be one header of 1 to 255 characters",
 		})
 	}
-	return a.Service.BeginIdempotent(r.Context(), c.key, key, body)
+	return a.Service.BeginIdempotent(r.Context(), c.key.Tenant, key, body)
 }
 
 // readDraft checks the shape of a creation. mock_outcome is judged by the rules: a wrong value counts as missing.
@@ -97,35 +97,19 @@ func readDraft(body []byte) (*order.Draft, error) {
 	return d, o.Done()
 }
 
-type orderItem struct {
-	ID          string           `json:"id"`
-	ExternalID  *string          `json:"external_id"`
-	OrderNumber *string          `json:"order_number"`
-	Status      order.Status     `json:"status"`
-	Outcome     *order.Outcome   `json:"outcome"`
-	DueDate     *order.Timestamp `json:"due_date"`
-	UpdatedAt   *order.Timestamp `json:"updated_at"`
-}
-
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	page, limit := q.Page(orderLimit, maxOrderLimit)
 	if err := q.Done(); err != nil {
 		return err
 	}
-	orders, total, err := a.Service.Orders(r.Context(), c.key, page, limit)
+	orders, total, err := a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
 	if err != nil {
 		return err
 	}
-	view := pageView[orderItem]{Data: make([]orderItem, len(orders)), Page: page, Limit: limit, Total: total}
+	view := pageView[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
 	for i := range orders {
-		o := &orders[i]
-		view.Data[i] = orderItem{
-			ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: order.At(o.DueAt), UpdatedAt: order.At(&o.UpdatedAt),
-		}
-		if o.Outcome != "" {
-			view.Data[i].Outcome = &o.Outcome
-		}
+		view.Data[i] = orders[i].Item()
 	}
 	return httpx.WriteJSON(w, http.StatusOK, view)
 }
@@ -139,7 +123,7 @@ func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
 	if !validID(c.id) {
 		return order.NotFound
 	}
-	detail, err := a.Service.OrderDetail(r.Context(), c.key, c.id, l)
+	detail, err := a.Service.OrderDetail(r.Context(), c.actor(r), c.id, l)
 	if err != nil {
 		return err
 	}
@@ -158,7 +142,7 @@ func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call
 	if !validID(c.id) {
 		return order.NotFound
 	}
-	id, err := a.Service.SubmitPhotos(r.Context(), c.key, c.id, sub)
+	id, err := a.Service.SubmitPhotos(r.Context(), c.actor(r), c.id, sub)
 	if err != nil {
 		return err
 	}
@@ -174,7 +158,9 @@ func readSubmission(body []byte) (*order.Submission, error) {
 		return nil, err
 	}
 	entries := o.Objects("photos", httpx.Required, httpx.MinItems(1), httpx.MaxItems(order.MaxPhotos))
-	sub := &order.Submission{Note: o.String("note", httpx.MaxChars(order.MaxNote)), Entries: make([]order.SubmissionEntry, len(entries))}
+	sub := &order.Submission{
+		Note: o.String("note", httpx.MaxChars(order.MaxNote)), Entries: make([]order.SubmissionEntry, len(entries)),
+	}
 	for i, e := range entries {
 		sub.Entries[i] = order.SubmissionEntry{
 			IndexCode: e.String("index_code", httpx.Required, httpx.NotEmpty),

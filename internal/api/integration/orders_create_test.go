@@ -104,7 +104,7 @@ func TestCreateOrder(t *testing.T) {
 	})
 }
 
-// TestCreateOrder_Shape holds the rules of form of a creation, one at a time; TestBody has those of every body.
+// TestCreateOrder_Shape checks the rules of form of a creation, one at a time; TestBody has those of every body.
 func TestCreateOrder_Shape(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Live(t)
@@ -176,7 +176,7 @@ func TestCreateOrder_Shape(t *testing.T) {
 	})
 }
 
-// TestCreateOrder_Rules holds the rules of a creation whose form is right.
+// TestCreateOrder_Rules checks the rules of a creation whose form is right.
 func TestCreateOrder_Rules(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Live(t)
@@ -249,7 +249,7 @@ func TestCreateOrder_Rules(t *testing.T) {
 	})
 }
 
-// TestMockOutcome holds when mock_outcome has to be sent.
+// TestMockOutcome checks when mock_outcome has to be sent.
 func TestMockOutcome(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

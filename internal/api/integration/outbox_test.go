@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/api/integration/integrationtest"
-	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -112,7 +112,7 @@ func decode(t *testing.T, text []byte, v any) {
 	}
 }
 
-// TestOutbox holds who gets which events.
+// TestOutbox checks who gets which events.
 func TestOutbox(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)
@@ -242,7 +242,7 @@ func TestOutbox(t *testing.T) {
 			subscribe(t, c, "order-outcome")
 			done, open := c.CreateID(t), c.CreateID(t)
 			w.Cancel(t, done)
-			if _, err := w.Service.RevokeKey(t.Context(), c.Key.ID, audit.Operator); err != nil {
+			if _, err := w.Service.RevokeKey(t.Context(), access.Operator, c.Key.ID); err != nil {
 				t.Fatal(err)
 			}
 			want(t, done, "")

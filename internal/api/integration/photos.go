@@ -3,7 +3,6 @@ package integration
 import (
 	"errors"
 	"io"
-	"mime"
 	"net/http"
 	"strings"
 
@@ -31,21 +30,17 @@ type uploadError struct {
 	Details    map[string]any `json:"details"`
 }
 
-// uploadPhotos streams every file to the staging area first: what breaks the upload as a whole stores nothing.
+// uploadPhotos streams every file to the staging area first: an upload that is broken stores nothing.
 func (a *API) uploadPhotos(w http.ResponseWriter, r *http.Request, c *call) error {
-	results, uploads, err := a.stageFiles(w, r)
-	defer func() {
-		for _, u := range uploads {
-			_ = u.Staged.Close()
-		}
-	}()
+	results, uploads, err := a.acceptFiles(w, r)
+	defer func() { media.CloseUploads(uploads) }()
 	if err != nil {
 		return err
 	}
 	if len(uploads) == 0 {
 		return results[0].refusal.With("data", results)
 	}
-	urls, err := a.Service.StorePhotos(r.Context(), c.key, uploads)
+	urls, err := a.Service.StorePhotos(r.Context(), c.actor(r), uploads)
 	if err != nil {
 		return err
 	}
@@ -61,14 +56,15 @@ func (a *API) uploadPhotos(w http.ResponseWriter, r *http.Request, c *call) erro
 // that sends too much should still be told so.
 const oversize = 4
 
-// stageFiles reads the whole body. It returns one result for each file and an upload for each that passed.
-func (a *API) stageFiles(w http.ResponseWriter, r *http.Request) (results []uploadResult, uploads []service.Upload, err error) {
-	mediaType, params, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
-	if err != nil || mediaType != "multipart/form-data" || params["boundary"] == "" {
-		return nil, nil, fault.BadRequest("The body must be multipart/form-data with a boundary.").With("field", "Content-Type")
-	}
+// acceptFiles reads the complete body. It returns one result for each file and an upload for each that passed.
+func (a *API) acceptFiles(w http.ResponseWriter, r *http.Request) (
+	results []uploadResult, uploads []media.Upload, err error,
+) {
 	r.Body = http.MaxBytesReader(w, r.Body, oversize*service.MaxUploadFiles*a.MaxPhotoBytes+httpx.MaxBody)
-	parts := newMultipartBody(r.Body, params["boundary"])
+	parts, err := httpx.ReadMultipart(r)
+	if err != nil {
+		return nil, nil, err
+	}
 	for {
 		part, err := parts.NextPart()
 		if errors.Is(err, io.EOF) {
@@ -86,56 +82,40 @@ func (a *API) stageFiles(w http.ResponseWriter, r *http.Request) (results []uplo
 			return nil, uploads, fault.New(fault.Invalid, "photo-upload-limit-exceeded", "An upload holds at most 10 files.").
 				With("max_files", service.MaxUploadFiles)
 		}
-		staged, info, err := a.stageFile(r, part)
-		result := uploadResult{Status: "uploaded", OriginalName: photo.OriginalName(name)}
+		u, refusal, err := a.Staging.Accept(r.Context(), part, name, a.MaxPhotoBytes)
 		if err != nil {
-			refusal, err := a.refusalOf(err)
-			if err != nil {
-				return nil, uploads, err
-			}
-			result.Status, result.refusal = "failed", refusal
-			result.Error = &uploadError{httpx.Status(refusal.Kind), refusal.Code, refusal.Message, refusal.Details}
-			if result.Error.Details == nil {
-				result.Error.Details = map[string]any{}
-			}
+			return nil, uploads, a.brokenBody(err)
+		}
+		result := uploadResult{Status: "uploaded", OriginalName: u.OriginalName}
+		if refusal == nil {
+			uploads = append(uploads, u)
 		} else {
-			uploads = append(uploads, service.Upload{Staged: staged, Info: info, OriginalName: result.OriginalName})
+			result.refuse(refusal)
 		}
 		results = append(results, result)
 	}
 	if len(results) == 0 {
-		return nil, nil, fault.Validation(fault.Problem{Field: "photos", Code: "required", Message: "must hold at least one part with a filename"})
+		return nil, nil, fault.Validation(fault.Problem{
+			Field: "photos", Code: "required", Message: "must hold at least one part with a filename",
+		})
 	}
 	return results, uploads, nil
 }
 
-func (a *API) stageFile(r *http.Request, part io.Reader) (*media.Staged, photo.Info, error) {
-	staged, err := a.Staging.Stage(r.Context(), part, a.MaxPhotoBytes)
-	if err != nil {
-		return nil, photo.Info{}, err
+func (u *uploadResult) refuse(refusal *fault.Error) {
+	u.Status, u.refusal = "failed", refusal
+	u.Error = &uploadError{httpx.Status(refusal.Kind), refusal.Code, refusal.Message, refusal.Details}
+	if u.Error.Details == nil {
+		u.Error.Details = map[string]any{}
 	}
-	info, err := photo.Inspect(staged, staged.Size())
-	if err != nil {
-		_ = staged.Close()
-		return nil, photo.Info{}, err
-	}
-	return staged, info, nil
 }
 
-// refusalOf returns the refusal of one file, or the error that ends the whole upload.
-func (a *API) refusalOf(err error) (*fault.Error, error) {
-	if f, ok := errors.AsType[*fault.Error](err); ok && f.Kind != fault.Unavailable {
-		return f, nil
-	}
-	if fault.CodeOf(err) != "" {
-		return nil, err
-	}
-	return nil, a.brokenBody(err)
-}
-
-// brokenBody tells why a body could not be read: it is too large, cut off, too slow, or not what it says to be. All of
-// these are the client's doing; a server that cannot write its own files has said so with a fault of its own.
+// brokenBody says why a body could not be read: it is too large, cut off, too slow, or not what it claims to be. All of
+// these are the client's fault; a server that cannot write its own files has said so with a fault of its own.
 func (a *API) brokenBody(err error) error {
+	if fault.CodeOf(err) != "" {
+		return err
+	}
 	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		return photo.FileTooLarge(a.MaxPhotoBytes).Because(err)
 	}

@@ -44,7 +44,8 @@ func TestSimulation(t *testing.T) {
 		t.Run("FakeIndexesAreUnique", func(t *testing.T) {
 			urls := c.Photos(t, 3)
 			id := c.CreateID(t, obj{"mock_outcome": "fake", "photos": []any{
-				obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "overall"},
+				obj{"url": urls[0], "index_code": "overall"},
+				obj{"url": urls[1], "index_code": "overall"},
 				obj{"url": urls[2], "index_code": "serial"},
 			}})
 			c.Get(t, "/orders/"+id).Is(t, "outcome_indexes", []any{"overall", "serial"})

@@ -57,7 +57,8 @@ func TestUpdatePhotos(t *testing.T) {
 			id := waiting(t)
 			urls := c.Photos(t, 3)
 			c.Post(t, "/orders/"+id+"/update_photos", obj{"note": "As good as it gets.", "photos": []any{
-				obj{"index_code": "serial", "url": urls[0]}, obj{"index_code": "overall", "url": urls[1]},
+				obj{"index_code": "serial", "url": urls[0]},
+				obj{"index_code": "overall", "url": urls[1]},
 				obj{"index_code": "overall", "url": urls[2]},
 			}}).Want(t, 202).Is(t, "", obj{"id": id, "status": "accepted"})
 			c.Get(t, "/orders/"+id).Is(t, "status", "processing").Lacks(t, "photos_to_resubmit")
@@ -152,7 +153,7 @@ func TestUpdatePhotos_States(t *testing.T) {
 	})
 }
 
-// TestUpdatePhotos_Refused holds the rules of a submission, one at a time.
+// TestUpdatePhotos_Refused checks the rules of a submission, one at a time.
 func TestUpdatePhotos_Refused(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type endpointView struct {
@@ -30,9 +29,14 @@ type oauthView struct {
 }
 
 func viewEndpoint(e *webhook.Endpoint) endpointView {
-	v := endpointView{ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events, CreatedAt: order.Timestamp(e.CreatedAt)}
+	v := endpointView{
+		ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events,
+		CreatedAt: order.Timestamp(e.CreatedAt),
+	}
 	if e.OAuth != nil {
-		v.Auth = &oauthView{Type: webhook.AuthOAuth2, TokenURL: e.OAuth.TokenURL, ClientID: e.OAuth.ClientID, Scope: optional(e.OAuth.Scope)}
+		v.Auth = &oauthView{
+			Type: webhook.AuthOAuth2, TokenURL: e.OAuth.TokenURL, ClientID: e.OAuth.ClientID, Scope: optional(e.OAuth.Scope),
+		}
 	}
 	return v
 }
@@ -46,8 +50,7 @@ func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	if err != nil {
 		return err
 	}
-	from := service.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()}
-	e, secret, err := a.Service.CreateEndpoint(r.Context(), c.key, n, from)
+	e, secret, err := a.Service.CreateEndpoint(r.Context(), c.actor(r), c.key.ID, n)
 	if err != nil {
 		return err
 	}
@@ -64,8 +67,8 @@ func readEndpoint(body []byte) (service.NewEndpoint, error) {
 	}
 	n.Name = o.String("name", httpx.NotEmpty, httpx.MaxChars(webhook.MaxName))
 	n.URL = readURL(o, "url", webhook.CheckURL)
-	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)), httpx.Unique,
-		httpx.OneOf(names(webhook.Events)...)) {
+	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)),
+		httpx.Unique, httpx.OneOf(names(webhook.Events)...)) {
 		n.Events = append(n.Events, webhook.Event(name))
 	}
 	if auth := o.Object("auth"); auth.Exists() {
@@ -94,7 +97,7 @@ func readURL(o httpx.Object, name string, check func(field, raw string) (webhook
 }
 
 func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) error {
-	endpoints, err := a.Service.Endpoints(r.Context(), c.key)
+	endpoints, err := a.Service.EndpointsOfKey(r.Context(), c.actor(r), c.key.ID)
 	if err != nil {
 		return err
 	}
@@ -102,11 +105,11 @@ func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) erro
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, ok := store.ParseID(c.id)
+	id, ok := service.ParseID(c.id)
 	if !ok {
 		return fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
 	}
-	if err := a.Service.DeleteEndpoint(r.Context(), c.key, id); err != nil {
+	if err := a.Service.DeleteEndpoint(r.Context(), c.actor(r), id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -100,7 +100,7 @@ func TestCreateWebhook(t *testing.T) {
 	})
 }
 
-// TestCreateWebhook_Shape holds the rules of form of an endpoint, one at a time.
+// TestCreateWebhook_Shape checks the rules of form of an endpoint, one at a time.
 func TestCreateWebhook_Shape(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account := w.NewAccount(t)

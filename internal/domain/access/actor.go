@@ -18,6 +18,11 @@ type Origin struct {
 	Locale    text.Locale // of the page; empty when the request came from a program
 }
 
+const maxUserAgent = 512
+
+// Agent returns the user agent in a form that every database takes, cut to 512 characters.
+func (o Origin) Agent() string { return text.Storable(o.UserAgent, maxUserAgent) }
+
 // ActorKind says what kind of actor does something. The values are stored in timelines.
 type ActorKind string
 
@@ -72,8 +77,12 @@ func (a Actor) Runs() bool { return a.Kind == ByStaff || a.Kind == ByOperator }
 func (a Actor) Require(p Permission) error {
 	needs := permissions[p]
 	switch a.Kind {
-	case ByOperator, BySystem, ByAPIKey: // the scope of a key is checked with its route
+	case BySystem, ByAPIKey: // the scope of a key is checked with its route
 		return nil
+	case ByOperator: // may do what an administrator may
+		if needs.staff != "" {
+			return nil
+		}
 	case ByUser:
 		if needs.user == "" || !a.Role.Includes(needs.user) {
 			return missingRole("This needs the role ", string(needs.user))
@@ -88,9 +97,19 @@ func (a Actor) Require(p Permission) error {
 	return fault.New(fault.Forbidden, "forbidden", "This is not allowed.")
 }
 
+// Sees reports whether data of the tenant exists for the actor: keys and account users see nothing of other accounts, and
+// nothing of another environment where they are in one. Fields that are empty are not compared.
+func (a Actor) Sees(t Tenant) bool {
+	if a.Kind != ByUser && a.Kind != ByAPIKey {
+		return true
+	}
+	env := a.Tenant.Environment
+	return a.Tenant.AccountID == t.AccountID && (env == "" || t.Environment == "" || env == t.Environment)
+}
+
 // RequireIn is Require for the data of an account: keys and account users reach no other account than their own.
 func (a Actor) RequireIn(p Permission, accountID string) error {
-	if (a.Kind == ByUser || a.Kind == ByAPIKey) && a.Tenant.AccountID != accountID {
+	if !a.Sees(Tenant{AccountID: accountID}) {
 		return fault.New(fault.Forbidden, "forbidden", "This belongs to another account.")
 	}
 	return a.Require(p)

@@ -14,15 +14,16 @@ import (
 type Key struct {
 	ID string
 	Tenant
-	Name      string
-	Hint      string // the last characters of the key, to tell keys apart
-	Scopes    []Scope
-	Limits    map[string]int // requests per window by category, where it differs from the default
-	Networks  Networks       // allowed client addresses; none: any
-	CreatedBy string         // the account user who made it
-	CreatedAt time.Time
-	ExpiresAt *time.Time
-	RevokedAt *time.Time
+	Name       string
+	Hint       string // the last characters of the key, to tell keys apart
+	Scopes     []Scope
+	Limits     map[string]int // requests per window by category, where it differs from the default
+	Networks   Networks       // allowed client addresses; none: any
+	CreatedBy  string         // the account user who made it
+	CreatedAt  time.Time
+	ExpiresAt  *time.Time
+	RevokedAt  *time.Time
+	LastUsedAt *time.Time // nil: never, as far as is known
 }
 
 // Allows reports whether the key has the scope. Every key has the empty scope.

@@ -102,6 +102,6 @@ func (n Networks) String() string { return strings.Join(n.Texts(), " ") }
 
 // WrongNetwork is the error for a valid key that is used from outside its networks.
 func WrongNetwork(address string) *fault.Error {
-	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").With("address",
-		address)
+	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").
+		With("address", address)
 }

@@ -14,6 +14,7 @@ const MaxPasskeys = 20
 // counts as two factors.
 type Passkey struct {
 	ID             string
+	Audience       Audience
 	UserID         string
 	Name           string
 	CredentialID   []byte // chosen by the device

@@ -14,7 +14,9 @@ const (
 	ViewAccount    Permission = iota // read orders, keys, endpoints, deliveries, ledger and audit log of an account
 	ManageOrders                     // create, change and cancel orders of an account, upload photos, use the sandbox
 	ManageKeys                       // create, change and revoke API keys
-	ManageWebhooks                   // create and delete endpoints, send deliveries again
+	LimitKeys                        // set the rate limits of API keys
+	ManageWebhooks                   // create, test and delete endpoints
+	Redeliver                        // send deliveries again
 	ManageTeam                       // invite, change and remove account users
 	ManageAccount                    // change the settings of an account
 	ReviewOrders                     // claim orders and judge them
@@ -29,9 +31,11 @@ var permissions = map[Permission]struct {
 	ViewAccount:    {user: Viewer, staff: Admin},
 	ManageOrders:   {user: Developer, staff: Admin},
 	ManageKeys:     {user: Developer, staff: Admin},
-	ManageWebhooks: {user: Developer, staff: Admin},
+	LimitKeys:      {staff: Admin},
+	ManageWebhooks: {user: Developer},
+	Redeliver:      {user: Developer, staff: Admin},
 	ManageTeam:     {user: Owner, staff: Admin},
-	ManageAccount:  {user: Owner, staff: Admin},
+	ManageAccount:  {user: Owner},
 	ReviewOrders:   {staff: Reviewer},
 	Administer:     {staff: Admin},
 }
@@ -44,6 +48,14 @@ func (r Role) Includes(other Role) bool { return slices.Index(Roles, r) >= slice
 
 // Includes reports whether the role may do all that the other may.
 func (r StaffRole) Includes(other StaffRole) bool { return r == other || r == Admin }
+
+// RequireRole returns the refusal of an account user whose role does not include the other, or nil.
+func RequireRole(has, needs Role) error {
+	if has.Includes(needs) {
+		return nil
+	}
+	return missingRole("This needs the role ", string(needs))
+}
 
 // MissingRole is the refusal of a staff user who lacks the role that an operation needs.
 func MissingRole(role StaffRole) *fault.Error {

@@ -31,8 +31,8 @@ func ParseScopes(s string) ([]Scope, error) {
 	for part := range strings.SplitSeq(s, ",") {
 		scope := Scope(strings.TrimSpace(part))
 		if !slices.Contains(AllScopes, scope) {
-			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s", scope,
-				joinScopes(AllScopes, ", "))
+			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s",
+				scope, joinScopes(AllScopes, ", "))
 		}
 		given[scope] = true
 	}

@@ -39,6 +39,17 @@ type Staff struct {
 	DeactivatedAt *time.Time
 }
 
+// StaffMember is a staff user as administrators see them.
+type StaffMember struct {
+	Staff
+	SecondFactor   bool
+	Passkeys       int
+	HasToken       bool
+	Sessions       int
+	InReview       int64 // Live orders they review
+	AwaitingPhotos int64 // Live orders for which they wait for photos
+}
+
 // Active reports whether the staff user may sign in and be assigned orders.
 func (s *Staff) Active() bool { return s.DeactivatedAt == nil }
 

@@ -12,6 +12,10 @@ const (
 	StaffPasswordChanged  ActionCode = "staff.password-changed"
 	StaffFactorAdded      ActionCode = "staff.second-factor-added"
 	StaffFactorRemoved    ActionCode = "staff.second-factor-removed"
+	StaffPasskeyAdded     ActionCode = "staff.passkey-added"
+	StaffPasskeyRemoved   ActionCode = "staff.passkey-removed"
+	StaffInvited          ActionCode = "staff.invited"
+	StaffUninvited        ActionCode = "staff.invitation-withdrawn"
 	StaffCreated          ActionCode = "staff.created"
 	StaffRoleChanged      ActionCode = "staff.role-changed"
 	StaffDeactivated      ActionCode = "staff.deactivated"
@@ -41,7 +45,8 @@ const (
 
 // ActionCodes lists every action.
 var ActionCodes = []ActionCode{
-	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved, StaffCreated,
+	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved,
+	StaffPasskeyAdded, StaffPasskeyRemoved, StaffInvited, StaffUninvited, StaffCreated,
 	StaffRoleChanged, StaffDeactivated, StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade,
 	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,
 	ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused,

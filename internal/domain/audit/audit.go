@@ -107,15 +107,12 @@ func By(a access.Actor) Actor {
 	switch a.Kind {
 	case access.ByAPIKey:
 		return Actor{
-			Type:      ByAPIKey,
-			ID:        a.ID,
-			Name:      a.Name,
-			Source:    FromIntegration,
-			IP:        a.Origin.IP,
-			UserAgent: a.Origin.UserAgent,
+			Type: ByAPIKey, ID: a.ID, Name: a.Name, Source: FromIntegration, IP: a.Origin.IP, UserAgent: a.Origin.Agent(),
 		}
 	case access.ByUser:
-		return Actor{Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.UserAgent}
+		return Actor{
+			Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.Agent(),
+		}
 	case access.ByStaff, access.ByOperator, access.BySystem:
 	}
 	return Actor{Type: BySystem, Name: a.Name, Source: FromSystem}

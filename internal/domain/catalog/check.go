@@ -93,8 +93,8 @@ func (p *parser) checkContext(known definitions, o object, c Context) {
 	case c.Brand != "" && model.Brand != "" && model.Brand != c.Brand:
 		o.get("model").problem("model %s is of brand %s, not of %s", quote(c.Model), quote(model.Brand), quote(c.Brand))
 	case c.Category != "" && model.Category != "" && model.Category != c.Category:
-		o.get("model").problem("model %s is of category %s, not of %s", quote(c.Model), quote(model.Category),
-			quote(c.Category))
+		o.get("model").problem("model %s is of category %s, not of %s",
+			quote(c.Model), quote(model.Category), quote(c.Category))
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"testing"
 )
 
+type lines = []string
+
 // refusal is an edit of the example document and the problems that Parse must report for it.
 type refusal struct {
 	name string
@@ -26,331 +28,303 @@ func checkRefusals(t *testing.T, tests []refusal) {
 func TestParseRefuses(t *testing.T) {
 	checkRefusals(t, []refusal{
 		// Properties.
-		{"UnknownSection", []string{"requirements:\n", "requirments:\n"}, []string{
+		{"UnknownSection", lines{"requirements:\n", "requirments:\n"}, lines{
 			"70 requirments: unknown property; known here are locales, categories, brands, models, photo_indexes, " +
 				"answer_times, " +
 				"answer_time_rules, account_prices, reasons, conditions, requirements",
 		}},
-		{"UnknownProperty", []string{"    image_url:", "    icon_url:"}, []string{
+		{"UnknownProperty", lines{"    image_url:", "    icon_url:"}, lines{
 			"17 models[0].icon_url: unknown property; known here are code, brand, category, name, image_url",
 		}},
 		{
 			"UnknownLanguage",
-			[]string{"ja: 靴", "fr: Chaussures"},
-			[]string{"7 categories[1].name.fr: unknown property; known here are en, ja"},
+			lines{"ja: 靴", "fr: Chaussures"},
+			lines{"7 categories[1].name.fr: unknown property; known here are en, ja"},
 		},
-		{"UnknownPropertyOfWindow", []string{"{timezone:", "{holidays: [], timezone:"}, []string{
+		{"UnknownPropertyOfWindow", lines{"{timezone:", "{holidays: [], timezone:"}, lines{
 			"43 answer_times[0].open.holidays: unknown property; known here are timezone, days, from, to",
 		}},
-		{"ModelInAnswerTimeRule", []string{"    price: 20", "    model: chanel-classic-flap"}, []string{
+		{"ModelInAnswerTimeRule", lines{"    price: 20", "    model: chanel-classic-flap"}, lines{
 			"53 answer_time_rules[0].model: unknown property",
 		}},
-		{"StatedTwice", []string{"    photo_limit: 2\n", "    photo_limit: 2\n    required: true\n"}, []string{
+		{"StatedTwice", lines{"    photo_limit: 2\n", "    photo_limit: 2\n    required: true\n"}, lines{
 			"24 photo_indexes[0].required: is stated twice; the first is at line 22",
 		}},
-		{"MergeKey", []string{"    price: 20", "    <<: {price: 20}"}, []string{
+		{"MergeKey", lines{"    price: 20", "    <<: {price: 20}"}, lines{
 			"53 answer_time_rules[0].<<: merge keys are not supported; write the properties out",
 		}},
 
 		// Types.
 		{
-			"SectionNotAList", []string{
+			"SectionNotAList", lines{
 				"reasons:\n  - code: logo-misaligned\n    outcome", "reasons:\n    code: logo-misaligned\n    outcome",
-			}, []string{
+			}, lines{
 				"61 reasons: must be a list, not a mapping",
 			},
 		},
-		{"EntryNotAMapping", []string{"brands:\n", "brands:\n  - dior\n"}, []string{
+		{"EntryNotAMapping", lines{"brands:\n", "brands:\n  - dior\n"}, lines{
 			`9 brands[0]: must be a mapping with the properties code, name, categories, not the text "dior"`,
 		}},
-		{
-			"EmptyEntry",
-			[]string{"brands:\n", "brands:\n  -\n"},
-			[]string{"9 brands[0]: is empty; remove it or give it a value"},
-		},
-		{"NameNotAMapping", []string{"name: {en: Classic Flap}", "name: Classic Flap"}, []string{
+		{"EmptyEntry", lines{"brands:\n", "brands:\n  -\n"}, lines{"9 brands[0]: is empty; remove it or give it a value"}},
+		{"NameNotAMapping", lines{"name: {en: Classic Flap}", "name: Classic Flap"}, lines{
 			`16 models[0].name: must be a mapping of languages such as {en: …, ja: …}, not the text "Classic Flap"`,
 		}},
-		{"NameANumber", []string{"{en: Classic Flap}", "{en: 2.55}"}, []string{
+		{"NameANumber", lines{"{en: Classic Flap}", "{en: 2.55}"}, lines{
 			`16 models[0].name.en: must be text, not the number "2.55"; put it in quotes`,
 		}},
-		{"NameADate", []string{"{en: Classic Flap}", "{en: 2021-05-01}"}, []string{
+		{"NameADate", lines{"{en: Classic Flap}", "{en: 2021-05-01}"}, lines{
 			`16 models[0].name.en: must be text, not "2021-05-01" of type "!!timestamp"; put it in quotes`,
 		}},
 		{
 			"NameAList",
-			[]string{"{en: Classic Flap}", "{en: [Classic Flap]}"},
-			[]string{"16 models[0].name.en: must be text, not a list"},
+			lines{"{en: Classic Flap}", "{en: [Classic Flap]}"},
+			lines{"16 models[0].name.en: must be text, not a list"},
 		},
-		{"TruthAsText", []string{"required: true\n    photo_limit: 2", "required: \"true\"\n    photo_limit: 2"}, []string{
+		{"TruthAsText", lines{"required: true\n    photo_limit: 2", "required: \"true\"\n    photo_limit: 2"}, lines{
 			`22 photo_indexes[0].required: must be true or false, not the text "true"`,
 		}},
-		{"YesIsNotTrue", []string{"    default: true", "    default: yes"}, []string{
+		{"YesIsNotTrue", lines{"    default: true", "    default: yes"}, lines{
 			`48 answer_times[1].default: must be true or false, not the text "yes"`,
 		}},
 		{
 			"OwnTag",
-			[]string{"{en: Classic Flap}", "!name {en: Classic Flap}"},
-			[]string{"16 models[0].name: must be a mapping with the properties en, ja"},
+			lines{"{en: Classic Flap}", "!name {en: Classic Flap}"},
+			lines{"16 models[0].name: must be a mapping with the properties en, ja"},
 		},
 
 		// Codes.
-		{"CodeUpperCase", []string{"- code: missing", "- code: Missing"}, []string{
+		{"CodeUpperCase", lines{"- code: missing", "- code: Missing"}, lines{
 			`66 conditions[0].code: "Missing" is not a code; codes are 1 to 64 of a-z, 0-9 and -`,
 		}},
-		{"CodeEmpty", []string{"- code: missing", `- code: ""`}, []string{`66 conditions[0].code: "" is not a code`}},
+		{"CodeEmpty", lines{"- code: missing", `- code: ""`}, lines{`66 conditions[0].code: "" is not a code`}},
 		{
 			"CodeTooLong",
-			[]string{"- code: missing", "- code: " + strings.Repeat("a", 65)},
-			[]string{"66 conditions[0].code: is not a code"},
+			lines{"- code: missing", "- code: " + strings.Repeat("a", 65)},
+			lines{"66 conditions[0].code: is not a code"},
 		},
 		{
 			"CodeUnderscore",
-			[]string{"- code: sharp-focus", "- code: sharp_focus"},
-			[]string{"71 requirements[0].code: is not a code"},
+			lines{"- code: sharp-focus", "- code: sharp_focus"},
+			lines{"71 requirements[0].code: is not a code"},
 		},
 		{
 			"CodeLineBreak",
-			[]string{"- code: sharp-focus", `- code: "sharp-focus\n"`},
-			[]string{"71 requirements[0].code: is not a code"},
+			lines{"- code: sharp-focus", `- code: "sharp-focus\n"`},
+			lines{"71 requirements[0].code: is not a code"},
 		},
-		{
-			"CodeMissing", []string{"- code: sharp-focus\n    text", "- text"}, []string{"71 requirements[0].code: is required"},
-		},
-		{"CodeNull", []string{"- code: sharp-focus", "- code:"}, []string{"71 requirements[0].code: is required"}},
+		{"CodeMissing", lines{"- code: sharp-focus\n    text", "- text"}, lines{"71 requirements[0].code: is required"}},
+		{"CodeNull", lines{"- code: sharp-focus", "- code:"}, lines{"71 requirements[0].code: is required"}},
 		{
 			"CodeWrongAtDefinitionOnly",
-			[]string{"- code: shoes", "- code: Shoes", "[bags, shoes]", "[bags, Shoes]", "category: shoes", "category: Shoes"},
-			[]string{
+			lines{"- code: shoes", "- code: Shoes", "[bags, shoes]", "[bags, Shoes]", "category: shoes", "category: Shoes"},
+			lines{
 				`6 categories[1].code: "Shoes" is not a code`,
 			},
 		},
 
 		// Texts.
-		{
-			"NameMissing", []string{"    name: {en: Chanel, ja: シャネル}\n", ""}, []string{"9 brands[0].name: is required"},
-		},
+		{"NameMissing", lines{"    name: {en: Chanel, ja: シャネル}\n", ""}, lines{"9 brands[0].name: is required"}},
 		{
 			"EnglishMissing",
-			[]string{"{en: Shoes, ja: 靴}", "{ja: 靴}"},
-			[]string{"7 categories[1].name.en: is required: every text needs English"},
+			lines{"{en: Shoes, ja: 靴}", "{ja: 靴}"},
+			lines{"7 categories[1].name.en: is required: every text needs English"},
 		},
 		{
 			"EnglishEmpty",
-			[]string{"{en: Shoes, ja: 靴}", `{en: "", ja: 靴}`},
-			[]string{"7 categories[1].name.en: must not be empty"},
+			lines{"{en: Shoes, ja: 靴}", `{en: "", ja: 靴}`},
+			lines{"7 categories[1].name.en: must not be empty"},
 		},
-		{"JapaneseBlank", []string{"ja: 靴", `ja: " "`}, []string{"7 categories[1].name.ja: must not be empty"}},
+		{"JapaneseBlank", lines{"ja: 靴", `ja: " "`}, lines{"7 categories[1].name.ja: must not be empty"}},
 		{
 			"TextWithNUL",
-			[]string{"ja: 靴", `ja: "a\0b"`},
-			[]string{"7 categories[1].name.ja: must not contain control characters such as U+0000"},
+			lines{"ja: 靴", `ja: "a\0b"`},
+			lines{"7 categories[1].name.ja: must not contain control characters such as U+0000"},
 		},
 		{
 			"ReasonTextMissing",
-			[]string{"    text: {en: Sharp focus, ja: ピントを合わせてください}\n", ""},
-			[]string{"71 requirements[0].text: is required"},
+			lines{"    text: {en: Sharp focus, ja: ピントを合わせてください}\n", ""},
+			lines{"71 requirements[0].text: is required"},
 		},
 
 		// URLs.
-		{"URLRelative", []string{"https://cdn.example/icons/bags.png", "/icons/bags.png"}, []string{
+		{"URLRelative", lines{"https://cdn.example/icons/bags.png", "/icons/bags.png"}, lines{
 			`5 categories[0].icon_url: "/icons/bags.png" is not an absolute http or https URL`,
 		}},
-		{"URLOtherScheme", []string{"https://cdn.example/models/classic-flap.jpg", "ftp://cdn.example/a"}, []string{
+		{"URLOtherScheme", lines{"https://cdn.example/models/classic-flap.jpg", "ftp://cdn.example/a"}, lines{
 			"17 models[0].image_url: is not an absolute http or https URL",
 		}},
-		{"URLWithoutHost", []string{"https://cdn.example/models/classic-flap.jpg", "https:///a"}, []string{
+		{"URLWithoutHost", lines{"https://cdn.example/models/classic-flap.jpg", "https:///a"}, lines{
 			"17 models[0].image_url: is not an absolute http or https URL",
 		}},
 		{
 			"URLEmpty",
-			[]string{"https://cdn.example/icons/bags.png", `""`},
-			[]string{"5 categories[0].icon_url: is not an absolute"},
+			lines{"https://cdn.example/icons/bags.png", `""`},
+			lines{"5 categories[0].icon_url: is not an absolute"},
 		},
 		{
 			"URLWithSpace",
-			[]string{"https://cdn.example/icons/bags.png", `"https://cdn.example/a b"`},
-			[]string{"5 categories[0].icon_url: is not an absolute"},
+			lines{"https://cdn.example/icons/bags.png", `"https://cdn.example/a b"`},
+			lines{"5 categories[0].icon_url: is not an absolute"},
 		},
 		{
 			"URLTooLong",
-			[]string{"https://cdn.example/icons/bags.png", "https://cdn.example/" + strings.Repeat("a", 2048)},
-			[]string{
+			lines{"https://cdn.example/icons/bags.png", "https://cdn.example/" + strings.Repeat("a", 2048)},
+			lines{
 				"5 categories[0].icon_url: must not be longer than 2048 characters",
 			},
 		},
-		{"ExampleURL", []string{"[https://cdn.example/examples/serial.jpg]", "[https://cdn.example/a, b.jpg]"}, []string{
+		{"ExampleURL", lines{"[https://cdn.example/examples/serial.jpg]", "[https://cdn.example/a, b.jpg]"}, lines{
 			`36 photo_indexes[2].example_urls[1]: "b.jpg" is not an absolute http or https URL`,
 		}},
 
 		// Numbers.
-		{
-			"PriceNegative",
-			[]string{"price: 4\n", "price: -1\n"},
-			[]string{"47 answer_times[1].price: must be at least 0, not -1"},
-		},
+		{"PriceNegative", lines{"price: 4\n", "price: -1\n"}, lines{"47 answer_times[1].price: must be at least 0, not -1"}},
 		{
 			"PriceFraction",
-			[]string{"price: 4\n", "price: 4.5\n"},
-			[]string{`47 answer_times[1].price: must be a whole number, not the number "4.5"`},
+			lines{"price: 4\n", "price: 4.5\n"},
+			lines{`47 answer_times[1].price: must be a whole number, not the number "4.5"`},
 		},
 		{
 			"PriceText",
-			[]string{"price: 4\n", "price: \"4\"\n"},
-			[]string{"47 answer_times[1].price: must be a whole number, not text; remove the quotes"},
+			lines{"price: 4\n", "price: \"4\"\n"},
+			lines{"47 answer_times[1].price: must be a whole number, not text; remove the quotes"},
 		},
 		{
 			"PriceWord",
-			[]string{"price: 4\n", "price: free\n"},
-			[]string{`47 answer_times[1].price: must be a whole number, not the text "free"`},
+			lines{"price: 4\n", "price: free\n"},
+			lines{`47 answer_times[1].price: must be a whole number, not the text "free"`},
 		},
 		{
 			"PriceHexadecimal",
-			[]string{"price: 4\n", "price: 0x10\n"},
-			[]string{`47 answer_times[1].price: must be a whole number, not the number "0x10"`},
+			lines{"price: 4\n", "price: 0x10\n"},
+			lines{`47 answer_times[1].price: must be a whole number, not the number "0x10"`},
 		},
 		{
 			"PriceTooLarge",
-			[]string{"price: 4\n", "price: 99999999999999999999\n"},
-			[]string{"47 answer_times[1].price: must be at most 9007199254740991"},
+			lines{"price: 4\n", "price: 99999999999999999999\n"},
+			lines{"47 answer_times[1].price: must be at most 9007199254740991"},
 		},
-		{"PriceMissing", []string{"    price: 4\n", ""}, []string{"45 answer_times[1].price: is required"}},
-		{
-			"RulePriceNegative",
-			[]string{"price: 20", "price: -20"},
-			[]string{"53 answer_time_rules[0].price: must be at least 0"},
-		},
+		{"PriceMissing", lines{"    price: 4\n", ""}, lines{"45 answer_times[1].price: is required"}},
+		{"RulePriceNegative", lines{"price: 20", "price: -20"}, lines{"53 answer_time_rules[0].price: must be at least 0"}},
 		{
 			"AccountPriceMissing",
-			[]string{"    code: 1440\n    price: 3\n", "    code: 1440\n"},
-			[]string{"58 account_prices[0].price: is required"},
+			lines{"    code: 1440\n    price: 3\n", "    code: 1440\n"},
+			lines{"58 account_prices[0].price: is required"},
 		},
 		{
 			"AnswerTimeZero",
-			[]string{"- code: 1440", "- code: 0", "    code: 1440\n", "    code: 30\n"},
-			[]string{"45 answer_times[1].code: must be at least 1, not 0"},
+			lines{"- code: 1440", "- code: 0", "    code: 1440\n", "    code: 30\n"},
+			lines{"45 answer_times[1].code: must be at least 1, not 0"},
 		},
 		{
 			"AnswerTimeTooLong",
-			[]string{"- code: 1440", "- code: 52560001", "    code: 1440\n", "    code: 30\n"},
-			[]string{"45 answer_times[1].code: must be at most 52560000, not 52560001"},
+			lines{"- code: 1440", "- code: 52560001", "    code: 1440\n", "    code: 30\n"},
+			lines{"45 answer_times[1].code: must be at most 52560000, not 52560001"},
 		},
 		{
 			"PhotoLimitZero",
-			[]string{"photo_limit: 3", "photo_limit: 0"},
-			[]string{"31 photo_indexes[1].photo_limit: must be at least 1, not 0"},
+			lines{"photo_limit: 3", "photo_limit: 0"},
+			lines{"31 photo_indexes[1].photo_limit: must be at least 1, not 0"},
 		},
 		{
 			"CapacityZero",
-			[]string{"max_open_orders: 50", "max_open_orders: 0"},
-			[]string{"44 answer_times[0].max_open_orders: must be at least 1, not 0"},
+			lines{"max_open_orders: 50", "max_open_orders: 0"},
+			lines{"44 answer_times[0].max_open_orders: must be at least 1, not 0"},
 		},
 
 		// Locales.
 		{
 			"OtherLocale",
-			[]string{"[en, ja]", "[en, fr]"},
-			[]string{"1 locales: must be [en, ja], the languages that the service supports"},
+			lines{"[en, ja]", "[en, fr]"},
+			lines{"1 locales: must be [en, ja], the languages that the service supports"},
 		},
-		{"OneLocale", []string{"[en, ja]", "[en]"}, []string{"1 locales: must be [en, ja]"}},
+		{"OneLocale", lines{"[en, ja]", "[en]"}, lines{"1 locales: must be [en, ja]"}},
 
 		// Windows.
 		{
 			"UnknownTimezone",
-			[]string{"Asia/Tokyo", "Asia/Tokio"},
-			[]string{`43 answer_times[0].open.timezone: "Asia/Tokio" is not an IANA time zone such as Asia/Tokyo`},
+			lines{"Asia/Tokyo", "Asia/Tokio"},
+			lines{`43 answer_times[0].open.timezone: "Asia/Tokio" is not an IANA time zone such as Asia/Tokyo`},
 		},
 		{
 			"LocalTimezone",
-			[]string{"Asia/Tokyo", "Local"},
-			[]string{`43 answer_times[0].open.timezone: "Local" is not an IANA time zone`},
+			lines{"Asia/Tokyo", "Local"},
+			lines{`43 answer_times[0].open.timezone: "Local" is not an IANA time zone`},
 		},
-		{
-			"EmptyTimezone",
-			[]string{"Asia/Tokyo", `""`},
-			[]string{"43 answer_times[0].open.timezone: is not an IANA time zone"},
-		},
+		{"EmptyTimezone", lines{"Asia/Tokyo", `""`}, lines{"43 answer_times[0].open.timezone: is not an IANA time zone"}},
 		{
 			"NoDays",
-			[]string{"[mon, tue, wed, thu, fri]", "[]"},
-			[]string{"43 answer_times[0].open.days: must name at least one day"},
+			lines{"[mon, tue, wed, thu, fri]", "[]"},
+			lines{"43 answer_times[0].open.days: must name at least one day"},
 		},
-		{
-			"DaysMissing",
-			[]string{"days: [mon, tue, wed, thu, fri], ", ""},
-			[]string{"43 answer_times[0].open.days: is required"},
-		},
+		{"DaysMissing", lines{"days: [mon, tue, wed, thu, fri], ", ""}, lines{"43 answer_times[0].open.days: is required"}},
 		{
 			"UnknownDay",
-			[]string{"thu, fri", "thu, friday"},
-			[]string{`43 answer_times[0].open.days[4]: "friday" is not a day; days are mon, tue, wed, thu, fri, sat, sun`},
+			lines{"thu, fri", "thu, friday"},
+			lines{`43 answer_times[0].open.days[4]: "friday" is not a day; days are mon, tue, wed, thu, fri, sat, sun`},
 		},
-		{"DayTwice", []string{"thu, fri", "thu, mon"}, []string{"43 answer_times[0].open.days[4]: mon is there twice"}},
+		{"DayTwice", lines{"thu, fri", "thu, mon"}, lines{"43 answer_times[0].open.days[4]: mon is there twice"}},
 		{
 			"FromEqualsTo",
-			[]string{`to: "18:00"`, `to: "09:00"`},
-			[]string{"43 answer_times[0].open.to: must not be the same as from"},
+			lines{`to: "18:00"`, `to: "09:00"`},
+			lines{"43 answer_times[0].open.to: must not be the same as from"},
 		},
 		{
 			"FromIsMidnightAfter",
-			[]string{`from: "09:00"`, `from: "24:00"`},
-			[]string{`43 answer_times[0].open.from: must be a time of day from "00:00" to "23:59", not "24:00"`},
+			lines{`from: "09:00"`, `from: "24:00"`},
+			lines{`43 answer_times[0].open.from: must be a time of day from "00:00" to "23:59", not "24:00"`},
 		},
 		{
 			"ToAfterMidnight",
-			[]string{`to: "18:00"`, `to: "24:01"`},
-			[]string{`43 answer_times[0].open.to: must be a time of day from "00:00" to "24:00", not "24:01"`},
+			lines{`to: "18:00"`, `to: "24:01"`},
+			lines{`43 answer_times[0].open.to: must be a time of day from "00:00" to "24:00", not "24:01"`},
 		},
-		{
-			"MinuteOutOfRange",
-			[]string{`to: "18:00"`, `to: "17:60"`},
-			[]string{"43 answer_times[0].open.to: must be a time of day"},
-		},
+		{"MinuteOutOfRange", lines{`to: "18:00"`, `to: "17:60"`}, lines{"43 answer_times[0].open.to: must be a time of day"}},
 		{
 			"OneDigitHour",
-			[]string{`from: "09:00"`, `from: "9:00"`},
-			[]string{"43 answer_times[0].open.from: must be a time of day"},
+			lines{`from: "09:00"`, `from: "9:00"`},
+			lines{"43 answer_times[0].open.from: must be a time of day"},
 		},
-		{"ToMissing", []string{`, to: "18:00"`, ""}, []string{"43 answer_times[0].open.to: is required"}},
+		{"ToMissing", lines{`, to: "18:00"`, ""}, lines{"43 answer_times[0].open.to: is required"}},
 		{
-			"WindowNotAMapping", []string{
+			"WindowNotAMapping", lines{
 				`open: {timezone: Asia/Tokyo, days: [mon, tue, wed, thu, fri], from: "09:00", to: "18:00"}`, "open: always",
-			}, []string{
+			}, lines{
 				`43 answer_times[0].open: must be a mapping with the properties timezone, days, from, to, not the text "always"`,
 			},
 		},
 
 		// Defaults.
-		{"TwoDefaults", []string{"default: false", "default: true"}, []string{
+		{"TwoDefaults", lines{"default: false", "default: true"}, lines{
 			"48 answer_times[1].default: answer times 30 and 1440 are both the default in category bags, brand chanel; at " +
 				"most one may be",
 		}},
-		{"TwoDefaultsByRule", []string{"    price: 20", "    default: true"}, []string{
+		{"TwoDefaultsByRule", lines{"    price: 20", "    default: true"}, lines{
 			"53 answer_time_rules[0].default: answer times 30 and 1440 are both the default in category bags, brand " +
 				"chanel; at most one may be",
 		}},
 		{
 			"TwoDefaultsInOneContextOnly",
-			[]string{
+			lines{
 				"default: false", "default: true", "    price: 20", "    offered: false", "    offered: false\naccount",
 				"    offered: true\naccount",
 			},
-			[]string{
+			lines{
 				"48 answer_times[1].default: answer times 30 and 1440 are both the default in category shoes, brand chanel; " +
 					"at most one may be",
 			},
 		},
 
 		// Reasons.
-		{"UnknownOutcome", []string{"outcome: fake", "outcome: canceled"}, []string{
+		{"UnknownOutcome", lines{"outcome: fake", "outcome: canceled"}, lines{
 			`63 reasons[0].outcome: must be one of authentic, fake, unable-to-verify, not "canceled"`,
 		}},
-		{"OutcomeMissing", []string{"    outcome: fake\n", ""}, []string{"62 reasons[0].outcome: is required"}},
+		{"OutcomeMissing", lines{"    outcome: fake\n", ""}, lines{"62 reasons[0].outcome: is required"}},
 
-		{"EverythingAtOnce", []string{
+		{"EverythingAtOnce", lines{
 			"[en, ja]", "[ja]", "ja: 靴", "jp: 靴", "photo_limit: 3", "photo_limit: 0", "price: 4\n", "price: -4\n",
 			"outcome: fake", "outcome: bad",
-		}, []string{
+		}, lines{
 			"1 locales: must be [en, ja]",
 			"7 categories[1].name.jp: unknown property",
 			"31 photo_indexes[1].photo_limit: must be at least 1",

@@ -173,8 +173,8 @@ func syntaxProblem(err error, data []byte, read int) Problem {
 	case message == "did not find expected '-' indicator" || message == "did not find expected key":
 		line++
 		if line < read-1 {
-			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; is the "+
-				"indentation right?", message, line)
+			message = fmt.Sprintf("%s, at this line or just before it, in the block that starts at line %d; "+
+				"is the indentation right?", message, line)
 			line = read
 		}
 	case message == "found a tab character that violates indentation":

@@ -26,6 +26,8 @@ func at(t testing.TB, s string) time.Time {
 const everyDay = "mon, tue, wed, thu, fri, sat, sun"
 
 func TestWindow(t *testing.T) {
+	berlin := func(days, from, to string) *Window { return window(t, "Europe/Berlin", days, from, to) }
+	cairo := func(days, from, to string) *Window { return window(t, "Africa/Cairo", days, from, to) }
 	office := window(t, "Asia/Tokyo", "mon, tue, wed, thu, fri", "09:00", "18:00")
 	night := window(t, "Asia/Tokyo", "fri", "22:00", "06:00")
 	untilMidnight := window(t, "UTC", "mon", "18:00", "24:00")
@@ -59,52 +61,19 @@ func TestWindow(t *testing.T) {
 		{"WholeSunday", sundays, "2026-01-05T00:00:00Z", "2026-01-11T00:00:00Z"},
 
 		// Berlin, 2026-03-29: 02:00 becomes 03:00. 2026-10-25: 03:00 becomes 02:00. Both are Sundays.
-		{
-			"StartIsSkipped", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T00:59:59Z",
-			"2026-03-29T01:00:00Z",
-		},
-		{
-			"StartIsSkippedThenOpen", window(t, "Europe/Berlin", "sun", "02:30", "04:00"), "2026-03-29T01:59:59Z",
-			"2026-03-29T01:59:59Z",
-		},
-		{"EndIsSkipped", window(t, "Europe/Berlin", "sun", "01:00", "02:30"), "2026-03-29T01:00:00Z", "2026-04-04T23:00:00Z"},
-		{
-			"WindowIsSkipped", window(t, "Europe/Berlin", "sun", "02:00", "02:45"), "2026-03-28T12:00:00Z",
-			"2026-04-05T00:00:00Z",
-		},
-		{
-			"NightOfTheChange", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T03:59:59Z",
-			"2026-03-29T03:59:59Z",
-		},
-		{
-			"NightOfTheChangeEnds", window(t, "Europe/Berlin", "sat", "22:00", "06:00"), "2026-03-29T04:00:00Z",
-			"2026-04-04T20:00:00Z",
-		},
-		{
-			"StartOccursTwice", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T00:00:00Z",
-			"2026-10-25T00:30:00Z",
-		},
-		{
-			"OpenThroughTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T01:15:00Z",
-			"2026-10-25T01:15:00Z",
-		},
-		{
-			"EndAfterTheRepeatedHour", window(t, "Europe/Berlin", "sun", "02:30", "03:30"), "2026-10-25T02:30:00Z",
-			"2026-11-01T01:30:00Z",
-		},
-		{
-			"EndOccursTwice", window(t, "Europe/Berlin", "sun", "01:30", "02:30"), "2026-10-25T00:30:00Z",
-			"2026-11-01T00:30:00Z",
-		},
+		{"StartIsSkipped", berlin("sun", "02:30", "04:00"), "2026-03-29T00:59:59Z", "2026-03-29T01:00:00Z"},
+		{"StartIsSkippedThenOpen", berlin("sun", "02:30", "04:00"), "2026-03-29T01:59:59Z", "2026-03-29T01:59:59Z"},
+		{"EndIsSkipped", berlin("sun", "01:00", "02:30"), "2026-03-29T01:00:00Z", "2026-04-04T23:00:00Z"},
+		{"WindowIsSkipped", berlin("sun", "02:00", "02:45"), "2026-03-28T12:00:00Z", "2026-04-05T00:00:00Z"},
+		{"NightOfTheChange", berlin("sat", "22:00", "06:00"), "2026-03-29T03:59:59Z", "2026-03-29T03:59:59Z"},
+		{"NightOfTheChangeEnds", berlin("sat", "22:00", "06:00"), "2026-03-29T04:00:00Z", "2026-04-04T20:00:00Z"},
+		{"StartOccursTwice", berlin("sun", "02:30", "03:30"), "2026-10-25T00:00:00Z", "2026-10-25T00:30:00Z"},
+		{"OpenThroughTheRepeatedHour", berlin("sun", "02:30", "03:30"), "2026-10-25T01:15:00Z", "2026-10-25T01:15:00Z"},
+		{"EndAfterTheRepeatedHour", berlin("sun", "02:30", "03:30"), "2026-10-25T02:30:00Z", "2026-11-01T01:30:00Z"},
+		{"EndOccursTwice", berlin("sun", "01:30", "02:30"), "2026-10-25T00:30:00Z", "2026-11-01T00:30:00Z"},
 		// Cairo, 2026-04-24, a Friday: 00:00 becomes 01:00.
-		{
-			"MidnightIsSkipped", window(t, "Africa/Cairo", "fri", "00:00", "24:00"), "2026-04-23T21:00:00Z",
-			"2026-04-23T22:00:00Z",
-		},
-		{
-			"EndAtSkippedMidnight", window(t, "Africa/Cairo", "thu", "00:00", "24:00"), "2026-04-23T22:00:00Z",
-			"2026-04-29T21:00:00Z",
-		},
+		{"MidnightIsSkipped", cairo("fri", "00:00", "24:00"), "2026-04-23T21:00:00Z", "2026-04-23T22:00:00Z"},
+		{"EndAtSkippedMidnight", cairo("thu", "00:00", "24:00"), "2026-04-23T22:00:00Z", "2026-04-29T21:00:00Z"},
 		// Apia had no 2011-12-30, a Friday.
 		{"DayIsSkipped", window(t, "Pacific/Apia", "fri", "09:00", "17:00"), "2011-12-30T08:00:00Z", "2012-01-05T19:00:00Z"},
 	}

@@ -28,9 +28,18 @@ type Entry struct {
 	Amount       int64 // signed: charges are negative
 	BalanceAfter int64
 	OrderID      string // empty for grants
+	OrderNumber  string // only where a list shows it
 	ChargeID     string // of a refund: the charge that it reverses
 	Note         string
 	CreatedAt    time.Time
+}
+
+// AccountTotals are the counters of an account in an environment.
+type AccountTotals struct {
+	Credits    int64
+	Orders     int64
+	Entries    int64
+	LowCredits int64 // below which the owners want to be told; 0: never
 }
 
 // MaxCredits bounds balances and single amounts so that sums cannot overflow.

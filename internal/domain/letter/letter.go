@@ -16,18 +16,22 @@ type Kind string
 // The kinds of letters.
 const (
 	Invitation      Kind = "invitation"        // to join an account
+	StaffInvitation Kind = "staff-invitation"  // to become a staff user
 	ResetRequested  Kind = "reset-requested"   // link to choose a new password, requested by the user
 	ResetMade       Kind = "reset-made"        // the same link, created by somebody else
 	PasswordChanged Kind = "password-changed"  // to the user
 	EmailChangedOld Kind = "email-changed-old" // to the old address
 	EmailChangedNew Kind = "email-changed-new" // to the new address
 	PasskeyAdded    Kind = "passkey-added"     // to the user
+	FactorOn        Kind = "second-factor-on"  // to the user
+	FactorOff       Kind = "second-factor-off" // to the user
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 )
 
 // Kinds lists every kind.
 var Kinds = []Kind{
-	Invitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew, PasskeyAdded, LowBalance,
+	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
+	PasskeyAdded, FactorOn, FactorOff, LowBalance,
 }
 
 // Letter is a rendered mail without addresses.
@@ -41,12 +45,22 @@ type Letter struct {
 
 // Invite invites somebody to join an account; by is the name of the inviting user.
 func Invite(l text.Locale, account string, role access.Role, by, link string, life time.Duration) Letter {
-	return write(Invitation, l, link, facts{"account": account, "role": roleName(role, l), "by": by, "days": days(life)})
+	return write(Invitation, l, link, facts{
+		"account": account, "role": roleName(string(role), l), "by": by, "days": days(life),
+	})
+}
+
+// InviteStaff asks somebody to become a staff user; by is who invites.
+func InviteStaff(l text.Locale, role access.StaffRole, by, link string, life time.Duration) Letter {
+	if by == "" {
+		by = texts().Operator.In(l)
+	}
+	return write(StaffInvitation, l, link, facts{"role": roleName(string(role), l), "by": by, "days": days(life)})
 }
 
 // RequestedReset has the password reset link that a user requested.
-func RequestedReset(l text.Locale, email, link string, life time.Duration) Letter {
-	return write(ResetRequested, l, link, facts{"email": email, "hours": hours(life)})
+func RequestedReset(l text.Locale, a access.Audience, email, link string, life time.Duration) Letter {
+	return write(ResetRequested, l, link, facts{"email": email, "hours": hours(life), "place": place(a, l)})
 }
 
 // MadeReset has a password reset link that somebody else created: by is an owner of the account, or empty for the
@@ -59,8 +73,17 @@ func MadeReset(l text.Locale, email, by, link string, life time.Duration) Letter
 }
 
 // ChangedPassword tells a user that their password was changed; link leads to the form for forgotten passwords.
-func ChangedPassword(l text.Locale, email string, at time.Time, link string) Letter {
-	return write(PasswordChanged, l, link, facts{"email": email, "time": moment(at)})
+func ChangedPassword(l text.Locale, a access.Audience, email string, at time.Time, link string) Letter {
+	return write(PasswordChanged, l, link, noticeFacts(l, a, email, at))
+}
+
+// ChangedSecondFactor tells a user that the second factor was turned on or off; link leads to where it is changed.
+func ChangedSecondFactor(l text.Locale, a access.Audience, email string, on bool, at time.Time, link string) Letter {
+	kind := FactorOff
+	if on {
+		kind = FactorOn
+	}
+	return write(kind, l, link, noticeFacts(l, a, email, at))
 }
 
 // ChangedEmail tells a user at the old and at the new address that their address was changed.
@@ -70,16 +93,25 @@ func ChangedEmail(l text.Locale, before, after string, at time.Time, link string
 }
 
 // AddedPasskey tells a user that a passkey was added; link leads to where it can be removed.
-func AddedPasskey(l text.Locale, email, name string, at time.Time, link string) Letter {
-	return write(PasskeyAdded, l, link, facts{"email": email, "name": name, "time": moment(at)})
+func AddedPasskey(l text.Locale, a access.Audience, email, name string, at time.Time, link string) Letter {
+	f := noticeFacts(l, a, email, at)
+	f["name"] = name
+	return write(PasskeyAdded, l, link, f)
 }
+
+// noticeFacts are those of a notice that how somebody signs in has changed.
+func noticeFacts(l text.Locale, a access.Audience, email string, at time.Time) facts {
+	return facts{"email": email, "time": moment(at), "place": place(a, l), "contact": texts().Contacts[a].In(l)}
+}
+
+func place(a access.Audience, l text.Locale) string { return texts().Places[a].In(l) }
 
 // FewCredits tells an owner that the balance fell below the configured threshold; link leads to both.
 func FewCredits(l text.Locale, account string, credits, below int64, link string) Letter {
 	return write(LowBalance, l, link, facts{"account": account, "credits": number(credits), "below": number(below)})
 }
 
-func roleName(r access.Role, l text.Locale) string { return texts().Roles[r].In(l) }
+func roleName(r string, l text.Locale) string { return texts().Roles[r].In(l) }
 
 func days(d time.Duration) string  { return strconv.Itoa(int(d / (24 * time.Hour))) }
 func hours(d time.Duration) string { return strconv.Itoa(int(d / time.Hour)) }

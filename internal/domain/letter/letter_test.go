@@ -21,10 +21,15 @@ func all(l text.Locale) map[letter.Kind]letter.Letter {
 	letters := make(map[letter.Kind]letter.Letter)
 	for _, x := range []letter.Letter{
 		letter.Invite(l, "Acme", access.Developer, "owner@acme.example", link, 7*day),
-		letter.RequestedReset(l, "hana@acme.example", link, day),
-		letter.MadeReset(l, "hana@acme.example", "", link, day), letter.ChangedPassword(l, "hana@acme.example", at, link),
+		letter.RequestedReset(l, access.Portal, "hana@acme.example", link, day),
+		letter.MadeReset(l, "hana@acme.example", "", link, day),
+		letter.ChangedPassword(l, access.Portal, "hana@acme.example", at, link),
 		toBefore, toAfter,
-		letter.AddedPasskey(l, "hana@acme.example", "Phone", at, link), letter.FewCredits(l, "Acme", 1234, 1500, link),
+		letter.AddedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
+		letter.FewCredits(l, "Acme", 1234, 1500, link),
+		letter.InviteStaff(l, access.Reviewer, "Aoi Mori", link, 7*day),
+		letter.ChangedSecondFactor(l, access.Portal, "hana@acme.example", true, at, link),
+		letter.ChangedSecondFactor(l, access.Desk, "mika@example.com", false, at, link),
 	} {
 		letters[x.Kind] = x
 	}
@@ -68,6 +73,9 @@ func TestLetters(t *testing.T) {
 			letter.EmailChangedOld: {"old@acme.example", "new@acme.example"},
 			letter.LowBalance:      {"1,234", "1,500"},
 			letter.PasskeyAdded:    {"hana@acme.example", "Phone", "2026-03-02 01:30 UTC"},
+			letter.StaffInvitation: {"Aoi Mori", "7"},
+			letter.FactorOn:        {"hana@acme.example", "2026-03-02 01:30 UTC"},
+			letter.FactorOff:       {"mika@example.com", "2026-03-02 01:30 UTC"},
 		} {
 			for _, w := range words {
 				if x := letters[kind]; !strings.Contains(x.Text, w) || !strings.Contains(x.HTML, w) {
@@ -89,6 +97,21 @@ func TestHostileFacts(t *testing.T) {
 	for _, markup := range []string{"<img", "<b>", `href="javascript:`} {
 		if strings.Contains(x.HTML, markup) {
 			t.Errorf("the HTML has %s:\n%s", markup, x.HTML)
+		}
+	}
+}
+
+// TestPlaceAndContact checks that staff are told of the desk and of an administrator, account users of the portal and
+// an owner.
+func TestPlaceAndContact(t *testing.T) {
+	for a, words := range map[access.Audience][]string{
+		access.Portal: {"the Assay portal", "an owner of your account"}, access.Desk: {"the Assay desk", "an administrator"},
+	} {
+		x := letter.ChangedPassword(text.English, a, "hana@acme.example", time.Now(), link)
+		for _, w := range words {
+			if !strings.Contains(x.Text, w) {
+				t.Errorf("%s: the letter does not say %q:\n%s", a, w, x.Text)
+			}
 		}
 	}
 }

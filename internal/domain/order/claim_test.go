@@ -10,8 +10,11 @@ import (
 )
 
 func TestCheckMove(t *testing.T) {
-	mika, ren := &access.Staff{ID: "mika", Role: access.Reviewer}, &access.Staff{ID: "ren", Role: access.Reviewer}
-	admin := &access.Staff{ID: "admin", Role: access.Admin}
+	staff := func(id string, role access.StaffRole) access.Actor {
+		return (&access.Staff{ID: id, Role: role}).Actor(access.Origin{})
+	}
+	mika, ren, admin := staff("mika", access.Reviewer), staff("ren", access.Reviewer), staff("admin", access.Admin)
+	user := (&access.User{ID: "mika", Role: access.Owner}).Actor(access.Live, access.Origin{})
 	held := order.Order{Environment: access.Live, Status: order.Processing, AssigneeID: "mika"}
 	queued := order.Order{Environment: access.Live, Status: order.Queued}
 	waiting := order.Order{Environment: access.Live, Status: order.UpdatePhotos, AssigneeID: "mika"}
@@ -19,7 +22,7 @@ func TestCheckMove(t *testing.T) {
 	tests := map[string]struct {
 		order order.Order
 		move  order.Move
-		who   *access.Staff
+		who   access.Actor
 		want  string
 	}{
 		"ClaimQueued":          {queued, order.Claim, mika, ""},
@@ -37,6 +40,12 @@ func TestCheckMove(t *testing.T) {
 		"CancelWaiting":        {waiting, order.Cancel, admin, ""},
 		"TestOrder":            {test, order.Claim, mika, "invalid-transition"},
 		"AdminOnTestOrder":     {test, order.Cancel, admin, "invalid-transition"},
+		"UserCancelsQueued":    {queued, order.Cancel, user, ""},
+		"UserCancelsTestOrder": {test, order.Cancel, user, ""},
+		"UserCancelsHeld":      {held, order.Cancel, user, "invalid-transition"},
+		"UserCancelsWaiting":   {waiting, order.Cancel, user, "invalid-transition"},
+		"SystemReleases":       {held, order.Release, access.System, ""},
+		"SystemExpiresQueued":  {queued, order.Expire, access.System, "invalid-transition"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -46,7 +55,7 @@ func TestCheckMove(t *testing.T) {
 		})
 	}
 	t.Run("HeldBy", func(t *testing.T) {
-		if !held.HeldBy(mika) || held.HeldBy(ren) || waiting.HeldBy(mika) {
+		if !held.HeldBy(mika) || held.HeldBy(ren) || waiting.HeldBy(mika) || held.HeldBy(user) {
 			t.Error("an order is held by its assignee while it is in processing")
 		}
 	})

@@ -63,9 +63,9 @@ func TestApply(t *testing.T) {
 		o := newOrder(60)
 		apply(t, o, order.Claim, noon)
 		apply(t, o, order.RequestPhotos, noon)
-		o.Facts.Requested = []order.PhotoRequest{{IndexCode: "overall", MaxPhotos: 1}}
+		o.Requested = []order.PhotoRequest{{IndexCode: "overall", MaxPhotos: 1}}
 		apply(t, o, order.SubmitPhotos, noon)
-		if o.Facts.Requested != nil {
+		if o.Requested != nil {
 			t.Error("the order still asks for photos")
 		}
 	})
@@ -105,7 +105,7 @@ func TestIsDelayed(t *testing.T) {
 		return o
 	}
 	marked := newOrder(60)
-	marked.Delayed = true
+	marked.MarkedLate = true
 	canceled := stopped(90 * time.Minute)
 	apply(t, canceled, order.Cancel, noon.Add(5*time.Hour))
 	for _, late := range []struct {

@@ -75,7 +75,8 @@ func mockRequired(message string, allowed []MockOutcome) error {
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {
 		if findIndex(indexes, p.IndexCode) == nil {
-			return fault.New(fault.Invalid, "photo-index-not-found", "The photo index "+p.IndexCode+" does not exist for this category, brand and model.").
+			return fault.New(fault.Invalid, "photo-index-not-found",
+				"The photo index "+p.IndexCode+" does not exist for this category, brand and model.").
 				With("field", fmt.Sprintf("photos[%d].index_code", i)).With("index_code", p.IndexCode)
 		}
 	}
@@ -95,7 +96,8 @@ func (d *Draft) CheckCounts(indexes []*catalog.PhotoIndex) error {
 		}
 	}
 	if missing != nil {
-		return fault.New(fault.Invalid, "missing-required-photo-indexes", "Required photo indexes have no photo.").With("missing_index_codes", missing)
+		return fault.New(fault.Invalid, "missing-required-photo-indexes",
+			"Required photo indexes have no photo.").With("missing_index_codes", missing)
 	}
 	for _, x := range indexes {
 		if n := received[x.Code]; n > x.PhotoLimit {
@@ -106,7 +108,8 @@ func (d *Draft) CheckCounts(indexes []*catalog.PhotoIndex) error {
 }
 
 func limitExceeded(code string, limit, received int) error {
-	return fault.New(fault.Invalid, "photo-limit-exceeded", fmt.Sprintf("The photo index %s takes at most %d photos, %d were sent.", code, limit, received)).
+	return fault.New(fault.Invalid, "photo-limit-exceeded",
+		fmt.Sprintf("The photo index %s takes at most %d photos, %d were sent.", code, limit, received)).
 		With("index_code", code).With("max_photos", limit).With("received_photos", received)
 }
 

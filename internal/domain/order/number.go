@@ -2,8 +2,10 @@ package order
 
 import "crypto/rand"
 
+// NumberPrefix begins every order number.
+const NumberPrefix = "AS-"
+
 const (
-	numberPrefix = "AS-"
 	crockford    = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 	numberRandom = 7
 )
@@ -13,8 +15,8 @@ const (
 func NewNumber() string {
 	var raw [numberRandom]byte
 	_, _ = rand.Read(raw[:])
-	out := make([]byte, 0, len(numberPrefix)+numberRandom+1)
-	out = append(out, numberPrefix...)
+	out := make([]byte, 0, len(NumberPrefix)+numberRandom+1)
+	out = append(out, NumberPrefix...)
 	for i := range raw {
 		raw[i] &= 31
 		out = append(out, crockford[raw[i]])
@@ -24,13 +26,13 @@ func NewNumber() string {
 
 // ValidNumber reports whether s is an order number without a typing error.
 func ValidNumber(s string) bool {
-	if len(s) != len(numberPrefix)+numberRandom+1 || s[:len(numberPrefix)] != numberPrefix {
+	if len(s) != len(NumberPrefix)+numberRandom+1 || s[:len(NumberPrefix)] != NumberPrefix {
 		return false
 	}
 	var values [numberRandom + 1]byte
 	for i := range values {
 		var ok bool
-		if values[i], ok = symbolValue(s[len(numberPrefix)+i]); !ok {
+		if values[i], ok = symbolValue(s[len(NumberPrefix)+i]); !ok {
 			return false
 		}
 	}

@@ -47,7 +47,10 @@ func TestNumber(t *testing.T) {
 	})
 	t.Run("OtherTexts", func(t *testing.T) {
 		n := order.NewNumber()
-		for _, text := range []string{"", "AS-", n[3:], n + "0", n[:10], strings.ToLower(n), "AT" + n[2:], "AS-IIIIIIII", "AS-界界", strings.Repeat("0", 11)} {
+		for _, text := range []string{
+			"", "AS-", n[3:], n + "0", n[:10], strings.ToLower(n), "AT" + n[2:], "AS-IIIIIIII",
+			"AS-界界", strings.Repeat("0", 11),
+		} {
 			if order.ValidNumber(text) {
 				t.Errorf("%q is valid", text)
 			}

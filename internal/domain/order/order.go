@@ -32,15 +32,15 @@ type Order struct {
 	Round      int // photo requests so far
 	AssigneeID string
 	ClaimedAt  *time.Time // last activity of the assignee
-	Delayed    bool       // a developer marked the Test order as late
+	MarkedLate bool       // a developer marked the Test order as late
 
 	CertificateID string // unguessable; only of authentic orders
-	Facts         Facts
+	Recorded
 }
 
-// Facts is what the customer sees beyond the columns that are searched: kept with the order in every language, so
+// Recorded is what the customer sees beyond the columns that are searched: kept with the order in every language, so
 // that the detail is one read and a later catalog does not change a past verdict.
-type Facts struct {
+type Recorded struct {
 	Classification Classification `json:"classification"`
 	Reasons        []CodedText    `json:"reasons,omitempty"`
 	OutcomeIndexes []string       `json:"outcome_indexes,omitempty"`
@@ -81,13 +81,18 @@ type Photo struct {
 	Round     int
 }
 
+// Tenant returns whose order it is.
+func (o *Order) Tenant() access.Tenant {
+	return access.Tenant{AccountID: o.AccountID, Environment: o.Environment}
+}
+
 // IsDelayed reports whether the order is past its due date now, or was when it ended.
 func (o *Order) IsDelayed(now time.Time) bool {
 	if o.EndedAt != nil {
 		now = *o.EndedAt
 	}
 	switch {
-	case o.Delayed:
+	case o.MarkedLate:
 		return true
 	case o.DueAt != nil:
 		return now.After(*o.DueAt)
@@ -111,7 +116,7 @@ func (o *Order) Apply(move Move, now time.Time) error {
 // enter puts the order into a status and keeps what follows from it.
 func (o *Order) enter(to Status, now time.Time) {
 	if o.Status == UpdatePhotos && to != UpdatePhotos {
-		o.Facts.Requested = nil
+		o.Requested = nil
 		if !to.Terminal() && o.TimeLeft != nil {
 			o.DueAt = ptr(now.Add(*o.TimeLeft))
 			o.TimeLeft = nil

@@ -82,20 +82,13 @@ var transitions = map[Move]map[Status]Status{
 func Next(from Status, move Move) (Status, error) {
 	to, ok := transitions[move][from]
 	if !ok {
-		return "", fault.New(fault.Conflict, "invalid-transition", "An order in status "+string(from)+" does not allow the move "+string(move)+".").
-			With("status", string(from))
+		return "", invalidTransition("An order in status "+string(from)+" does not allow the move "+string(move)+".", from)
 	}
 	return to, nil
 }
 
-// CanMove reports whether any move leads directly from one status to the other.
-func CanMove(from, to Status) bool {
-	for _, pairs := range transitions {
-		if pairs[from] == to && to != "" {
-			return true
-		}
-	}
-	return false
+func invalidTransition(message string, status Status) *fault.Error {
+	return fault.New(fault.Conflict, "invalid-transition", message).With("status", string(status))
 }
 
 // NotFound is the refusal of an order that does not exist in the caller's account and environment.

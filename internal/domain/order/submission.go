@@ -22,7 +22,8 @@ type SubmissionEntry struct {
 
 // NotAwaitingPhotos is the refusal of a submission to an order that did not ask for one.
 func NotAwaitingPhotos(status Status) *fault.Error {
-	return fault.New(fault.Conflict, "order-not-awaiting-update-photos", "The order does not wait for photos; its status is "+string(status)+".").
+	return fault.New(fault.Conflict, "order-not-awaiting-update-photos",
+		"The order does not wait for photos; its status is "+string(status)+".").
 		With("expected_status", string(UpdatePhotos)).With("status", string(status))
 }
 
@@ -75,7 +76,8 @@ func (s *Submission) CheckCounts(requested []PhotoRequest) error {
 		}
 	}
 	if missing != nil {
-		return fault.New(fault.Invalid, "missing-requested-photo-indexes", "Requested photo indexes are not resolved.").With("missing_index_codes", missing)
+		return fault.New(fault.Invalid, "missing-requested-photo-indexes",
+			"Requested photo indexes are not resolved.").With("missing_index_codes", missing)
 	}
 	return nil
 }
@@ -87,7 +89,8 @@ func (s *Submission) AllProvided() bool {
 
 func invalidEntry(i int, rule string) error {
 	field := fmt.Sprintf("photos[%d]", i)
-	return fault.New(fault.Invalid, "invalid-update-photo", "The entry "+field+" "+rule+".").With("field", field).With("rule", rule)
+	return fault.New(fault.Invalid, "invalid-update-photo", "The entry "+field+" "+rule+".").With("field",
+		field).With("rule", rule)
 }
 
 func findRequest(requested []PhotoRequest, code string) *PhotoRequest {

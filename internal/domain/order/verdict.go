@@ -45,7 +45,7 @@ type Vocabulary interface {
 type Verdict struct {
 	Outcome     Outcome
 	ReasonCodes []string  // at least one for a fake
-	ReasonText  text.Text // a further reason in the reviewer's own words; empty: none. Not for an item that cannot be verified
+	ReasonText  text.Text // a reason in the reviewer's own words, not for unable-to-verify; empty: none
 	IndexCodes  []string  // for a fake only: the indexes that gave it away, of the order's photos
 }
 
@@ -69,8 +69,8 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 		return err
 	}
 	o.Outcome = v.Outcome
-	o.Facts.Reasons = reasons
-	o.Facts.OutcomeIndexes = v.IndexCodes
+	o.Reasons = reasons
+	o.OutcomeIndexes = v.IndexCodes
 	if v.Outcome == Authentic {
 		o.CertificateID = NewCertificateID()
 	}
@@ -107,7 +107,7 @@ func (o *Order) ReasonsTold() []CodedText {
 	if !o.Outcome.TellsReasons() {
 		return nil
 	}
-	return o.Facts.Reasons
+	return o.Reasons
 }
 
 // ReasonTextOutcomes says in words which outcomes take a reason in a reviewer's own words.
@@ -125,7 +125,10 @@ func (v *Verdict) checkReasonText(problems *problemList) {
 		problems.add("reason_text", codeNotAllowed, ReasonTextOutcomes)
 		return
 	}
-	for _, in := range []struct{ field, text string }{{"reason_text.en", v.ReasonText.EN}, {"reason_text.ja", v.ReasonText.JA}} {
+	for _, in := range []struct{ field, text string }{
+		{"reason_text.en", v.ReasonText.EN},
+		{"reason_text.ja", v.ReasonText.JA},
+	} {
 		switch {
 		case in.text == "" && in.field == "reason_text.en":
 			problems.add(in.field, codeRequired, "is required")
@@ -166,7 +169,9 @@ type RequestDraft struct {
 // Request asks the customer for photos, or refuses with every problem at once and changes nothing. indexes are those of
 // the order's catalog context; an index of the order's own photos may also be asked for when a later catalog has taken
 // it away.
-func (o *Order) Request(drafts []RequestDraft, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time) error {
+func (o *Order) Request(
+	drafts []RequestDraft, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
+) error {
 	var problems problemList
 	if len(drafts) == 0 || len(drafts) > MaxPhotos {
 		problems.add("photos", "items", fmt.Sprintf("must have 1 to %d items", MaxPhotos))
@@ -185,12 +190,17 @@ func (o *Order) Request(drafts []RequestDraft, words Vocabulary, indexes []*cata
 	if err := o.Apply(RequestPhotos, now); err != nil {
 		return err
 	}
-	o.Facts.Requested = requests
+	o.Requested = requests
 	return nil
 }
 
-func (d *RequestDraft) resolve(field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *problemList) PhotoRequest {
-	r := PhotoRequest{IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL, MaxPhotos: d.MaxPhotos}
+func (d *RequestDraft) resolve(
+	field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *problemList,
+) PhotoRequest {
+	r := PhotoRequest{
+		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL,
+		MaxPhotos: d.MaxPhotos,
+	}
 	limit := 1
 	if x := findIndex(indexes, d.IndexCode); x != nil {
 		r.Name, limit = x.Name, x.PhotoLimit

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/text"
@@ -17,25 +18,46 @@ type Detail struct {
 	Classification       ClassificationView `json:"classification"`
 	DueDate              *Timestamp         `json:"due_date"`
 	UpdatedAt            *Timestamp         `json:"updated_at"`
-	CertificateURL       **string           `json:"certificate_url,omitempty"` // present, perhaps null, on completed orders
+	CertificateURL       Nullable           `json:"certificate_url,omitzero"` // present, perhaps null, on completed orders
 	OutcomeReasons       []string           `json:"outcome_reasons,omitzero"`
 	OutcomeReasonsLocale []string           `json:"outcome_reasons_locale,omitzero"`
 	OutcomeIndexes       []string           `json:"outcome_indexes,omitzero"`
 	PhotosToResubmit     []PhotoToResubmit  `json:"photos_to_resubmit,omitempty"`
 }
 
-// Receipt is the answer to a creation.
+// Nullable is a string that may be absent, or present and null.
+type Nullable struct {
+	Present bool
+	Value   *string
+}
+
+// MarshalJSON writes the string or null; omitzero leaves out what is absent.
+func (n Nullable) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value) }
+
+// Receipt is an order in brief: the answer to a creation and, with outcome and last update, an item of a list.
 type Receipt struct {
 	ID          string     `json:"id"`
 	ExternalID  *string    `json:"external_id"`
 	OrderNumber *string    `json:"order_number"`
 	Status      Status     `json:"status"`
+	Outcome     Nullable   `json:"outcome,omitzero"`
 	DueDate     *Timestamp `json:"due_date"`
+	UpdatedAt   *Timestamp `json:"updated_at,omitzero"`
 }
 
 // Receipt returns what the creator of the order is told.
 func (o *Order) Receipt() Receipt {
 	return Receipt{ID: o.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number, Status: o.Status, DueDate: At(o.DueAt)}
+}
+
+// Item returns the order as the integration API lists it.
+func (o *Order) Item() Receipt {
+	r := o.Receipt()
+	r.UpdatedAt, r.Outcome.Present = At(&o.UpdatedAt), true
+	if o.Outcome != "" {
+		r.Outcome.Value = ptr(string(o.Outcome))
+	}
+	return r
 }
 
 // ClassificationView is the customer's form of a classification.
@@ -61,7 +83,7 @@ type PhotoToResubmit struct {
 	MaxPhotos          int      `json:"max_photos"`
 }
 
-// Timestamp writes itself as the interface does: RFC 3339, UTC, milliseconds, Z.
+// Timestamp writes itself as the APIs do: RFC 3339, UTC, milliseconds, Z.
 type Timestamp time.Time
 
 // TimeFormat is the layout of every timestamp on the wire; the time has to be in UTC.
@@ -86,7 +108,7 @@ type CertificateURL func(id string) string
 // View renders the order for a customer at a time, in a locale.
 func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) Detail {
 	d := Detail{
-		ID: o.ID, Status: o.Status, Delayed: o.IsDelayed(now), Classification: o.Facts.Classification.view(l),
+		ID: o.ID, Status: o.Status, Delayed: o.IsDelayed(now), Classification: o.Classification.view(l),
 		DueDate: At(o.DueAt), UpdatedAt: At(&o.UpdatedAt),
 	}
 	if o.Outcome != "" {
@@ -94,26 +116,25 @@ func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) D
 		d.OutcomeLocale = ptr(o.Outcome.Label().In(l))
 	}
 	if o.Status == Completed {
-		var url *string
+		d.CertificateURL.Present = true
 		if o.CertificateID != "" {
-			url = ptr(certificate(o.CertificateID))
+			d.CertificateURL.Value = ptr(certificate(o.CertificateID))
 		}
-		d.CertificateURL = &url
 		if o.Outcome.TellsReasons() {
-			d.OutcomeReasons = make([]string, len(o.Facts.Reasons))
-			d.OutcomeReasonsLocale = make([]string, len(o.Facts.Reasons))
-			for i, r := range o.Facts.Reasons {
+			d.OutcomeReasons = make([]string, len(o.Reasons))
+			d.OutcomeReasonsLocale = make([]string, len(o.Reasons))
+			for i, r := range o.Reasons {
 				d.OutcomeReasons[i], d.OutcomeReasonsLocale[i] = r.Text.EN, r.Text.In(l)
 			}
 		}
 		if o.Outcome == Fake {
-			d.OutcomeIndexes = append([]string{}, o.Facts.OutcomeIndexes...)
+			d.OutcomeIndexes = append([]string{}, o.OutcomeIndexes...)
 		}
 	}
 	if o.Status == UpdatePhotos {
-		d.PhotosToResubmit = make([]PhotoToResubmit, len(o.Facts.Requested))
-		for i := range o.Facts.Requested {
-			d.PhotosToResubmit[i] = o.Facts.Requested[i].view(l)
+		d.PhotosToResubmit = make([]PhotoToResubmit, len(o.Requested))
+		for i := range o.Requested {
+			d.PhotosToResubmit[i] = o.Requested[i].view(l)
 		}
 	}
 	return d

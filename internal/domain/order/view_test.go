@@ -50,9 +50,9 @@ func TestView_Presence(t *testing.T) {
 	} {
 		t.Run(state.name, func(t *testing.T) {
 			o := &order.Order{Status: state.status, Outcome: state.outcome}
-			o.Facts.Requested = []order.PhotoRequest{{IndexCode: "overall", MaxPhotos: 1}} // what is left over must not show
-			o.Facts.Reasons = []order.CodedText{{Code: "a", Text: text.Text{EN: "A"}}}
-			o.Facts.OutcomeIndexes = []string{"overall"}
+			o.Requested = []order.PhotoRequest{{IndexCode: "overall", MaxPhotos: 1}} // what is left over must not show
+			o.Reasons = []order.CodedText{{Code: "a", Text: text.Text{EN: "A"}}}
+			o.OutcomeIndexes = []string{"overall"}
 			want := append(slices.Clone(always), state.more...)
 			slices.Sort(want)
 			if got := properties(t, o.View(text.English, noon, nil)); !slices.Equal(got, want) {
@@ -77,7 +77,7 @@ func TestView_Presence(t *testing.T) {
 	t.Run("Certificate", func(t *testing.T) {
 		o := &order.Order{Status: order.Completed, Outcome: order.Authentic, CertificateID: "abc"}
 		d := o.View(text.English, noon, func(id string) string { return "https://x/" + id })
-		if d.CertificateURL == nil || *d.CertificateURL == nil || **d.CertificateURL != "https://x/abc" {
+		if url := d.CertificateURL.Value; url == nil || *url != "https://x/abc" {
 			t.Errorf("the certificate is %v", d.CertificateURL)
 		}
 	})

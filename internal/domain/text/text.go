@@ -1,6 +1,8 @@
 // Package text defines translated display texts.
 package text
 
+import "strings"
+
 // Locale is a supported display language.
 type Locale string
 
@@ -36,4 +38,15 @@ func (t Text) In(l Locale) string {
 		return t.JA
 	}
 	return t.EN
+}
+
+// Storable returns text from outside in a form that every database takes, cut to a number of characters.
+func Storable(s string, limit int) string {
+	s = strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
+	for i := range s {
+		if limit--; limit < 0 {
+			return s[:i]
+		}
+	}
+	return s
 }

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/access"
 )
 
 // Status is the state of a delivery.
@@ -18,8 +20,10 @@ const (
 
 // Delivery is one event for one endpoint.
 type Delivery struct {
-	ID            string // told to the receiver, the same in every attempt
+	ID string // told to the receiver, the same in every attempt
+	access.Tenant
 	EndpointID    string
+	EndpointURL   string // empty when the endpoint is deleted
 	OrderID       string
 	Event         Event
 	Body          []byte // the exact bytes of every attempt
@@ -29,6 +33,9 @@ type Delivery struct {
 	NextAttemptAt time.Time // while pending
 	FinishedAt    time.Time // zero while pending
 }
+
+// Retrying says whether the delivery is pending after at least one attempt.
+func (d Delivery) Retrying() bool { return d.Status == Pending && d.Attempts > 0 }
 
 // Attempt is one try to deliver, as the portal shows it.
 type Attempt struct {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -34,15 +35,14 @@ const (
 // Endpoint is a destination of deliveries. It belongs to one API key and receives events of orders made with that
 // key.
 type Endpoint struct {
-	ID          string
-	AccountID   string
-	Environment string
-	APIKeyID    string
-	Name        string // empty: none
-	URL         string // as the integrator wrote it
-	Events      []Event
-	CreatedAt   time.Time
-	OAuth       *OAuth // nil: deliveries are signed
+	ID string
+	access.Tenant
+	APIKeyID  string
+	Name      string // empty: none
+	URL       string // as the integrator wrote it
+	Events    []Event
+	CreatedAt time.Time
+	OAuth     *OAuth // nil: deliveries are signed
 
 	// SealedSecret is the signing secret or, with OAuth, the client secret, encrypted and bound to the endpoint's ID.
 	SealedSecret string

@@ -37,4 +37,19 @@ func NotFound() *fault.Error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such webhook endpoint.")
 }
 
+// DeliveryNotFound is the refusal of a delivery that does not exist for the caller.
+func DeliveryNotFound() *fault.Error { return fault.Missing("delivery") }
+
+// NotRedeliverable is the refusal to send a delivery again that is pending, or has nowhere to go.
+func NotRedeliverable() *fault.Error {
+	return fault.New(fault.Conflict, "not-redeliverable",
+		"The delivery is still pending, or its endpoint is deleted, or the endpoint's key is revoked.")
+}
+
+// EndpointStopped is the refusal of a test event to an endpoint whose key is revoked.
+func EndpointStopped() *fault.Error {
+	return fault.New(fault.Conflict, "endpoint-stopped",
+		"The API key of this endpoint is revoked: it gets nothing any more.")
+}
+
 func item(field string, i int) string { return field + "[" + strconv.Itoa(i) + "]" }

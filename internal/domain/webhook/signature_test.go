@@ -31,27 +31,21 @@ func TestSign(t *testing.T) {
 			if got := Sign(vectorSecret, test.timestamp, []byte(test.body)); got != test.want {
 				t.Errorf("Sign = %s, want %s", got, test.want)
 			}
-			if !Verify(vectorSecret, test.timestamp, []byte(test.body), test.want) {
-				t.Error("Verify refuses the signature")
-			}
 		})
 	}
 }
 
-func TestVerifyRefuses(t *testing.T) {
+// TestSign_Covers checks that the signature depends on everything that it should cover.
+func TestSign_Covers(t *testing.T) {
 	body := []byte(`{"webhook_event":"order-outcome"}`)
 	signature := Sign(vectorSecret, 1700000000, body)
-	for name, ok := range map[string]bool{
-		"AnotherSecret":    Verify(strings.Replace(vectorSecret, "0", "1", 1), 1700000000, body, signature),
-		"AnotherTimestamp": Verify(vectorSecret, 1700000001, body, signature),
-		"AnotherBody":      Verify(vectorSecret, 1700000000, append(body, '\n'), signature),
-		"NoVersion":        Verify(vectorSecret, 1700000000, body, strings.TrimPrefix(signature, "v1=")),
-		"UpperCase":        Verify(vectorSecret, 1700000000, body, "v1="+strings.ToUpper(signature[3:])),
-		"Cut":              Verify(vectorSecret, 1700000000, body, signature[:len(signature)-1]),
-		"Empty":            Verify(vectorSecret, 1700000000, body, ""),
+	for name, other := range map[string]string{
+		"Secret":    Sign(strings.Replace(vectorSecret, "0", "1", 1), 1700000000, body),
+		"Timestamp": Sign(vectorSecret, 1700000001, body),
+		"Body":      Sign(vectorSecret, 1700000000, append(body, '\n')),
 	} {
-		if ok {
-			t.Errorf("%s: Verify accepts it", name)
+		if other == signature {
+			t.Errorf("%s: the signature is the same", name)
 		}
 	}
 }

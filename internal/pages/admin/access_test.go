@@ -70,18 +70,23 @@ var answers = map[string]struct {
 		303, []string{"reason", "the item was exchanged", "sure", "yes"},
 	},
 
-	"GET /desk/admin/staff":                        {200, nil},
-	"POST /desk/admin/staff":                       {422, nil},
-	"GET /desk/admin/staff/{staff}":                {200, nil},
-	"GET /desk/admin/staff/{staff}/{action}":       {303, nil},
-	"POST /desk/admin/staff/{staff}/role":          {303, []string{"role", "admin"}},
-	"POST /desk/admin/staff/{staff}/deactivate":    {303, nil},
-	"POST /desk/admin/staff/{staff}/reactivate":    {303, nil}, // they are active: it is said on their page
-	"POST /desk/admin/staff/{staff}/token/revoke":  {303, nil},
-	"GET /desk/admin/staff/{staff}/token/revoke":   {303, nil},
-	"POST /desk/admin/staff/{staff}/token":         {200, nil},
-	"POST /desk/admin/staff/{staff}/password":      {200, nil},
-	"POST /desk/admin/staff/{staff}/second-factor": {303, nil},
+	"GET /desk/admin/staff":                                  {200, nil},
+	"POST /desk/admin/staff":                                 {422, nil},
+	"POST /desk/admin/staff/invitations":                     {422, nil},
+	"GET /desk/admin/staff/invitations":                      {303, nil},
+	"POST /desk/admin/staff/invitations/{invitation}/again":  {200, nil},
+	"GET /desk/admin/staff/invitations/{invitation}/again":   {303, nil},
+	"POST /desk/admin/staff/invitations/{invitation}/delete": {303, nil},
+	"GET /desk/admin/staff/{staff}":                          {200, nil},
+	"GET /desk/admin/staff/{staff}/{action}":                 {303, nil},
+	"POST /desk/admin/staff/{staff}/role":                    {303, []string{"role", "admin"}},
+	"POST /desk/admin/staff/{staff}/deactivate":              {303, nil},
+	"POST /desk/admin/staff/{staff}/reactivate":              {303, nil}, // they are active: it is said on their page
+	"POST /desk/admin/staff/{staff}/token/revoke":            {303, nil},
+	"GET /desk/admin/staff/{staff}/token/revoke":             {303, nil},
+	"POST /desk/admin/staff/{staff}/token":                   {200, nil},
+	"POST /desk/admin/staff/{staff}/password":                {200, nil},
+	"POST /desk/admin/staff/{staff}/second-factor":           {303, nil},
 
 	"GET /desk/admin/log":     {200, nil},
 	"GET /desk/admin/log.csv": {200, nil},
@@ -95,7 +100,7 @@ func TestAccess(t *testing.T) {
 	w := newWorld(t)
 	_, key, err := w.newKey(t)
 	must.NoError(t, err)
-	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	must.NoError(t, err)
 	for pattern := range answers {
 		if !slices.Contains(w.Admin.Patterns(), pattern) {
@@ -160,6 +165,13 @@ func (w *world) fill(t *testing.T, path string) string {
 			return "60"
 		}, "{action}": func() string { return "x" },
 		"{delivery}": func() string { return w.failed(t) }, "{certificate}": func() string { return w.certificate(t) },
+		"{invitation}": func() string {
+			_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "x"+store.NewID()+"@example.com", "X", access.Reviewer)
+			must.NoError(t, err)
+			open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
+			must.NoError(t, err)
+			return open[0].ID
+		},
 		"{staff}": func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
 	} {
 		if strings.Contains(path, name) {
@@ -182,7 +194,7 @@ func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area, admin.Area), "admin", []string{"."},
 		"admin.nav.", "admin.problem.", "admin.fault.", "admin.role.", "admin.role_hint.", "admin.user_role.", "admin.limit.",
 		"admin.since.", "admin.section.",
-		"admin.column.", "admin.delivery.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
+		"admin.column.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
 		"admin.account.test_",
 		"admin.action.", "admin.target.", "admin.detail.")
 }

@@ -5,25 +5,27 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const listLimit = 50
 
 type accountsView struct {
 	Search   string
-	Accounts []store.AccountSummary
+	Accounts []access.AccountSummary
 	Pager    ui.Pager
 }
 
 func (a *Admin) listAccounts(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v := accountsView{Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
+	v := accountsView{
+		Search: strings.TrimSpace(r.URL.Query().Get("q")), Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+	}
 	v.Search = strings.ReplaceAll(strings.ToValidUTF8(v.Search, ""), "\x00", "")
 	var err error
-	v.Accounts, v.Pager.Total, err = a.use.Accounts(r.Context(), who.User, v.Search, v.Pager.Page, v.Pager.Limit)
+	v.Accounts, v.Pager.Total, err = a.Service.Accounts(r.Context(), actorOf(who), v.Search, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
 	}
@@ -41,7 +43,9 @@ func (a *Admin) newAccount(w http.ResponseWriter, r *http.Request, _ *visitor) e
 
 func (a *Admin) renderNewAccount(w http.ResponseWriter, r *http.Request, form *ui.Form, status int) error {
 	locales := []ui.Option{{Value: "en", Label: "English"}, {Value: "ja", Label: "日本語"}}
-	return a.pages.Render(w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status})
+	return a.pages.Render(
+		w, r, ui.Page{Template: "account_new", Data: newAccountView{Form: form, Locales: locales}, Status: status},
+	)
 }
 
 func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -49,7 +53,8 @@ func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visit
 	if err != nil {
 		return err
 	}
-	n, err := a.use.CreateAccount(r.Context(), who.User, form.Get("name"), form.Get("email"), text.Locale(form.Get("locale")))
+	locale := text.Locale(form.Get("locale"))
+	n, err := a.Service.CreateAccount(r.Context(), actorOf(who), form.Get("name"), form.Get("email"), locale)
 	if err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
@@ -57,7 +62,8 @@ func (a *Admin) createAccount(w http.ResponseWriter, r *http.Request, who *visit
 		return a.renderNewAccount(w, r, form, http.StatusUnprocessableEntity)
 	}
 	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.accounts.created", "name", n.Account.Name), Text: a.Site.T(r, "admin.accounts.created_text"),
+		Title:  a.Site.T(r, "admin.accounts.created", "name", n.Account.Name),
+		Text:   a.Site.T(r, "admin.accounts.created_text"),
 		Values: []onceValue{{a.Site.T(r, "admin.email"), n.Owner.Email}, {a.Site.T(r, "admin.password"), n.Password}},
 		Back:   accountPath(&n.Account),
 	})
@@ -75,7 +81,7 @@ type accountHead struct {
 
 // account returns the account of the address, with the tabs of its pages.
 func (a *Admin) account(r *http.Request, who *visitor) (*accountHead, error) {
-	account, err := a.use.Account(r.Context(), who.User, r.PathValue("account"))
+	account, err := a.Service.Account(r.Context(), actorOf(who), r.PathValue("account"))
 	if err != nil {
 		return nil, err
 	}
@@ -106,9 +112,8 @@ func environmentOf(r *http.Request) (access.Environment, error) {
 
 type accountView struct {
 	*accountHead
-	*service.AccountFacts
-	Live, Test store.Book
-	Hooks      int // webhook endpoints in both environments
+	*service.AccountDetails
+	Live, Test credit.AccountTotals
 }
 
 func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -116,14 +121,11 @@ func (a *Admin) showAccount(w http.ResponseWriter, r *http.Request, who *visitor
 	if err != nil {
 		return err
 	}
-	facts, err := a.use.AccountFacts(r.Context(), who.User, head.Account)
+	d, err := a.Service.AccountDetails(r.Context(), actorOf(who), head.Account.ID)
 	if err != nil {
 		return err
 	}
-	v := accountView{accountHead: head, AccountFacts: facts, Live: facts.Books[access.Live], Test: facts.Books[access.Test]}
-	for _, n := range facts.Endpoints {
-		v.Hooks += n
-	}
+	v := accountView{accountHead: head, AccountDetails: d, Live: d.Totals[access.Live], Test: d.Totals[access.Test]}
 	return a.pages.Render(w, r, ui.Page{Template: "account", Data: v})
 }
 
@@ -132,7 +134,7 @@ func (a *Admin) resetUserPassword(w http.ResponseWriter, r *http.Request, who *v
 	if err != nil {
 		return err
 	}
-	user, link, err := a.use.ResetUserPassword(r.Context(), who.User, head.Account, r.PathValue("user"))
+	user, link, err := a.Service.ResetUserPassword(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}
@@ -151,7 +153,7 @@ func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, wh
 	if err != nil {
 		return err
 	}
-	user, err := a.use.ResetUserSecondFactor(r.Context(), who.User, head.Account, r.PathValue("user"))
+	user, err := a.Service.ResetUserFactors(r.Context(), actorOf(who), head.Account.ID, r.PathValue("user"))
 	if err != nil {
 		return err
 	}

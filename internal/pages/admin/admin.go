@@ -1,6 +1,6 @@
-// Package admin is the HTML pages of administrators, below /desk/admin: accounts with their users, keys and credits, the
-// catalog, staff, deliveries, certificates, the health of the system and statistics. They share sign-in, session and
-// navigation with the desk. Every form is one use case of service.Administration.
+// Package admin is the HTML pages of administrators, below /desk/admin: accounts with their users, keys and credits,
+// the catalog, staff, deliveries, certificates, the health of the system and statistics. They share sign-in, session
+// and navigation with the desk. Every form is one use case of package service.
 package admin
 
 import (
@@ -52,7 +52,6 @@ type Setting struct {
 // Admin serves the pages.
 type Admin struct {
 	Config
-	use   *service.Administration
 	pages *ui.Pages
 	guard *ui.Guard[*access.Staff]
 }
@@ -65,7 +64,7 @@ func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Admin {
-	a := &Admin{Config: c, use: service.NewAdministration(c.Service), pages: c.Site.Pages(Area.Name)}
+	a := &Admin{Config: c, pages: c.Site.Pages(Area.Name)}
 	a.pages.Shell = c.Guard.Pages.Shell
 	guard := *c.Guard
 	guard.Pages = a.pages
@@ -92,7 +91,9 @@ func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 			{"log", "document"},
 			{"system", "settings"},
 		} {
-			group.Items = append(group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon})
+			group.Items = append(
+				group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon},
+			)
 		}
 		return []ui.NavGroup{group}
 	}
@@ -163,6 +164,11 @@ func (a *Admin) table() []route {
 
 		{"GET /desk/admin/staff", a.listStaff},
 		{"POST /desk/admin/staff", a.createStaff},
+		{"POST /desk/admin/staff/invitations", a.inviteStaff},
+		{"GET /desk/admin/staff/invitations", a.to("/desk/admin/staff")},
+		{"POST /desk/admin/staff/invitations/{invitation}/again", a.inviteStaffAgain},
+		{"GET /desk/admin/staff/invitations/{invitation}/again", a.to("/desk/admin/staff")},
+		{"POST /desk/admin/staff/invitations/{invitation}/delete", a.uninviteStaff},
 		{"GET /desk/admin/staff/{staff}", a.showStaff},
 		{"GET /desk/admin/staff/{staff}/{action}", a.to("/desk/admin/staff/{staff}")},
 		{"POST /desk/admin/staff/{staff}/role", a.changeRole},

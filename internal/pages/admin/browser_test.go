@@ -46,7 +46,7 @@ func (w *world) season(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := tx.KeepDailyStatistics(day.UTC().Format(time.DateOnly), string(text)); err != nil {
+			if err := tx.SaveDailyStatistics(day.UTC().Format(time.DateOnly), string(text)); err != nil {
 				return err
 			}
 			for hour := range 24 {
@@ -54,7 +54,7 @@ func (w *world) season(t *testing.T) {
 					At: day.Truncate(24 * time.Hour).Add(time.Duration(hour) * time.Hour), Queued: int64(random.IntN(12)),
 					Processing: 4, UpdatePhotos: 3,
 				}
-				if err := tx.KeepQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
+				if err := tx.SaveQueueSample(s, day.AddDate(-1, 0, 0)); err != nil {
 					return err
 				}
 			}
@@ -69,6 +69,7 @@ var noPages = []string{
 	"GET /desk/admin/accounts/{account}/keys/{key}/{action}", "GET /desk/admin/catalog/export",
 	"GET /desk/admin/catalog/drafts/{draft}/drop", "GET /desk/admin/catalog/answer-times/{code}/{action}",
 	"GET /desk/admin/deliveries/{delivery}/redeliver", "GET /desk/admin/certificates/{certificate}/revoke",
+	"GET /desk/admin/staff/invitations", "GET /desk/admin/staff/invitations/{invitation}/again",
 	"GET /desk/admin/staff/{staff}/{action}", "GET /desk/admin/staff/{staff}/token/revoke", "GET /desk/admin/log.csv",
 }
 
@@ -116,7 +117,7 @@ func TestPages(t *testing.T) {
 		b.Open("/desk/admin/staff?lang=en")
 		b.Fill("#f-name", "Ken Oda")
 		b.Fill("#f-email", "ken@example.com")
-		b.Follow("form.card .primary")
+		b.Follow("form.card button[formaction]")
 		if got := b.Text("main"); !strings.Contains(got, "Ken Oda can work now") || !strings.Contains(got, "assay_staff_") {
 			t.Errorf("the page says %q", got)
 		}

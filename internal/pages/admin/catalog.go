@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type catalogView struct {
@@ -28,17 +27,19 @@ type catalogView struct {
 type timeRow struct {
 	catalog.AnswerTime
 	Open  string
-	Pause *store.AnswerTimePause
+	Pause *catalog.Pause
 }
 
 func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	pauses, err := a.use.Pauses(r.Context(), who.User)
+	pauses, err := a.Service.Pauses(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
 	snap := a.Service.Catalog()
 	doc := snap.Document()
-	v := catalogView{Version: snap.Version(), Imported: snap.Version() > 0, Search: strings.TrimSpace(r.URL.Query().Get("q"))}
+	v := catalogView{
+		Version: snap.Version(), Imported: snap.Version() > 0, Search: strings.TrimSpace(r.URL.Query().Get("q")),
+	}
 	for _, t := range doc.AnswerTimes {
 		row := timeRow{AnswerTime: t, Open: windowText(t.Open)}
 		if p, ok := pauses[t.Code]; ok {
@@ -57,7 +58,8 @@ func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor
 	for i := range sections {
 		s := &sections[i]
 		v.Tabs = append(v.Tabs, ui.Tab{
-			Href: home + "/catalog?section=" + s.name + "#contents", Label: a.Site.T(r, "admin.section."+s.name), Count: len(s.rows), Current: s == chosen,
+			Href: home + "/catalog?section=" + s.name + "#contents", Label: a.Site.T(r, "admin.section."+s.name),
+			Count: len(s.rows), Current: s == chosen,
 		})
 	}
 	v.Section = chosen.name
@@ -107,7 +109,10 @@ func sectionsOf(doc *catalog.Document) []section {
 	for _, m := range doc.Models {
 		models.rows = append(models.rows, []string{m.Code, m.Name.EN, m.Name.JA, m.Brand, m.Category})
 	}
-	indexes := section{name: "photo_indexes", columns: []string{"code", "context", "name_en", "name_ja", "required", "photo_limit", "examples", "excluded"}}
+	indexes := section{
+		name:    "photo_indexes",
+		columns: []string{"code", "context", "name_en", "name_ja", "required", "photo_limit", "examples", "excluded"},
+	}
 	for i := range doc.PhotoIndexes {
 		x := &doc.PhotoIndexes[i]
 		examples := ""
@@ -115,12 +120,16 @@ func sectionsOf(doc *catalog.Document) []section {
 			examples = strconv.Itoa(len(x.ExampleURLs))
 		}
 		indexes.rows = append(indexes.rows, []string{
-			x.Code, contextText(x.Context), x.Name.EN, x.Name.JA, stated(x.Required), stated(x.PhotoLimit), examples, stated(x.Excluded),
+			x.Code, contextText(x.Context), x.Name.EN, x.Name.JA, stated(x.Required), stated(x.PhotoLimit), examples,
+			stated(x.Excluded),
 		})
 	}
 	rules := section{name: "answer_time_rules", columns: []string{"code", "context", "price", "offered", "default"}}
 	for _, x := range doc.AnswerTimeRules {
-		rules.rows = append(rules.rows, []string{strconv.Itoa(x.Code), contextText(x.Context), stated(x.Price), stated(x.Offered), stated(x.Default)})
+		rules.rows = append(
+			rules.rows,
+			[]string{strconv.Itoa(x.Code), contextText(x.Context), stated(x.Price), stated(x.Offered), stated(x.Default)},
+		)
 	}
 	prices := section{name: "account_prices", columns: []string{"account", "code", "price"}}
 	for _, x := range doc.AccountPrices {
@@ -130,7 +139,10 @@ func sectionsOf(doc *catalog.Document) []section {
 	for _, x := range doc.Reasons {
 		reasons.rows = append(reasons.rows, []string{x.Code, x.Outcome, x.Text.EN, x.Text.JA})
 	}
-	return []section{categories, brands, models, indexes, rules, prices, reasons, phrases("conditions", doc.Conditions), phrases("requirements", doc.Requirements)}
+	return []section{
+		categories, brands, models, indexes, rules, prices, reasons, phrases("conditions", doc.Conditions),
+		phrases("requirements", doc.Requirements),
+	}
 }
 
 func phrases(name string, list []catalog.Phrase) section {
@@ -195,7 +207,7 @@ func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor
 func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
-		err = a.use.PauseAnswerTime(r.Context(), who.User, code)
+		err = a.Service.PauseAnswerTime(r.Context(), actorOf(who), code)
 	}
 	if err != nil {
 		return err
@@ -206,7 +218,7 @@ func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *vis
 func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	code, err := codeOf(r)
 	if err == nil {
-		err = a.use.ResumeAnswerTime(r.Context(), who.User, code)
+		err = a.Service.ResumeAnswerTime(r.Context(), actorOf(who), code)
 	}
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -38,7 +39,7 @@ func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visit
 		v.Form.Fail("document", "admin.import.no_file")
 		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
 	}
-	plan, err := a.use.UploadCatalog(r.Context(), who.User, name, document)
+	plan, err := a.Service.UploadCatalog(r.Context(), actorOf(who), name, document)
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok {
 		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
 		v.Total, v.Problems = len(broken.Problems), broken.Problems[:min(shownProblems, len(broken.Problems))]
@@ -52,6 +53,7 @@ func (a *Admin) uploadCatalog(w http.ResponseWriter, r *http.Request, who *visit
 
 // readUpload returns the first file of a form. Only the file is read, however the form is made.
 func readUpload(w http.ResponseWriter, r *http.Request) (name string, content []byte, err error) {
+	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, maxCatalogBytes)
 	parts, err := r.MultipartReader()
 	if err != nil {
@@ -87,9 +89,12 @@ type previewView struct {
 }
 
 func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	plan, err := a.use.CatalogPlan(r.Context(), who.User, r.PathValue("draft"))
+	plan, err := a.Service.CatalogPlan(r.Context(), actorOf(who), r.PathValue("draft"))
 	if broken, ok := errors.AsType[*catalog.DocumentError](err); ok { // an account of it is gone since it was uploaded
-		v := importView{Form: ui.NewForm(), Total: len(broken.Problems), Problems: broken.Problems[:min(shownProblems, len(broken.Problems))]}
+		v := importView{
+			Form: ui.NewForm(), Total: len(broken.Problems),
+			Problems: broken.Problems[:min(shownProblems, len(broken.Problems))],
+		}
 		v.Form.Alert("admin.import.broken", "n", len(broken.Problems))
 		return a.pages.Render(w, r, ui.Page{Template: "import", Data: v, Status: http.StatusUnprocessableEntity})
 	}
@@ -111,7 +116,7 @@ func (a *Admin) previewCatalog(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	changes, err := a.use.ConfirmCatalog(r.Context(), who.User, r.PathValue("draft"))
+	changes, err := a.Service.ConfirmCatalog(r.Context(), actorOf(who), r.PathValue("draft"))
 	if err != nil {
 		return a.sorry(w, r, home+"/catalog/import", err)
 	}
@@ -119,7 +124,7 @@ func (a *Admin) confirmCatalog(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (a *Admin) dropCatalog(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	if err := a.use.DropCatalogDraft(r.Context(), who.User, r.PathValue("draft")); err != nil {
+	if err := a.Service.DropCatalogDraft(r.Context(), actorOf(who), r.PathValue("draft")); err != nil {
 		return err
 	}
 	return a.Site.Redirect(w, r, home+"/catalog", ui.Note("admin.import.dropped"))

@@ -24,7 +24,7 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	status := http.StatusOK
 	if text := form.Get("q"); text != "" {
-		c, err := a.use.FindCertificate(r.Context(), who.User, text)
+		c, err := a.Service.FindCertificate(r.Context(), actorOf(who), text)
 		if err == nil {
 			return a.Site.Redirect(w, r, home+"/certificates/"+c.ID)
 		}
@@ -34,15 +34,17 @@ func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *vi
 		form.Fail("q", "admin.certificates.none")
 		status = http.StatusNotFound
 	}
-	revoked, err := a.use.RevokedCertificates(r.Context(), who.User, revokedShown)
+	revoked, err := a.Service.RevokedCertificates(r.Context(), actorOf(who), revokedShown)
 	if err != nil {
 		return err
 	}
-	return a.pages.Render(w, r, ui.Page{Template: "certificates", Data: certificatesView{Form: form, Revoked: revoked}, Status: status})
+	return a.pages.Render(
+		w, r, ui.Page{Template: "certificates", Data: certificatesView{Form: form, Revoked: revoked}, Status: status},
+	)
 }
 
 type certificateView struct {
-	*store.CertificateRow
+	*certificate.Issued
 	Facts    *certificate.Certificate
 	Item     string
 	IssuedAt time.Time
@@ -56,8 +58,10 @@ func (a *Admin) showCertificate(w http.ResponseWriter, r *http.Request, who *vis
 	return a.renderCertificate(w, r, who, ui.NewForm(), http.StatusOK)
 }
 
-func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	c, err := a.use.FindCertificate(r.Context(), who.User, r.PathValue("certificate"))
+func (a *Admin) renderCertificate(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int,
+) error {
+	c, err := a.Service.FindCertificate(r.Context(), actorOf(who), r.PathValue("certificate"))
 	if err != nil {
 		return err
 	}
@@ -66,7 +70,8 @@ func (a *Admin) renderCertificate(w http.ResponseWriter, r *http.Request, who *v
 		return err
 	}
 	v := certificateView{
-		CertificateRow: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt), URL: a.Service.CertificateURL(c.ID), Form: form,
+		Issued: c, Facts: facts, Item: facts.Item.Title(ui.LocaleOf(r)), IssuedAt: time.Time(facts.IssuedAt),
+		URL: a.Service.CertificateURL(c.ID), Form: form,
 	}
 	if c.Revoked != nil {
 		v.Reason, v.At = c.Revoked.Reason, time.Time(c.Revoked.At)
@@ -81,15 +86,20 @@ func (a *Admin) revokeCertificate(w http.ResponseWriter, r *http.Request, who *v
 	}
 	if form.Get("sure") != "yes" {
 		form.Fail("sure", "admin.certificates.say_yes")
-	} else if err := a.Service.RevokeCertificate(r.Context(), who.User, r.PathValue("certificate"), form.Get("reason")); err != nil {
-		if err := a.refuse(form, err); err != nil {
-			return err
+	} else {
+		err := a.Service.RevokeCertificate(r.Context(), actorOf(who), r.PathValue("certificate"), form.Get("reason"))
+		if err != nil {
+			if err := a.refuse(form, err); err != nil {
+				return err
+			}
 		}
 	}
 	if !form.OK() {
 		return a.renderCertificate(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.Site.Redirect(w, r, home+"/certificates/"+r.PathValue("certificate"), ui.Done("admin.certificates.revoked_done"))
+	return a.Site.Redirect(
+		w, r, home+"/certificates/"+r.PathValue("certificate"), ui.Done("admin.certificates.revoked_done"),
+	)
 }
 
 // indented writes JSON for people; what is no JSON stays as it is.

@@ -34,15 +34,15 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visit
 	if err != nil {
 		return err
 	}
-	v := creditsView{accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
-	facts, err := a.use.AccountFacts(r.Context(), who.User, head.Account)
+	v := creditsView{
+		accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+	}
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
 	}
-	v.Balance = facts.Books[env].Credits
-	if v.Entries, v.Pager.Total, err = a.use.Ledger(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
-		return err
-	}
+	v.Entries, v.Balance, v.Pager.Total = entries, totals.Credits, totals.Entries
 	return a.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
 }
 
@@ -64,7 +64,8 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 		form.Fail("amount", "admin.problem.range")
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	balance, err := a.use.GrantCredits(r.Context(), who.User, head.Account, env, amount, form.Get("note"))
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), t, amount, form.Get("note"))
 	if fault.CodeOf(err) == "not-enough-credits" {
 		form.Fail("amount", "admin.credits.out_of_bounds")
 	} else if err != nil {
@@ -75,13 +76,15 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	if !form.OK() {
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.Site.Redirect(w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance))
+	return a.Site.Redirect(
+		w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance),
+	)
 }
 
 type ordersView struct {
 	*accountHead
 	Environment access.Environment
-	Orders      []order.Order
+	Orders      []order.Summary
 	Pager       ui.Pager
 }
 
@@ -95,7 +98,9 @@ func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor)
 		return err
 	}
 	v := ordersView{accountHead: head, Environment: env, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
-	if v.Orders, v.Pager.Total, err = a.use.Orders(r.Context(), who.User, head.Account, env, v.Pager.Page, v.Pager.Limit); err != nil {
+	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
+	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page, v.Pager.Limit)
+	if err != nil {
 		return err
 	}
 	return a.pages.Render(w, r, ui.Page{Template: "orders", Data: v})

@@ -9,29 +9,29 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/service"
 )
 
 const deliveryLimit = 50
 
 type deliveriesView struct {
 	Form         *ui.Form
-	Deliveries   []*store.DeliveryRecord
+	Deliveries   []*webhook.Delivery
 	Accounts     map[string]string // names by id
 	Environments []ui.Option
 	Statuses     []ui.Option
 	Since        []ui.Option
 	Older        string // address of the next page
+	Newest       string // of the first; empty on it
 	Filtered     bool
-	Continued    bool // this is not the first page
 	Redeliver    *ui.Form
 }
 
-// deliveryFilter reads which deliveries are meant. A field that leads nowhere fails.
-func (a *Admin) deliveryFilter(r *http.Request, form *ui.Form) store.DeliveryFilter {
-	var f store.DeliveryFilter
+// deliveryFilter reads which deliveries are meant. A field that names nothing fails.
+func (a *Admin) deliveryFilter(r *http.Request, who *visitor, form *ui.Form) webhook.DeliveryFilter {
+	var f webhook.DeliveryFilter
 	if name := form.Get("account"); name != "" {
-		account, err := a.Service.FindAccount(r.Context(), name)
+		account, err := a.Service.FindAccount(r.Context(), actorOf(who), name)
 		if err != nil {
 			form.Fail("account", "admin.deliveries.no_account")
 		} else {
@@ -39,11 +39,11 @@ func (a *Admin) deliveryFilter(r *http.Request, form *ui.Form) store.DeliveryFil
 		}
 	}
 	if env, ok := access.ParseEnvironment(form.Get("environment")); ok {
-		f.Environment = string(env)
+		f.Environment = env
 	}
 	if id := form.Get("endpoint"); id != "" {
 		var ok bool
-		if f.EndpointID, ok = store.ParseID(id); !ok {
+		if f.EndpointID, ok = service.ParseID(id); !ok {
 			form.Fail("endpoint", "admin.deliveries.no_id")
 		}
 	}
@@ -76,16 +76,18 @@ func cleaned(q url.Values) url.Values {
 	return q
 }
 
-func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
+func (a *Admin) renderDeliveries(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int,
+) error {
 	v := deliveriesView{Form: form, Accounts: make(map[string]string), Redeliver: ui.NewForm("since", "24h")}
-	filter := a.deliveryFilter(r, form)
-	v.Filtered = filter != (store.DeliveryFilter{}) || !form.OK()
-	if before, ok := store.ParseID(form.Get("before")); ok {
-		filter.Before, v.Continued = before, true
+	filter := a.deliveryFilter(r, who, form)
+	v.Filtered = filter != (webhook.DeliveryFilter{}) || !form.OK()
+	if before, ok := service.ParseID(form.Get("before")); ok {
+		filter.Before, v.Newest = before, home+"/deliveries"
 	}
 	if form.OK() {
 		var err error
-		if v.Deliveries, err = a.use.Deliveries(r.Context(), who.User, filter, deliveryLimit+1); err != nil {
+		if v.Deliveries, err = a.Service.Deliveries(r.Context(), actorOf(who), filter, deliveryLimit+1); err != nil {
 			return err
 		}
 	}
@@ -101,7 +103,7 @@ func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *vi
 	}
 	for _, d := range v.Deliveries {
 		if _, ok := v.Accounts[d.AccountID]; !ok {
-			account, err := a.use.Account(r.Context(), who.User, d.AccountID)
+			account, err := a.Service.Account(r.Context(), actorOf(who), d.AccountID)
 			if err != nil {
 				return err
 			}
@@ -112,7 +114,7 @@ func (a *Admin) renderDeliveries(w http.ResponseWriter, r *http.Request, who *vi
 	v.Environments = append([]ui.Option{all}, a.environments(r)...)
 	v.Statuses = []ui.Option{all}
 	for _, s := range []webhook.Status{webhook.Pending, webhook.Delivered, webhook.Failed} {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "admin.delivery."+string(s))})
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: a.Site.T(r, "ui.delivery."+string(s))})
 	}
 	for _, s := range []string{"1h", "6h", "24h", "72h", "168h", "720h"} {
 		v.Since = append(v.Since, ui.Option{Value: s, Label: a.Site.T(r, "admin.since."+s)})
@@ -128,7 +130,7 @@ func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return err
 	}
-	filter := a.deliveryFilter(r, form)
+	filter := a.deliveryFilter(r, who, form)
 	since, err := time.ParseDuration(form.Get("since"))
 	if err != nil || since <= 0 || since > longestSince {
 		form.Alert("admin.deliveries.no_since")
@@ -136,7 +138,7 @@ func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vis
 	if !form.OK() {
 		return a.renderDeliveries(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	n, err := a.use.RedeliverFailed(r.Context(), who.User, filter, a.Site.Now().Add(-since))
+	n, err := a.Service.RedeliverFailed(r.Context(), actorOf(who), filter, a.Site.Now().Add(-since))
 	if err != nil {
 		return err
 	}
@@ -144,7 +146,7 @@ func (a *Admin) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vis
 }
 
 type deliveryView struct {
-	*store.DeliveryRecord
+	*webhook.Delivery
 	Account  *access.Account
 	Attempts []webhook.Attempt
 	Made     int // attempts ever made
@@ -152,21 +154,21 @@ type deliveryView struct {
 }
 
 func (a *Admin) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	d, attempts, err := a.use.Delivery(r.Context(), who.User, r.PathValue("delivery"))
+	d, attempts, err := a.Service.Delivery(r.Context(), actorOf(who), r.PathValue("delivery"))
 	if err != nil {
 		return err
 	}
-	account, err := a.use.Account(r.Context(), who.User, d.AccountID)
+	account, err := a.Service.Account(r.Context(), actorOf(who), d.AccountID)
 	if err != nil {
 		return err
 	}
-	v := deliveryView{DeliveryRecord: d, Account: account, Attempts: attempts, Made: d.Attempts, Body: indented(d.Body)}
+	v := deliveryView{Delivery: d, Account: account, Attempts: attempts, Made: d.Attempts, Body: indented(d.Body)}
 	return a.pages.Render(w, r, ui.Page{Template: "delivery", Data: v})
 }
 
 func (a *Admin) redeliver(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	back := home + "/deliveries/" + r.PathValue("delivery")
-	if err := a.use.Redeliver(r.Context(), who.User, r.PathValue("delivery")); err != nil {
+	if err := a.Service.Redeliver(r.Context(), actorOf(who), r.PathValue("delivery")); err != nil {
 		return a.sorry(w, r, back, err)
 	}
 	return a.Site.Redirect(w, r, back, ui.Done("admin.deliveries.sent_again", "n", 1))

@@ -55,7 +55,8 @@ func limitsOf(form *ui.Form) map[string]int {
 
 func (a *Admin) environments(r *http.Request) []ui.Option {
 	return []ui.Option{
-		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")}, {Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
+		{Value: string(access.Test), Label: a.Site.T(r, "admin.env.test")},
+		{Value: string(access.Live), Label: a.Site.T(r, "admin.env.live")},
 	}
 }
 
@@ -71,8 +72,10 @@ func (a *Admin) listKeys(w http.ResponseWriter, r *http.Request, who *visitor) e
 	return a.renderKeys(w, r, who, head, form, http.StatusOK)
 }
 
-func (a *Admin) renderKeys(w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int) error {
-	keys, err := a.use.Keys(r.Context(), who.User, head.Account)
+func (a *Admin) renderKeys(
+	w http.ResponseWriter, r *http.Request, who *visitor, head *accountHead, form *ui.Form, status int,
+) error {
+	keys, err := a.Service.Keys(r.Context(), actorOf(who), head.Account.ID)
 	if err != nil {
 		return err
 	}
@@ -93,8 +96,8 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) 
 		return err
 	}
 	n := service.NewKey{
-		AccountID: head.Account.ID, Environment: access.Environment(form.Get("environment")), Name: form.Get("name"), Limits: limitsOf(form),
-		Networks: form.Networks("networks"),
+		Tenant: access.Tenant{AccountID: head.Account.ID, Environment: access.Environment(form.Get("environment"))},
+		Name:   form.Get("name"), Limits: limitsOf(form), Networks: form.Networks("networks"),
 	}
 	for _, s := range form.All("scopes") {
 		n.Scopes = append(n.Scopes, access.Scope(s))
@@ -102,7 +105,7 @@ func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if !form.OK() {
 		return a.renderKeys(w, r, who, head, form, http.StatusUnprocessableEntity)
 	}
-	k, secret, err := a.use.CreateKey(r.Context(), who.User, n)
+	k, secret, err := a.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
@@ -129,6 +132,15 @@ func (a *Admin) showKey(w http.ResponseWriter, r *http.Request, who *visitor) er
 	return a.renderKey(w, r, who, new(keyView), http.StatusOK)
 }
 
+// key returns the key of the address, which has to be one of the account.
+func (a *Admin) key(r *http.Request, who *visitor, account *access.Account) (*access.Key, error) {
+	k, err := a.Service.Key(r.Context(), actorOf(who), r.PathValue("key"))
+	if err == nil && k.AccountID != account.ID {
+		return nil, access.KeyNotFound
+	}
+	return k, err
+}
+
 func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, v *keyView, status int) error {
 	var err error
 	if v.accountHead == nil {
@@ -136,7 +148,10 @@ func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, 
 			return err
 		}
 	}
-	if v.Key, v.Endpoints, err = a.use.Key(r.Context(), who.User, v.Account, r.PathValue("key")); err != nil {
+	if v.Key, err = a.key(r, who, v.Account); err != nil {
+		return err
+	}
+	if v.Endpoints, err = a.Service.EndpointsOfKey(r.Context(), actorOf(who), v.Key.ID); err != nil {
 		return err
 	}
 	if v.Name == nil {
@@ -168,6 +183,9 @@ func (a *Admin) changeKey(
 		return err
 	}
 	v := &keyView{accountHead: head}
+	if v.Key, err = a.key(r, who, head.Account); err != nil {
+		return err
+	}
 	if err := change(v, form); err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
@@ -182,7 +200,7 @@ func (a *Admin) changeKey(
 func (a *Admin) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return a.changeKey(w, r, who, "admin.keys.renamed", func(v *keyView, form *ui.Form) error {
 		v.Name = form
-		return a.use.RenameKey(r.Context(), who.User, v.Account, r.PathValue("key"), form.Get("name"))
+		return a.Service.RenameKey(r.Context(), actorOf(who), v.Key.ID, form.Get("name"))
 	})
 }
 
@@ -193,7 +211,7 @@ func (a *Admin) setKeyLimits(w http.ResponseWriter, r *http.Request, who *visito
 		if !form.OK() {
 			return nil
 		}
-		return a.use.SetKeyLimits(r.Context(), who.User, v.Account, r.PathValue("key"), limits)
+		return a.Service.SetKeyLimits(r.Context(), actorOf(who), v.Key.ID, limits)
 	})
 }
 
@@ -204,7 +222,7 @@ func (a *Admin) setKeyNetworks(w http.ResponseWriter, r *http.Request, who *visi
 		if !form.OK() {
 			return nil
 		}
-		return a.use.SetKeyNetworks(r.Context(), who.User, v.Account, r.PathValue("key"), networks)
+		return a.Service.SetKeyNetworks(r.Context(), actorOf(who), v.Key.ID, networks)
 	})
 }
 
@@ -213,7 +231,10 @@ func (a *Admin) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if err != nil {
 		return err
 	}
-	k, err := a.use.RevokeKey(r.Context(), who.User, head.Account, r.PathValue("key"))
+	k, err := a.key(r, who, head.Account)
+	if err == nil {
+		k, err = a.Service.RevokeKey(r.Context(), actorOf(who), k.ID)
+	}
 	if err != nil {
 		return err
 	}

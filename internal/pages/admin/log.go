@@ -13,7 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/service"
 )
 
 const (
@@ -24,15 +24,14 @@ const (
 var logFilters = []string{"code", "staff", "account", "target", "from", "to"}
 
 type logView struct {
-	Form      *ui.Form
-	Codes     []ui.Option
-	People    []ui.Option
-	Actions   []logRow
-	Export    string
-	Older     string // address of the next page
-	Newest    string // of the first; empty on it
-	Filtered  bool
-	Continued bool
+	Form     *ui.Form
+	Codes    []ui.Option
+	People   []ui.Option
+	Actions  []logRow
+	Export   string
+	Older    string // address of the next page
+	Newest   string // of the first; empty on it
+	Filtered bool
 }
 
 type logRow struct {
@@ -46,19 +45,19 @@ type logRow struct {
 
 type logFact struct{ Label, Value string }
 
-// logFilter reads which entries are meant. A field that leads nowhere fails.
-func (a *Admin) logFilter(r *http.Request, form *ui.Form) store.StaffActionFilter {
-	var f store.StaffActionFilter
+// logFilter reads which entries are meant. A field that names nothing fails.
+func (a *Admin) logFilter(r *http.Request, who *visitor, form *ui.Form) audit.ActionFilter {
+	var f audit.ActionFilter
 	if c := audit.ActionCode(form.Get("code")); slices.Contains(audit.ActionCodes, c) {
 		f.Code = c
 	}
 	if person := form.Get("staff"); person == operator {
 		f.Operator = true
-	} else if id, ok := store.ParseID(person); ok {
+	} else if id, ok := service.ParseID(person); ok {
 		f.StaffID = id
 	}
 	if name := form.Get("account"); name != "" {
-		account, err := a.Service.FindAccount(r.Context(), name)
+		account, err := a.Service.FindAccount(r.Context(), actorOf(who), name)
 		if err != nil {
 			form.Fail("account", "admin.deliveries.no_account")
 		} else {
@@ -82,7 +81,7 @@ func (a *Admin) logFilter(r *http.Request, form *ui.Form) store.StaffActionFilte
 
 // logTarget returns the id of what a person means: an id, the number of an order, or the email of a staff user.
 func (a *Admin) logTarget(r *http.Request, text string) string {
-	if id, ok := store.ParseID(text); ok {
+	if id, ok := service.ParseID(text); ok {
 		return id
 	}
 	if c, err := a.Service.Certificate(r.Context(), text); err == nil {
@@ -97,22 +96,22 @@ func (a *Admin) logTarget(r *http.Request, text string) string {
 	return ""
 }
 
-// placeOf reads where in the log a page begins: the moment and the id of the entry above it.
-func placeOf(text string) store.ActionPlace {
+// cursorOf reads where in the log a page begins: the moment and the id of the entry above it.
+func cursorOf(text string) audit.ActionCursor {
 	moment, id, _ := strings.Cut(text, ".")
 	micros, err := strconv.ParseInt(moment, 10, 64)
-	id, ok := store.ParseID(id)
+	id, ok := service.ParseID(id)
 	if err != nil || !ok {
-		return store.ActionPlace{}
+		return audit.ActionCursor{}
 	}
-	return store.ActionPlace{At: time.UnixMicro(micros), ID: id}
+	return audit.ActionCursor{At: time.UnixMicro(micros), ID: id}
 }
 
 func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
 	v := logView{Form: form}
-	filter, below := a.logFilter(r, form), placeOf(form.Get("below"))
-	v.Filtered = filter != (store.StaffActionFilter{}) || !form.OK()
+	filter, after := a.logFilter(r, who, form), cursorOf(form.Get("below"))
+	v.Filtered = filter != (audit.ActionFilter{}) || !form.OK()
 	rest := url.Values{}
 	for _, name := range logFilters {
 		if value := form.Get(name); value != "" {
@@ -120,11 +119,11 @@ func (a *Admin) showLog(w http.ResponseWriter, r *http.Request, who *visitor) er
 		}
 	}
 	v.Export = home + "/log.csv?" + rest.Encode()
-	if below.ID != "" {
-		v.Continued, v.Newest = true, home+"/log?"+rest.Encode()
+	if after.ID != "" {
+		v.Newest = home + "/log?" + rest.Encode()
 	}
 	if form.OK() {
-		actions, err := a.use.StaffActions(r.Context(), who.User, filter, below, logLimit+1)
+		actions, err := a.Service.StaffActions(r.Context(), actorOf(who), filter, after, logLimit+1)
 		if err != nil {
 			return err
 		}
@@ -159,7 +158,7 @@ func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) 
 	rows := make([]logRow, len(actions))
 	for i, action := range actions {
 		if _, known := names[action.AccountID]; !known && action.AccountID != "" {
-			account, err := a.use.Account(r.Context(), who.User, action.AccountID)
+			account, err := a.Service.Account(r.Context(), actorOf(who), action.AccountID)
 			if err != nil {
 				return nil, err
 			}
@@ -167,7 +166,8 @@ func (a *Admin) logRows(r *http.Request, who *visitor, actions []*audit.Action) 
 		}
 		rows[i] = logRow{
 			Action: action, What: a.Site.T(r, "admin.action."+string(action.Code)), Account: names[action.AccountID],
-			Kind: a.Site.T(r, "admin.target."+string(action.Target.Type)), Href: hrefOf(action), Facts: a.logFacts(r, action.Details),
+			Kind: a.Site.T(r, "admin.target."+string(action.Target.Type)), Href: hrefOf(action),
+			Facts: a.logFacts(r, action.Details),
 		}
 	}
 	return rows, nil
@@ -188,7 +188,8 @@ func hrefOf(x *audit.Action) string {
 		return "/desk/orders/" + id
 	default:
 		return home + "/" + map[audit.ActionTargetType]string{
-			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries", audit.OfCertificate: "certificates",
+			audit.OfStaff: "staff", audit.OfAccount: "accounts", audit.OfDelivery: "deliveries",
+			audit.OfCertificate: "certificates",
 		}[x.Target.Type] + "/" + id
 	}
 }
@@ -230,18 +231,22 @@ func written(v any) string {
 
 func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := &ui.Form{Values: cleaned(r.URL.Query())}
-	filter := a.logFilter(r, form)
+	filter := a.logFilter(r, who, form)
 	if !form.OK() { // the page says what is wrong
 		return a.Site.Redirect(w, r, home+"/log?"+form.Values.Encode())
 	}
-	header := []string{"id", "at", "action", "staff_id", "staff_name", "account_id", "target_type", "target_id", "target_name", "ip_address", "user_agent", "details"}
+	header := []string{
+		"id", "at", "action", "staff_id", "staff_name", "account_id", "target_type", "target_id", "target_name",
+		"ip_address", "user_agent", "details",
+	}
 	return ui.WriteCSV(w, "administration.csv", header, func(write func(...string) error) error {
-		return a.use.EachStaffAction(r.Context(), who.User, filter, func(x *audit.Action) error {
+		return a.Service.EachStaffAction(r.Context(), actorOf(who), filter, func(x *audit.Action) error {
 			details, err := json.Marshal(x.Details)
 			if err != nil {
 				return err
 			}
-			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID, string(x.Target.Type), x.Target.ID,
+			return write(x.ID, ui.CSVTime(x.At), string(x.Code), x.StaffID, ui.CSVText(x.StaffName), x.AccountID,
+				string(x.Target.Type), x.Target.ID,
 				ui.CSVText(x.Target.Name), x.IP, ui.CSVText(x.UserAgent), string(details))
 		})
 	})

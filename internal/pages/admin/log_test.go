@@ -3,12 +3,13 @@ package admin_test
 import (
 	"encoding/csv"
 	"fmt"
-	"github.com/assayhq/assay/internal/testkit/must"
 	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 func TestLog(t *testing.T) {

@@ -21,8 +21,8 @@ import (
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
 	t.Helper()
-	return w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "another", Scopes: access.AllScopes, Actor: audit.Operator,
+	return w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Test}, Name: "another", Scopes: access.AllScopes,
 	})
 }
 
@@ -58,7 +58,7 @@ func (w *world) state(t *testing.T) string {
 
 func (w *world) events(t *testing.T, code audit.Code) []*audit.Event {
 	t.Helper()
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{Code: code}, 1, 10)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{Code: code}, 1, 10)
 	must.NoError(t, err)
 	return events
 }
@@ -324,7 +324,7 @@ func TestDeliveries(t *testing.T) {
 		Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
 	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
-	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "Pending", "is sent again")
+	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, ">Retrying<", "is sent again")
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "still pending")
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
@@ -343,6 +343,20 @@ func TestDeliveries(t *testing.T) {
 		next := regexp.MustCompile(`/desk/admin/deliveries\?before=[^"]+`).FindString(p.Body)
 		v.Get(strings.ReplaceAll(next, "&amp;", "&")).Want(t, http.StatusOK, id)
 	})
+}
+
+// TestDeliveryStatus checks that a pending delivery is shown as retrying after a failed attempt, and not before.
+func TestDeliveryStatus(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Aoi)
+	w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-info">Pending<`).Lacks(t, "Retrying")
+	id := w.failed(t)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-bad">Failed<`)
+	v.Post("/desk/admin/deliveries/"+id+"/redeliver").Want(t, http.StatusSeeOther)
+	w.Order(t, w.Test, order.MockAuthentic)
+	v.Get("/desk/admin/deliveries").Want(t, http.StatusOK, `tone-info">Pending<`, `tone-info">Retrying<`)
+	v.Get("/desk/admin/deliveries?lang=ja").Want(t, http.StatusOK, `tone-info">送信待ち<`, `tone-info">再試行中<`)
 }
 
 func TestCertificates(t *testing.T) {
@@ -384,13 +398,13 @@ func TestStatistics(t *testing.T) {
 	w.AsStaff(t, w.Aoi).Get("/desk/admin/statistics").Want(t, http.StatusOK, "Nothing to draw yet")
 	for range 3 {
 		id := w.Order(t, w.Live, "")
-		_, err := w.Service.ClaimOrder(t.Context(), w.Mika, id)
+		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
 		w.Clock.Advance(20 * time.Minute)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.Authentic}, "")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
 		must.NoError(t, err)
 	}
-	_, err := w.Service.KeepStatistics(t.Context())
+	_, err := w.Service.SaveStatistics(t.Context())
 	must.NoError(t, err)
 	v := w.AsStaff(t, w.Aoi)
 	v.Get("/desk/admin/statistics").Want(t, http.StatusOK, "Mika Sato", "100 %", "<svg", "20 min", "Queue depth")

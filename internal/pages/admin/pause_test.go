@@ -15,7 +15,6 @@ import (
 func TestPauseAnswerTime(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		ctx := t.Context()
-		office := service.NewAdministration(w.Service)
 		boss := &access.Staff{
 			ID: store.NewID(), Email: "boss@example.com", Name: "Boss", Role: access.Admin, PasswordHash: "$none$",
 			CreatedAt: w.Clock.Now(),
@@ -23,12 +22,13 @@ func TestPauseAnswerTime(t *testing.T) {
 		must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
 			return tx.InsertStaff(boss, access.HashSecretKey(access.NewStaffToken()))
 		}))
+		actor := boss.Actor(access.Origin{})
 		live := w.NewAccount(t).Live(t)
 		times := func() *integrationtest.Response {
 			return live.Get(t, "/catalog/answer_times?category_code=bags&brand_code=chanel").Want(t, 200)
 		}
-		must.NoError(t, office.PauseAnswerTime(ctx, boss, 1440))
-		must.NoError(t, office.PauseAnswerTime(ctx, boss, 1440))
+		must.NoError(t, w.Service.PauseAnswerTime(ctx, actor, 1440))
+		must.NoError(t, w.Service.PauseAnswerTime(ctx, actor, 1440))
 		times().Is(t, "data.2.code", 1440).Is(t, "data.2.available", false).Is(t, "data.2.next_available_at", nil).
 			Is(t, "data.0.available", true)
 		live.Post(t, "/orders", live.Bag(t, integrationtest.M{"answer_time": 1440})).
@@ -37,7 +37,7 @@ func TestPauseAnswerTime(t *testing.T) {
 		if got := w.Order(t, live.CreateID(t)).AnswerTime; got != 60 {
 			t.Errorf("an order without an answer time gets %d, want the slowest that is left: 60", got)
 		}
-		must.NoError(t, office.PauseAnswerTime(ctx, boss, 60)) // which has a capacity
+		must.NoError(t, w.Service.PauseAnswerTime(ctx, actor, 60)) // which has a capacity
 		live.Post(t, "/orders", live.Bag(t, integrationtest.M{"answer_time": 60})).Refused(t, 400, "answer-time-unavailable")
 
 		other := service.New(w.Service.Config) // another node
@@ -45,11 +45,11 @@ func TestPauseAnswerTime(t *testing.T) {
 		if !other.Paused(1440) || !other.Paused(60) || other.Paused(30) {
 			t.Error("another node does not know of the pause")
 		}
-		must.NoError(t, office.ResumeAnswerTime(ctx, boss, 1440))
-		must.NoError(t, office.ResumeAnswerTime(ctx, boss, 60))
+		must.NoError(t, w.Service.ResumeAnswerTime(ctx, actor, 1440))
+		must.NoError(t, w.Service.ResumeAnswerTime(ctx, actor, 60))
 		times().Is(t, "data.2.available", true).Is(t, "data.1.available", true)
 		live.Create(t, integrationtest.M{"answer_time": 1440})
-		if err := office.PauseAnswerTime(ctx, boss, 7); fault.CodeOf(err) != fault.CodeNotFound {
+		if err := w.Service.PauseAnswerTime(ctx, actor, 7); fault.CodeOf(err) != fault.CodeNotFound {
 			t.Errorf("an answer time that the catalog has not: %v", err)
 		}
 	})

@@ -4,25 +4,16 @@ import (
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
 )
 
 type staffView struct {
-	Staff []staffRow
-	Me    string
-	Form  *ui.Form
-	Roles []ui.Option
-}
-
-type staffRow struct {
-	service.StaffMember
-	InReview, Waiting int64
-}
-
-func rowOf(m service.StaffMember) staffRow {
-	return staffRow{StaffMember: m, InReview: m.Holds[order.Processing], Waiting: m.Holds[order.UpdatePhotos]}
+	Staff       []*access.StaffMember
+	Invitations []*access.Link
+	Me          string
+	Mail        bool // links are sent by mail
+	Form        *ui.Form
+	Roles       []ui.Option
 }
 
 func (a *Admin) listStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -30,15 +21,17 @@ func (a *Admin) listStaff(w http.ResponseWriter, r *http.Request, who *visitor) 
 }
 
 func (a *Admin) renderStaff(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	all, err := a.use.Staff(r.Context(), who.User)
+	all, err := a.Service.StaffMembers(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
-	v := staffView{Form: form, Me: who.User.ID}
-	for _, m := range all {
-		v.Staff = append(v.Staff, rowOf(m))
+	open, err := a.Service.StaffInvitations(r.Context(), actorOf(who))
+	if err != nil {
+		return err
 	}
-	v.Roles = a.roles(r)
+	v := staffView{
+		Staff: all, Invitations: open, Me: who.User.ID, Mail: a.Service.SendsMail(), Form: form, Roles: a.roles(r),
+	}
 	return a.pages.Render(w, r, ui.Page{Template: "staff", Data: v, Status: status})
 }
 
@@ -46,53 +39,105 @@ func (a *Admin) roles(r *http.Request) []ui.Option {
 	var roles []ui.Option
 	for _, role := range access.StaffRoles {
 		roles = append(roles, ui.Option{
-			Value: string(role), Label: a.Site.T(r, "admin.role."+string(role)), Hint: a.Site.T(r, "admin.role_hint."+string(role)),
+			Value: string(role),
+			Label: a.Site.T(r, "admin.role."+string(role)),
+			Hint:  a.Site.T(r, "admin.role_hint."+string(role)),
 		})
 	}
 	return roles
 }
 
-func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// newStaff reads the form of a new staff user and hands it to use; what that refuses is shown in the form.
+func (a *Admin) newStaff(
+	w http.ResponseWriter, r *http.Request, who *visitor, use func(email, name string, role access.StaffRole) error,
+) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
-	n, err := a.use.CreateStaff(r.Context(), who.User, form.Get("email"), form.Get("name"), access.StaffRole(form.Get("role")))
-	if err != nil {
+	if err := use(form.Get("email"), form.Get("name"), access.StaffRole(form.Get("role"))); err != nil {
 		if err := a.refuse(form, err); err != nil {
 			return err
 		}
 		return a.renderStaff(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.staff.created", "name", n.Staff.Name), Text: a.Site.T(r, "admin.staff.created_text"),
-		Values: []onceValue{
-			{a.Site.T(r, "admin.email"), n.Staff.Email}, {a.Site.T(r, "admin.password"), n.Password}, {a.Site.T(r, "admin.staff.token"), n.Token},
-		},
-		Back: home + "/staff",
+	return nil
+}
+
+func (a *Admin) createStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.newStaff(w, r, who, func(email, name string, role access.StaffRole) error {
+		n, err := a.Service.CreateStaff(r.Context(), actorOf(who), email, name, role)
+		if err != nil {
+			return err
+		}
+		return a.showOnce(w, r, onceView{
+			Title: a.Site.T(r, "admin.staff.created", "name", n.Staff.Name), Text: a.Site.T(r, "admin.staff.created_text"),
+			Values: []onceValue{
+				{a.Site.T(r, "admin.email"), n.Staff.Email},
+				{a.Site.T(r, "admin.password"), n.Password},
+				{a.Site.T(r, "admin.staff.token"), n.Token},
+			},
+			Back: home + "/staff",
+		})
 	})
 }
 
+func (a *Admin) inviteStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.newStaff(w, r, who, func(email, name string, role access.StaffRole) error {
+		address, err := a.Service.InviteStaff(r.Context(), actorOf(who), email, name, role)
+		if err != nil {
+			return err
+		}
+		return a.invited(w, r, email, address)
+	})
+}
+
+// invited tells that an invitation is sent by mail, or shows its link where there is no mail server.
+func (a *Admin) invited(w http.ResponseWriter, r *http.Request, email, address string) error {
+	if address == "" {
+		return a.Site.Redirect(w, r, home+"/staff", ui.Done("admin.staff.mailed", "email", email))
+	}
+	return a.showOnce(w, r, onceView{
+		Title: a.Site.T(r, "admin.staff.invited"), Text: a.Site.T(r, "admin.staff.invited_text", "email", email),
+		Values: []onceValue{{a.Site.T(r, "admin.account.link"), address}}, Back: home + "/staff",
+	})
+}
+
+func (a *Admin) inviteStaffAgain(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	email, address, err := a.Service.InviteStaffAgain(r.Context(), actorOf(who), r.PathValue("invitation"))
+	if err != nil {
+		return err
+	}
+	return a.invited(w, r, email, address)
+}
+
+func (a *Admin) uninviteStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	if err := a.Service.UninviteStaff(r.Context(), actorOf(who), r.PathValue("invitation")); err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, home+"/staff", ui.Done("admin.staff.uninvited"))
+}
+
 type memberView struct {
-	staffRow
+	*access.StaffMember
 	Mine bool
 	Form *ui.Form
 	Next []ui.Option // roles
 }
 
 func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	m, err := a.use.StaffMember(r.Context(), who.User, r.PathValue("staff"))
+	m, err := a.Service.StaffMember(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return err
 	}
-	v := memberView{staffRow: rowOf(*m), Mine: m.ID == who.User.ID, Form: ui.NewForm("role", string(m.Role)), Next: a.roles(r)}
+	v := memberView{StaffMember: m, Mine: m.ID == who.User.ID, Form: ui.NewForm("role", string(m.Role)), Next: a.roles(r)}
 	return a.pages.Render(w, r, ui.Page{Template: "member", Data: v})
 }
 
 func staffPath(r *http.Request) string { return home + "/staff/" + r.PathValue("staff") }
 
 func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.use.DeactivateStaff(r.Context(), who.User, r.PathValue("staff"))
+	s, err := a.Service.DeactivateStaff(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
@@ -100,13 +145,14 @@ func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *vis
 }
 
 func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, password, err := a.use.ReactivateStaff(r.Context(), who.User, r.PathValue("staff"))
+	s, password, err := a.Service.ReactivateStaff(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
 	return a.showOnce(w, r, onceView{
 		Title: a.Site.T(r, "admin.staff.reactivated", "name", s.Name), Text: a.Site.T(r, "admin.staff.reactivated_text"),
-		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}}, Back: staffPath(r),
+		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
+		Back:   staffPath(r),
 	})
 }
 
@@ -115,15 +161,17 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor)
 	if err != nil {
 		return err
 	}
-	s, err := a.use.ChangeStaffRole(r.Context(), who.User, r.PathValue("staff"), access.StaffRole(form.Get("role")))
+	role := access.StaffRole(form.Get("role"))
+	s, err := a.Service.ChangeStaffRole(r.Context(), actorOf(who), r.PathValue("staff"), role)
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
-	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", a.Site.T(r, "admin.role."+string(s.Role))))
+	name := a.Site.T(r, "admin.role."+string(s.Role))
+	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", name))
 }
 
 func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.use.RevokeStaffToken(r.Context(), who.User, r.PathValue("staff"))
+	s, err := a.Service.RevokeStaffToken(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
@@ -131,7 +179,7 @@ func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor
 }
 
 func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, token, err := a.use.RotateStaffToken(r.Context(), who.User, r.PathValue("staff"))
+	s, token, err := a.Service.RotateStaffToken(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
@@ -142,18 +190,19 @@ func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor
 }
 
 func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, password, err := a.use.ResetStaffPassword(r.Context(), who.User, r.PathValue("staff"))
+	s, password, err := a.Service.ResetStaffPassword(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
 	return a.showOnce(w, r, onceView{
 		Title: a.Site.T(r, "admin.staff.password_made", "name", s.Name), Text: a.Site.T(r, "admin.staff.password_made_text"),
-		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}}, Back: staffPath(r),
+		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
+		Back:   staffPath(r),
 	})
 }
 
 func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.use.ResetStaffSecondFactor(r.Context(), who.User, r.PathValue("staff"))
+	s, err := a.Service.ResetStaffFactors(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}

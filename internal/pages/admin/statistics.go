@@ -46,14 +46,17 @@ func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visi
 	if r.URL.Query().Get("days") == "90" {
 		days = 90
 	}
-	s, err := a.use.Statistics(r.Context(), who.User, days)
+	s, err := a.Service.Statistics(r.Context(), actorOf(who), days)
 	if err != nil {
 		return err
 	}
-	v := &statisticsView{Days: days, Created: s.Total.Created, OnTime: percent(s.Total.OnTimeRate()), Reviewers: s.Reviewers}
+	v := &statisticsView{
+		Days: days, Created: s.Total.Created, OnTime: percent(s.Total.OnTimeRate()), Reviewers: s.Reviewers,
+	}
 	for _, n := range []int{30, 90} {
 		v.Tabs = append(v.Tabs, ui.Tab{
-			Href: home + "/statistics?days=" + strconv.Itoa(n), Label: a.Site.T(r, "admin.statistics.days", "n", n), Current: n == days,
+			Href: home + "/statistics?days=" + strconv.Itoa(n), Label: a.Site.T(r, "admin.statistics.days", "n", n),
+			Current: n == days,
 		})
 	}
 	for _, n := range s.Total.Ended {
@@ -73,7 +76,9 @@ func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (a *Admin) summary(r *http.Request, code int, t *service.TimeFigures) timeSummary {
-	s := timeSummary{Name: a.timeName(r, code), Verdicts: t.Verdicts, OnTime: percent(t.OnTimeRate()), Late: t.OnTimeRate() < lateShare}
+	s := timeSummary{
+		Name: a.timeName(r, code), Verdicts: t.Verdicts, OnTime: percent(t.OnTimeRate()), Late: t.OnTimeRate() < lateShare,
+	}
 	s.Median, _ = t.Turnaround.Quantile(0.5)
 	s.P95, _ = t.Turnaround.Quantile(0.95)
 	return s
@@ -142,17 +147,27 @@ func (d *drawing) orders() *ui.Chart {
 func (d *drawing) outcomes() *ui.Chart {
 	c := d.chart(ui.Bars, "outcomes")
 	c.Stack = true
-	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} { // so that colours suit them
-		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(o)]) })
+	// so that colours suit them
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
+		d.series(
+			c, o.Label().In(ui.LocaleOf(d.r)),
+			func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(o)]) },
+		)
 	}
-	d.series(c, d.t("ui.status.error"), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(order.Failed)]) })
+	d.series(
+		c, d.t("ui.status.error"),
+		func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(order.Failed)]) },
+	)
 	return c
 }
 
 func (d *drawing) onTime() *ui.Chart {
 	c := d.chart(ui.Lines, "on_time")
 	c.Unit, c.Max = "%", 100
-	d.series(c, d.t("admin.chart.on_time.series"), func(x *service.StatisticsDay) float64 { return 100 * x.Figures.OnTimeRate() })
+	d.series(
+		c, d.t("admin.chart.on_time.series"),
+		func(x *service.StatisticsDay) float64 { return 100 * x.Figures.OnTimeRate() },
+	)
 	return c
 }
 
@@ -166,7 +181,9 @@ func (d *drawing) queue() *ui.Chart {
 			return value(x)
 		}
 	}
-	d.series(c, d.t("admin.chart.queue.most"), sampled(func(x *service.StatisticsDay) float64 { return float64(x.MostQueued) }))
+	d.series(
+		c, d.t("admin.chart.queue.most"), sampled(func(x *service.StatisticsDay) float64 { return float64(x.MostQueued) }),
+	)
 	d.series(c, d.t("admin.chart.queue.mean"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanQueued }))
 	d.series(c, d.t("admin.chart.queue.open"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanOpen }))
 	return c

@@ -43,15 +43,17 @@ const (
 )
 
 func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	health, err := a.use.Health(r.Context(), who.User)
+	health, err := a.Service.Health(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
 	var memory runtime.MemStats
 	runtime.ReadMemStats(&memory)
 	v := systemView{
-		Health: health, Queued: health.Orders[order.Queued], InReview: health.Orders[order.Processing], Waiting: health.Orders[order.UpdatePhotos],
-		Disk: diskOf(a.Data), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(), Started: a.Started,
+		Health: health, Queued: health.Orders[order.Queued], InReview: health.Orders[order.Processing],
+		Waiting: health.Orders[order.UpdatePhotos],
+		Disk:    diskOf(a.Data), Version: buildinfo.Version, Commit: buildinfo.Commit, Go: runtime.Version(),
+		Started:    a.Started,
 		Goroutines: runtime.NumGoroutine(), Memory: size(int64(memory.Sys)), //nolint:gosec // far from the limit
 		PhotoSize: size(health.Photos.Bytes), Settings: a.Settings,
 	}
@@ -69,7 +71,8 @@ func (a *Admin) showSystem(w http.ResponseWriter, r *http.Request, who *visitor)
 		v.DatabaseSize = size(health.Database.Bytes)
 	}
 	for _, trouble := range []bool{
-		health.DatabaseError != nil, health.MediaError != nil, v.Behind > 0, v.Stuck > stuckDelivery, v.Disk != nil && v.Disk.Low,
+		health.DatabaseError != nil, health.MediaError != nil, v.Behind > 0, v.Stuck > stuckDelivery,
+		v.Disk != nil && v.Disk.Low,
 	} {
 		if trouble {
 			v.Troubles++
@@ -104,7 +107,9 @@ func diskOf(dir string) *diskUse {
 	total, free := int64(fs.Blocks)*block, int64(fs.Bavail)*block //nolint:gosec // no file system is that large
 	used := total - int64(fs.Bfree)*block                         //nolint:gosec // as above
 	percent := int(used * 100 / max(1, used+free))
-	return &diskUse{Used: size(used), Free: size(free), Total: size(total), Percent: percent, Low: percent >= lowDiskPercent}
+	return &diskUse{
+		Used: size(used), Free: size(free), Total: size(total), Percent: percent, Low: percent >= lowDiskPercent,
+	}
 }
 
 // size writes a number of bytes.

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
@@ -29,7 +28,7 @@ func newWorld(t *testing.T) *world {
 	w := &world{World: pagetest.New(t)}
 	id := store.NewID()
 	w.Endpoint = &webhook.Endpoint{
-		ID: id, AccountID: w.Account.ID, Environment: string(access.Test), APIKeyID: w.Test.ID, Name: "erp",
+		ID: id, Tenant: w.Test.Tenant, APIKeyID: w.Test.ID, Name: "erp",
 		URL: "https://erp.example/hook", Events: []webhook.Event{webhook.OrderOutcome, webhook.UpdatePhotos},
 		SealedSecret: w.Service.Secrets.Seal("s", id), CreatedAt: w.Clock.Now(),
 	}
@@ -43,7 +42,7 @@ func newWorld(t *testing.T) *world {
 func (w *world) failed(t *testing.T) string {
 	t.Helper()
 	id := w.Order(t, w.Test, order.MockAuthentic)
-	found, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: id}, 1)
+	found, err := w.Store.Deliveries(t.Context(), webhook.DeliveryFilter{OrderID: id}, 1)
 	must.NoError(t, err)
 	now := w.Clock.Now()
 	due, err := w.Store.DueDeliveries(t.Context(), w.Endpoint.ID, store.Place{}, now, 1000)

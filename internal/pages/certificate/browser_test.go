@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/chromedp/chromedp"
 )
@@ -17,7 +18,7 @@ func TestBrowser(t *testing.T) {
 	w := newWorld(t)
 	live := w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2))
 	revoked := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin, revoked,
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked,
 		"The photos do not show the item that was sold."); err != nil {
 		t.Fatal(err)
 	}

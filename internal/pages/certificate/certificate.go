@@ -1,5 +1,5 @@
-// Package certificate is what the outside world sees of an authentic item: a public page, the signed document, a PDF, and
-// the keys to check them with. Whoever knows the address may see it; nobody can guess one.
+// Package certificate is what the outside world sees of an authentic item: a public page, the signed document, a PDF,
+// and the keys to check them with. Whoever knows the address may see it; nobody can guess one.
 package certificate
 
 import (
@@ -19,7 +19,6 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 //go:embed templates messages static
@@ -41,7 +40,10 @@ type Certificates struct {
 
 // New returns the pages over a site that was made with Area.
 func New(site *ui.Site, s *service.Service, images *imaging.Cache) *Certificates {
-	return &Certificates{pages: site.Pages(Area.Name), service: s, images: images, drawing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)))}
+	return &Certificates{
+		pages: site.Pages(Area.Name), service: s, images: images,
+		drawing: make(chan struct{}, max(1, runtime.GOMAXPROCS(0))),
+	}
 }
 
 // Routes mounts the pages.
@@ -98,7 +100,9 @@ type photoView struct {
 	SHA256 string
 }
 
-func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *store.CertificateRow, facts *certificate.Certificate) error {
+func (c *Certificates) page(
+	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
+) error {
 	qr, err := newQR(facts.URL)
 	if err != nil {
 		return err
@@ -109,7 +113,8 @@ func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *store.C
 		other = text.Japanese
 	}
 	v := pageView{
-		Certificate: facts, Title: facts.Item.Title(locale), OtherTitle: facts.Item.Title(other), OtherLang: other, Issued: time.Time(facts.IssuedAt),
+		Certificate: facts, Title: facts.Item.Title(locale), OtherTitle: facts.Item.Title(other), OtherLang: other,
+		Issued: time.Time(facts.IssuedAt),
 		Photos: make([]photoView, len(facts.Photos)), QR: qr, KeyID: row.KeyID, KeysURL: KeysPath,
 	}
 	if v.OtherTitle == v.Title {
@@ -125,7 +130,7 @@ func (c *Certificates) page(w http.ResponseWriter, r *http.Request, row *store.C
 }
 
 // document answers with the signed file. Any page may read it, to check it in a browser.
-func (c *Certificates) document(w http.ResponseWriter, row *store.CertificateRow) error {
+func (c *Certificates) document(w http.ResponseWriter, row *certificate.Issued) error {
 	file, err := row.File()
 	if err != nil {
 		return err
@@ -169,7 +174,8 @@ func (c *Certificates) photo(w http.ResponseWriter, r *http.Request) error {
 	}
 	name, size, ok := strings.Cut(r.PathValue("size"), ".")
 	n, err := strconv.Atoi(r.PathValue("number"))
-	if err != nil || n < 1 || n > len(names) || !ok || size != "jpg" || names[n-1] == "" || !slices.Contains(imaging.Sizes, imaging.Size(name)) {
+	if err != nil || n < 1 || n > len(names) || !ok || size != "jpg" || names[n-1] == "" ||
+		!slices.Contains(imaging.Sizes, imaging.Size(name)) {
 		return ui.PageNotFound()
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")

@@ -17,12 +17,11 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
 	web "github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -48,7 +47,7 @@ func newWorld(t *testing.T) *world {
 	site.Routes(mux)
 	web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil)).Routes(mux)
 	handler = httpx.RequestID(site.Wrap(mux))
-	admin, err := w.Service.CreateStaff(t.Context(), "admin@assay.test", "Admin", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,18 +95,12 @@ func picture(t *testing.T, hue float64) []byte {
 // upload stores a photo and returns its managed URL.
 func (w *world) upload(t *testing.T, k *access.Key, content []byte) string {
 	t.Helper()
-	staged, err := w.Staging.Stage(t.Context(), bytes.NewReader(content), 10<<20)
-	if err != nil {
-		t.Fatal(err)
+	upload, refusal, err := w.Staging.Accept(t.Context(), bytes.NewReader(content), "bag.jpg", 10<<20)
+	if err != nil || refusal != nil {
+		t.Fatal(err, refusal)
 	}
-	defer func() { _ = staged.Close() }()
-	info, err := photo.Inspect(staged, staged.Size())
-	if err != nil {
-		t.Fatal(err)
-	}
-	urls, err := w.Service.StorePhotos(t.Context(), k, []service.Upload{
-		{Staged: staged, Info: info, OriginalName: "bag.jpg"},
-	})
+	defer func() { _ = upload.Staged.Close() }()
+	urls, err := w.Service.StorePhotos(t.Context(), k.Actor(access.Origin{}), []media.Upload{upload})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +119,7 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 	if k.Environment == access.Test {
 		d.Mock, d.MockGiven = order.MockAuthentic, true
 	}
-	answer, err := w.Service.CreateOrder(t.Context(), k, d, nil)
+	answer, err := w.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), d, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,10 +128,11 @@ func (w *world) authentic(t *testing.T, k *access.Key, photos ...[]byte) string 
 		t.Fatal(err)
 	}
 	if k.Environment == access.Live {
-		if _, err := w.Service.ClaimOrder(t.Context(), w.admin, receipt.ID); err != nil {
+		if _, err := w.Service.ClaimOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.Service.CompleteOrder(t.Context(), w.admin, receipt.ID, &order.Verdict{Outcome: order.Authentic},
+		if _, err := w.Service.CompleteOrder(t.Context(), w.admin.Actor(access.Origin{}), receipt.ID,
+			&order.Verdict{Outcome: order.Authentic},
 			""); err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +294,8 @@ func TestTestCertificate(t *testing.T) {
 func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	id := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin, id, "The item <was> swapped."); err != nil {
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), id,
+		"The item <was> swapped."); err != nil {
 		t.Fatal(err)
 	}
 	resp, body := w.get(t, "/certificates/"+id)

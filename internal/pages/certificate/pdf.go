@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
+	_ "embed" // the fonts
 	"errors"
 	"fmt"
 	"io"
@@ -20,12 +21,20 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
-	"github.com/hajimehoshi/ebiten/v2/examples/resources/fonts"
+)
+
+// The fonts are subsets with Latin and Japanese in one; see fonts/README.md.
+var (
+	//go:embed fonts/BIZUDPGothic-Regular.ttf
+	regularFont []byte
+	//go:embed fonts/BIZUDPGothic-Bold.ttf
+	boldFont []byte
 )
 
 // pdf answers with the certificate on one sheet of paper, in both languages.
-func (c *Certificates) pdf(w http.ResponseWriter, r *http.Request, row *store.CertificateRow, facts *certificate.Certificate) error {
+func (c *Certificates) pdf(
+	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
+) error {
 	names, err := c.service.CertificatePhotos(r.Context(), row)
 	if err != nil {
 		return err
@@ -85,7 +94,7 @@ const (
 	sheetFoot               = sheetHeight - 24 - sheetQR // where the QR code and the proof begin
 	sheetColumns            = 4
 	maxSheetPhotos          = 2 * sheetColumns
-	sheetFont               = "mplus" // has Latin and Japanese in one
+	sheetFont               = "bizudpgothic"
 )
 
 // colour is red, green and blue.
@@ -104,7 +113,7 @@ var (
 // sheet is a certificate to be drawn.
 type sheet struct {
 	*certificate.Certificate
-	row      *store.CertificateRow
+	row      *certificate.Issued
 	photos   [][]byte
 	messages *ui.Messages
 	pdf      *fpdf.Fpdf
@@ -128,7 +137,8 @@ func (s *sheet) draw() ([]byte, error) {
 	p.SetSubject(s.URL, true)
 	p.SetAutoPageBreak(false, 0)
 	p.SetMargins(sheetMargin, sheetMargin, sheetMargin)
-	p.AddUTF8FontFromBytes(sheetFont, "", fonts.MPlus1pRegular_ttf)
+	p.AddUTF8FontFromBytes(sheetFont, "", regularFont)
+	p.AddUTF8FontFromBytes(sheetFont, "B", boldFont)
 	p.AddPage()
 	s.frame()
 	s.marks()
@@ -158,7 +168,7 @@ func (s *sheet) frame() {
 	s.pdf.Rect(12, 12, sheetWidth-24, sheetHeight-24, "D")
 }
 
-// marks writes across the sheet what nobody may overlook: that it is a rehearsal, or no longer stands.
+// marks writes across the sheet that the certificate is a test, or was revoked.
 func (s *sheet) marks() {
 	if s.Test {
 		s.across("TEST テスト", warnColour, 78, 110)
@@ -184,21 +194,20 @@ func (s *sheet) across(words string, c colour, size, y float64) {
 // line writes a text at a height, in the middle, as large as it may be and fits, and returns the height below it.
 func (s *sheet) line(words string, size, y float64, c colour, bold bool) float64 {
 	p := s.pdf
-	s.fit(words, size, sheetInner)
-	s.ink(c)
-	if bold { // the font has one weight: its outline makes it bolder
-		p.SetLineWidth(size * 0.006)
-		p.SetTextRenderingMode(2)
-		defer p.SetTextRenderingMode(0)
+	style := ""
+	if bold {
+		style = "B"
 	}
+	s.fit(style, words, size, sheetInner)
+	s.ink(c)
 	p.SetXY(sheetMargin, y)
 	p.CellFormat(sheetInner, size*0.5, words, "", 0, "CM", false, 0, "")
 	return y + size*0.5
 }
 
-// fit sets the size of the font so that the words take no more than a width.
-func (s *sheet) fit(words string, size, width float64) {
-	s.pdf.SetFont(sheetFont, "", size)
+// fit sets the font, smaller than the given size where the words would take more than a width.
+func (s *sheet) fit(style, words string, size, width float64) {
+	s.pdf.SetFont(sheetFont, style, size)
 	if w := s.pdf.GetStringWidth(words); w > width-2 {
 		s.pdf.SetFontSize(size * (width - 2) / w)
 	}
@@ -224,7 +233,7 @@ func (s *sheet) heading() float64 {
 	return s.verdict(y + 6)
 }
 
-// emblem draws the mark of the service, a check in a hexagon; a certificate that no longer stands has a cross.
+// emblem draws the mark of the service, a check in a hexagon; a revoked certificate has a cross.
 func (s *sheet) emblem(x, y, r float64) {
 	p := s.pdf
 	corners := make([]fpdf.PointType, 6)
@@ -259,11 +268,14 @@ func (s *sheet) verdict(y float64) float64 {
 		key = "certificate.test.verdict"
 	}
 	en, ja := s.t(key)
-	const width, height = 92.0, 15.0
+	words := en + " · " + ja
+	const size, height = 17.0, 15.0
+	s.fit("B", words, size, sheetInner)
+	width := max(92, s.pdf.GetStringWidth(words)+height)
 	s.ink(c)
 	s.pdf.SetLineWidth(0.7)
 	s.pdf.RoundedRect((sheetWidth-width)/2, y, width, height, height/2, "1234", "D")
-	s.line(en+" · "+ja, 17, y+height/2-17*0.25, c, true)
+	s.line(words, size, y+height/2-size*0.25, c, true)
 	return y + height + 8
 }
 
@@ -283,18 +295,19 @@ func (s *sheet) facts(y float64) float64 {
 	if r := s.row.Revoked; r != nil {
 		at := time.Time(r.At)
 		rows = append(rows, []struct{ key, value string }{
-			{"certificate.revoked.at", ui.FormatDate(text.English, at) + "　" + ui.FormatDate(text.Japanese, at)}, {"certificate.revoked.reason", r.Reason},
+			{"certificate.revoked.at", ui.FormatDate(text.English, at) + "　" + ui.FormatDate(text.Japanese, at)},
+			{"certificate.revoked.reason", r.Reason},
 		}...)
 	}
 	const name, height = 58.0, 8.2
 	for _, row := range rows {
 		en, ja := s.t(row.key)
 		s.rule(y)
-		s.fit(en+"　"+ja, 9.5, name)
+		s.fit("", en+"　"+ja, 9.5, name)
 		s.ink(softColour)
 		s.pdf.SetXY(sheetMargin, y)
 		s.pdf.CellFormat(name, height, en+"　"+ja, "", 0, "LM", false, 0, "")
-		s.fit(row.value, 11, sheetInner-name)
+		s.fit("", row.value, 11, sheetInner-name)
 		s.ink(inkColour)
 		s.pdf.CellFormat(sheetInner-name, height, row.value, "", 0, "LM", false, 0, "")
 		y += height
@@ -317,7 +330,7 @@ func both(t text.Text) string {
 	return t.EN + "　" + t.JA
 }
 
-// pictures shows the first photos in rows, each photo as a whole, as far as there is room above the foot.
+// pictures shows the first photos in rows, uncropped, as far as there is room above the footer.
 func (s *sheet) pictures(y float64) {
 	const gap, height = 4.0, 34.0
 	const width = (sheetInner - gap*(sheetColumns-1)) / sheetColumns
@@ -366,7 +379,7 @@ func (s *sheet) proof() {
 		{"Ed25519 key " + s.row.KeyID, 6.5, softColour},
 		{"assay verify " + s.URL, 6.5, softColour},
 	} {
-		s.fit(paragraph.words, paragraph.size, width)
+		s.fit("", paragraph.words, paragraph.size, width)
 		s.ink(paragraph.c)
 		s.pdf.SetX(sheetMargin)
 		s.pdf.CellFormat(width, 5.4, paragraph.words, "", 2, "LM", false, 0, "")

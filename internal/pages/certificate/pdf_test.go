@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
@@ -62,7 +63,7 @@ func decodeQR(t *testing.T, picture image.Image) string {
 func TestPDF(t *testing.T) {
 	w := newWorld(t)
 	revoked := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin, revoked,
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked,
 		"The item was exchanged. 商品が入れ替わっていました。"); err != nil {
 		t.Fatal(err)
 	}

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -31,13 +30,29 @@ func everyone(status int) allowed {
 	return allowed{none: toSignIn, assigned: status, other: status, admin: status}
 }
 
+// inTheOpen is a page that anybody may use, whoever they are.
+func inTheOpen(status int) allowed {
+	return allowed{openToAll: true, none: status, assigned: status, other: status, admin: status}
+}
+
 // matrix has every page of the desk. A page that is not here fails the test.
 var matrix = map[string]allowed{
-	"GET /desk/sign-in":       {openToAll: true, none: 200, assigned: 303, other: 303, admin: 303},
-	"POST /desk/sign-in":      {openToAll: true, none: 422, assigned: 422, other: 422, admin: 422},
-	"GET /desk/sign-in/code":  {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
-	"POST /desk/sign-in/code": {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
-	"POST /desk/sign-out":     {openToAll: true, none: 303, assigned: 303, other: 303, admin: 303},
+	"GET /desk/sign-in":                    {openToAll: true, none: 200, assigned: 303, other: 303, admin: 303},
+	"POST /desk/sign-in":                   inTheOpen(422),
+	"GET /desk/sign-in/code":               inTheOpen(303),
+	"POST /desk/sign-in/code":              inTheOpen(303),
+	"GET /desk/sign-in/passkey":            inTheOpen(303),
+	"POST /desk/sign-in/passkey":           inTheOpen(422),
+	"POST /desk/sign-in/passkey/challenge": inTheOpen(200),
+	"POST /desk/sign-out":                  inTheOpen(303),
+	"GET /desk/forgot":                     inTheOpen(200),
+	"POST /desk/forgot":                    inTheOpen(200),
+	"GET /desk/join":                       inTheOpen(404), // there is no such link
+	"POST /desk/join":                      inTheOpen(404),
+	"GET /desk/reset":                      inTheOpen(404),
+	"POST /desk/reset":                     inTheOpen(404),
+	"GET /desk/reset/passkeys":             inTheOpen(303),
+	"POST /desk/reset/passkeys":            inTheOpen(303),
 
 	"GET /desk":        everyone(200),
 	"GET /desk/rows":   everyone(200),
@@ -75,28 +90,39 @@ var matrix = map[string]allowed{
 	"GET /desk/photos/{name}/facts":  everyone(200),
 	"GET /desk/photos/{name}/{size}": everyone(200),
 
-	"GET /desk/me":                    everyone(200),
-	"GET /desk/me/password":           everyone(303),
-	"GET /desk/me/second-factor/end":  everyone(303),
-	"GET /desk/me/token":              everyone(303),
-	"POST /desk/me/password":          everyone(422),
-	"GET /desk/me/second-factor":      everyone(200),
-	"POST /desk/me/second-factor":     everyone(400),
-	"POST /desk/me/second-factor/end": everyone(422),
-	"POST /desk/me/sessions/{id}/end": everyone(303),
-	"POST /desk/me/sessions/end":      everyone(303),
-	"POST /desk/me/token":             everyone(422),
+	"GET /desk/me":                       everyone(200),
+	"GET /desk/me/password":              everyone(303),
+	"POST /desk/me/password":             everyone(422),
+	"GET /desk/me/token":                 everyone(303),
+	"POST /desk/me/token":                everyone(422),
+	"GET /desk/me/second-factor":         everyone(200),
+	"POST /desk/me/second-factor":        everyone(400),
+	"GET /desk/me/second-factor/end":     everyone(303),
+	"POST /desk/me/second-factor/end":    everyone(422),
+	"GET /desk/me/recovery-codes":        everyone(303),
+	"POST /desk/me/recovery-codes":       everyone(422),
+	"GET /desk/me/passkeys":              everyone(303),
+	"POST /desk/me/passkeys":             everyone(422),
+	"GET /desk/me/passkeys/new":          everyone(303),
+	"POST /desk/me/passkeys/new":         everyone(422),
+	"GET /desk/me/passkeys/{id}":         everyone(404), // the id is that of an order
+	"GET /desk/me/passkeys/{id}/rename":  everyone(404),
+	"POST /desk/me/passkeys/{id}/rename": everyone(404),
+	"GET /desk/me/passkeys/{id}/remove":  everyone(404),
+	"POST /desk/me/passkeys/{id}/remove": everyone(404),
+	"POST /desk/me/sessions/{id}/end":    everyone(404),
+	"POST /desk/me/sessions/end":         everyone(303),
 }
 
 // TestAccess checks every page × {nobody, a user of the portal, an API key, a staff token, the assignee, another
 // reviewer, an administrator}.
 func TestAccess(t *testing.T) {
 	w := newWorld(t)
-	_, key, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Live, Name: "k", Scopes: access.AllScopes, Actor: audit.Operator,
+	_, key, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "k", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
-	admin, err := w.Service.CreateStaff(t.Context(), "program@example.com", "Program", access.Admin)
+	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	must.NoError(t, err)
 	for pattern := range matrix {
 		if !slices.Contains(w.Desk.Patterns(), pattern) {

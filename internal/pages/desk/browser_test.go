@@ -12,7 +12,6 @@ import (
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
@@ -25,9 +24,8 @@ import (
 // integrator returns a customer's program that talks to the API.
 func (w *world) integrator(t *testing.T) *client.Client {
 	t.Helper()
-	_, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Live, Name: "Shop backend", Scopes: access.AllScopes,
-		Actor: audit.Operator,
+	_, secret, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "Shop backend", Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
 	c, err := client.New(w.Server.URL+"/v1/integrations", secret)
@@ -65,7 +63,8 @@ func orderBag(t *testing.T, c *client.Client, urls []string, minutes int) string
 	o, err := c.CreateOrder(t.Context(), client.CreateOrder{
 		BrandCode: "chanel", CategoryCode: "bags", AnswerTime: minutes,
 		Photos: []client.OrderPhoto{
-			{URL: urls[0], IndexCode: "overall-picture"}, {URL: urls[1], IndexCode: "brand-stamp"},
+			{URL: urls[0], IndexCode: "overall-picture"},
+			{URL: urls[1], IndexCode: "brand-stamp"},
 			{URL: urls[2], IndexCode: "serial-number"},
 		},
 	})
@@ -259,7 +258,7 @@ func TestWithoutScripts(t *testing.T) {
 	b.Follow(`button[name=then][value=queue]`)
 	got := w.order(t, id)
 	if own := (text.Text{EN: "The stamp\nis crisp.", JA: "刻印が鮮明です。"}); got.Outcome != "authentic" ||
-		len(got.Facts.Reasons) != 1 || got.Facts.Reasons[0].Text != own {
-		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Facts.Reasons)
+		len(got.Reasons) != 1 || got.Reasons[0].Text != own {
+		t.Errorf("the outcome is %q with %+v", got.Outcome, got.Reasons)
 	}
 }

@@ -1,5 +1,5 @@
-// Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict and
-// the photo request. It is built on the same use cases as the desk interface; every form is one of them.
+// Package desk is the HTML pages where staff judge orders: sign-in, the queue, the order with its photos, the verdict
+// and the photo request. It is built on the same use cases as the desk interface; every form is one of them.
 package desk
 
 import (
@@ -9,6 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -17,13 +18,12 @@ import (
 var files embed.FS
 
 // Area is given to ui.New in internal/server.
-var Area = ui.Area{Name: "desk", Files: files}
+var Area = ui.Area{Name: "desk", Files: files, Needs: []ui.Area{signin.Area}}
 
 // Config is what the pages work with.
 type Config struct {
 	Site    *ui.Site
 	Service *service.Service
-	SignIn  *service.StaffSignIn // nil: one of its own
 
 	// Images serves photos in the sizes that pages show; *imaging.Cache does. Nil: the stored files themselves.
 	Images interface {
@@ -34,12 +34,15 @@ type Config struct {
 	Nav func(r *http.Request, who *access.Staff) []ui.NavGroup
 }
 
+const home = "/desk"
+
 // Desk serves the pages.
 type Desk struct {
 	Config
-	pages *ui.Pages
-	guard *ui.Guard[*access.Staff]
-	feed  *feed
+	pages  *ui.Pages
+	guard  *ui.Guard[*access.Staff]
+	signIn *signin.Pages
+	feed   *feed
 }
 
 // visitor is a staff user with their session.
@@ -50,14 +53,17 @@ func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 
 // New returns the pages. The site has to know Area.
 func New(c Config) *Desk {
-	if c.SignIn == nil {
-		c.SignIn = service.NewStaffSignIn(c.Service)
-	}
 	d := &Desk{Config: c, pages: c.Site.Pages(Area.Name), feed: newFeed(c.Service.OrderCounts, c.Site.Log)}
 	d.pages.Shell = d.shell
 	d.guard = &ui.Guard[*access.Staff]{
-		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in", User: c.Service.StaffOfSession,
+		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",
+		User: c.Service.StaffOfSession,
 	}
+	d.signIn = signin.New(signin.Config{
+		Site: c.Site, Audience: access.Desk, SignIn: c.Service.SignIn(access.Desk), Guard: d.guard, Shell: d.shell,
+		Settings: "/desk/me", NewToken: c.Service.RotateOwnToken,
+		About: func(_ *http.Request, who *signin.Visitor) string { return who.Name + " · " + who.Email },
+	})
 	return d
 }
 
@@ -98,14 +104,8 @@ type route struct {
 }
 
 func (d *Desk) table() []route {
-	open, staff := d.pages.Handle, d.guard.Handle
-	return []route{
-		{"GET /desk/sign-in", open(d.showSignIn)},
-		{"POST /desk/sign-in", open(d.signIn)},
-		{"GET /desk/sign-in/code", open(d.showCode)},
-		{"POST /desk/sign-in/code", open(d.giveCode)},
-		{"POST /desk/sign-out", open(d.signOut)},
-
+	staff := d.guard.Handle
+	routes := []route{
 		{"GET /desk", staff(d.showQueue)},
 		{"GET /desk/rows", staff(d.showRows)},
 		{"GET /desk/events", staff(d.streamEvents)},
@@ -132,19 +132,15 @@ func (d *Desk) table() []route {
 
 		{"GET /desk/photos/{name}/facts", staff(d.showFacts)},
 		{"GET /desk/photos/{name}/{size}", staff(d.servePhoto)},
-
-		{"GET /desk/me", staff(d.showMe)},
-		{"GET /desk/me/password", staff(d.backToMe)},
-		{"GET /desk/me/second-factor/end", staff(d.backToMe)},
-		{"GET /desk/me/token", staff(d.backToMe)},
-		{"POST /desk/me/password", staff(d.changePassword)},
-		{"GET /desk/me/second-factor", staff(d.showSecondFactor)},
-		{"POST /desk/me/second-factor", staff(d.confirmSecondFactor)},
-		{"POST /desk/me/second-factor/end", staff(d.endSecondFactor)},
-		{"POST /desk/me/sessions/{id}/end", staff(d.endSession)},
-		{"POST /desk/me/sessions/end", staff(d.endOtherSessions)},
-		{"POST /desk/me/token", staff(d.rotateToken)},
 	}
+	for _, r := range d.signIn.Routes() {
+		if r.Open != nil {
+			routes = append(routes, route{r.Pattern, d.pages.Handle(r.Open)})
+		} else {
+			routes = append(routes, route{r.Pattern, staff(signin.Signed[*access.Staff](r.Signed))})
+		}
+	}
+	return routes
 }
 
 // shell is the navigation for who is signed in; none for others.
@@ -160,6 +156,9 @@ func (d *Desk) shell(r *http.Request) ui.Shell {
 	if d.Nav != nil {
 		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)
 	}
-	shell.User = &ui.UserMenu{Name: who.User.Name, Detail: d.Site.T(r, "desk.role."+string(who.User.Role)), Href: "/desk/me", SignOut: "/desk/sign-out"}
+	shell.User = &ui.UserMenu{
+		Name: who.User.Name, Detail: d.Site.T(r, "desk.role."+string(who.User.Role)),
+		Href: "/desk/me", SignOut: "/desk/sign-out",
+	}
 	return shell
 }

@@ -40,7 +40,10 @@ type feed struct {
 }
 
 func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
-	return &feed{look: look, log: log, pages: make(map[chan struct{}]bool), nudge: make(chan struct{}, 1), stop: make(chan struct{})}
+	return &feed{
+		look: look, log: log, pages: make(map[chan struct{}]bool), nudge: make(chan struct{}, 1),
+		stop: make(chan struct{}),
+	}
 }
 
 // join adds a page; its channel gets a signal after each change.

@@ -3,12 +3,13 @@ package desk_test
 import (
 	"bufio"
 	"context"
-	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
 // stream opens the events of a signed-in browser and returns its lines.

@@ -8,7 +8,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // editHint says why a photo may have been edited.
@@ -50,7 +49,7 @@ func cameraTime(s string) string {
 }
 
 type factsView struct {
-	Photo  *store.PhotoRow
+	Photo  *photo.Stored
 	Format string
 	Facts  *imaging.Exif
 	Taken  string
@@ -61,17 +60,17 @@ type factsView struct {
 func (v factsView) Original() string { return photoPath(v.Photo.Name, original) }
 
 // showFacts shows what is known of a photo: as a page, or as a part of one for the viewer.
-func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *visitor) error {
+func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name := r.PathValue("name")
 	format, ok := photo.ParseName(name)
 	if !ok {
 		return ui.PageNotFound()
 	}
-	row, err := d.Service.PhotoOf(r.Context(), name)
+	row, err := d.Service.Photo(r.Context(), actorOf(who), name)
 	if err != nil {
 		return err
 	}
-	file, err := d.Service.Media.Open(r.Context(), name)
+	file, err := d.Service.OpenPhoto(r.Context(), name)
 	if err != nil {
 		return err
 	}
@@ -80,7 +79,10 @@ func (d *Desk) showFacts(w http.ResponseWriter, r *http.Request, _ *visitor) err
 	if err != nil {
 		d.Site.Log.WarnContext(r.Context(), "facts of a photo cannot be read", "name", name, "error", err)
 	}
-	v := factsView{Photo: row, Format: strings.ToUpper(string(format)), Facts: &facts, Taken: cameraTime(facts.TakenAt), Edited: editOf(&facts)}
+	v := factsView{
+		Photo: row, Format: strings.ToUpper(string(format)), Facts: &facts, Taken: cameraTime(facts.TakenAt),
+		Edited: editOf(&facts),
+	}
 	if r.URL.Query().Has("part") {
 		return d.pages.Fragment(w, r, "facts", "facts", v)
 	}

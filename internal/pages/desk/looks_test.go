@@ -5,16 +5,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 )
 
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
 var noPages = []string{
-	"GET /desk/sign-in/code", // TestPages/Code
+	"GET /desk/sign-in/code", // TestPages of package signin
 	"GET /desk/rows", "GET /desk/events", "GET /desk/find", "GET /desk/photos/{name}/{size}",
-	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token",
+	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token", "GET /desk/me/recovery-codes",
+	"GET /desk/me/passkeys", "GET /desk/me/passkeys/new", "GET /desk/sign-in/passkey",
+	"GET /desk/join", "GET /desk/reset", "GET /desk/reset/passkeys", // TestPages of package signin
 }
 
 // TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on
@@ -35,8 +39,16 @@ func TestPages(t *testing.T) {
 	w.queued(t)
 	photos, err := w.Store.OrderPhotos(t.Context(), held)
 	must.NoError(t, err)
+	passkey := &access.Passkey{
+		ID: store.NewID(), Audience: access.Desk, UserID: w.Aoi.ID, Name: "Work laptop", CredentialID: []byte("credential"),
+		PublicKey: []byte("key"), AAGUID: "00000000-0000-0000-0000-000000000000", CreatedAt: w.Clock.Now(),
+	}
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertPasskey(passkey) }))
 	fill := func(pattern string) string {
 		_, path, _ := strings.Cut(pattern, " ")
+		if strings.Contains(path, "/passkeys/{id}") {
+			return strings.Replace(path, "{id}", passkey.ID, 1)
+		}
 		return strings.NewReplacer("{id}", held, "{name}", photos[0].Name, "{size}", "thumb").Replace(path)
 	}
 	sorted := uitest.SortPages(t, w.Desk.Patterns(), noPages, fill,
@@ -56,15 +68,5 @@ func TestPages(t *testing.T) {
 	signIn(b, "mika@example.com")
 	b.CheckPages(map[string]string{
 		"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held,
-	})
-
-	t.Run("Code", func(t *testing.T) {
-		b.Follow("form[action='/desk/sign-out'] button")
-		enrol(t, w, w.AsStaff(t, w.Mika))
-		b.Open("/desk/sign-in?lang=en")
-		b.Fill("#f-email", "mika@example.com")
-		b.Fill("#f-password", password)
-		b.Follow(".signin .primary")
-		b.CheckPages(map[string]string{"code": "/desk/sign-in/code"})
 	})
 }

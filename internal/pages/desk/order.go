@@ -11,16 +11,16 @@ import (
 )
 
 func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
 }
 
-// after ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted it comes
-// back to the order as it is now, and reads why.
-func (d *Desk) after(w http.ResponseWriter, r *http.Request, err error, next string, done ui.Flash) error {
+// finishMove ends a form that moves an order. A move that the order no longer allows is no error page: whoever wanted
+// it comes back to the order as it is now, and reads why.
+func (d *Desk) finishMove(w http.ResponseWriter, r *http.Request, err error, next string, done ui.Flash) error {
 	if err == nil {
 		d.feed.changed()
 		return d.Site.Redirect(w, r, next, done)
@@ -46,16 +46,16 @@ func conflict(f *fault.Error) ui.Flash {
 
 func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	id := r.PathValue("id")
-	_, err := d.Service.ClaimOrder(r.Context(), who.User, id)
-	return d.after(w, r, err, orderPath(id), ui.Done("desk.done.claimed"))
+	_, err := d.Service.ClaimOrder(r.Context(), actorOf(who), id)
+	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.done.claimed"))
 }
 
 func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	o, err := d.Service.ReleaseOrder(r.Context(), who.User, r.PathValue("id"))
-	return d.after(w, r, err, home, ui.Done("desk.done.released", "number", numberOf(o)))
+	o, err := d.Service.ReleaseOrder(r.Context(), actorOf(who), r.PathValue("id"))
+	return d.finishMove(w, r, err, home, ui.Done("desk.done.released", "number", numberOf(o)))
 }
 
-func numberOf(o *service.DeskOrder) string {
+func numberOf(o *service.OrderRecord) string {
 	if o == nil {
 		return ""
 	}
@@ -64,13 +64,15 @@ func numberOf(o *service.DeskOrder) string {
 
 // noteView is a page that asks for a note before something that cannot be undone.
 type noteView struct {
-	*orderView
+	*orderPage
 	Form   *ui.Form
 	Action string // fail or cancel
 }
 
-func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *visitor, action string, form *ui.Form, allowed func(*orderView) bool) error {
-	v, err := d.orderView(r, who.User, r.PathValue("id"))
+func (d *Desk) showNote(
+	w http.ResponseWriter, r *http.Request, who *visitor, action string, form *ui.Form, allowed func(*orderPage) bool,
+) error {
+	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -81,11 +83,12 @@ func (d *Desk) showNote(w http.ResponseWriter, r *http.Request, who *visitor, ac
 	if !form.OK() {
 		status = http.StatusUnprocessableEntity
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "note", Data: noteView{orderView: v, Form: form, Action: action}, Status: status})
+	page := noteView{orderPage: v, Form: form, Action: action}
+	return d.pages.Render(w, r, ui.Page{Template: "note", Data: page, Status: status})
 }
 
-func canFail(v *orderView) bool   { return v.CanFail }
-func canCancel(v *orderView) bool { return v.CanCancel }
+func canFail(v *orderPage) bool   { return v.CanFail }
+func canCancel(v *orderPage) bool { return v.CanCancel }
 
 func (d *Desk) showFail(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	return d.showNote(w, r, who, "fail", ui.NewForm(), canFail)
@@ -104,11 +107,11 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor) error 
 		form.Fail("note", "ui.problem.required")
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
-	o, err := d.Service.FailOrder(r.Context(), who.User, r.PathValue("id"), form.Get("note"))
+	o, err := d.Service.FailOrder(r.Context(), actorOf(who), r.PathValue("id"), form.Get("note"))
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
-	return d.after(w, r, err, home, ui.Done("desk.done.failed", "number", numberOf(o)))
+	return d.finishMove(w, r, err, home, ui.Done("desk.done.failed", "number", numberOf(o)))
 }
 
 func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -116,11 +119,15 @@ func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) erro
 	if err != nil {
 		return err
 	}
-	o, err := d.Service.CancelOrder(r.Context(), who.User, r.PathValue("id"), form.Get("note"))
+	o, err := d.Service.CancelOrder(r.Context(), actorOf(who), r.PathValue("id"), form.Get("note"))
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "cancel", form, canCancel)
 	}
-	return d.after(w, r, err, home, ui.Done("desk.done.canceled", "number", numberOf(o)))
+	number := ""
+	if o != nil {
+		number = o.Number
+	}
+	return d.finishMove(w, r, err, home, ui.Done("desk.done.canceled", "number", number))
 }
 
 // invalid reports whether a use case has refused what somebody entered.
@@ -129,9 +136,9 @@ func invalid(err error) bool {
 	return ok && f.Kind == fault.Invalid
 }
 
-// reassignView is the page to put an order into other hands.
+// reassignView is the page to give an order to another staff user.
 type reassignView struct {
-	*orderView
+	*orderPage
 	Form  *ui.Form
 	Staff []ui.Option
 }
@@ -141,7 +148,7 @@ func (d *Desk) showReassign(w http.ResponseWriter, r *http.Request, who *visitor
 }
 
 func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -152,10 +159,11 @@ func (d *Desk) renderReassign(w http.ResponseWriter, r *http.Request, who *visit
 	if err != nil {
 		return err
 	}
-	page := reassignView{orderView: v, Form: form}
+	page := reassignView{orderPage: v, Form: form}
 	for _, s := range all {
 		if s.Active() && s.ID != v.AssigneeID {
-			page.Staff = append(page.Staff, ui.Option{Value: s.ID, Label: s.Name + " · " + d.Site.T(r, "desk.role."+string(s.Role))})
+			label := s.Name + " · " + d.Site.T(r, "desk.role."+string(s.Role))
+			page.Staff = append(page.Staff, ui.Option{Value: s.ID, Label: label})
 		}
 	}
 	return d.pages.Render(w, r, ui.Page{Template: "reassign", Data: page, Status: status})
@@ -167,7 +175,7 @@ func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor) er
 		return err
 	}
 	id := r.PathValue("id")
-	o, err := d.Service.ReassignOrder(r.Context(), who.User, id, form.Get("assignee_id"))
+	o, err := d.Service.ReassignOrder(r.Context(), actorOf(who), id, form.Get("assignee_id"))
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.renderReassign(w, r, who, form, http.StatusUnprocessableEntity)
 	}
@@ -175,5 +183,5 @@ func (d *Desk) reassign(w http.ResponseWriter, r *http.Request, who *visitor) er
 	if o != nil && o.Assignee != nil {
 		name = o.Assignee.Name
 	}
-	return d.after(w, r, err, orderPath(id), ui.Done("desk.done.reassigned", "name", name))
+	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.done.reassigned", "name", name))
 }

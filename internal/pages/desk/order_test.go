@@ -52,7 +52,8 @@ func TestQueue(t *testing.T) {
 		}
 	})
 	t.Run("Next", func(t *testing.T) {
-		if p := v.Post("/desk/next"); p.Location != "/desk/orders/"+id || !w.order(t, id).HeldBy(w.Mika) {
+		if p := v.Post("/desk/next"); p.Location != "/desk/orders/"+id || !w.order(t,
+			id).HeldBy(w.Mika.Actor(access.Origin{})) {
 			t.Errorf("%d to %q", p.Status, p.Location)
 		}
 		w.AsStaff(t, w.Ren).Submit("/desk/next").Want(t, http.StatusOK, "The queue is empty")
@@ -94,7 +95,8 @@ func TestQueuePages(t *testing.T) {
 			delete(made, m[1])
 		}
 		lengths = append(lengths, len(ids))
-		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, ids[0][1], "") // which would move all that follows by one
+		// which would move all that follows by one
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), ids[0][1], "")
 		must.NoError(t, err)
 		path = links["next"]
 	}
@@ -154,8 +156,8 @@ func TestVerdict(t *testing.T) {
 			"serial-number", "note", "Stitches <b>").
 			Want(t, http.StatusOK, "is completed: Fake.")
 		got := w.order(t, id)
-		if got.Outcome != order.Fake || len(got.Facts.Reasons) != 1 || len(got.Facts.OutcomeIndexes) != 1 {
-			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Facts.Reasons, got.Facts.OutcomeIndexes)
+		if got.Outcome != order.Fake || len(got.Reasons) != 1 || len(got.OutcomeIndexes) != 1 {
+			t.Errorf("the order is %s with %v, %v", got.Outcome, got.Reasons, got.OutcomeIndexes)
 		}
 		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Result", "Fail", "Stitches &lt;b&gt;") // note and checklist stay
 	})
@@ -190,7 +192,7 @@ func TestVerdict(t *testing.T) {
 		v.Submit("/desk/orders/"+id+"/complete", "outcome", "fake", "reason_codes", "logo-misaligned", "reason_text.en",
 			"Line one\r\n<b>two</b>", "reason_text.ja", "独自の理由").
 			Want(t, http.StatusOK, "is completed: Fake.")
-		if got := w.order(t, id).Facts.Reasons; len(got) != 2 ||
+		if got := w.order(t, id).Reasons; len(got) != 2 ||
 			got[1].Text != (text.Text{EN: "Line one\n<b>two</b>", JA: "独自の理由"}) || got[1].Code != "" {
 			t.Errorf("the customer is told %+v", got)
 		}
@@ -210,7 +212,7 @@ func TestVerdict(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
 		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").Want(t, http.StatusOK)
-		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi, id, w.Ren.ID)
+		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, w.Ren.ID)
 		must.NoError(t, err)
 		v.Submit("/desk/orders/"+id+"/complete", "outcome", "authentic").
 			Want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
@@ -220,7 +222,7 @@ func TestVerdict(t *testing.T) {
 	})
 	t.Run("MovedOn", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
-		_, err := w.Service.CancelOrder(t.Context(), w.Aoi, id, "")
+		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, "")
 		must.NoError(t, err)
 		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/release").
 			Want(t, http.StatusOK, "The order has moved on", "Canceled")
@@ -266,16 +268,16 @@ func TestRequestPhotos(t *testing.T) {
 	t.Run("Send", func(t *testing.T) {
 		v.Submit(path, fields...).Want(t, http.StatusOK, "is asked for photos")
 		got := w.order(t, id)
-		if got.Status != order.UpdatePhotos || len(got.Facts.Requested) != 1 || got.Facts.Requested[0].MaxPhotos != 2 ||
-			len(got.Facts.Requested[0].Requirements) != 2 {
-			t.Errorf("the order is in %s with %+v", got.Status, got.Facts.Requested)
+		if got.Status != order.UpdatePhotos || len(got.Requested) != 1 || got.Requested[0].MaxPhotos != 2 ||
+			len(got.Requested[0].Requirements) != 2 {
+			t.Errorf("the order is in %s with %+v", got.Status, got.Requested)
 		}
 		v.Get("/desk?tab=photos").Want(t, http.StatusOK, id)
 		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
 	})
 	t.Run("Answered", func(t *testing.T) {
 		url := w.Photo(t, w.Live)
-		_, err := w.Service.SubmitPhotos(t.Context(), w.Live, id, &order.Submission{
+		_, err := w.Service.SubmitPhotos(t.Context(), w.Live.Actor(access.Origin{}), id, &order.Submission{
 			Entries: []order.SubmissionEntry{{IndexCode: "serial-number", URL: &url}}, Note: "Is this <better>?",
 		})
 		must.NoError(t, err)

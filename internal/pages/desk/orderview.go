@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -12,26 +13,25 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
-// orderView is what the page of an order shows.
-type orderView struct {
-	*service.DeskOrder
-	Around   *service.Surroundings
-	Groups   []*indexGroup
-	Without  []*catalog.PhotoIndex // indexes of the catalog that the customer gave no photo of
-	Photos   int                   // how many there are
-	Timeline []timelineView
-	Verdict  *verdictForm
-	Draft    *service.VerdictDraft // of the assignee, when the order has ended
-	Affected []affectedIndex       // that gave the fake away
-	Others   []rowView             // of the same account
-	Answer   string                // how long the answer may take
-	Delayed  bool
-	Test     bool
+// orderPage is what the page of an order shows.
+type orderPage struct {
+	*service.OrderRecord
+	Context    *service.OrderContext
+	Groups     []*indexGroup
+	Without    []*catalog.PhotoIndex // indexes of the catalog without a photo
+	PhotoCount int
+	Events     []timelineView // the newest first
+	Verdict    *verdictForm
+	Draft      *order.VerdictDraft // of the assignee, when the order has ended
+	Affected   []affectedIndex     // that gave the fake away
+	Others     []rowView           // of the same account
+	Answer     string              // how long the answer may take
+	Late       bool
+	Test       bool
 
-	// What who looks may do now.
+	// What the visitor may do now.
 	Mine        bool
 	CanClaim    bool
 	CanRelease  bool
@@ -84,8 +84,8 @@ func (p photoView) Facts() string { return "/desk/photos/" + p.Name + "/facts" }
 // affectedIndex is an index that gave a fake away.
 type affectedIndex struct{ Code, Name string }
 
-// exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load nothing
-// from other hosts.
+// exampleView is an example picture of the catalog. One that lies elsewhere is linked: the pages of the desk load
+// nothing from other hosts.
 type exampleView struct {
 	Number int
 	URL    string
@@ -104,55 +104,52 @@ func (e exampleView) Deep() string { return deepPath(e.Name) }
 // Converted is the address of the example in browsers that do not know its format; empty: all know it.
 func (e exampleView) Converted() string { return convertedPath(e.Name) }
 
-func (d *Desk) orderView(r *http.Request, who *access.Staff, id string) (*orderView, error) {
+func (d *Desk) orderPage(r *http.Request, who *visitor, id string) (*orderPage, error) {
 	ctx := r.Context()
-	o, err := d.Service.LookAtOrder(ctx, who, id)
+	o, err := d.Service.OrderForReview(ctx, actorOf(who), id)
 	if err != nil {
 		return nil, err
 	}
-	v := &orderView{DeskOrder: o, Delayed: o.IsDelayed(d.Site.Now()), Test: o.Environment == access.Test}
-	if v.Around, err = d.Service.SurroundingsOf(ctx, o.Order); err != nil {
+	v := &orderPage{OrderRecord: o, Late: o.IsDelayed(d.Site.Now()), Test: o.Environment == access.Test}
+	if v.Context, err = d.Service.OrderContext(ctx, o.Order); err != nil {
 		return nil, err
 	}
-	v.Others, v.Answer = d.rowViews(r, v.Around.Others), d.answerTime(r, o.AnswerTime)
-	v.allow(who)
-	v.group(d.Service.Catalog(), d.Service)
-	v.Timeline = d.timeline(r, v)
-	for _, code := range o.Facts.OutcomeIndexes {
+	v.Others, v.Answer = d.rowViews(r, v.Context.Others), d.answerTime(r, o.AnswerTime)
+	v.allow(actorOf(who))
+	v.group(d.Service)
+	v.Events = d.events(r, v)
+	for _, code := range o.OutcomeIndexes {
 		v.Affected = append(v.Affected, affectedIndex{code, v.indexName(code, ui.LocaleOf(r))})
 	}
-	draftOf := who.ID
+	draftOf := who.User.ID
 	if o.Status.Terminal() {
 		draftOf = o.AssigneeID
 	}
-	draft := new(service.VerdictDraft)
+	v.Draft = new(order.VerdictDraft)
 	if draftOf != "" {
-		if draft, err = d.Service.VerdictDraftOf(ctx, draftOf, o.ID); err != nil {
+		if v.Draft, err = d.Service.VerdictDraft(ctx, draftOf, o.ID); err != nil {
 			return nil, err
 		}
 	}
-	v.Draft = draft
-	v.Verdict = d.newVerdictForm(draft)
+	v.Verdict = d.newVerdictForm(v.Draft)
 	return v, nil
 }
 
-// allow asks the same rules that the use cases hold.
-func (v *orderView) allow(who *access.Staff) {
-	may := func(m order.Move) bool { return v.CheckMove(m, who) == nil }
-	v.Mine = v.HeldBy(who)
+// allow applies the same rules as the use cases.
+func (v *orderPage) allow(actor access.Actor) {
+	may := func(m order.Move) bool { return v.CheckMove(m, actor) == nil }
+	v.Mine = v.HeldBy(actor)
 	v.CanClaim, v.CanRelease = may(order.Claim), may(order.Release)
 	v.CanRequest, v.CanJudge, v.CanFail = may(order.RequestPhotos), may(order.Complete), may(order.Fail)
-	admin := who.Allows(access.Admin)
+	admin := actor.Require(access.Administer) == nil
 	v.CanCancel = admin && may(order.Cancel)
 	v.CanReassign = admin && !v.Test && (v.Status == order.Processing || v.Status == order.Queued)
 }
 
 // group puts the photos under their indexes, in the order of the catalog; those that it no longer has come last.
-func (v *orderView) group(snap *catalog.Snapshot, s *service.Service) {
-	class := &v.Facts.Classification
-	indexes := snap.PhotoIndexes(catalog.Context{Category: class.CategoryCode, Brand: class.BrandCode, Model: class.ModelCode})
+func (v *orderPage) group(s *service.Service) {
 	byCode := make(map[string]*indexGroup)
-	for _, p := range v.DeskOrder.Photos {
+	for _, p := range v.Photos {
 		g := byCode[p.IndexCode]
 		if g == nil {
 			g = &indexGroup{Code: p.IndexCode, Name: text.Text{EN: p.IndexCode}}
@@ -162,12 +159,13 @@ func (v *orderView) group(snap *catalog.Snapshot, s *service.Service) {
 		if p.Name == "" {
 			continue
 		}
-		file := v.Around.Files[p.Name]
+		file := v.Context.Files[p.Name]
 		g.Photos = append(g.Photos, photoView{
-			Name: p.Name, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height, Bytes: file.Bytes, OriginalName: file.OriginalName,
+			Name: p.Name, IndexCode: p.IndexCode, Round: p.Round, Width: file.Width, Height: file.Height, Bytes: file.Bytes,
+			OriginalName: file.OriginalName,
 		})
 	}
-	for _, x := range indexes {
+	for _, x := range s.PhotoIndexes(v.Order) {
 		g := byCode[x.Code]
 		if g == nil {
 			v.Without = append(v.Without, x)
@@ -176,13 +174,13 @@ func (v *orderView) group(snap *catalog.Snapshot, s *service.Service) {
 		g.Name, g.Required, g.Limit = x.Name, x.Required, x.PhotoLimit
 		for i, u := range x.ExampleURLs {
 			e := exampleView{Number: i + 1, URL: u}
-			e.Name, _ = s.MediaURLs.Parse(u)
+			e.Name, _ = s.PhotoName(u)
 			g.Examples = append(g.Examples, e)
 		}
 		v.Groups = append(v.Groups, g)
 		delete(byCode, x.Code)
 	}
-	for _, p := range v.DeskOrder.Photos {
+	for _, p := range v.Photos {
 		if g := byCode[p.IndexCode]; g != nil {
 			v.Groups = append(v.Groups, g)
 			delete(byCode, p.IndexCode)
@@ -190,17 +188,18 @@ func (v *orderView) group(snap *catalog.Snapshot, s *service.Service) {
 	}
 	for _, g := range v.Groups {
 		for i := range g.Photos {
-			v.Photos++
-			g.Photos[i].Number = v.Photos
+			v.PhotoCount++
+			g.Photos[i].Number = v.PhotoCount
 		}
-		if i := slices.IndexFunc(v.Facts.Requested, func(q order.PhotoRequest) bool { return q.IndexCode == g.Code }); i >= 0 {
-			g.Requested = &v.Facts.Requested[i]
+		asked := func(q order.PhotoRequest) bool { return q.IndexCode == g.Code }
+		if i := slices.IndexFunc(v.Requested, asked); i >= 0 {
+			g.Requested = &v.Requested[i]
 		}
 	}
 }
 
 // indexName returns the name of an index for people; its code when the catalog no longer has it.
-func (v *orderView) indexName(code string, l text.Locale) string {
+func (v *orderPage) indexName(code string, l text.Locale) string {
 	for _, g := range v.Groups {
 		if g.Code == code {
 			return g.Name.In(l)
@@ -216,20 +215,20 @@ func (v *orderView) indexName(code string, l text.Locale) string {
 
 // timelineView is one thing that happened to an order, in words.
 type timelineView struct {
-	store.TimelineEntry
+	At    time.Time
 	Title string
 	Actor string
 	Lines []string
 	Note  string
 }
 
-// timeline says what happened in the language of the page.
-func (d *Desk) timeline(r *http.Request, v *orderView) []timelineView {
+// events says what happened in the language of the page.
+func (d *Desk) events(r *http.Request, v *orderPage) []timelineView {
 	l := ui.LocaleOf(r)
-	list := make([]timelineView, len(v.DeskOrder.Timeline))
-	for i, e := range v.DeskOrder.Timeline {
-		t := timelineView{TimelineEntry: e, Title: d.eventTitle(r, e.Event), Actor: e.Actor.Name}
-		if e.Actor.Type == order.BySystem {
+	list := make([]timelineView, len(v.Timeline))
+	for i, e := range v.Timeline {
+		t := timelineView{At: e.At, Title: d.eventTitle(r, e.Event), Actor: e.Actor.Name}
+		if e.Actor.Kind == access.BySystem {
 			t.Actor = d.Site.T(r, "desk.actor.system")
 		}
 		if outcome, ok := e.Details["outcome"].(string); ok {

@@ -13,8 +13,8 @@ import (
 // original is the size of a photo as it was uploaded, for deep zoom.
 const original = "original"
 
-// deepPath is where a photo can be looked at closely: the photo itself, or a converted one where hardly any browser shows
-// the format.
+// deepPath is where a photo can be looked at closely: the photo itself, or a converted one where hardly any browser
+// shows the format.
 func deepPath(name string) string {
 	if f, _ := photo.ParseName(name); f == photo.HEIC || f == photo.HEIF {
 		return photoPath(name, string(imaging.Full))
@@ -32,8 +32,8 @@ func convertedPath(name string) string {
 
 func photoPath(name, size string) string { return "/desk/photos/" + name + "/" + size }
 
-// servePhoto shows a photo in a size. A name is never given to other bytes, so a browser may keep the answer for good; no
-// other cache may, for the pages of the desk are for staff only.
+// servePhoto shows a photo in a size. A name is never given to other bytes, so a browser may keep the answer for good;
+// no other cache may, for the pages of the desk are for staff only.
 func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) error {
 	name, size := r.PathValue("name"), r.PathValue("size")
 	format, ok := photo.ParseName(name)
@@ -70,7 +70,7 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) er
 }
 
 func (d *Desk) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {
-	file, err := d.Service.Media.Open(r.Context(), name)
+	file, err := d.Service.OpenPhoto(r.Context(), name)
 	if err != nil {
 		return err
 	}

@@ -1,19 +1,15 @@
 package desk
 
 import (
-	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 // tab is one view of the orders.
@@ -21,13 +17,14 @@ type tab struct {
 	name     string
 	statuses []order.Status
 	mine     bool
+	ended    bool
 }
 
 var tabs = []tab{
 	{name: "queue", statuses: []order.Status{order.Queued, order.Processing}},
 	{name: "mine", statuses: []order.Status{order.Processing, order.UpdatePhotos}, mine: true},
 	{name: "photos", statuses: []order.Status{order.UpdatePhotos}},
-	{name: "done", statuses: []order.Status{order.Completed, order.Failed}},
+	{name: "done", statuses: []order.Status{order.Completed, order.Failed}, ended: true},
 }
 
 const rowsPerPage = 50
@@ -39,13 +36,13 @@ type queueQuery struct {
 	category string
 	status   order.Status
 	mine     bool
-	after    *store.BoardPlace // nil: the beginning
+	after    *order.Cursor // nil: the beginning
 }
 
-// readQueueQuery takes what it knows of an address and ignores the rest: a link of yesterday still leads somewhere.
+// readQueueQuery reads what it knows of an address and ignores the rest, so that old links still work.
 func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
 	v := r.URL.Query()
-	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", after: readPlace(v.Get("after"))}
+	q := queueQuery{tab: tabs[0], mine: v.Get("mine") != "", after: order.ParseCursor(v.Get("after"))}
 	if _, err := snap.Brands(v.Get("category"), ""); err == nil {
 		q.category = v.Get("category")
 	}
@@ -63,30 +60,25 @@ func readQueueQuery(r *http.Request, snap *catalog.Snapshot) queueQuery {
 	return q
 }
 
-// readPlace reads a place in a list from an address; what is none is the beginning.
-func readPlace(s string) *store.BoardPlace {
-	at, id, _ := strings.Cut(s, "-")
-	n, err := strconv.ParseInt(at, 10, 64)
-	id, ok := store.ParseID(id)
-	if err != nil || !ok {
-		return nil
-	}
-	return &store.BoardPlace{At: n, ID: id}
-}
-
-// pageAt is the address of the queue from a place on, with everything else as it is.
-func pageAt(r *http.Request, place *store.BoardPlace) string {
+// pageAt is the address of the queue from a cursor on, with everything else as it is.
+func pageAt(r *http.Request, cursor *order.Cursor) string {
 	v := r.URL.Query()
 	v.Del("after")
 	v.Del("lang")
-	if place != nil {
-		v.Set("after", fmt.Sprintf("%d-%s", place.At, place.ID))
+	if cursor != nil {
+		v.Set("after", cursor.String())
 	}
 	return home + "?" + v.Encode()
 }
 
-func (q *queueQuery) filter(who *access.Staff) store.BoardFilter {
-	f := store.BoardFilter{Statuses: q.tab.statuses, BrandCode: q.brand, CategoryCode: q.category}
+func (q *queueQuery) filter(who *access.Staff) order.Filter {
+	f := order.Filter{
+		Sort: order.DueFirst, Environment: access.Live, Statuses: q.tab.statuses,
+		BrandCode: q.brand, CategoryCode: q.category,
+	}
+	if q.tab.ended {
+		f.Sort = order.EndedLast
+	}
 	if q.status != "" {
 		f.Statuses = []order.Status{q.status}
 	}
@@ -121,14 +113,14 @@ type queueView struct {
 
 // rowView is an order in a list.
 type rowView struct {
-	store.BoardRow
+	order.Summary
 	Answer string // how long the answer may take
 }
 
-func (d *Desk) rowViews(r *http.Request, rows []store.BoardRow) []rowView {
+func (d *Desk) rowViews(r *http.Request, rows []order.Summary) []rowView {
 	views := make([]rowView, len(rows))
 	for i := range rows {
-		views[i] = rowView{BoardRow: rows[i], Answer: d.answerTime(r, rows[i].AnswerTime)}
+		views[i] = rowView{Summary: rows[i], Answer: d.answerTime(r, rows[i].AnswerTime)}
 	}
 	return views
 }
@@ -142,7 +134,7 @@ func (d *Desk) answerTime(r *http.Request, minutes int) string {
 }
 
 func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.queueView(r, who.User)
+	v, err := d.queueView(r, who)
 	if err != nil {
 		return err
 	}
@@ -151,30 +143,31 @@ func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) e
 
 // showRows gives the changing part of the queue to the page's script.
 func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.queueView(r, who.User)
+	v, err := d.queueView(r, who)
 	if err != nil {
 		return err
 	}
 	return d.pages.Fragment(w, r, "queue", "board", v)
 }
 
-func (d *Desk) queueView(r *http.Request, who *access.Staff) (*queueView, error) {
+func (d *Desk) queueView(r *http.Request, who *visitor) (*queueView, error) {
 	ctx, q := r.Context(), readQueueQuery(r, d.Service.Catalog())
 	counts, err := d.Service.OrderCounts(ctx, access.Live)
 	if err != nil {
 		return nil, err
 	}
 	d.feed.keep(counts)
-	mine, err := d.Service.ClaimCounts(ctx, who)
+	mine, err := d.Service.ClaimCounts(ctx, actorOf(who))
 	if err != nil {
 		return nil, err
 	}
-	rows, next, err := d.Service.Board(ctx, q.filter(who), q.after, rowsPerPage)
+	rows, next, err := d.Service.Orders(ctx, actorOf(who), q.filter(who.User), q.after, rowsPerPage)
 	if err != nil {
 		return nil, err
 	}
 	v := &queueView{
-		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.ID, Filtered: q.filtered(), Ended: q.tab.name == "done",
+		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.User.ID,
+		Filtered: q.filtered(), Ended: q.tab.ended,
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
 	}
@@ -191,7 +184,9 @@ func (d *Desk) queueView(r *http.Request, who *access.Staff) (*queueView, error)
 
 func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts, mine map[order.Status]int64) []ui.Tab {
 	total := map[string]int64{
-		"queue": counts[order.Queued] + counts[order.Processing], "mine": mine[order.Processing] + mine[order.UpdatePhotos], "photos": counts[order.UpdatePhotos],
+		"queue":  counts[order.Queued] + counts[order.Processing],
+		"mine":   mine[order.Processing] + mine[order.UpdatePhotos],
+		"photos": counts[order.UpdatePhotos],
 	}
 	list := make([]ui.Tab, len(tabs))
 	for i, t := range tabs {
@@ -201,7 +196,10 @@ func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts, mine map[order.
 				address.Set(name, value)
 			}
 		}
-		list[i] = ui.Tab{Href: "/desk?" + address.Encode(), Label: d.Site.T(r, "desk.tab."+t.name), Count: int(total[t.name]), Current: t.name == q.tab.name}
+		list[i] = ui.Tab{
+			Href: "/desk?" + address.Encode(), Label: d.Site.T(r, "desk.tab."+t.name), Count: int(total[t.name]),
+			Current: t.name == q.tab.name,
+		}
 	}
 	return list
 }
@@ -234,7 +232,7 @@ func byName(counts map[order.Status]int64) map[string]int64 {
 
 // takeNext claims the order that is due first.
 func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	o, err := d.Service.TakeNextOrder(r.Context(), who.User)
+	o, err := d.Service.TakeNextOrder(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}

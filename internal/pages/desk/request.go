@@ -16,7 +16,7 @@ import (
 
 // requestView is the form to ask a customer for photos.
 type requestView struct {
-	*orderView
+	*orderPage
 	Form         *ui.Form
 	Indexes      []requestIndex
 	Conditions   []*catalog.Phrase
@@ -37,10 +37,10 @@ type requestIndex struct {
 
 func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form := ui.NewForm()
-	draft, err := d.Service.VerdictDraftOf(r.Context(), who.User.ID, r.PathValue("id"))
+	draft, err := d.Service.VerdictDraft(r.Context(), who.User.ID, r.PathValue("id"))
 	if err == nil {
 		for code, mark := range draft.Checks { // what could not be seen is what one asks for
-			if mark == "not-visible" {
+			if mark == order.MarkNotVisible {
 				form.Values.Add("want", code)
 			}
 		}
@@ -48,8 +48,10 @@ func (d *Desk) showRequest(w http.ResponseWriter, r *http.Request, who *visitor)
 	return d.renderRequest(w, r, who, form, nil, http.StatusOK)
 }
 
-func (d *Desk) renderRequest(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, refusal error, status int) error {
-	v, err := d.orderView(r, who.User, r.PathValue("id"))
+func (d *Desk) renderRequest(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, refusal error, status int,
+) error {
+	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -57,12 +59,17 @@ func (d *Desk) renderRequest(w http.ResponseWriter, r *http.Request, who *visito
 		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
 	}
 	snap := d.Service.Catalog()
-	page := &requestView{orderView: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
+	page := &requestView{orderPage: v, Form: form, Conditions: snap.Conditions(), Requirements: snap.Requirements()}
 	for _, g := range v.Groups {
-		page.Indexes = append(page.Indexes, requestIndex{Code: g.Code, Name: g.Name, Required: g.Required, Limit: max(1, g.Limit), Photos: g.Photos, Examples: g.Examples})
+		page.Indexes = append(page.Indexes, requestIndex{
+			Code: g.Code, Name: g.Name, Required: g.Required, Limit: max(1, g.Limit), Photos: g.Photos, Examples: g.Examples,
+		})
 	}
 	for _, x := range v.Without {
-		page.Indexes = append(page.Indexes, requestIndex{Code: x.Code, Name: x.Name, Required: x.Required, Limit: x.PhotoLimit})
+		page.Indexes = append(page.Indexes, requestIndex{
+			Code: x.Code, Name: x.Name, Required: x.Required,
+			Limit: x.PhotoLimit,
+		})
 	}
 	page.explain(d, r, refusal)
 	return d.pages.Render(w, r, ui.Page{Template: "request", Data: page, Status: status, Wide: true})
@@ -110,8 +117,8 @@ func readRequest(form *ui.Form) []order.RequestDraft {
 	var drafts []order.RequestDraft
 	for _, code := range form.All("want") {
 		draft := order.RequestDraft{
-			IndexCode: code, Condition: form.Get("condition." + code), Requirements: form.All("requirements." + code), Comment: form.Get("comment." + code),
-			ReferencePhotoURL: form.Get("reference." + code),
+			IndexCode: code, Condition: form.Get("condition." + code), Requirements: form.All("requirements." + code),
+			Comment: form.Get("comment." + code), ReferencePhotoURL: form.Get("reference." + code),
 		}
 		if s := form.Get("max." + code); s != "" {
 			n, err := strconv.Atoi(s)
@@ -127,7 +134,7 @@ func readRequest(form *ui.Form) []order.RequestDraft {
 
 // requestPreview shows exactly what the customer will be asked.
 type requestPreview struct {
-	*orderView
+	*orderPage
 	Form     *ui.Form
 	Requests []order.PhotoRequest
 	Answers  []requestAnswer
@@ -148,20 +155,20 @@ func (d *Desk) previewRequest(w http.ResponseWriter, r *http.Request, who *visit
 	if form.Get("edit") != "" { // back from the preview, with everything that was entered
 		return d.renderRequest(w, r, who, form, nil, http.StatusOK)
 	}
-	after, err := d.Service.PreviewRequest(r.Context(), who.User, r.PathValue("id"), readRequest(form))
+	after, err := d.Service.PreviewRequest(r.Context(), actorOf(who), r.PathValue("id"), readRequest(form))
 	if invalid(err) {
 		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
-		return d.after(w, r, err, "", ui.Flash{})
+		return d.finishMove(w, r, err, "", ui.Flash{})
 	}
-	v, err := d.orderView(r, who.User, after.ID)
+	v, err := d.orderPage(r, who, after.ID)
 	if err != nil {
 		return err
 	}
-	page := requestPreview{orderView: v, Form: form, Requests: after.Facts.Requested}
+	page := requestPreview{orderPage: v, Form: form, Requests: after.Requested}
 	for _, l := range text.Locales {
-		a := requestAnswer{Locale: l, Name: languageNames[l], Photos: after.View(l, d.Site.Now(), d.Service.CertificateURL).PhotosToResubmit}
+		a := requestAnswer{Locale: l, Name: languageNames[l], Photos: d.Service.ViewOrder(after, l).PhotosToResubmit}
 		if a.JSON, err = d.detailJSON(after, l); err != nil {
 			return err
 		}
@@ -176,12 +183,12 @@ func (d *Desk) sendRequest(w http.ResponseWriter, r *http.Request, who *visitor)
 	if err != nil {
 		return err
 	}
-	o, err := d.Service.RequestPhotos(r.Context(), who.User, r.PathValue("id"), readRequest(form))
+	o, err := d.Service.RequestPhotos(r.Context(), actorOf(who), r.PathValue("id"), readRequest(form))
 	if invalid(err) {
 		return d.renderRequest(w, r, who, form, err, http.StatusUnprocessableEntity)
 	}
 	if err != nil {
-		return d.after(w, r, err, "", ui.Flash{})
+		return d.finishMove(w, r, err, "", ui.Flash{})
 	}
-	return d.goOn(w, r, who, form, ui.Done("desk.done.requested", "number", o.Number))
+	return d.redirectNext(w, r, who, form, ui.Done("desk.done.requested", "number", o.Number))
 }

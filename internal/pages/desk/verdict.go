@@ -12,13 +12,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
 )
 
 // verdictForm is the form of a verdict with what a reviewer has entered so far. The marks of the checklist and the
 // affected indexes stand beside the photos, outside of the form element, and belong to it all the same.
 type verdictForm struct {
-	*service.VerdictDraft
+	*order.VerdictDraft
 	Outcomes []outcomeChoice
 	Errors   map[string]string // by field
 }
@@ -29,10 +28,11 @@ type outcomeChoice struct {
 	Reasons []*catalog.Reason
 }
 
-func (d *Desk) newVerdictForm(draft *service.VerdictDraft) *verdictForm {
+func (d *Desk) newVerdictForm(draft *order.VerdictDraft) *verdictForm {
 	f := &verdictForm{VerdictDraft: draft}
 	for _, o := range order.Verdicts {
-		f.Outcomes = append(f.Outcomes, outcomeChoice{Outcome: o, Label: o.Label(), Reasons: d.Service.Catalog().Reasons(string(o))})
+		reasons := d.Service.Catalog().Reasons(string(o))
+		f.Outcomes = append(f.Outcomes, outcomeChoice{Outcome: o, Label: o.Label(), Reasons: reasons})
 	}
 	return f
 }
@@ -44,7 +44,7 @@ func (f *verdictForm) HasReason(code string) bool { return slices.Contains(f.Rea
 func (f *verdictForm) HasIndex(code string) bool { return slices.Contains(f.IndexCodes, code) }
 
 // CheckOf returns the mark of an index.
-func (f *verdictForm) CheckOf(code string) service.Check { return f.Checks[code] }
+func (f *verdictForm) CheckOf(code string) order.Mark { return f.Checks[code] }
 
 const (
 	reasonField = "reason." // and an outcome: what was ticked for another outcome does not count
@@ -52,20 +52,21 @@ const (
 )
 
 // readVerdict takes the draft of a verdict from a form. A failed check of the list makes its index an affected one.
-func readVerdict(form *ui.Form) *service.VerdictDraft {
-	v := &service.VerdictDraft{
-		Outcome: order.Outcome(form.Get("outcome")), ReasonText: readReasonText(form), Note: form.Get("note"), Checks: make(map[string]service.Check),
+func readVerdict(form *ui.Form) *order.VerdictDraft {
+	v := &order.VerdictDraft{
+		Outcome: order.Outcome(form.Get("outcome")), ReasonText: readReasonText(form), Note: form.Get("note"),
+		Checks: make(map[string]order.Mark),
 	}
 	v.ReasonCodes = distinct(form.All(reasonField + string(v.Outcome)))
 	affected := form.All("index_codes")
 	for name := range form.Values {
 		code, ok := strings.CutPrefix(name, checkField)
-		mark := service.Check(form.Get(name))
-		if !ok || !slices.Contains(service.Checks, mark) {
+		mark := order.Mark(form.Get(name))
+		if !ok || !slices.Contains(order.Marks, mark) {
 			continue
 		}
 		v.Checks[code] = mark
-		if mark == service.CheckFail {
+		if mark == order.MarkFail {
 			affected = append(affected, code)
 		}
 	}
@@ -89,25 +90,13 @@ func distinct(list []string) []string {
 	return out
 }
 
-// verdictOf is what a draft says to the use case. What was entered for another outcome stays in the draft.
-func verdictOf(draft *service.VerdictDraft) *order.Verdict {
-	v := &order.Verdict{Outcome: draft.Outcome, ReasonCodes: draft.ReasonCodes}
-	if draft.Outcome == order.Fake {
-		v.IndexCodes = draft.IndexCodes
-	}
-	if draft.Outcome.TellsReasons() {
-		v.ReasonText = draft.ReasonText
-	}
-	return v
-}
-
-// saveDraft keeps what a reviewer has entered so far: the page's script calls it while they work.
+// saveDraft stores what a reviewer has entered so far: the page's script calls it while they work.
 func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
-	if err := d.Service.SaveVerdictDraft(r.Context(), who.User, r.PathValue("id"), readVerdict(form)); err != nil {
+	if err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), r.PathValue("id"), readVerdict(form)); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
@@ -121,9 +110,9 @@ func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visit
 		return err
 	}
 	id, draft := r.PathValue("id"), readVerdict(form)
-	_, err = d.Service.PreviewVerdict(r.Context(), who.User, id, verdictOf(draft), draft.Note)
+	_, err = d.Service.PreviewVerdict(r.Context(), actorOf(who), id, draft.Verdict(), draft.Note)
 	if err == nil {
-		err = d.Service.SaveVerdictDraft(r.Context(), who.User, id, draft)
+		err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, draft)
 	}
 	switch {
 	case err == nil:
@@ -131,12 +120,14 @@ func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visit
 	case invalid(err):
 		return d.refuseVerdict(w, r, who, draft, err)
 	}
-	return d.after(w, r, err, "", ui.Flash{})
+	return d.finishMove(w, r, err, "", ui.Flash{})
 }
 
 // refuseVerdict shows the order again with what was entered and what is wrong with it.
-func (d *Desk) refuseVerdict(w http.ResponseWriter, r *http.Request, who *visitor, draft *service.VerdictDraft, err error) error {
-	v, lookErr := d.orderView(r, who.User, r.PathValue("id"))
+func (d *Desk) refuseVerdict(
+	w http.ResponseWriter, r *http.Request, who *visitor, draft *order.VerdictDraft, err error,
+) error {
+	v, lookErr := d.orderPage(r, who, r.PathValue("id"))
 	if lookErr != nil {
 		return lookErr
 	}
@@ -168,7 +159,7 @@ func (d *Desk) problems(r *http.Request, err error) map[string]string {
 
 // confirmView shows exactly what the customer will get.
 type confirmView struct {
-	*orderView
+	*orderPage
 	After   *order.Order // the order as it will be
 	Note    string
 	Answers []answerView   // one for each language
@@ -188,26 +179,26 @@ type answerView struct {
 var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
 
 func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.orderView(r, who.User, r.PathValue("id"))
+	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
 	draft := v.Draft
-	verdict := verdictOf(draft)
-	after, err := d.Service.PreviewVerdict(r.Context(), who.User, v.ID, verdict, draft.Note)
+	verdict := draft.Verdict()
+	after, err := d.Service.PreviewVerdict(r.Context(), actorOf(who), v.ID, verdict, draft.Note)
 	if invalid(err) { // there is no draft, or the catalog has changed since
 		return d.Site.Redirect(w, r, orderPath(v.ID))
 	}
 	if err != nil {
-		return d.after(w, r, err, "", ui.Flash{})
+		return d.finishMove(w, r, err, "", ui.Flash{})
 	}
-	page := confirmView{orderView: v, After: after, Note: draft.Note, Sent: verdict}
+	page := confirmView{orderPage: v, After: after, Note: draft.Note, Sent: verdict}
 	for _, l := range text.Locales {
 		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
 		for _, reason := range after.ReasonsTold() {
 			a.Reasons = append(a.Reasons, reason.Text.In(l))
 		}
-		for _, code := range after.Facts.OutcomeIndexes {
+		for _, code := range after.OutcomeIndexes {
 			a.Indexes = append(a.Indexes, v.indexName(code, l))
 		}
 		if a.JSON, err = d.detailJSON(after, l); err != nil {
@@ -233,26 +224,29 @@ func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor) er
 	}
 	id := r.PathValue("id")
 	v := &order.Verdict{
-		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"), ReasonText: readReasonText(form), IndexCodes: form.All("index_codes"),
+		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"),
+		ReasonText: readReasonText(form), IndexCodes: form.All("index_codes"),
 	}
-	o, err := d.Service.CompleteOrder(r.Context(), who.User, id, v, form.Get("note"))
+	o, err := d.Service.CompleteOrder(r.Context(), actorOf(who), id, v, form.Get("note"))
 	if invalid(err) { // the catalog has changed since the page was shown
 		return d.Site.Redirect(w, r, orderPath(id), ui.Failed("desk.conflict.catalog"))
 	}
 	if err != nil {
-		return d.after(w, r, err, "", ui.Flash{})
+		return d.finishMove(w, r, err, "", ui.Flash{})
 	}
 	done := ui.Done("desk.done.completed", "number", o.Number, "outcome", o.Outcome.Label().In(ui.LocaleOf(r)))
-	return d.goOn(w, r, who, form, done)
+	return d.redirectNext(w, r, who, form, done)
 }
 
-// goOn leads from an order that is done to the queue, or to the next order when that was asked for.
-func (d *Desk) goOn(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, done ui.Flash) error {
+// redirectNext leads from an order that is done to the queue, or to the next order when that was asked for.
+func (d *Desk) redirectNext(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, done ui.Flash,
+) error {
 	d.feed.changed()
 	if form.Get("then") != "next" {
 		return d.Site.Redirect(w, r, home, done)
 	}
-	next, err := d.Service.TakeNextOrder(r.Context(), who.User)
+	next, err := d.Service.TakeNextOrder(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}

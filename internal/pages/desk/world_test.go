@@ -18,7 +18,8 @@ type world struct{ *pagetest.World }
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{pagetest.New(t)}
-	_, err := w.Service.GrantCredits(t.Context(), w.Account, access.Live, 100_000, "for tests")
+	live := access.Tenant{AccountID: w.Account.ID, Environment: access.Live}
+	_, err := w.Service.GrantCredits(t.Context(), access.System, live, 100_000, "for tests")
 	must.NoError(t, err)
 	return w
 }
@@ -26,7 +27,7 @@ func newWorld(t *testing.T) *world {
 // queued makes a Live order of a Chanel bag with three photos.
 func (w *world) queued(t *testing.T) string {
 	t.Helper()
-	answer, err := w.Service.CreateOrder(t.Context(), w.Live, &order.Draft{
+	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: 60,
 		Photos: []order.DraftPhoto{
 			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"},
@@ -44,7 +45,7 @@ func (w *world) queued(t *testing.T) string {
 func (w *world) claimed(t *testing.T, who *access.Staff) string {
 	t.Helper()
 	id := w.queued(t)
-	_, err := w.Service.ClaimOrder(t.Context(), who, id)
+	_, err := w.Service.ClaimOrder(t.Context(), who.Actor(access.Origin{}), id)
 	must.NoError(t, err)
 	return id
 }

@@ -103,7 +103,7 @@ func TestAccess(t *testing.T) {
 		}
 	})
 	t.Run("SessionOfTheDesk", func(t *testing.T) {
-		v := w.WithSession(t, access.Desk, "assay_portal", w.Owner.ID)
+		v := w.WithSession(t, access.Desk, "assay_portal", w.Aoi.ID)
 		for _, pattern := range patternsOf(w) {
 			if roles[pattern] == "" {
 				continue

@@ -2,7 +2,6 @@ package portal
 
 import (
 	"encoding/json"
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type auditView struct {
@@ -30,8 +28,8 @@ type auditView struct {
 }
 
 // auditFilter reads the filter of an address. What is no value of it does not filter.
-func auditFilter(q url.Values) store.AuditFilter {
-	var f store.AuditFilter
+func auditFilter(q url.Values) audit.Filter {
+	var f audit.Filter
 	if c := audit.Code(q.Get("code")); slices.Contains(audit.Codes, c) {
 		f.Code = c
 	}
@@ -50,13 +48,14 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 	q := r.URL.Query()
 	f := auditFilter(q)
 	seq, _ := strconv.ParseInt(q.Get("below"), 10, 64)
-	events, total, err := p.Service.PortalAudit(r.Context(), who.User, f, max(0, seq-1), pageSize+1)
+	events, total, err := p.Service.AuditEvents(r.Context(), actorOf(who), f, max(0, seq-1), pageSize+1)
 	if err != nil {
 		return err
 	}
 	v := auditView{
-		Form: ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")), Events: events, Total: total,
-		Filtered: f != store.AuditFilter{}, Labels: p.codeLabels(r), Curl: p.curl(access.Test, "/audit/events?page=1&limit=50"),
+		Form:   ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")),
+		Events: events, Total: total,
+		Filtered: f != audit.Filter{}, Labels: p.codeLabels(r), Curl: p.curl(access.Test, "/audit/events?page=1&limit=50"),
 	}
 	rest := url.Values{}
 	for _, name := range []string{"code", "actor", "from", "to"} {
@@ -85,14 +84,14 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 
 func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error) {
 	actors := []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return nil, err
 	}
 	for _, u := range users {
 		actors = append(actors, ui.Option{Value: u.ID, Label: u.Email})
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
 	for _, k := range keys {
 		actors = append(actors, ui.Option{Value: k.ID, Label: p.Site.T(r, "portal.by.key", "name", k.Name)})
 	}
@@ -109,17 +108,19 @@ func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {
 
 func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := []string{
-		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type", "target_id", "ip_address", "user_agent",
+		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type",
+		"target_id", "ip_address", "user_agent",
 		"metadata", "hash",
 	}
 	return ui.WriteCSV(w, "audit.csv", header, func(write func(...string) error) error {
-		return p.Service.EachAuditEvent(r.Context(), who.User, auditFilter(r.URL.Query()), func(e *audit.Event) error {
+		return p.Service.EachAuditEvent(r.Context(), actorOf(who), auditFilter(r.URL.Query()), func(e *audit.Event) error {
 			metadata, err := json.Marshal(e.Metadata)
 			if err != nil {
 				return err
 			}
-			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type), e.Actor.ID, ui.CSVText(e.Actor.Name),
-				string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP, ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
+			return write(strconv.FormatInt(e.Seq, 10), e.ID, ui.CSVTime(e.At), string(e.Code), string(e.Actor.Type),
+				e.Actor.ID, ui.CSVText(e.Actor.Name), string(e.Actor.Source), string(e.Target.Type), e.Target.ID, e.Actor.IP,
+				ui.CSVText(e.Actor.UserAgent), string(metadata), e.Hash)
 		})
 	})
 }
@@ -135,10 +136,7 @@ func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil || seq < 1 {
 		return ui.PageNotFound()
 	}
-	e, err := p.Service.PortalAuditEvent(r.Context(), who.User, seq)
-	if errors.Is(err, store.ErrNotFound) {
-		return ui.PageNotFound()
-	}
+	e, err := p.Service.AuditEvent(r.Context(), actorOf(who), seq)
 	if err != nil {
 		return err
 	}
@@ -146,5 +144,10 @@ func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "audit_event", Data: auditEventView{Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata)}})
+	return p.pages.Render(
+		w, r,
+		ui.Page{
+			Template: "audit_event", Data: auditEventView{Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata)},
+		},
+	)
 }

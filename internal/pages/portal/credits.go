@@ -5,16 +5,16 @@ import (
 	"strconv"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type creditsView struct {
 	place
-	Book   store.Book
+	Totals credit.AccountTotals
 	Tabs   []ui.Tab
-	Lines  []store.LedgerLine
+	Lines  []*credit.Entry
 	Pager  *ui.Pager
 	Older  string
 	Newest string
@@ -35,7 +35,9 @@ func (p *Portal) showCredits(w http.ResponseWriter, r *http.Request, who *visito
 }
 
 // creditsPage shows the ledger; form is that of the notice when it has to be shown again.
-func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form) error {
+func (p *Portal) creditsPage(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) error {
 	q := r.URL.Query()
 	status := http.StatusOK
 	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}
@@ -46,23 +48,26 @@ func (p *Portal) creditsPage(w http.ResponseWriter, r *http.Request, who *visito
 	}
 	var err error
 	page := pageNumber(q)
-	if v.Lines, v.Book, err = p.Service.PortalLedger(r.Context(), who.User, env, page, pageSize); err != nil {
+	actor := actorIn(who, env)
+	if v.Lines, v.Totals, err = p.Service.Ledger(r.Context(), actor, actor.Tenant, page, pageSize); err != nil {
 		return err
 	}
 	if env == access.Live {
-		v.Notice = &noticeView{Form: form, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Below: v.Book.LowCredits}
+		v.Notice = &noticeView{
+			Form: form, Owner: who.User.Role.Includes(access.Owner), Mail: p.Service.SendsMail(), Below: v.Totals.LowCredits,
+		}
 		if form != nil {
 			status = http.StatusUnprocessableEntity
 		} else {
-			v.Notice.Form = ui.NewForm("below", strconv.FormatInt(v.Book.LowCredits, 10))
+			v.Notice.Form = ui.NewForm("below", strconv.FormatInt(v.Totals.LowCredits, 10))
 		}
 	}
 	if !changes {
-		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Book.Entries, URL: r.URL}
+		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: v.Totals.Entries, URL: r.URL}
 		return p.pages.Render(w, r, ui.Page{Template: "credits", Data: v, Status: status})
 	}
 	before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-	if v.Lines, err = p.Service.PortalLedgerChanges(r.Context(), who.User, env, before, pageSize+1); err != nil {
+	if v.Lines, err = p.Service.LedgerChanges(r.Context(), actor, actor.Tenant, before, pageSize+1); err != nil {
 		return err
 	}
 	if before > 0 {
@@ -82,7 +87,7 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 	}
 	below, err := strconv.ParseInt(form.Get("below"), 10, 64)
 	if err == nil {
-		err = p.Service.SetLowCredits(r.Context(), who.User, below)
+		err = p.Service.SetLowCredits(r.Context(), actorIn(who, env), below)
 	} else {
 		err = fault.Validation(fault.Problem{Field: "below", Code: "range", Message: "must be a whole number"})
 	}
@@ -98,9 +103,10 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
 	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
-		return p.Service.EachLedgerLine(r.Context(), who.User, env, func(l *store.LedgerLine) error {
-			return write(strconv.FormatInt(l.Seq, 10), ui.CSVTime(l.CreatedAt), string(l.Kind), strconv.FormatInt(l.Amount, 10), strconv.FormatInt(l.BalanceAfter, 10),
-				l.OrderNumber, l.OrderID, ui.CSVText(l.Note))
+		actor, number := actorIn(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
+		return p.Service.EachLedgerEntry(r.Context(), actor, actor.Tenant, func(e *credit.Entry) error {
+			return write(number(e.Seq), ui.CSVTime(e.CreatedAt), string(e.Kind), number(e.Amount), number(e.BalanceAfter),
+				e.OrderNumber, e.OrderID, ui.CSVText(e.Note))
 		})
 	})
 }

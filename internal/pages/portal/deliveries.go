@@ -12,7 +12,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type deliveriesView struct {
@@ -20,7 +19,7 @@ type deliveriesView struct {
 	Form      *ui.Form // what is chosen
 	Statuses  []ui.Option
 	Endpoints []ui.Option
-	Rows      []*store.DeliveryRecord
+	Rows      []*webhook.Delivery
 	Older     string
 	Newest    string // empty on the first page
 	Again     *ui.Form
@@ -37,15 +36,16 @@ var spans = []struct {
 }{{"hour", time.Hour}, {"day", 24 * time.Hour}, {"week", 7 * 24 * time.Hour}, {"month", 30 * 24 * time.Hour}}
 
 func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	q := r.URL.Query()
+	q, actor := r.URL.Query(), actorIn(who, env)
 	v := &deliveriesView{
-		place: p.place(r, who, env, "/deliveries"), Form: ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
+		place: p.place(r, who, env, "/deliveries"),
+		Form:  ui.NewForm("status", q.Get("status"), "endpoint", q.Get("endpoint")), Again: ui.NewForm("since", "day"),
 	}
-	f := store.DeliveryFilter{Status: webhook.Status(q.Get("status"))}
+	f := webhook.DeliveryFilter{Tenant: actor.Tenant, Status: webhook.Status(q.Get("status"))}
 	v.Statuses = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
 	known := f.Status == ""
 	for _, s := range deliveryStatuses {
-		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "portal.delivery."+string(s))})
+		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: p.Site.T(r, "ui.delivery."+string(s))})
 		known = known || f.Status == s
 	}
 	if !known {
@@ -54,7 +54,7 @@ func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *vis
 	f.EndpointID, _ = parseID(q.Get("endpoint"))
 	f.Before, _ = parseID(q.Get("before"))
 	v.Filtered = f.Status != "" || f.EndpointID != ""
-	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	endpoints, err := p.Service.Endpoints(r.Context(), actor, actor.Tenant)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *vis
 	for _, s := range spans {
 		v.Spans = append(v.Spans, ui.Option{Value: s.name, Label: p.Site.T(r, "portal.delivery.since_"+s.name)})
 	}
-	if v.Rows, err = p.Service.PortalDeliveries(r.Context(), who.User, env, f, pageSize+1); err != nil {
+	if v.Rows, err = p.Service.Deliveries(r.Context(), actor, f, pageSize+1); err != nil {
 		return err
 	}
 	next := url.Values{"status": {string(f.Status)}, "endpoint": {f.EndpointID}}
@@ -82,7 +82,7 @@ func (p *Portal) showDeliveries(w http.ResponseWriter, r *http.Request, who *vis
 
 // parseID returns the id in s, or nothing.
 func parseID(s string) (string, bool) {
-	id, ok := store.ParseID(s)
+	id, ok := service.ParseID(s)
 	if !ok {
 		return "", false
 	}
@@ -100,7 +100,9 @@ func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vi
 			past = s.past
 		}
 	}
-	n, err := p.Service.RedeliverFailedOwn(r.Context(), who.User, env, p.Site.Now().Add(-past))
+	actor := actorIn(who, env)
+	f := webhook.DeliveryFilter{Tenant: actor.Tenant}
+	n, err := p.Service.RedeliverFailed(r.Context(), actor, f, p.Site.Now().Add(-past))
 	if err != nil {
 		return err
 	}
@@ -109,21 +111,36 @@ func (p *Portal) redeliverFailed(w http.ResponseWriter, r *http.Request, who *vi
 
 type deliveryView struct {
 	place
-	*store.DeliveryRecord
-	Attempts []service.SentAttempt
+	*webhook.Delivery
+	Attempts []sentAttempt
 	Readable string // the body, indented
 	Exact    string // the body as it is signed and sent
 	Ended    bool
 	Curl     string // sends the same once more, from wherever it runs
 }
 
+// sentAttempt is an attempt with the headers that it sent, as far as they are known.
+type sentAttempt struct {
+	webhook.Attempt
+	Headers []webhook.Header
+}
+
 func (p *Portal) showDelivery(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	d, attempts, err := p.Service.PortalDelivery(r.Context(), who.User, env, r.PathValue("id"))
+	d, made, err := p.Service.Delivery(r.Context(), actorIn(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
+	headers, err := p.Service.SentHeaders(r.Context(), d)
+	if err != nil {
+		return err
+	}
+	attempts := make([]sentAttempt, len(made))
+	for i, a := range made {
+		attempts[i] = sentAttempt{a, headers(a)}
+	}
 	v := deliveryView{
-		place: p.place(r, who, env, "/deliveries"), DeliveryRecord: d, Attempts: attempts, Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
+		place: p.place(r, who, env, "/deliveries"), Delivery: d, Attempts: attempts,
+		Exact: string(d.Body), Readable: string(d.Body), Ended: d.Status != webhook.Pending,
 	}
 	var b bytes.Buffer
 	if json.Indent(&b, d.Body, "", "  ") == nil {
@@ -150,8 +167,10 @@ func replay(headers []webhook.Header, body string) string {
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
 
 func (p *Portal) redeliver(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.RedeliverOwn(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+	if err := p.Service.Redeliver(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
-	return p.Site.Redirect(w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"))
+	return p.Site.Redirect(
+		w, r, home+"/"+string(env)+"/deliveries/"+r.PathValue("id"), ui.Done("portal.delivery.again_done"),
+	)
 }

@@ -24,15 +24,15 @@ func send(t *testing.T, w *world, v *pagetest.Visitor, address string, oauth *se
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	owner := w.member(t, w.Owner)
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), owner, access.Test, w.key(t, access.Test).ID,
-		service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}, service.Origin{})
+	owner := w.Owner.Actor(access.Test, access.Origin{})
+	n := service.NewEndpoint{URL: u, Events: webhook.Events, OAuth: oauth}
+	e, _, err := w.Service.CreateEndpoint(t.Context(), owner, w.key(t, access.Test).ID, n)
 	must.NoError(t, err)
-	id, err := w.Service.SendTestEvent(t.Context(), owner, access.Test, e.ID, webhook.OrderOutcome)
+	id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
 	must.NoError(t, err)
 	deadline := time.Now().Add(20 * time.Second)
 	for {
-		_, attempts, err := w.Service.PortalDelivery(t.Context(), owner, access.Test, id)
+		_, attempts, err := w.Service.Delivery(t.Context(), owner, id)
 		must.NoError(t, err)
 		if len(attempts) > 0 {
 			break
@@ -84,7 +84,7 @@ func TestDeliveryLog(t *testing.T) {
 			}
 			says(t, body, name+": "+value+"\n")
 		}
-		says(t, body, "POST "+hook+"/ok\n", "HTTP 204", " ms", string(got.body))
+		says(t, body, ">Delivered<", "POST "+hook+"/ok\n", "HTTP 204", " ms", string(got.body))
 		t.Run("Replay", func(t *testing.T) { // the command that is shown is one that a shell takes
 			_, rest, _ := strings.Cut(body, "data-copy=\"curl http://localhost:3000/ \\\n")
 			arguments, _, ok := strings.Cut(rest, `" data-copied`)
@@ -96,17 +96,17 @@ func TestDeliveryLog(t *testing.T) {
 			says(t, string(out), "X-LG-Signature: "+got.header.Get("X-LG-Signature"), "--data-binary\n"+string(got.body))
 		})
 		t.Run("EndpointDeleted", func(t *testing.T) {
-			d, _, err := w.Service.PortalDelivery(t.Context(), w.member(t, w.Owner), access.Test,
-				path[strings.LastIndex(path, "/")+1:])
+			owner := w.Owner.Actor(access.Test, access.Origin{})
+			d, _, err := w.Service.Delivery(t.Context(), owner, path[strings.LastIndex(path, "/")+1:])
 			must.NoError(t, err)
-			must.NoError(t, w.Service.PortalDeleteEndpoint(t.Context(), w.member(t, w.Owner), access.Test, d.EndpointID))
+			must.NoError(t, w.Service.DeleteEndpoint(t.Context(), owner, d.EndpointID))
 			v.Get(path).Want(t, http.StatusOK, "POST deleted endpoint", "X-LG-Event: order-outcome").Lacks(t, "X-LG-Signature")
 		})
 	})
 	t.Run("Refused", func(t *testing.T) {
 		_, body := send(t, w, v, hook+"/broken", nil)
 		<-deliveries
-		says(t, body, "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
+		says(t, body, ">Retrying<", "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
 		if strings.Contains(body, strings.Repeat("x", 1024)) {
 			t.Error("more than 1 KiB of the answer is shown")
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
 )
 
 // keyView is a form about a key.
@@ -17,7 +16,7 @@ type keyView struct {
 }
 
 type keyPage struct {
-	Key    service.UsedKey
+	Key    *access.Key
 	Maker  string // email of who made it; empty when they have left
 	Ended  bool
 	Can    bool
@@ -25,19 +24,12 @@ type keyPage struct {
 }
 
 func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
+	k, err := p.Service.Key(r.Context(), actorOf(who), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v := keyPage{Key: service.UsedKey{Key: k}, Ended: !k.UsableAt(p.Site.Now()), Can: who.User.Allows(access.Developer)}
-	uses, err := p.Service.Store.KeyUses(r.Context(), who.User.AccountID)
-	if err != nil {
-		return err
-	}
-	if at, ok := uses[k.ID]; ok {
-		v.Key.LastUsedAt = &at
-	}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	v := keyPage{Key: k, Ended: !k.UsableAt(p.Site.Now()), Can: who.User.Role.Includes(access.Developer)}
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -60,9 +52,9 @@ func (p *Portal) showRenameKey(w http.ResponseWriter, r *http.Request, who *visi
 
 // activeKey returns the key of the address, unless it is revoked.
 func (p *Portal) activeKey(r *http.Request, who *visitor) (*access.Key, error) {
-	k, err := p.Service.PortalKey(r.Context(), who.User, r.PathValue("id"))
+	k, err := p.Service.Key(r.Context(), actorOf(who), r.PathValue("id"))
 	if err == nil && k.RevokedAt != nil {
-		return nil, service.KeyNotFound
+		return nil, access.KeyNotFound
 	}
 	return k, err
 }
@@ -76,8 +68,8 @@ func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if err != nil {
 		return err
 	}
-	if err := p.Service.RenameKey(r.Context(), who.User, k.ID, form.Get("name"), ui.OriginOf(r)); err != nil {
-		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, "", err)
+	if err := p.Service.RenameKey(r.Context(), actorOf(who), k.ID, form.Get("name")); err != nil {
+		return p.refuse(w, r, ui.Page{Template: "key_rename", Data: keyView{Form: form, Key: k}}, form, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.renamed", "name", form.Get("name")))
 }
@@ -109,7 +101,7 @@ func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visito
 		page.Status = http.StatusUnprocessableEntity
 		return p.pages.Render(w, r, page)
 	}
-	if err := p.Service.SetKeyNetworks(r.Context(), who.User, k.ID, networks, ui.OriginOf(r)); err != nil {
+	if err := p.Service.SetKeyNetworks(r.Context(), actorOf(who), k.ID, networks); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, "/portal/keys/"+k.ID, ui.Done("portal.keys.networks_set", "name", k.Name))
@@ -127,7 +119,7 @@ func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *visi
 }
 
 func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	k, err := p.Service.PortalRevokeKey(r.Context(), who.User, r.PathValue("id"), ui.OriginOf(r))
+	k, err := p.Service.RevokeKey(r.Context(), actorOf(who), r.PathValue("id"))
 	if err != nil {
 		return err
 	}

@@ -79,9 +79,9 @@ func TestKeyNetworks(t *testing.T) {
 func TestLimitsInUse(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Viewer)
-	k, secret, err := w.Service.CreateKey(t.Context(), service.NewKey{
-		AccountID: w.Account.ID, Environment: access.Test, Name: "Busy", Scopes: access.AllScopes,
-		Limits: map[string]int{"read": 4}, Actor: audit.Operator,
+	k, secret, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Test}, Name: "Busy", Scopes: access.AllScopes,
+		Limits: map[string]int{"read": 4},
 	})
 	must.NoError(t, err)
 	call := func() int {

@@ -11,17 +11,17 @@ import (
 )
 
 type keysView struct {
-	Active, Ended []service.UsedKey
+	Active, Ended []*access.Key
 	Makers        map[string]string // emails of those who made them, by id
 	Can           bool
 }
 
 func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorOf(who), who.User.AccountID)
 	if err != nil {
 		return err
 	}
-	v := keysView{Makers: make(map[string]string), Can: who.User.Allows(access.Developer)}
+	v := keysView{Makers: make(map[string]string), Can: who.User.Role.Includes(access.Developer)}
 	slices.Reverse(keys) // newest first
 	for _, k := range keys {
 		if k.UsableAt(p.Site.Now()) {
@@ -30,7 +30,7 @@ func (p *Portal) showKeys(w http.ResponseWriter, r *http.Request, who *visitor) 
 			v.Ended = append(v.Ended, k)
 		}
 	}
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,10 @@ func (p *Portal) newKeyView(r *http.Request, form *ui.Form) newKeyView {
 		})
 	}
 	for _, scope := range access.AllScopes {
-		v.Scopes = append(v.Scopes, ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))})
+		v.Scopes = append(
+			v.Scopes,
+			ui.Option{Value: string(scope), Label: string(scope), Hint: p.Site.T(r, "portal.scope."+scopeKey(scope))},
+		)
 	}
 	return v
 }
@@ -96,7 +99,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !ok {
 		form.Fail("environment", "ui.problem.unknown_code")
 	}
-	n.Environment = env
+	n.Tenant = access.Tenant{AccountID: who.User.AccountID, Environment: env}
 	for _, s := range access.AllScopes {
 		if slices.Contains(form.All("scopes"), string(s)) {
 			n.Scopes = append(n.Scopes, s)
@@ -115,9 +118,9 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	k, secretKey, err := p.Service.PortalCreateKey(r.Context(), who.User, n, ui.OriginOf(r))
+	k, secretKey, err := p.Service.CreateKey(r.Context(), actorOf(who), n)
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	curl := "curl -H 'Authorization: Bearer " + secretKey + "' \\\n  '" + p.api("/balance") + "'"
 	return p.pages.Render(w, r, ui.Page{Template: "key_made", Data: madeKeyView{Key: k, Secret: secretKey, Curl: curl}})

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -11,19 +12,20 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
-type orderView struct {
+type orderPage struct {
 	place
-	*service.PortalOrder
+	*service.OrderRecord
+	Indexes        []*catalog.PhotoIndex // of the order's item
+	Late           bool
 	Groups         []photoGroup
 	Events         []eventView
 	CertificateURL string
 	External       string
 	Answer         *ui.Form // of the photo request
-	Stage          *ui.Form // of the move to another state
-	Stages         []ui.Option
+	State          *ui.Form // of the move to another state
+	States         []ui.Option
 	AskFor         []ui.Option // indexes that a photo request can ask for
 	Curl           string
 	MaxBytes       int64
@@ -38,7 +40,7 @@ type photoGroup struct {
 
 // eventView is an entry of the timeline in words.
 type eventView struct {
-	store.TimelineEntry
+	At      time.Time
 	Label   string
 	By      string
 	Outcome order.Outcome
@@ -46,45 +48,48 @@ type eventView struct {
 }
 
 func (p *Portal) showOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	return p.renderOrder(w, r, who, env, &orderView{}, http.StatusOK)
+	return p.renderOrder(w, r, who, env, &orderPage{}, http.StatusOK)
 }
 
-func (p *Portal) renderOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *orderView, status int) error {
-	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
+func (p *Portal) renderOrder(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *orderPage, status int,
+) error {
+	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	v.place, v.PortalOrder, v.MaxBytes = p.place(r, who, env, "/orders"), o, p.MaxPhotoBytes
+	v.place, v.OrderRecord, v.MaxBytes = p.place(r, who, env, "/orders"), o, p.MaxPhotoBytes
+	v.Late, v.Indexes = o.IsDelayed(p.Site.Now()), p.Service.PhotoIndexes(o.Order)
 	if o.CertificateID != "" {
 		v.CertificateURL = p.Service.CertificateURL(o.CertificateID)
 	}
 	if o.ExternalID != nil {
 		v.External = *o.ExternalID
 	}
-	v.Groups = groupPhotos(o)
+	v.Groups = v.groupPhotos()
 	for i := range o.Timeline {
-		v.Events = append(v.Events, p.eventView(r, o, &o.Timeline[i]))
+		v.Events = append(v.Events, p.eventView(r, v, &o.Timeline[i]))
 	}
-	if v.Stage == nil {
-		v.Stage = ui.NewForm()
+	if v.State == nil {
+		v.State = ui.NewForm()
 	}
 	if env == access.Test {
-		for _, s := range order.Stages {
-			v.Stages = append(v.Stages, ui.Option{Value: string(s), Label: p.stageLabel(r, s)})
+		for _, s := range order.SandboxStates {
+			v.States = append(v.States, ui.Option{Value: string(s), Label: p.stateLabel(r, s)})
 		}
-		for _, x := range o.Indexes {
+		for _, x := range v.Indexes {
 			v.AskFor = append(v.AskFor, ui.Option{Value: x.Code, Label: x.Name.In(ui.LocaleOf(r))})
 		}
 	}
 	v.Curl = p.curl(env, "/orders/"+o.ID)
 	if o.Status == order.UpdatePhotos {
-		v.Curl += "\n\n" + p.answerCurl(env, o)
+		v.Curl += "\n\n" + p.answerCurl(env, o.Order)
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "order", Data: v, Status: status})
 }
 
-// stageLabel says a stage as the badges of orders do.
-func (p *Portal) stageLabel(r *http.Request, s order.Stage) string {
+// stateLabel says a state as the badges of orders do.
+func (p *Portal) stateLabel(r *http.Request, s order.SandboxState) string {
 	if slices.Contains(order.Outcomes, order.Outcome(s)) {
 		return order.Outcome(s).Label().In(ui.LocaleOf(r))
 	}
@@ -92,52 +97,53 @@ func (p *Portal) stageLabel(r *http.Request, s order.Stage) string {
 }
 
 // answerCurl is how a program answers the photo request of an order.
-func (p *Portal) answerCurl(env access.Environment, o *service.PortalOrder) string {
+func (p *Portal) answerCurl(env access.Environment, o *order.Order) string {
 	var b strings.Builder
-	b.WriteString("curl -X POST -H \"Authorization: Bearer $" + keyVariable(env) + "\" \\\n  -H 'Content-Type: application/json' \\\n  -d '{\"photos\":[")
-	for i := range o.Facts.Requested {
+	b.WriteString("curl -X POST -H \"Authorization: Bearer $" + keyVariable(env) + "\" \\\n" +
+		"  -H 'Content-Type: application/json' \\\n  -d '{\"photos\":[")
+	for i := range o.Requested {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		b.WriteString(`{"index_code":"` + o.Facts.Requested[i].IndexCode + `","url":"…"}`)
+		b.WriteString(`{"index_code":"` + o.Requested[i].IndexCode + `","url":"…"}`)
 	}
 	b.WriteString("]}' \\\n  '" + p.api("/orders/"+o.ID+"/update_photos") + "'")
 	return b.String()
 }
 
-func groupPhotos(o *service.PortalOrder) []photoGroup {
+func (v *orderPage) groupPhotos() []photoGroup {
 	var groups []photoGroup
-	for _, ph := range o.Photos {
+	for _, ph := range v.Photos {
 		at := slices.IndexFunc(groups, func(g photoGroup) bool { return g.Code == ph.IndexCode })
 		if at < 0 {
 			at = len(groups)
-			groups = append(groups, photoGroup{Code: ph.IndexCode, Name: indexName(o, ph.IndexCode)})
+			groups = append(groups, photoGroup{Code: ph.IndexCode, Name: v.indexName(ph.IndexCode)})
 		}
 		groups[at].Photos = append(groups[at].Photos, ph)
 	}
 	return groups
 }
 
-func indexName(o *service.PortalOrder, code string) text.Text {
-	if at := slices.IndexFunc(o.Indexes, func(x *catalog.PhotoIndex) bool { return x.Code == code }); at >= 0 {
-		return o.Indexes[at].Name
+func (v *orderPage) indexName(code string) text.Text {
+	if at := slices.IndexFunc(v.Indexes, func(x *catalog.PhotoIndex) bool { return x.Code == code }); at >= 0 {
+		return v.Indexes[at].Name
 	}
 	return text.Text{EN: code}
 }
 
-func (p *Portal) eventView(r *http.Request, o *service.PortalOrder, e *store.TimelineEntry) eventView {
-	v := eventView{TimelineEntry: *e, Label: e.Event}
+func (p *Portal) eventView(r *http.Request, page *orderPage, e *order.TimelineEntry) eventView {
+	v := eventView{At: e.At, Label: e.Event}
 	if key := "portal.event." + e.Event; p.Site.Messages.Has(key) {
 		v.Label = p.Site.T(r, key)
 	}
-	switch e.Actor.Type {
-	case order.ByAPIKey:
+	switch e.Actor.Kind {
+	case access.ByAPIKey:
 		v.By = p.Site.T(r, "portal.by.key", "name", e.Actor.Name)
-	case order.ByUser:
+	case access.ByUser:
 		v.By = e.Actor.Name
-	case order.ByStaff:
+	case access.ByStaff:
 		v.By = p.Site.T(r, "portal.by.reviewer")
-	case order.BySystem:
+	case access.BySystem, access.ByOperator:
 		v.By = p.Site.T(r, "portal.by.system")
 	}
 	if s, ok := e.Details["outcome"].(string); ok {
@@ -147,7 +153,7 @@ func (p *Portal) eventView(r *http.Request, o *service.PortalOrder, e *store.Tim
 		var names []string
 		for _, c := range codes {
 			if code, ok := c.(string); ok {
-				names = append(names, indexName(o, code).In(ui.LocaleOf(r)))
+				names = append(names, page.indexName(code).In(ui.LocaleOf(r)))
 			}
 		}
 		v.Indexes = strings.Join(names, " · ")
@@ -156,7 +162,7 @@ func (p *Portal) eventView(r *http.Request, o *service.PortalOrder, e *store.Tim
 }
 
 func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
+	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -164,7 +170,7 @@ func (p *Portal) backToOrder(w http.ResponseWriter, r *http.Request, who *visito
 }
 
 func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
+	o, err := p.Service.Order(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -173,13 +179,14 @@ func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.order.too_late"))
 	}
 	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.order.cancel_title", "number", o.Number), Text: p.Site.T(r, "portal.order.cancel_text", "n", o.Price),
-		Button: p.Site.T(r, "portal.order.cancel"), Action: r.URL.Path, Back: back,
+		Title: p.Site.T(r, "portal.order.cancel_title", "number", o.Number),
+		Text:  p.Site.T(r, "portal.order.cancel_text", "n", o.Price), Button: p.Site.T(r,
+			"portal.order.cancel"), Action: r.URL.Path, Back: back,
 	})
 }
 
 func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.CancelOwnOrder(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+	if _, err := p.Service.CancelOrder(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"), ""); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/orders/"+r.PathValue("id"), ui.Done("portal.order.canceled"))

@@ -14,8 +14,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const pageSize = 25
@@ -28,7 +26,7 @@ type ordersView struct {
 	Search   string
 	Filtered bool
 	Waiting  int // orders that wait for photos, as far as maxWaiting
-	Rows     []store.OrderRow
+	Rows     []order.Summary
 	Pager    *ui.Pager // where nothing is chosen
 	Older    string    // address of the next page, where pages are not numbered
 	Newest   string    // empty on the first page
@@ -39,29 +37,28 @@ type ordersView struct {
 // maxWaiting is how far orders that wait for photos are counted.
 const maxWaiting = 100
 
-// orderFilter reads which orders an address chooses; what is no status or outcome chooses all.
-func orderFilter(q url.Values) service.OrderFilter {
-	f := service.OrderFilter{Status: order.Status(q.Get("status")), Outcome: order.Outcome(q.Get("outcome"))}
-	if !slices.Contains(order.Statuses, f.Status) {
-		f.Status = ""
+// orderFilter reads which orders an address chooses; an unknown status or outcome chooses all.
+func orderFilter(q url.Values) (f order.Filter) {
+	if s := order.Status(q.Get("status")); slices.Contains(order.Statuses, s) {
+		f.Statuses = []order.Status{s}
 	}
-	if !slices.Contains(order.Outcomes, f.Outcome) {
-		f.Outcome = ""
+	if o := order.Outcome(q.Get("outcome")); slices.Contains(order.Outcomes, o) {
+		f.Outcome = o
 	}
 	return f
 }
 
 // query is the address of the orders that a filter chooses.
-func query(path string, f service.OrderFilter, before int64) string {
+func query(path string, f *order.Filter, before *order.Cursor) string {
 	q := url.Values{}
-	if f.Status != "" {
-		q.Set("status", string(f.Status))
+	for _, s := range f.Statuses {
+		q.Set("status", string(s))
 	}
 	if f.Outcome != "" {
 		q.Set("outcome", string(f.Outcome))
 	}
-	if before > 0 {
-		q.Set("before", strconv.FormatInt(before, 10))
+	if before != nil {
+		q.Set("before", strconv.FormatInt(before.At, 10))
 	}
 	if len(q) == 0 {
 		return path
@@ -69,43 +66,52 @@ func query(path string, f service.OrderFilter, before int64) string {
 	return path + "?" + q.Encode()
 }
 
+// readBefore reads the sequence number that a page begins below; nil: the newest.
+func readBefore(q url.Values) *order.Cursor {
+	if n, err := strconv.ParseInt(q.Get("before"), 10, 64); err == nil && n > 0 {
+		return &order.Cursor{At: n}
+	}
+	return nil
+}
+
 func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q := r.URL.Query()
-	filter := orderFilter(q)
+	filter, actor := orderFilter(q), who.User.Actor(env, who.Origin)
 	v := ordersView{
-		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", string(filter.Status), "outcome", string(filter.Outcome)), Search: q.Get("q"),
-		Filtered: filter != service.OrderFilter{},
+		place: p.place(r, who, env, "/orders"), Form: ui.NewForm("status", q.Get("status"), "outcome",
+			string(filter.Outcome)),
+		Search: q.Get("q"), Filtered: filter.States() != nil,
 	}
 	base := v.Base + "/orders"
-	v.Export = query(base+".csv", filter, 0)
+	v.Export = query(base+".csv", &filter, nil)
 	v.Curl = p.curl(env, "/orders?page=1&limit=25")
 	var err error
 	switch {
 	case v.Search != "":
-		v.Rows, err = p.Service.FindOrders(r.Context(), who.User, env, v.Search, pageSize)
+		v.Rows, err = p.Service.FindOrders(r.Context(), actor, v.Search, pageSize)
 		if err == nil && len(v.Rows) == 1 {
 			return p.Site.Redirect(w, r, base+"/"+v.Rows[0].ID)
 		}
 	case v.Filtered:
-		before, _ := strconv.ParseInt(q.Get("before"), 10, 64)
-		v.Rows, err = p.Service.FilteredOrders(r.Context(), who.User, env, filter, before, pageSize+1)
-		if before > 0 {
-			v.Newest = query(base, filter, 0)
+		before := readBefore(q)
+		var next *order.Cursor
+		v.Rows, next, err = p.Service.Orders(r.Context(), actor, filter, before, pageSize)
+		if before != nil {
+			v.Newest = query(base, &filter, nil)
 		}
-		if len(v.Rows) > pageSize {
-			v.Rows = v.Rows[:pageSize]
-			v.Older = query(base, filter, v.Rows[pageSize-1].Seq)
+		if next != nil {
+			v.Older = query(base, &filter, next)
 		}
 	default:
 		page := pageNumber(q)
 		var total int64
-		v.Rows, total, err = p.Service.PortalOrders(r.Context(), who.User, env, page, pageSize)
+		v.Rows, total, err = p.Service.OrderPage(r.Context(), actor, filter, page, pageSize)
 		v.Pager = &ui.Pager{Page: page, Limit: pageSize, Total: total, URL: r.URL}
 	}
 	if err != nil {
 		return err
 	}
-	if v.Waiting, err = p.Service.Store.CountWaiting(r.Context(), who.User.AccountID, env, maxWaiting); err != nil {
+	if v.Waiting, err = p.Service.CountWaiting(r.Context(), actor.Tenant, maxWaiting); err != nil {
 		return err
 	}
 	p.orderChoices(r, &v)
@@ -123,7 +129,7 @@ func (p *Portal) orderChoices(r *http.Request, v *ordersView) {
 	}
 }
 
-// pageNumber reads ?page=; what is none is the first page.
+// pageNumber reads ?page=; anything else is the first page.
 func pageNumber(q url.Values) int {
 	const most = 1 << 40
 	n, err := strconv.ParseInt(q.Get("page"), 10, 64)
@@ -147,36 +153,40 @@ func keyVariable(env access.Environment) string {
 
 func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{
-		"order_number", "id", "external_id", "status", "outcome", "category_code", "brand_code", "model_code", "answer_time", "price", "created_at",
-		"due_date", "updated_at", "ended_at",
+		"order_number", "id", "external_id", "status", "outcome", "category_code", "brand_code", "model_code", "answer_time",
+		"price", "created_at", "due_date", "updated_at", "ended_at",
 	}
+	actor, filter := who.User.Actor(env, who.Origin), orderFilter(r.URL.Query())
 	return ui.WriteCSV(w, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
-		return p.Service.EachOrder(r.Context(), who.User, env, orderFilter(r.URL.Query()), func(o *store.OrderRow) error {
-			return write(o.Number, o.ID, ui.CSVText(o.ExternalID), string(o.Status), string(o.Outcome), o.Item.CategoryCode, o.Item.BrandCode, o.Item.ModelCode,
-				strconv.Itoa(o.AnswerTime), strconv.FormatInt(o.Price, 10), ui.CSVTime(o.CreatedAt), csvTimeOf(o.DueAt), ui.CSVTime(o.UpdatedAt), csvTimeOf(o.EndedAt))
+		return p.Service.EachOrder(r.Context(), actor, filter, func(o *order.Summary) error {
+			externalID, item := "", &o.Classification
+			if o.ExternalID != nil {
+				externalID = *o.ExternalID
+			}
+			return write(o.Number, o.ID, ui.CSVText(externalID), string(o.Status), string(o.Outcome), item.CategoryCode,
+				item.BrandCode, item.ModelCode, strconv.Itoa(o.AnswerTime), strconv.FormatInt(o.Price, 10), ui.CSVTime(o.CreatedAt),
+				csvTimeOf(o.DueAt), ui.CSVTime(o.UpdatedAt), csvTimeOf(o.EndedAt))
 		})
 	})
 }
 
-// servePhoto shows a photo of the account. A name is never given to other bytes, so the browser may keep the answer for good.
+// servePhoto shows a photo of the account. A name is never given to other bytes, so the browser may keep the answer for
+// good.
 func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	name, size := r.PathValue("name"), imaging.Size(r.PathValue("size"))
 	format, ok := photo.ParseName(name)
 	if !ok || size != imaging.Thumb && size != imaging.Screen {
 		return ui.PageNotFound()
 	}
-	own, err := p.Service.OwnsPhoto(r.Context(), who.User, name)
-	if err != nil {
+	if _, err := p.Service.Photo(r.Context(), who.User.Actor("", who.Origin), name); err != nil {
 		return err
-	}
-	if !own {
-		return ui.PageNotFound()
 	}
 	h := w.Header()
 	before := h.Get("Content-Security-Policy")
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are a stranger's
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	var err error
 	if p.Images != nil {
 		err = p.Images.Serve(w, r, name, size)
 	} else {
@@ -197,7 +207,7 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 }
 
 func (p *Portal) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {
-	file, err := p.Service.Media.Open(r.Context(), name)
+	file, err := p.Service.OpenPhoto(r.Context(), name)
 	if err != nil {
 		return err
 	}

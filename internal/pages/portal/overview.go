@@ -10,9 +10,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type overviewView struct {
@@ -34,31 +34,32 @@ type overviewView struct {
 const overviewLimits = 5
 
 func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	o, err := p.Service.Overview(r.Context(), who.User, env)
+	o, err := p.Service.Overview(r.Context(), actorIn(who, env))
 	if err != nil {
 		return err
 	}
 	v := overviewView{
-		place: p.place(r, who, env, ""), Overview: o, SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
+		place: p.place(r, who, env, ""), Overview: o,
+		SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
 	}
 	v.Median, v.Judged = o.Total.Turnaround.Quantile(0.5)
 	v.P95, _ = o.Total.Turnaround.Quantile(0.95)
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
 	var usable []*access.Key
 	for _, k := range keys {
 		if k.Environment == env && k.UsableAt(p.Site.Now()) {
-			usable = append(usable, k.Key)
+			usable = append(usable, k)
 		}
 	}
 	v.HasKey = len(usable) > 0
 	quotas := p.quotas(r, usable...)
 	v.Limits, v.LimitsKnown = nearest(quotas, overviewLimits), quotas != nil
-	v.Low = env == access.Live && o.Book.Entries > 0 && o.Book.Credits < o.Book.LowCredits
-	v.Start = o.Book.Orders == 0 || !v.HasKey
-	if o.Book.Orders > 0 {
+	v.Low = env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
+	v.Start = o.Totals.Orders == 0 || !v.HasKey
+	if o.Totals.Orders > 0 {
 		d := &drawing{portal: p, r: r, days: o.Days}
 		v.Charts = []*ui.Chart{d.orders(), d.results(), d.turnaround()}
 	}
@@ -66,7 +67,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 }
 
 // successRate is the share of attempts that were acknowledged. All of them is said only when it is all.
-func successRate(c store.AttemptCount) string {
+func successRate(c webhook.AttemptCount) string {
 	all := c.Acknowledged + c.Failed
 	if all == 0 {
 		return "–"
@@ -89,7 +90,9 @@ func (d *drawing) chart(kind ui.ChartKind, name string, args ...any) *ui.Chart {
 	if ui.LocaleOf(d.r) == text.Japanese {
 		layout = "1/2"
 	}
-	c := &ui.Chart{Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text")}
+	c := &ui.Chart{
+		Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text"),
+	}
 	for _, day := range d.days {
 		c.Labels = append(c.Labels, day.Day.Format(layout))
 	}
@@ -114,10 +117,15 @@ func (d *drawing) orders() *ui.Chart {
 func (d *drawing) results() *ui.Chart {
 	c := d.chart(ui.Bars, "results")
 	c.Stack = true
-	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} { // so that colours suit them
-		d.series(c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) })
+	// so that colours suit them
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
+		d.series(
+			c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) },
+		)
 	}
-	d.series(c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) })
+	d.series(
+		c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) },
+	)
 	const usual = 3 // verdicts; what is called off or fails is shown where it happened
 	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
 		c.Series = c.Series[:len(c.Series)-1]
@@ -130,7 +138,10 @@ var scales = []struct {
 	name string
 	unit time.Duration
 	most time.Duration
-}{{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour}, {"hours", time.Hour, math.MaxInt64}}
+}{
+	{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour},
+	{"hours", time.Hour, math.MaxInt64},
+}
 
 func (d *drawing) turnaround() *ui.Chart {
 	var longest time.Duration

@@ -15,7 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -97,9 +97,9 @@ func TestOrderPages(t *testing.T) {
 	})
 	t.Run("NoStaffNames", func(t *testing.T) {
 		id := w.Order(t, w.Live, "")
-		_, err := w.Service.ClaimOrder(t.Context(), w.Mika, id)
+		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika, id, &order.Verdict{Outcome: order.UnableToVerify},
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.UnableToVerify},
 			"an inner note")
 		must.NoError(t, err)
 		v.Get("/portal/live/orders/"+id).Want(t, http.StatusOK, "reviewer").Lacks(t, "Mika", "Sato", "an inner note")
@@ -158,7 +158,7 @@ func TestCredits(t *testing.T) {
 func TestFormulas(t *testing.T) {
 	w := newWorld(t)
 	for _, id := range []string{"=1+1", "+1", "-1", "@x", "plain"} {
-		_, err := w.Service.CreateOrder(t.Context(), w.Test, &order.Draft{
+		_, err := w.Service.CreateOrder(t.Context(), w.Test.Actor(access.Origin{}), &order.Draft{
 			CategoryCode: "bags", BrandCode: "prada", Mock: order.MockFake, MockGiven: true, ExternalID: &id,
 			Photos: []order.DraftPhoto{{URL: w.Photo(t, w.Test), IndexCode: "overall-picture"}},
 		}, nil)
@@ -183,11 +183,11 @@ func TestOrderReasons(t *testing.T) {
 		id := w.Order(t, w.Test, mock)
 		o, err := w.Store.Order(t.Context(), id)
 		must.NoError(t, err)
-		if len(o.Facts.Reasons) == 0 {
+		if len(o.Reasons) == 0 {
 			t.Fatalf("the desk has no reasons for %s", mock)
 		}
 		p := v.Get("/portal/test/orders/"+id).Want(t, http.StatusOK)
-		if got := strings.Contains(p.Body, o.Facts.Reasons[0].Text.EN); got != want {
+		if got := strings.Contains(p.Body, o.Reasons[0].Text.EN); got != want {
 			t.Errorf("%s: the customer is told the reasons: %v", mock, got)
 		}
 	}
@@ -211,6 +211,29 @@ func answer(v *pagetest.Visitor, path string, fields map[string]string, files ma
 	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
 }
 
+// TestAnswerPhotoRequest_CutOff sends a form whose body ends where another part would begin.
+func TestAnswerPhotoRequest_CutOff(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockUpdatePhotos)
+	o, err := w.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, r := range o.Requested {
+		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
+	}
+	must.NoError(t, form.Close())
+	whole := body.String()
+	cut := strings.TrimSuffix(whole, "--\r\n") + "\r\n"
+	path := "/portal/test/orders/" + id + "/photos"
+	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(cut)).Want(t, http.StatusBadRequest)
+	if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.UpdatePhotos {
+		t.Errorf("after half a form the order is %+v, %v", o, err)
+	}
+	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(whole)).Want(t, http.StatusSeeOther)
+}
+
 var pixel = []byte("\x89PNG\r\n\x1a\n" +
 	"\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
@@ -221,7 +244,7 @@ func TestAnswerPhotoRequest(t *testing.T) {
 	id := w.Order(t, w.Test, order.MockUpdatePhotos)
 	o, err := w.Store.Order(t.Context(), id)
 	must.NoError(t, err)
-	first, second := o.Facts.Requested[0].IndexCode, o.Facts.Requested[1].IndexCode
+	first, second := o.Requested[0].IndexCode, o.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
 	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).
 		Want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
@@ -274,23 +297,26 @@ func TestSandbox(t *testing.T) {
 	id := p.Location[strings.LastIndex(p.Location, "/")+1:]
 	v.Get(p.Location).Want(t, http.StatusOK, "Authentic", "SKU 7", "Certificate")
 
-	for _, stage := range order.Stages {
-		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage)).Want(t, http.StatusOK, "The order is now:")
+	for _, state := range order.SandboxStates {
+		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state)).Want(t, http.StatusOK, "The order is now:")
 	}
 	// refunded once
-	for _, stage := range []order.Stage{order.StageCanceled, order.StageAuthentic, order.StageError, order.StageFake} {
-		v.Submit("/portal/test/orders/"+id+"/stage", "stage", string(stage))
+	for _, state := range []order.SandboxState{
+		order.SandboxState(order.Canceled), order.SandboxState(order.Authentic), order.SandboxState(order.Failed),
+		order.SandboxState(order.Fake),
+	} {
+		v.Submit("/portal/test/orders/"+id+"/state", "state", string(state))
 	}
 	entries, _, err := w.Store.LedgerPage(t.Context(), w.Account.ID, access.Test, 1, 10)
 	must.NoError(t, err)
 	if len(entries) != 3 { // the first credits, the charge, the refund
 		t.Errorf("%d entries in the ledger", len(entries))
 	}
-	v.Submit("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "logo").
+	v.Submit("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "logo").
 		Want(t, http.StatusOK, "Triangle logo plate")
-	v.Post("/portal/test/orders/"+id+"/stage", "stage", "update-photos", "indexes", "nothing").
+	v.Post("/portal/test/orders/"+id+"/state", "state", "update-photos", "indexes", "nothing").
 		Want(t, http.StatusUnprocessableEntity)
-	v.Post("/portal/test/orders/"+id+"/stage", "stage", "sold").Want(t, http.StatusUnprocessableEntity)
+	v.Post("/portal/test/orders/"+id+"/state", "state", "sold").Want(t, http.StatusUnprocessableEntity)
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "1").Want(t, http.StatusOK, "Late")
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer counts")
 
@@ -299,7 +325,7 @@ func TestSandbox(t *testing.T) {
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
-	report, err := w.Service.Check(t.Context())
+	report, err := proof.Check(t.Context(), w.Store, w.Media)
 	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)
@@ -341,7 +367,7 @@ func TestWebhookPages(t *testing.T) {
 	must.NoError(t, err)
 	id := endpoints[0].ID
 	p = v.Post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").Want(t, http.StatusSeeOther)
-	v.Get(p.Location).Want(t, http.StatusOK, "assay-test-event", "On its way")
+	v.Get(p.Location).Want(t, http.StatusOK, "assay-test-event", ">Pending<").Lacks(t, "Retrying")
 	v.Post("/portal/test/webhooks/"+id+"/test", "event", "update-photos").Want(t, http.StatusBadRequest)
 	delivery, err := w.Store.Delivery(t.Context(), p.Location[strings.LastIndex(p.Location, "/")+1:])
 	must.NoError(t, err)
@@ -392,7 +418,7 @@ func TestAuditPages(t *testing.T) {
 	if len(records) != total+1 {
 		t.Errorf("%d rows in the file, want %d", len(records), total+1)
 	}
-	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, store.AuditFilter{}, 1, 1)
+	events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 1)
 	must.NoError(t, err)
 	if records[1][13] != events[0].Hash {
 		t.Errorf("the seal in the file is %q", records[1][13])
@@ -410,7 +436,7 @@ func TestOverviewDays(t *testing.T) {
 		w.Clock.Advance(24 * time.Hour)
 	}
 	w.Clock.Advance(-24 * time.Hour)
-	o, err := w.Service.Overview(t.Context(), w.member(t, w.Viewer), access.Test)
+	o, err := w.Service.Overview(t.Context(), w.Viewer.Actor(access.Test, access.Origin{}))
 	must.NoError(t, err)
 	for i, n := range perDay {
 		if got := o.Days[len(o.Days)-len(perDay)+i].Orders; got != int64(n) {

@@ -1,16 +1,18 @@
-// Package portal is the HTML pages where account users run their integration: keys, orders, the sandbox, webhooks, credits,
-// the audit log, the team and their own settings. Everything is of the account of who is signed in; what belongs to others
-// does not exist here.
+// Package portal is the HTML pages where account users run their integration: keys, orders, the sandbox, webhooks,
+// credits, the audit log, the team and their own settings. Everything is of the account of who is signed in; what
+// belongs to others does not exist here.
 package portal
 
 import (
 	"embed"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
@@ -20,16 +22,15 @@ import (
 var files embed.FS
 
 // Area is given to ui.New in internal/server.
-var Area = ui.Area{Name: "portal", Files: files}
+var Area = ui.Area{Name: "portal", Files: files, Needs: []ui.Area{signin.Area}}
 
 // Config is what the pages work with.
 type Config struct {
 	Site          *ui.Site
 	Service       *service.Service
-	SignIn        *service.PortalSignIn // nil: one of its own
-	Staging       *media.Staging        // where uploads wait
-	MaxPhotoBytes int64                 // of one uploaded file
-	Limiter       ratelimit.Limiter     // that of the integration interface: pages show what it counts
+	Staging       *media.Staging    // where uploads wait
+	MaxPhotoBytes int64             // of one uploaded file
+	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts
 
 	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
 	Images Images
@@ -43,23 +44,37 @@ type Images interface {
 // Portal serves the pages.
 type Portal struct {
 	Config
-	pages *ui.Pages
-	guard *ui.Guard[*service.Member]
+	pages  *ui.Pages
+	guard  *ui.Guard[*service.Member]
+	signIn *signin.Pages
 }
 
 // visitor is a member with their session.
 type visitor = ui.Visitor[*service.Member]
 
+// actorOf returns the visitor as the actor of a use case about the whole account.
+func actorOf(who *visitor) access.Actor { return actorIn(who, "") }
+
+// actorIn returns the visitor as the actor of a use case in an environment of their account.
+func actorIn(who *visitor, env access.Environment) access.Actor {
+	return who.User.Actor(env, who.Origin)
+}
+
 // New returns the pages. The site has to know Area.
 func New(c Config) *Portal {
-	if c.SignIn == nil {
-		c.SignIn = service.NewPortalSignIn(c.Service)
-	}
 	p := &Portal{Config: c, pages: c.Site.Pages(Area.Name)}
 	p.pages.Shell = p.shell
 	p.guard = &ui.Guard[*service.Member]{
-		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in", User: c.Service.MemberOfSession,
+		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in",
+		User: c.Service.MemberOfSession,
 	}
+	p.signIn = signin.New(signin.Config{
+		Site: c.Site, Audience: access.Portal, SignIn: c.Service.SignIn(access.Portal), Guard: p.guard, Shell: p.shell,
+		Settings: "/portal/settings", ChangeEmail: true,
+		About: func(r *http.Request, who *signin.Visitor) string {
+			return who.Email + " · " + c.Site.T(r, "portal.role."+string(who.Actor(who.Origin).Role))
+		},
+	})
 	return p
 }
 
@@ -70,12 +85,14 @@ func (p *Portal) Routes(mux *http.ServeMux) {
 			mux.Handle(r.pattern, p.pages.Handle(r.open))
 			continue
 		}
-		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error { return m.Require(r.role) }))
+		mux.Handle(r.pattern, p.guard.Handle(r.signed, func(m *service.Member) error {
+			return access.RequireRole(m.Role, r.role)
+		}))
 	}
 }
 
-// Patterns returns the addresses of all pages with the role that each needs, for tests of who may see them; open pages have
-// none.
+// Patterns returns the addresses of all pages with the role that each needs, for tests of who may see them; open pages
+// have none.
 func (p *Portal) Patterns() map[string]access.Role {
 	patterns := make(map[string]access.Role)
 	for _, r := range p.table() {
@@ -93,7 +110,7 @@ const (
 // environment is where a page is: that of its address, or else the one that was looked at last.
 func (p *Portal) environment(r *http.Request) access.Environment {
 	for _, env := range access.Environments {
-		if prefix := home + "/" + string(env); r.URL.Path == prefix || len(r.URL.Path) > len(prefix) && r.URL.Path[:len(prefix)+1] == prefix+"/" {
+		if prefix := home + "/" + string(env); r.URL.Path == prefix || strings.HasPrefix(r.URL.Path, prefix+"/") {
 			return env
 		}
 	}
@@ -106,7 +123,7 @@ func (p *Portal) environment(r *http.Request) access.Environment {
 }
 
 // in adapts a page that shows one environment, and remembers which.
-func (p *Portal) in(env access.Environment, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) visitorHandler {
+func (p *Portal) in(env access.Environment, h environmentHandler) visitorHandler {
 	return func(w http.ResponseWriter, r *http.Request, who *visitor) error {
 		if value, _ := p.Site.Signed(r, envCookie); value != string(env) && r.Method == http.MethodGet {
 			p.Site.SetSigned(w, r, envCookie, string(env), envLife)
@@ -124,9 +141,12 @@ type place struct {
 }
 
 func (p *Portal) place(r *http.Request, who *visitor, env access.Environment, page string) place {
-	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Allows(access.Developer)}
+	pl := place{Env: env, Base: home + "/" + string(env), Can: who.User.Role.Includes(access.Developer)}
 	for _, e := range []access.Environment{access.Live, access.Test} {
-		pl.Switch = append(pl.Switch, ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env})
+		pl.Switch = append(
+			pl.Switch,
+			ui.Tab{Href: home + "/" + string(e) + page, Label: p.Site.T(r, "portal.env."+string(e)), Current: e == env},
+		)
 	}
 	return pl
 }
@@ -149,7 +169,7 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	}}
 	if env == access.Test {
 		inEnv.Items = append(inEnv.Items, item(base+"/sandbox", "sandbox", "flask"))
-		if r.URL.Path == base || len(r.URL.Path) > len(base) && r.URL.Path[:len(base)+1] == base+"/" {
+		if r.URL.Path == base || strings.HasPrefix(r.URL.Path, base+"/") {
 			shell.Notice = p.Site.T(r, "portal.env.notice")
 		}
 	}
@@ -162,7 +182,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	}}
 	shell.Groups = []ui.NavGroup{inEnv, account, help}
 	shell.User = &ui.UserMenu{
-		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings", SignOut: "/portal/sign-out",
+		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings",
+		SignOut: "/portal/sign-out",
 	}
 	return shell
 }

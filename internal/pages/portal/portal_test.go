@@ -12,7 +12,8 @@ func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, portal.Area), "portal", []string{"."},
 		"portal.env.", "portal.nav.", "portal.role.", "portal.role_may.", "portal.scope.", "portal.event.", "portal.fault.",
 		"portal.problem.", "portal.file.",
-		"portal.keys.env_", "portal.webhooks.on_", "portal.webhooks.auth_", "portal.delivery.", "portal.failure.",
+		"portal.keys.env_", "portal.webhooks.on_", "portal.webhooks.auth_", "portal.delivery.since_",
+		"portal.delivery.because_", "portal.failure.",
 		"portal.audit.source.", "portal.audit.code.",
 		"portal.chart.", "portal.limits.of_")
 }

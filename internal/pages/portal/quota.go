@@ -31,8 +31,8 @@ func (q quotaView) Tone() string {
 	return "good"
 }
 
-// quotas returns how much of their limits keys have used: every category of each. It is nil when the counts cannot be reached,
-// which is no reason not to show a page.
+// quotas returns how much of their limits keys have used: every category of each. It is nil when the counts cannot be
+// reached, which is no reason not to show a page.
 func (p *Portal) quotas(r *http.Request, keys ...*access.Key) []quotaView {
 	var views []quotaView
 	var counted []ratelimit.Quota

@@ -5,9 +5,14 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/pages/signin"
+	"github.com/assayhq/assay/internal/service"
 )
 
 type visitorHandler = func(w http.ResponseWriter, r *http.Request, who *visitor) error
+
+// environmentHandler serves a page that shows one environment.
+type environmentHandler = func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error
 
 // route is one address with the least powerful role that may use it; open pages have none.
 type route struct {
@@ -19,26 +24,10 @@ type route struct {
 
 // table lists all pages. The role on the row is what the use cases behind it demand, too.
 func (p *Portal) table() []route {
-	open := func(pattern string, h httpx.Handler) route { return route{pattern: pattern, open: h} }
 	as := func(role access.Role, pattern string, h visitorHandler) route {
 		return route{pattern: pattern, role: role, signed: h}
 	}
 	routes := []route{
-		open("GET /portal/sign-in", p.showSignIn),
-		open("POST /portal/sign-in", p.signIn),
-		open("GET /portal/sign-in/code", p.showCode),
-		open("POST /portal/sign-in/code", p.giveCode),
-		open("GET /portal/sign-in/passkey", p.backToSignIn),
-		open("POST /portal/sign-in/passkey", p.signInWithPasskey),
-		open("POST /portal/sign-in/passkey/challenge", p.passkeyChallenge),
-		open("POST /portal/sign-out", p.signOut),
-		open("GET /portal/forgot", p.showForgot),
-		open("POST /portal/forgot", p.forgot),
-		open("GET /portal/join", p.showJoin),
-		open("POST /portal/join", p.join),
-		open("GET /portal/reset", p.showReset),
-		open("POST /portal/reset", p.reset),
-
 		as(access.Viewer, "GET /portal", p.goHome),
 		as(access.Viewer, "GET /portal/keys", p.showKeys),
 		as(access.Developer, "GET /portal/keys/new", p.showNewKey),
@@ -67,27 +56,13 @@ func (p *Portal) table() []route {
 		as(access.Owner, "POST /portal/team/users/{id}/reset", p.resetPasswordOf),
 		as(access.Owner, "POST /portal/team/users/{id}/second-factor", p.resetFactorOf),
 		as(access.Owner, "POST /portal/team/locale", p.setLocale),
-
-		as(access.Viewer, "GET /portal/settings", p.showSettings),
-		as(access.Viewer, "POST /portal/settings/password", p.changePassword),
-		as(access.Viewer, "POST /portal/settings/email", p.changeEmail),
-		as(access.Viewer, "GET /portal/settings/second-factor", p.showSecondFactor),
-		as(access.Viewer, "POST /portal/settings/second-factor", p.confirmSecondFactor),
-		as(access.Viewer, "POST /portal/settings/second-factor/end", p.endSecondFactor),
-		as(access.Viewer, "POST /portal/settings/recovery-codes", p.renewRecoveryCodes),
-		as(access.Viewer, "POST /portal/settings/passkeys/new", p.beginPasskey),
-		as(access.Viewer, "POST /portal/settings/passkeys", p.addPasskey),
-		as(access.Viewer, "GET /portal/settings/passkeys/{id}", p.showPasskey),
-		as(access.Viewer, "GET /portal/settings/passkeys/{id}/rename", p.showPasskey),
-		as(access.Viewer, "POST /portal/settings/passkeys/{id}/rename", p.renamePasskey),
-		as(access.Viewer, "GET /portal/settings/passkeys/{id}/remove", p.showPasskey),
-		as(access.Viewer, "POST /portal/settings/passkeys/{id}/remove", p.removePasskey),
-		as(access.Viewer, "POST /portal/settings/sessions/{id}/end", p.endSession),
-		as(access.Viewer, "POST /portal/settings/sessions/end", p.endOtherSessions),
 	}
-	// Who asks for the address of a form, to read its answer in the other language, say, gets the page that it is on.
-	for _, form := range []string{"password", "email", "second-factor/end", "recovery-codes", "passkeys", "passkeys/new"} {
-		routes = append(routes, as(access.Viewer, "GET /portal/settings/"+form, p.lead("/portal/settings")))
+	for _, r := range p.signIn.Routes() {
+		if r.Open != nil {
+			routes = append(routes, route{pattern: r.Pattern, open: r.Open})
+		} else {
+			routes = append(routes, as(access.Viewer, r.Pattern, signin.Signed[*service.Member](r.Signed)))
+		}
 	}
 	for _, env := range []access.Environment{access.Live, access.Test} {
 		routes = append(routes, p.environmentRoutes(env)...)
@@ -97,8 +72,8 @@ func (p *Portal) table() []route {
 		as(access.Developer, "POST /portal/test/sandbox", p.in(access.Test, p.createTestOrder)),
 		as(access.Developer, "POST /portal/test/balance", p.in(access.Test, p.setBalance)),
 		as(access.Developer, "GET /portal/test/balance", p.lead("/portal/test/sandbox")),
-		as(access.Developer, "POST /portal/test/orders/{id}/stage", p.in(access.Test, p.moveOrder)),
-		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.markDelayed)),
+		as(access.Developer, "POST /portal/test/orders/{id}/state", p.in(access.Test, p.simulateState)),
+		as(access.Developer, "POST /portal/test/orders/{id}/delayed", p.in(access.Test, p.simulateDelay)),
 		as(access.Owner, "POST /portal/live/credits/notice", p.in(access.Live, p.setLowCredits)),
 		as(access.Viewer, "GET /portal/live/credits/notice", p.lead("/portal/live/credits")),
 	)
@@ -107,7 +82,7 @@ func (p *Portal) table() []route {
 // environmentRoutes are the pages that each environment has.
 func (p *Portal) environmentRoutes(env access.Environment) []route {
 	base := "/portal/" + string(env)
-	as := func(role access.Role, method, path string, h func(http.ResponseWriter, *http.Request, *visitor, access.Environment) error) route {
+	as := func(role access.Role, method, path string, h environmentHandler) route {
 		return route{pattern: method + " " + base + path, role: role, signed: p.in(env, h)}
 	}
 	return []route{

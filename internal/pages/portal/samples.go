@@ -25,7 +25,8 @@ func samplePhoto(index string, number int) []byte {
 			dx, dy := (float64(x)-centre)/150, (float64(y)-190)/105
 			if d := math.Pow(math.Abs(dx), 3) + math.Pow(math.Abs(dy), 3); d < 1 { // the item: a rounded box with a highlight
 				light = 0.55 - 0.2*dy - 0.08*dx
-			} else if dx*dx/0.36+(dy+1.05)*(dy+1.05)/0.3 < 1 && dx*dx/0.2+(dy+1.05)*(dy+1.05)/0.16 > 1 && dy < -0.9 { // its handle
+				// its handle
+			} else if dx*dx/0.36+(dy+1.05)*(dy+1.05)/0.3 < 1 && dx*dx/0.2+(dy+1.05)*(dy+1.05)/0.16 > 1 && dy < -0.9 {
 				light = 0.4
 			}
 			img.SetRGBA(x, y, shade(hue, light))

@@ -3,7 +3,6 @@ package portal
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,10 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 type sandboxView struct {
@@ -31,35 +28,42 @@ type sandboxView struct {
 	Indexes    []*catalog.PhotoIndex
 	Where      catalog.Context
 	Ready      bool // category and brand are chosen: the order can be made
-	Recent     []store.OrderRow
+	Recent     []order.Summary
 	Curl       string
 }
 
+// recentOrders is how many of the newest orders the sandbox shows.
+const recentOrders = 6
+
 func (p *Portal) showSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	q := r.URL.Query()
-	form := ui.NewForm("category", q.Get("category"), "brand", q.Get("brand"), "model", q.Get("model"), "key", q.Get("key"), "external_id", q.Get("external_id"))
-	form.Set("outcome", q.Get("outcome"))
+	form := ui.NewForm()
+	for _, name := range []string{"category", "brand", "model", "key", "external_id", "outcome"} {
+		form.Set(name, q.Get(name))
+	}
 	if form.Get("outcome") == "" {
 		form.Set("outcome", string(order.MockAuthentic))
 	}
 	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusOK)
 }
 
-func (p *Portal) renderSandbox(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *sandboxView, status int) error {
+func (p *Portal) renderSandbox(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment, v *sandboxView, status int,
+) error {
 	v.place = p.place(r, who, env, "/sandbox")
 	v.Switch = nil // there is no sandbox in Live
-	book, err := p.Service.Store.Book(r.Context(), who.User.AccountID, env)
-	if err != nil {
+	actor := who.User.Actor(env, who.Origin)
+	var err error
+	if v.Balance, err = p.Service.Balance(r.Context(), actor.Tenant); err != nil {
 		return err
 	}
-	v.Balance = book.Credits
 	if v.BalanceSet == nil {
-		v.BalanceSet = ui.NewForm("credits", strconv.FormatInt(book.Credits, 10))
+		v.BalanceSet = ui.NewForm("credits", strconv.FormatInt(v.Balance, 10))
 	}
-	if v.Recent, _, err = p.Service.PortalOrders(r.Context(), who.User, env, 1, 6); err != nil {
+	if v.Recent, _, err = p.Service.Orders(r.Context(), actor, order.Filter{}, nil, recentOrders); err != nil {
 		return err
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -86,7 +90,7 @@ func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) err
 		v.Categories = append(v.Categories, ui.Option{Value: c.Code, Label: c.Name.In(l)})
 	}
 	for _, o := range order.MockOutcomes {
-		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: p.stageLabel(r, order.Stage(o))})
+		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: p.stateLabel(r, order.SandboxState(o))})
 	}
 	category, brand, model := v.Form.Get("category"), v.Form.Get("brand"), v.Form.Get("model")
 	brands, err := snap.Brands(category, "")
@@ -133,7 +137,8 @@ func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) err
 // createCurl is how a program makes the order of the form.
 func (p *Portal) createCurl(v *sandboxView) string {
 	body := map[string]any{
-		"category_code": v.Where.Category, "brand_code": v.Where.Brand, "mock_outcome": v.Form.Get("outcome"), "photos": []map[string]string{},
+		"category_code": v.Where.Category, "brand_code": v.Where.Brand, "mock_outcome": v.Form.Get("outcome"),
+		"photos": []map[string]string{},
 	}
 	if v.Where.Model != "" {
 		body["model_code"] = v.Where.Model
@@ -157,7 +162,8 @@ func (p *Portal) createCurl(v *sandboxView) string {
 	key := "-H \"Authorization: Bearer $" + keyVariable(access.Test) + "\""
 	quoted := bytes.ReplaceAll(text, []byte("'"), []byte(`'\''`))
 	return "curl -X POST " + key + " \\\n  -F photos=@bag.jpg \\\n  '" + p.api("/photos") + "'\n\n" +
-		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" + p.api("/orders") + "'"
+		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" +
+		p.api("/orders") + "'"
 }
 
 func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
@@ -165,7 +171,10 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 	if err != nil {
 		return err
 	}
-	d := &order.Draft{CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"), MockGiven: true}
+	d := &order.Draft{
+		CategoryCode: form.Get("category"), BrandCode: form.Get("brand"), ModelCode: form.Get("model"),
+		MockGiven: true,
+	}
 	d.Mock, _ = order.ParseMockOutcome(form.Get("outcome"))
 	if id := form.Get("external_id"); id != "" {
 		d.ExternalID = &id
@@ -197,45 +206,42 @@ func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *vi
 	return p.renderSandbox(w, r, who, env, &sandboxView{Form: form}, http.StatusUnprocessableEntity)
 }
 
-// makeTestOrder stores sample photos for the chosen indexes and makes the order with them.
-func (p *Portal) makeTestOrder(r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex) (string, error) {
-	if _, err := p.Service.PortalKey(r.Context(), who.User, form.Get("key")); err != nil {
+// makeTestOrder stores sample photos for the chosen indexes and creates the order with them.
+func (p *Portal) makeTestOrder(
+	r *http.Request, who *visitor, form *ui.Form, d *order.Draft, indexes []*catalog.PhotoIndex,
+) (string, error) {
+	if _, err := p.Service.Key(r.Context(), actorIn(who, access.Test), form.Get("key")); err != nil {
 		return "", err
 	}
-	var uploads []service.Upload
-	defer func() {
-		for _, u := range uploads {
-			_ = u.Staged.Close()
-		}
-	}()
-	var codes []string
+	var uploads []media.Upload
+	defer func() { media.CloseUploads(uploads) }()
 	chosen := form.All("indexes")
 	for _, x := range indexes {
-		if !slices.Contains(chosen, x.Code) || len(codes) == order.MaxPhotos {
+		if !slices.Contains(chosen, x.Code) || len(uploads) == order.MaxPhotos {
 			continue
 		}
-		staged, err := p.Staging.Stage(r.Context(), bytes.NewReader(samplePhoto(x.Code, 0)), p.MaxPhotoBytes)
+		sample, name := bytes.NewReader(samplePhoto(x.Code, 0)), "sample-"+x.Code+".png"
+		u, refusal, err := p.Staging.Accept(r.Context(), sample, name, p.MaxPhotoBytes)
 		if err != nil {
 			return "", err
 		}
-		info, err := photo.Inspect(staged, staged.Size())
-		if err != nil {
-			_ = staged.Close()
-			return "", err
+		if refusal != nil {
+			return "", refusal
 		}
-		codes = append(codes, x.Code)
-		uploads = append(uploads, service.Upload{Staged: staged, Info: info, OriginalName: fmt.Sprintf("sample-%s.png", x.Code)})
+		uploads = append(uploads, u)
+		d.Photos = append(d.Photos, order.DraftPhoto{IndexCode: x.Code})
 	}
+	actor := who.User.Actor(access.Test, who.Origin)
 	if len(uploads) > 0 {
-		urls, err := p.Service.StoreOwnPhotos(r.Context(), who.User, access.Test, uploads)
+		urls, err := p.Service.StorePhotos(r.Context(), actor, uploads)
 		if err != nil {
 			return "", err
 		}
-		for i, url := range urls {
-			d.Photos = append(d.Photos, order.DraftPhoto{URL: url, IndexCode: codes[i]})
+		for i := range urls {
+			d.Photos[i].URL = urls[i]
 		}
 	}
-	return p.Service.CreateTestOrder(r.Context(), who.User, form.Get("key"), d)
+	return p.Service.CreateTestOrder(r.Context(), actor, form.Get("key"), d)
 }
 
 func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
@@ -246,7 +252,7 @@ func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor
 	credits, err := strconv.ParseInt(form.Get("credits"), 10, 64)
 	if err != nil {
 		form.Fail("credits", "portal.problem.range")
-	} else if err := p.Service.SetTestBalance(r.Context(), who.User, credits); err == nil {
+	} else if err := p.Service.SetTestBalance(r.Context(), who.User.Actor(env, who.Origin), credits); err == nil {
 		return p.Site.Redirect(w, r, "/portal/test/sandbox", ui.Done("portal.sandbox.balance_set", "n", credits))
 	} else if err := p.refuseField(form, err); err != nil {
 		return err
@@ -255,36 +261,37 @@ func (p *Portal) setBalance(w http.ResponseWriter, r *http.Request, who *visitor
 	return p.renderSandbox(w, r, who, env, v, http.StatusUnprocessableEntity)
 }
 
-func (p *Portal) moveOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
-	stage := order.Stage(form.Get("stage"))
+	actor, id, state := who.User.Actor(env, who.Origin), r.PathValue("id"), order.SandboxState(form.Get("state"))
 	var indexes []string
-	if stage == order.StageUpdatePhotos {
+	if state == order.SandboxState(order.UpdatePhotos) {
 		indexes = form.All("indexes")
 	}
-	if err := p.Service.MoveTestOrder(r.Context(), who.User, r.PathValue("id"), stage, indexes); err != nil {
+	if err := p.Service.SimulateState(r.Context(), actor, id, state, indexes); err != nil {
 		if err := p.refuseField(form, err); err != nil {
 			return err
 		}
-		return p.renderOrder(w, r, who, env, &orderView{Stage: form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, env, &orderPage{State: form}, http.StatusUnprocessableEntity)
 	}
-	return p.Site.Redirect(w, r, "/portal/test/orders/"+r.PathValue("id"), ui.Done("portal.sandbox.moved", "stage", p.stageLabel(r, stage)))
+	done := ui.Done("portal.sandbox.moved", "state", p.stateLabel(r, state))
+	return p.Site.Redirect(w, r, "/portal/test/orders/"+id, done)
 }
 
-func (p *Portal) markDelayed(w http.ResponseWriter, r *http.Request, who *visitor, _ access.Environment) error {
+func (p *Portal) simulateDelay(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
-	delayed := form.Get("delayed") == "1"
-	if err := p.Service.MarkTestOrderDelayed(r.Context(), who.User, r.PathValue("id"), delayed); err != nil {
+	late := form.Get("delayed") == "1"
+	if err := p.Service.SimulateDelay(r.Context(), who.User.Actor(env, who.Origin), r.PathValue("id"), late); err != nil {
 		return err
 	}
 	key := "portal.sandbox.delayed"
-	if !delayed {
+	if !late {
 		key = "portal.sandbox.punctual"
 	}
 	return p.Site.Redirect(w, r, "/portal/test/orders/"+r.PathValue("id"), ui.Done(key))

@@ -14,7 +14,7 @@ import (
 type teamView struct {
 	Me          *service.Member
 	Users       []*access.User
-	Invitations []service.OpenInvitation
+	Invitations []*access.Link
 	Owner       bool
 	Mail        bool     // links go by mail
 	Form        *ui.Form // of an invitation
@@ -32,11 +32,16 @@ func (p *Portal) showTeam(w http.ResponseWriter, r *http.Request, who *visitor) 
 }
 
 func (p *Portal) teamPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page, error) {
-	v := teamView{Me: who.User, Owner: who.User.Allows(access.Owner), Mail: p.Service.SendsMail(), Form: form, Locale: ui.NewForm("locale", string(who.User.Account.Locale))}
+	v := teamView{
+		Me: who.User, Owner: who.User.Role.Includes(access.Owner), Mail: p.Service.SendsMail(), Form: form,
+		Locale: ui.NewForm("locale", string(who.User.Account.Locale)),
+	}
 	var err error
-	v.Users, v.Invitations, err = p.Service.Team(r.Context(), who.User)
-	for _, role := range service.MemberRoles() {
-		v.Roles = append(v.Roles, ui.Option{Value: string(role), Label: p.Site.T(r, "portal.role."+string(role)), Hint: p.Site.T(r, "portal.role_may."+string(role))})
+	v.Users, v.Invitations, err = p.Service.Team(r.Context(), actorOf(who))
+	for _, role := range access.Roles {
+		v.Roles = append(v.Roles, ui.Option{
+			Value: string(role), Label: p.Site.T(r, "portal.role."+string(role)), Hint: p.Site.T(r, "portal.role_may."+string(role)),
+		})
 	}
 	v.Locales = []ui.Option{{Value: string(text.English), Label: "English"}, {Value: string(text.Japanese), Label: "日本語"}}
 	return ui.Page{Template: "team", Data: v}, err
@@ -54,13 +59,13 @@ func (p *Portal) invite(w http.ResponseWriter, r *http.Request, who *visitor) er
 	if err != nil {
 		return err
 	}
-	address, err := p.Service.Invite(r.Context(), who.User, form.Get("email"), access.Role(form.Get("role")))
+	address, err := p.Service.Invite(r.Context(), actorOf(who), form.Get("email"), access.Role(form.Get("role")))
 	if err != nil {
 		page, pageErr := p.teamPage(r, who, form)
 		if pageErr != nil {
 			return pageErr
 		}
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
 	return p.linkMade(w, r, madeLinkView{Email: form.Get("email"), Address: address})
 }
@@ -78,7 +83,7 @@ func (p *Portal) inviteAgain(w http.ResponseWriter, r *http.Request, who *visito
 	if !ok {
 		return ui.PageNotFound()
 	}
-	email, address, err := p.Service.InviteAgain(r.Context(), who.User, id)
+	email, address, err := p.Service.InviteAgain(r.Context(), actorOf(who), id)
 	if err != nil {
 		return err
 	}
@@ -90,7 +95,7 @@ func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) 
 	if !ok {
 		return ui.PageNotFound()
 	}
-	if err := p.Service.Uninvite(r.Context(), who.User, id); err != nil {
+	if err := p.Service.Uninvite(r.Context(), actorOf(who), id); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.uninvited"))
@@ -98,7 +103,7 @@ func (p *Portal) uninvite(w http.ResponseWriter, r *http.Request, who *visitor) 
 
 // member returns the user of the address, of the same account.
 func (p *Portal) member(r *http.Request, who *visitor) (*access.User, error) {
-	users, _, err := p.Service.Team(r.Context(), who.User)
+	users, _, err := p.Service.Team(r.Context(), actorOf(who))
 	if err != nil {
 		return nil, err
 	}
@@ -118,10 +123,11 @@ func (p *Portal) changeRole(w http.ResponseWriter, r *http.Request, who *visitor
 		return err
 	}
 	role := access.Role(form.Get("role"))
-	if err := p.Service.ChangeRole(r.Context(), who.User, u.ID, role); err != nil {
+	if err := p.Service.ChangeRole(r.Context(), actorOf(who), u.ID, role); err != nil {
 		return p.teamRefused(w, r, err)
 	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.role_changed", "email", u.Email, "role", p.Site.T(r, "portal.role."+string(role))))
+	name := p.Site.T(r, "portal.role."+string(role))
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.role_changed", "email", u.Email, "role", name))
 }
 
 // teamRefused tells on the page of the team why it cannot be so.
@@ -157,7 +163,7 @@ func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *visitor
 	if err != nil {
 		return err
 	}
-	if err := p.Service.RemoveUser(r.Context(), who.User, u.ID); err != nil {
+	if err := p.Service.RemoveUser(r.Context(), actorOf(who), u.ID); err != nil {
 		return p.teamRefused(w, r, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.removed", "email", u.Email))
@@ -168,7 +174,7 @@ func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *vi
 	if err != nil {
 		return err
 	}
-	address, err := p.Service.ResetPasswordOf(r.Context(), who.User, u.ID)
+	_, address, err := p.Service.ResetUserPassword(r.Context(), actorOf(who), u.AccountID, u.ID)
 	if err != nil {
 		return err
 	}
@@ -180,7 +186,7 @@ func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *visi
 	if err != nil {
 		return err
 	}
-	if err := p.Service.ResetSecondFactorOf(r.Context(), who.User, u.ID); err != nil {
+	if _, err := p.Service.ResetUserFactors(r.Context(), actorOf(who), u.AccountID, u.ID); err != nil {
 		return p.teamRefused(w, r, err)
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.factor_reset", "email", u.Email))
@@ -195,7 +201,7 @@ func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor)
 	if !ok {
 		return ui.PageNotFound()
 	}
-	if err := p.Service.SetPayloadLocale(r.Context(), who.User, l); err != nil {
+	if err := p.Service.SetPayloadLocale(r.Context(), actorOf(who), l); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.locale_set"))

@@ -10,9 +10,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/service"
 )
 
 const (
@@ -25,22 +25,17 @@ const (
 type upload struct {
 	form    *ui.Form
 	indexes []string // of the files, one by one
-	files   []service.Upload
-}
-
-func (u *upload) close() {
-	for _, f := range u.files {
-		_ = f.Staged.Close() // what cannot be removed now is removed at the next start
-	}
+	files   []media.Upload
 }
 
 // readUpload reads a form with photos. A refusal of a file goes to its field in the form; other errors end the upload.
 func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, error) {
 	u := &upload{form: ui.NewForm()}
+	httpx.ExpectUpload(r)
 	r.Body = http.MaxBytesReader(w, r.Body, (order.MaxPhotos+1)*(p.MaxPhotoBytes+maxField))
-	parts, err := r.MultipartReader()
+	parts, err := httpx.ReadMultipart(r)
 	if err != nil {
-		return u, fault.BadRequest("The form cannot be read.").Because(err)
+		return u, unreadable(err)
 	}
 	for {
 		part, err := parts.NextPart()
@@ -48,7 +43,7 @@ func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, er
 			return u, nil
 		}
 		if err != nil {
-			return u, fault.BadRequest("The form cannot be read.").Because(err)
+			return u, unreadable(err)
 		}
 		if err := p.readPart(r, u, part); err != nil {
 			return u, err
@@ -61,10 +56,11 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 	if part.FileName() == "" || !isPhoto {
 		value, err := io.ReadAll(io.LimitReader(part, maxField))
 		if err != nil {
-			return fault.BadRequest("The form cannot be read.").Because(err)
+			return unreadable(err)
 		}
 		if !isPhoto {
-			u.form.Values.Add(part.FormName(), strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00", "\uFFFD"))
+			u.form.Values.Add(part.FormName(), strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00",
+				"\uFFFD"))
 		}
 		return nil
 	}
@@ -72,28 +68,26 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 		u.form.Alert("portal.answer.too_many", "n", order.MaxPhotos)
 		return nil
 	}
-	staged, err := p.Staging.Stage(r.Context(), part, p.MaxPhotoBytes)
-	var info photo.Info
-	if err == nil {
-		if info, err = photo.Inspect(staged, staged.Size()); err != nil {
-			_ = staged.Close()
-		}
-	}
-	if err != nil {
-		f, ok := errors.AsType[*fault.Error](err)
-		if !ok || f.Kind == fault.Unavailable {
-			return err
-		}
-		u.form.Fail(photoField+index, "portal.answer.bad_file", "name", photo.OriginalName(part.FileName()), "reason", p.fileProblem(r, f))
-		_, _ = io.Copy(io.Discard, part) // the rest of a file that is too large
+	file, refusal, err := p.Staging.Accept(r.Context(), part, part.FileName(), p.MaxPhotoBytes)
+	switch {
+	case err != nil && fault.CodeOf(err) == "":
+		return unreadable(err)
+	case err != nil:
+		return err
+	case refusal != nil:
+		u.form.Fail(photoField+index, "portal.answer.bad_file", "name", file.OriginalName, "reason",
+			p.fileProblem(r, refusal))
 		return nil
 	}
 	u.indexes = append(u.indexes, index)
-	u.files = append(u.files, service.Upload{Staged: staged, Info: info, OriginalName: photo.OriginalName(part.FileName())})
+	u.files = append(u.files, file)
 	return nil
 }
 
-// fileProblem says why a file is no photo.
+// unreadable is the refusal of a form whose body is cut off or is no form.
+func unreadable(err error) error { return fault.BadRequest("The form cannot be read.").Because(err) }
+
+// fileProblem says why a file was refused.
 func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 	if key := "portal.file." + strings.ToLower(strings.ReplaceAll(f.Code, "-", "_")); p.Site.Messages.Has(key) {
 		return p.Site.T(r, key)
@@ -104,7 +98,8 @@ func (p *Portal) fileProblem(r *http.Request, f *fault.Error) string {
 // answerRequest answers the photo request of an order with uploaded files.
 func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	// An order that is not there, or waits for nothing, is told before anything is read.
-	o, err := p.Service.PortalOrder(r.Context(), who.User, env, r.PathValue("id"))
+	actor := who.User.Actor(env, who.Origin)
+	o, err := p.Service.Order(r.Context(), actor, r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -112,16 +107,16 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 		return order.NotAwaitingPhotos(o.Status)
 	}
 	u, err := p.readUpload(w, r)
-	defer u.close()
+	defer func() { media.CloseUploads(u.files) }()
 	if err != nil {
 		return err
 	}
 	if !u.form.OK() {
-		return p.renderOrder(w, r, who, env, &orderView{Answer: u.form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)
 	}
 	sub := &order.Submission{Note: u.form.Get("note")}
 	if len(u.files) > 0 {
-		urls, err := p.Service.StoreOwnPhotos(r.Context(), who.User, env, u.files)
+		urls, err := p.Service.StorePhotos(r.Context(), actor, u.files)
 		if err != nil {
 			return err
 		}
@@ -129,16 +124,16 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 			sub.Entries = append(sub.Entries, order.SubmissionEntry{IndexCode: u.indexes[i], URL: &urls[i]})
 		}
 	}
-	for i := range o.Facts.Requested {
-		if code := o.Facts.Requested[i].IndexCode; u.form.Get(unableField+code) != "" {
+	for i := range o.Requested {
+		if code := o.Requested[i].IndexCode; u.form.Get(unableField+code) != "" {
 			sub.Entries = append(sub.Entries, order.SubmissionEntry{IndexCode: code, Unable: true})
 		}
 	}
-	if err := p.Service.AnswerPhotoRequest(r.Context(), who.User, env, o.ID, sub); err != nil {
+	if _, err := p.Service.SubmitPhotos(r.Context(), actor, o.ID, sub); err != nil {
 		if err := p.refuseField(u.form, err); err != nil {
 			return err
 		}
-		return p.renderOrder(w, r, who, env, &orderView{Answer: u.form}, http.StatusUnprocessableEntity)
+		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)
 	}
 	to := home + "/" + string(env) + "/orders/" + o.ID
 	if r.Header.Get("X-Upload") != "" {
@@ -147,8 +142,8 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	return p.Site.Redirect(w, r, to, ui.Done("portal.answer.sent"))
 }
 
-// leave answers a script that sent the form: it would follow a redirect itself and take the message that is meant for the
-// visitor. It is told the address instead.
+// leave answers a script that sent the form: it would follow a redirect itself and take the message that is meant for
+// the visitor. It is told the address instead.
 type leave struct{ http.ResponseWriter }
 
 func (l leave) WriteHeader(status int) {

@@ -27,11 +27,11 @@ type keyEndpoints struct {
 
 func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
-	endpoints, err := p.Service.PortalEndpoints(r.Context(), who.User, env)
+	endpoints, err := p.Service.Endpoints(r.Context(), actorIn(who, env), actorIn(who, env).Tenant)
 	if err != nil {
 		return err
 	}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
 	}
@@ -40,7 +40,7 @@ func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visit
 		if k.Environment != env {
 			continue
 		}
-		group := keyEndpoints{Key: k.Key, Usable: k.UsableAt(p.Site.Now())}
+		group := keyEndpoints{Key: k, Usable: k.UsableAt(p.Site.Now())}
 		for _, e := range endpoints {
 			if e.APIKeyID == k.ID {
 				group.Endpoints = append(group.Endpoints, e)
@@ -62,9 +62,11 @@ type newEndpointView struct {
 	Auths  []ui.Option
 }
 
-func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Environment, form *ui.Form) (*newEndpointView, error) {
+func (p *Portal) newEndpointView(
+	r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) (*newEndpointView, error) {
 	v := &newEndpointView{place: p.place(r, who, env, "/webhooks"), Form: form}
-	keys, err := p.Service.PortalKeys(r.Context(), who.User)
+	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -74,10 +76,17 @@ func (p *Portal) newEndpointView(r *http.Request, who *visitor, env access.Envir
 		}
 	}
 	for _, e := range webhook.Events {
-		v.Events = append(v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))})
+		v.Events = append(
+			v.Events, ui.Option{Value: string(e), Label: string(e), Hint: p.Site.T(r, "portal.webhooks.on_"+string(e))},
+		)
 	}
 	for _, a := range []string{webhook.AuthHMAC, webhook.AuthOAuth2} {
-		v.Auths = append(v.Auths, ui.Option{Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint")})
+		v.Auths = append(
+			v.Auths,
+			ui.Option{
+				Value: a, Label: p.Site.T(r, "portal.webhooks.auth_"+a), Hint: p.Site.T(r, "portal.webhooks.auth_"+a+"_hint"),
+			},
+		)
 	}
 	return v, nil
 }
@@ -118,15 +127,17 @@ func (p *Portal) createEndpoint(w http.ResponseWriter, r *http.Request, who *vis
 	if !form.OK() {
 		return p.pages.Render(w, r, page)
 	}
-	e, secret, err := p.Service.PortalCreateEndpoint(r.Context(), who.User, env, form.Get("key"), n, ui.OriginOf(r))
+	e, secret, err := p.Service.CreateEndpoint(r.Context(), actorIn(who, env), form.Get("key"), n)
 	if fault.CodeOf(err) == webhook.CodeUnsafe {
 		form.Fail("url", "portal.webhooks.unsafe")
 		return p.pages.Render(w, r, page)
 	}
 	if err != nil {
-		return p.refuse(w, r, page, form, "", err)
+		return p.refuse(w, r, page, form, err)
 	}
-	return p.pages.Render(w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}})
+	return p.pages.Render(
+		w, r, ui.Page{Template: "webhook_made", Data: madeEndpointView{place: v.place, Endpoint: e, Secret: secret}},
+	)
 }
 
 // endpointOf reads an endpoint from a form and marks what is wrong with it.
@@ -158,7 +169,9 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	if form.Get("auth") != webhook.AuthOAuth2 {
 		return n
 	}
-	n.OAuth = &service.NewOAuth{ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope")}
+	n.OAuth = &service.NewOAuth{
+		ClientID: form.Get("client_id"), ClientSecret: form.Raw("client_secret"), Scope: form.Get("scope"),
+	}
 	if n.OAuth.TokenURL, problem = webhook.CheckTokenURL("token_url", form.Get("token_url")); problem != nil {
 		fail("token_url", *problem)
 	}
@@ -172,8 +185,10 @@ func (p *Portal) endpointOf(form *ui.Form) service.NewEndpoint {
 	return n
 }
 
-func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	e, err := p.Service.PortalEndpoint(r.Context(), who.User, env, r.PathValue("id"))
+func (p *Portal) showDeleteEndpoint(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+) error {
+	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
 	if err != nil {
 		return err
 	}
@@ -184,7 +199,7 @@ func (p *Portal) showDeleteEndpoint(w http.ResponseWriter, r *http.Request, who 
 }
 
 func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	if err := p.Service.PortalDeleteEndpoint(r.Context(), who.User, env, r.PathValue("id")); err != nil {
+	if err := p.Service.DeleteEndpoint(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, home+"/"+string(env)+"/webhooks", ui.Done("portal.webhooks.deleted"))
@@ -195,7 +210,8 @@ func (p *Portal) sendTestEvent(w http.ResponseWriter, r *http.Request, who *visi
 	if err != nil {
 		return err
 	}
-	id, err := p.Service.SendTestEvent(r.Context(), who.User, env, r.PathValue("id"), webhook.Event(form.Get("event")))
+	event := webhook.Event(form.Get("event"))
+	id, err := p.Service.SendTestEvent(r.Context(), actorIn(who, env), r.PathValue("id"), event)
 	if err != nil {
 		return err
 	}

@@ -32,8 +32,9 @@ func (w *world) member(t *testing.T, u *access.User) *service.Member {
 // key makes an API key of the account.
 func (w *world) key(t *testing.T, env access.Environment) *access.Key {
 	t.Helper()
-	n := service.NewKey{Environment: env, Name: "Vault 7", Scopes: access.AllScopes}
-	k, _, err := w.Service.PortalCreateKey(t.Context(), w.member(t, w.Owner), n, service.Origin{})
+	tenant := access.Tenant{AccountID: w.Account.ID, Environment: env}
+	n := service.NewKey{Tenant: tenant, Name: "Vault 7", Scopes: access.AllScopes}
+	k, _, err := w.Service.CreateKey(t.Context(), w.Owner.Actor("", access.Origin{}), n)
 	must.NoError(t, err)
 	return k
 }
@@ -46,16 +47,15 @@ func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint
 		t.Fatal(problem)
 	}
 	n := service.NewEndpoint{URL: u, Events: webhook.Events}
-	e, _, err := w.Service.PortalCreateEndpoint(t.Context(), w.member(t, w.Owner), env, w.key(t, env).ID, n,
-		service.Origin{})
+	e, _, err := w.Service.CreateEndpoint(t.Context(), w.Owner.Actor(env, access.Origin{}), w.key(t, env).ID, n)
 	must.NoError(t, err)
 	return e
 }
 
 func (w *world) delivery(t *testing.T, env access.Environment) string {
 	t.Helper()
-	e := w.endpoint(t, env)
-	id, err := w.Service.SendTestEvent(t.Context(), w.member(t, w.Owner), env, e.ID, webhook.OrderOutcome)
+	e, owner := w.endpoint(t, env), w.Owner.Actor(env, access.Origin{})
+	id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
 	must.NoError(t, err)
 	return id
 }
@@ -63,10 +63,10 @@ func (w *world) delivery(t *testing.T, env access.Environment) string {
 // invitation returns the token of an invitation to the account, and its id.
 func (w *world) invitation(t *testing.T, email string, role access.Role) (token, id string) {
 	t.Helper()
-	address, err := w.Service.Invite(t.Context(), w.member(t, w.Owner), email, role)
+	address, err := w.Service.Invite(t.Context(), w.Owner.Actor("", access.Origin{}), email, role)
 	must.NoError(t, err)
 	_, token, _ = strings.Cut(address, "token=")
-	l, err := w.Service.Link(t.Context(), store.Invitation, token)
+	l, err := w.Service.SignIn(access.Portal).Link(t.Context(), access.Invitation, token)
 	must.NoError(t, err)
 	return token, l.ID
 }

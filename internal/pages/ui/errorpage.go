@@ -62,9 +62,7 @@ func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
 
 // renderShared shows a page of ui within the navigation of this area.
 func (p *Pages) renderShared(w http.ResponseWriter, r *http.Request, page Page) error {
-	shared := *p.site.fallback
-	shared.Shell = p.Shell
-	return shared.Render(w, r, page)
+	return p.site.fallback.Within(p.Shell).Render(w, r, page)
 }
 
 func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {

@@ -190,12 +190,12 @@ func (f *functions) formAlert(form *Form) (template.HTML, error) {
 	case form == nil || form.OK():
 		return "", nil
 	case form.alert != nil:
-		return f.component("ui-alert", map[string]any{"Tone": Bad, "Text": f.errorText(*form.alert)})
+		return f.alert(Bad, f.errorText(*form.alert))
 	}
 	s, err := f.t("ui.form.check", "n", len(form.errors))
 	if err != nil {
 		return "", errors.Join(err)
 	}
 	// Problems of fields that the page does not show have no other place.
-	return f.component("ui-alert", map[string]any{"Tone": Bad, "Text": s})
+	return f.alert(Bad, s)
 }

@@ -11,9 +11,10 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// functions are what templates can call, bound to one language. The README of package web lists them for authors.
+// functions are what templates can call, bound to one language. ../README.md lists them.
 type functions struct {
 	site       *Site
 	locale     text.Locale
@@ -49,6 +50,15 @@ func (f *functions) all() template.FuncMap {
 		"empty":     f.empty,
 		"copy":      f.copy,
 		"chart":     f.chart,
+		"alert":     f.alert,
+		"stat":      f.stat,
+		"link":      f.link,
+		"dash":      func() template.HTML { return dash },
+		"delivery":  f.delivery,
+		"thead":     f.thead,
+		"num":       numColumn,
+		"hidden":    hiddenColumn,
+		"older":     f.older,
 	}
 }
 
@@ -140,7 +150,37 @@ func (f *functions) outcome(o order.Outcome) (template.HTML, error) {
 	return f.badge(outcomeTones[o], o.Label().In(f.locale))
 }
 
+var deliveryTones = map[webhook.Status]Tone{webhook.Pending: Info, webhook.Delivered: Good, webhook.Failed: Bad}
+
+// delivery is the badge of a webhook delivery's status. A pending one says whether an attempt has failed before.
+func (f *functions) delivery(d webhook.Delivery) (template.HTML, error) {
+	key := "ui.delivery." + string(d.Status)
+	if d.Retrying() {
+		key = "ui.delivery.retrying"
+	}
+	label, err := f.t(key)
+	if err != nil {
+		return "", err
+	}
+	return f.badge(deliveryTones[d.Status], label)
+}
+
 const dash = template.HTML(`<span class="none">–</span>`)
+
+// alert is a message with a tone, above what it is about.
+func (f *functions) alert(tone Tone, text string) (template.HTML, error) {
+	return f.component("ui-alert", map[string]any{"Tone": tone, "Text": text})
+}
+
+// stat is a card with a figure: {{stat (t "x.orders") (number .Orders) (t "x.this_week")}}; the note may be left out.
+func (f *functions) stat(label string, value any, note ...any) (template.HTML, error) {
+	return f.component("ui-stat", map[string]any{"Label": label, "Value": value, "Notes": note})
+}
+
+// link is a link as a value, for a function that takes one.
+func (f *functions) link(href, label string) (template.HTML, error) {
+	return f.component("ui-link", map[string]string{"Href": href, "Label": label})
+}
 
 // empty says that a list has nothing, and what to do about it.
 func (f *functions) empty(title string, more ...string) (template.HTML, error) {

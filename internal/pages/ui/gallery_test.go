@@ -24,7 +24,8 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 		"Form": form, "Then": now.Add(-200 * time.Minute), "Nothing": (*time.Time)(nil),
 		"Length": 26*time.Hour + 30*time.Minute,
 		"Tabs": []ui.Tab{
-			{Href: "?a", Label: "All", Count: 12, Current: true}, {Href: "?b", Label: "Mine"},
+			{Href: "?a", Label: "All", Count: 12, Current: true},
+			{Href: "?b", Label: "Mine"},
 			{Href: "?c", Label: "Late", Count: 3},
 		},
 		"Spark": &ui.Chart{
@@ -56,7 +57,8 @@ func galleryData(r *http.Request, form *ui.Form) map[string]any {
 		},
 		"Pager": ui.Pager{Page: 5, Limit: 20, Total: 12345, URL: r.URL},
 		"Options": []ui.Option{
-			{Value: "a", Label: "Authentic", Hint: "genuine"}, {Value: "b", Label: "Fake"},
+			{Value: "a", Label: "Authentic", Hint: "genuine"},
+			{Value: "b", Label: "Fake"},
 			{Value: "c", Label: "Unable to verify"},
 		},
 	}

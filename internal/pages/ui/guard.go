@@ -96,6 +96,15 @@ func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	return &Visitor[U]{User: user, Session: session, Origin: OriginOf(r)}, nil
 }
 
+// SignedIn reports whether a request comes from somebody who is signed in.
+func (g *Guard[U]) SignedIn(r *http.Request) (bool, error) {
+	_, err := g.Who(r)
+	if errors.Is(err, access.NoSession) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // askToSignIn sends a visitor to the page to sign in. A page that was asked for is remembered; a form that was sent is
 // not, because it must not be sent again unseen. A script is told instead, and reloads the page.
 func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
@@ -119,12 +128,11 @@ func (g *Guard[U]) Start(w http.ResponseWriter, r *http.Request, userID string) 
 	if err != nil {
 		return nil, err
 	}
-	g.SetCookie(w, r, token)
+	g.setCookie(w, r, token)
 	return session, nil
 }
 
-// SetCookie gives the browser the token of a session that a use case of the area has started in its own transaction.
-func (g *Guard[U]) SetCookie(w http.ResponseWriter, r *http.Request, token string) {
+func (g *Guard[U]) setCookie(w http.ResponseWriter, r *http.Request, token string) {
 	g.Pages.site.setCookie(w, r, sessionCookies[g.Audience], token, access.SessionLifetime, http.SameSiteLaxMode)
 }
 
@@ -133,7 +141,7 @@ func (g *Guard[U]) End(w http.ResponseWriter, r *http.Request) error {
 	if err := g.end(r); err != nil {
 		return err
 	}
-	g.SetCookie(w, r, "")
+	g.setCookie(w, r, "")
 	return nil
 }
 

@@ -13,7 +13,9 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
 )
 
 type person struct {
@@ -23,7 +25,17 @@ type person struct {
 
 // guarded is a small area behind a guard; signing in needs nothing but a name.
 func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Service) {
-	svc := service.New(service.Config{Store: storetest.Open(t, storetest.SQLite(t)), Now: time.Now})
+	db := storetest.Open(t, storetest.SQLite(t))
+	must.NoError(t, db.Update(t.Context(), func(tx *store.Tx) error {
+		for _, id := range []string{"ann", "bob", "eve"} {
+			s := &access.Staff{ID: id, Email: id + "@example.com", Name: id, Role: access.Reviewer, CreatedAt: time.Now()}
+			if err := tx.InsertStaff(s, ""); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	svc := service.New(service.Config{Store: db, Now: time.Now})
 	site := uitest.Site(t, time.Now, gallery())
 	pages := site.Pages("gallery")
 	guard := &ui.Guard[*person]{

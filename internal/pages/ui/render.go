@@ -29,6 +29,13 @@ type Pages struct {
 	byLocale map[text.Locale]map[string]*template.Template
 }
 
+// Within returns the pages with another shell: for pages that several audiences share.
+func (p *Pages) Within(shell func(r *http.Request) Shell) *Pages {
+	within := *p
+	within.Shell = shell
+	return &within
+}
+
 // Site returns the site that the pages belong to.
 func (p *Pages) Site() *Site { return p.site }
 
@@ -163,9 +170,6 @@ func (p *Pages) parsePages(base *template.Template, files fs.FS) (map[string]*te
 	}
 	return pages, nil
 }
-
-// Names returns the names of the pages of the area, for tests.
-func (p *Pages) Names() []string { return slices.Sorted(maps.Keys(p.byLocale[text.English])) }
 
 // UsedKeys returns the message keys that the templates of the area name, for tests.
 func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.used["t"]) }

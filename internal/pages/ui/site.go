@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -37,6 +38,7 @@ type Config struct {
 type Area struct {
 	Name  string
 	Files fs.FS
+	Needs []Area // whose pages are part of it, such as those to sign in
 }
 
 // Site is everything that pages are made with. It does not change once it is made.
@@ -74,7 +76,7 @@ func New(c Config, areas ...Area) (*Site, error) {
 		s.cookies = c.Secrets.Derive("cookies")
 	}
 	s.origins.SetDenyHandler(http.HandlerFunc(s.refuseOrigin))
-	areas = append([]Area{{Name: "ui", Files: ownFiles}}, areas...)
+	areas = withNeeded(append([]Area{{Name: "ui", Files: ownFiles}}, areas...))
 	for _, a := range areas {
 		if err := errors.Join(s.Messages.load(a.Name, a.Files), s.assets.add(a.Name, a.Files)); err != nil {
 			return nil, err
@@ -88,6 +90,20 @@ func New(c Config, areas ...Area) (*Site, error) {
 	}
 	s.fallback = s.areas["ui"]
 	return s, nil
+}
+
+// withNeeded adds the areas that the areas need, each once.
+func withNeeded(areas []Area) []Area {
+	all, seen := []Area(nil), make(map[string]bool)
+	for _, a := range areas {
+		for _, each := range append(slices.Clone(a.Needs), a) {
+			if !seen[each.Name] {
+				seen[each.Name] = true
+				all = append(all, each)
+			}
+		}
+	}
+	return all
 }
 
 // Pages returns the pages of an area that New was given.

@@ -98,7 +98,7 @@ func at(now time.Time) func() time.Time { return func() time.Time { return now }
 func TestMessages(t *testing.T) {
 	site := uitest.Site(t, at(start), gallery())
 	uitest.CheckMessages(t, site, "ui", []string{"."}, "ui.status.", "ui.error.", "ui.fault.", "ui.problem.",
-		"ui.duration.")
+		"ui.duration.", "ui.delivery.")
 	for _, s := range order.Statuses {
 		if !site.Messages.Has("ui.status." + string(s)) {
 			t.Errorf("the status %s has no text", s)
@@ -446,11 +446,13 @@ func TestPager(t *testing.T) {
 		"OnePage": {ui.Pager{Page: 1, Limit: 20, Total: 20}, []string{"1–20 of 20"}, []string{`rel="next"`, `rel="prev"`}},
 		"First": {
 			ui.Pager{Page: 1, Limit: 20, Total: 21, URL: galleryURL("/q")},
-			[]string{"1–20 of 21", `href="/q?page=2" rel="next"`}, []string{`rel="prev"`},
+			[]string{"1–20 of 21", `href="/q?page=2" rel="next"`},
+			[]string{`rel="prev"`},
 		},
 		"Last": {ui.Pager{Page: 2, Limit: 20, Total: 21}, []string{"21–21 of 21", `rel="prev"`}, []string{`rel="next"`}},
 		"Deep": {
-			ui.Pager{Page: 500000, Limit: 1, Total: 1000000}, []string{"499,999", "500,001", "1,000,000", "…"},
+			ui.Pager{Page: 500000, Limit: 1, Total: 1000000},
+			[]string{"499,999", "500,001", "1,000,000", "…"},
 			[]string{"499,998"},
 		},
 	} {

@@ -294,6 +294,15 @@ CREATE TABLE live_order_counts (
 INSERT INTO live_order_counts (status, orders)
 VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
 
+-- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+CREATE TABLE live_ended_due_days (
+  status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
+  day    BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, day)
+);
+
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
 CREATE INDEX orders_desk ON orders (environment, status, COALESCE(due_at, 9223372036854775807), id);
 CREATE INDEX orders_of_assignee ON orders (assignee_id, environment, status, COALESCE(due_at, 9223372036854775807), id) WHERE assignee_id IS NOT NULL;
@@ -331,14 +340,6 @@ CREATE TABLE certificates (
 );
 CREATE INDEX certificates_of_order ON certificates (order_id);
 
--- The second factor of a staff user. The counter is that of the last code that was accepted: none is accepted twice.
-CREATE TABLE staff_totp (
-  staff_id      TEXT PRIMARY KEY REFERENCES staff (id),
-  sealed_secret TEXT NOT NULL,
-  last_counter  BIGINT NOT NULL,
-  enabled_at    BIGINT NOT NULL
-);
-
 -- What a reviewer has entered for an order and not sent yet. It stays when the order has ended: the checklist is part of
 -- how the verdict came about.
 CREATE TABLE verdict_drafts (
@@ -354,39 +355,48 @@ CREATE INDEX orders_open_by_brand ON orders (environment, brand_code, status, CO
   WHERE environment = 'live' AND ended_at IS NULL;
 CREATE INDEX orders_ended ON orders (environment, ended_at, id) WHERE environment = 'live' AND ended_at IS NOT NULL;
 
--- The second factor of an account user. The counter is that of the last code that was accepted: none is accepted twice.
-CREATE TABLE user_totp (
-  user_id       TEXT PRIMARY KEY REFERENCES users (id),
+-- How people sign in: account users in the portal, staff at the desk. The user_id is that of a user or a staff user, as the
+-- audience says.
+
+-- The second factor. The counter is that of the last code that was accepted: none is accepted twice.
+CREATE TABLE totp (
+  audience      TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id       TEXT NOT NULL,
   sealed_secret TEXT NOT NULL,
   last_counter  BIGINT NOT NULL,
-  enabled_at    BIGINT NOT NULL
+  enabled_at    BIGINT NOT NULL,
+  PRIMARY KEY (audience, user_id)
 );
 
--- What lets a user in who has lost the second factor: each code once.
-CREATE TABLE user_recovery_codes (
-  user_id   TEXT NOT NULL REFERENCES users (id),
+-- Codes to sign in with when the authenticator app is lost, each once.
+CREATE TABLE recovery_codes (
+  audience  TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id   TEXT NOT NULL,
   code_hash TEXT NOT NULL,
   used_at   BIGINT,
-  PRIMARY KEY (user_id, code_hash)
+  PRIMARY KEY (audience, user_id, code_hash)
 );
 
--- Links that let somebody in without a password, once: to join an account, or to choose a new password.
-CREATE TABLE portal_links (
+-- Links that let somebody in once without a password: to join an account or the staff, or to choose a new password.
+CREATE TABLE links (
   id         TEXT PRIMARY KEY,
   token_hash TEXT NOT NULL UNIQUE,
   kind       TEXT NOT NULL CHECK (kind IN ('invitation', 'password-reset')),
-  account_id TEXT NOT NULL REFERENCES accounts (id),
-  user_id    TEXT REFERENCES users (id),
+  audience   TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  account_id TEXT REFERENCES accounts (id),
+  user_id    TEXT,
   email      TEXT NOT NULL,
-  role       TEXT NOT NULL CHECK (role IN ('owner', 'developer', 'viewer')),
+  name       TEXT NOT NULL,
+  role       TEXT NOT NULL,
   created_by TEXT NOT NULL,
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   used_at    BIGINT,
-  CHECK ((kind = 'password-reset') = (user_id IS NOT NULL))
+  CHECK ((kind = 'password-reset') = (user_id IS NOT NULL)),
+  CHECK ((audience = 'portal') = (account_id IS NOT NULL))
 );
-CREATE INDEX portal_links_of_account ON portal_links (account_id, kind, created_at);
-CREATE INDEX portal_links_of_user ON portal_links (user_id) WHERE user_id IS NOT NULL;
+CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);
+CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NULL;
 
 -- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
 CREATE TABLE unknown_sign_ins (
@@ -437,9 +447,10 @@ CREATE INDEX certificates_revoked ON certificates (revoked_at) WHERE revoked_at 
 
 -- What is kept of a passkey is public: the private key never leaves the device. The ids, keys and transports are as the
 -- device gave them, in base64url and separated by spaces. The counter grows with each use of devices that count.
-CREATE TABLE user_passkeys (
+CREATE TABLE passkeys (
   id              TEXT PRIMARY KEY,
-  user_id         TEXT NOT NULL REFERENCES users (id),
+  audience        TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id         TEXT NOT NULL,
   name            TEXT NOT NULL,
   credential_id   TEXT NOT NULL UNIQUE,
   public_key      TEXT NOT NULL,
@@ -451,7 +462,7 @@ CREATE TABLE user_passkeys (
   created_at      BIGINT NOT NULL,
   last_used_at    BIGINT
 );
-CREATE INDEX user_passkeys_of_user ON user_passkeys (user_id, created_at);
+CREATE INDEX passkeys_of_user ON passkeys (audience, user_id, created_at);
 
 -- Challenges that were answered: none is answered twice. One that nobody answers is not here.
 CREATE TABLE spent_challenges (
@@ -468,7 +479,7 @@ CREATE TABLE mails (
   id         TEXT PRIMARY KEY,
   kind       TEXT NOT NULL,
   account_id TEXT REFERENCES accounts (id),
-  link_id    TEXT REFERENCES portal_links (id) ON DELETE CASCADE,
+  link_id    TEXT REFERENCES links (id) ON DELETE CASCADE,
   sealed     TEXT NOT NULL,
   attempts   BIGINT NOT NULL DEFAULT 0,
   claim      TEXT,

@@ -59,6 +59,9 @@ func Fill(ctx context.Context, w Wish) error {
 	if err := w.results(ctx); err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
+	if err := w.dueDays(ctx); err != nil {
+		return fmt.Errorf("due days: %w", err)
+	}
 	if err := w.events(ctx); err != nil {
 		return fmt.Errorf("%d events: %w", w.Events, err)
 	}
@@ -122,6 +125,16 @@ func (w *Wish) results(ctx context.Context) error {
 		FROM orders WHERE account_id = '%s' AND ended_at IS NOT NULL GROUP BY 1, 2, 3, 4, 5`, w.AccountID))
 }
 
+// dueDays counts finished orders in live_ended_due_days.
+func (w *Wish) dueDays(ctx context.Context) error {
+	if err := rawsql.Run(ctx, w.Target, "DELETE FROM live_ended_due_days"); err != nil {
+		return err
+	}
+	return rawsql.Run(ctx, w.Target, `INSERT INTO live_ended_due_days (status, day, orders)
+		SELECT status, COALESCE(due_at, 9223372036854775807) / 86400000000, COUNT(*) FROM orders
+		WHERE environment = 'live' AND ended_at IS NOT NULL GROUP BY 1, 2`)
+}
+
 // brands are numerous, so that the statistics of the engines are realistic.
 var brands = strings.Fields(
 	"chanel prada dior hermes fendi celine loewe goyard coach chloe balenciaga burberry miu-miu valentino givenchy " +
@@ -145,7 +158,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 			DueAt:       &due,
 			CreatedAt:   at,
 			UpdatedAt:   at,
-			Facts: order.Facts{Classification: order.Classification{
+			Recorded: order.Recorded{Classification: order.Classification{
 				CategoryCode: "bags",
 				CategoryName: text.Text{EN: "Bags"},
 				BrandCode:    brands[i%len(brands)],

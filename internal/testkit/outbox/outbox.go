@@ -70,7 +70,7 @@ func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 // Endpoint registers an endpoint for both events. oauth is nil for signed deliveries.
 func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth) (*webhook.Endpoint, error) {
 	e := &webhook.Endpoint{
-		ID: store.NewID(), AccountID: o.Account.ID, Environment: string(o.Key.Environment), APIKeyID: o.Key.ID, URL: url,
+		ID: store.NewID(), Tenant: o.Key.Tenant, APIKeyID: o.Key.ID, URL: url,
 		Events: webhook.Events, CreatedAt: o.Account.CreatedAt, OAuth: oauth,
 	}
 	e.SealedSecret = o.Secrets.Seal(Secret, e.ID)
@@ -80,9 +80,9 @@ func (o *Outbox) Endpoint(ctx context.Context, url string, oauth *webhook.OAuth)
 const batch = 500 // deliveries in one transaction
 
 // Queue queues n events per endpoint, alternating between endpoints, and returns the deliveries in queue order.
-func (o *Outbox) Queue(ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time) ([]*webhook.Delivery,
-	error,
-) {
+func (o *Outbox) Queue(
+	ctx context.Context, endpoints []*webhook.Endpoint, n int, due time.Time,
+) ([]*webhook.Delivery, error) {
 	total := n * len(endpoints)
 	all := make([]*webhook.Delivery, 0, total)
 	for len(all) < total {

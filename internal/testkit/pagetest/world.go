@@ -88,7 +88,7 @@ func (w *World) serve(t testing.TB) {
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
 	w.Admin = admin.New(admin.Config{
 		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: t.TempDir(), Started: w.Clock.Now(),
-		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "redis", Default: true}},
+		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "smtp-url", Default: true}},
 	})
 	pages := http.NewServeMux()
 	w.Site.Routes(pages)
@@ -121,11 +121,11 @@ func (w *World) addUsers(t testing.TB) {
 	must.NoError(t, err)
 	w.Owner.PasswordHash = passwordHash()
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
-		return tx.SetUserPassword(w.Owner.ID, w.Owner.PasswordHash)
+		return tx.SetPassword(access.Portal, w.Owner.ID, w.Owner.PasswordHash)
 	}))
 	w.Developer = w.AddUser(t, w.Account.ID, "developer@acme.example", access.Developer)
 	w.Viewer = w.AddUser(t, w.Account.ID, "viewer@acme.example", access.Viewer)
-	other, err := w.Service.CreateAccount(t.Context(), "Other", "owner@other.example", text.English)
+	other, err := w.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", text.English)
 	must.NoError(t, err)
 	w.Stranger = &other.Owner
 }

@@ -32,7 +32,7 @@ var serverSettings = []string{
 	"full_page_writes=off",
 	"max_connections=200",
 	"shared_buffers=32MB",
-	"timezone=Asia/Kolkata", // half an hour off: whoever lets the server interpret a time is found out
+	"timezone=Asia/Kolkata", // with an offset of half an hour, to detect times interpreted by the server
 	"log_timezone=UTC",
 }
 

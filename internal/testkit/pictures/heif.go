@@ -60,8 +60,8 @@ func Grid(tile []byte, width, height, turns int) []byte {
 	data := tile[at:][:binary.BigEndian.Uint32(iloc[place+4:])]
 
 	extent := func(w, h int) []byte {
-		return box("ispe", binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(make([]byte, 4), uint32(w)),
-			uint32(h)))
+		size := binary.BigEndian.AppendUint32(make([]byte, 4), uint32(w))
+		return box("ispe", binary.BigEndian.AppendUint32(size, uint32(h)))
 	}
 	ipco := box("ipco", box(codec, find(tile, "meta", "iprp", "ipco", codec)), extent(side, side), extent(width, height),
 		box("irot", []byte{byte(turns)}))

@@ -15,7 +15,6 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -90,21 +89,22 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 func New(t testing.TB, target string, changes ...func(*service.Config)) *Shop {
 	t.Helper()
 	s := &Shop{Installation: Open(t, target, filepath.Join(t.TempDir(), "media"), changes...)}
-	_, err := s.Service.ImportCatalog(t.Context(), demo.Catalog)
+	_, err := s.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
-	made, err := s.Service.CreateAccount(t.Context(), "Acme 鑑定", "owner@acme.example", text.English)
+	made, err := s.Service.CreateAccount(t.Context(), access.System, "Acme 鑑定", "owner@acme.example", text.English)
 	must.NoError(t, err)
 	s.Account = &made.Account
 	key := func(env access.Environment) *access.Key {
-		k, _, err := s.Service.CreateKey(t.Context(), service.NewKey{
-			AccountID: s.Account.ID, Environment: env, Name: "key <&> \"" + string(env) + "\"",
-			Scopes: access.AllScopes, Actor: audit.Operator,
+		k, _, err := s.Service.CreateKey(t.Context(), access.System, service.NewKey{
+			Tenant: access.Tenant{AccountID: s.Account.ID, Environment: env}, Name: "key <&> \"" + string(env) + "\"",
+			Scopes: access.AllScopes,
 		})
 		must.NoError(t, err)
 		return k
 	}
 	s.Test, s.Live = key(access.Test), key(access.Live)
-	_, err = s.Service.GrantCredits(t.Context(), s.Account, access.Live, 1000, "first purchase")
+	live := access.Tenant{AccountID: s.Account.ID, Environment: access.Live}
+	_, err = s.Service.GrantCredits(t.Context(), access.System, live, 1000, "first purchase")
 	must.NoError(t, err)
 	return s
 }
@@ -115,13 +115,12 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 	var content bytes.Buffer
 	n := int(s.photos.Add(1))
 	must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 8+n%1000, 8+n/1000))))
-	staged, err := s.Staging.Stage(t.Context(), &content, 1<<20)
-	must.NoError(t, err)
-	defer func() { must.NoError(t, staged.Close()) }()
-	info, err := photo.Inspect(staged, staged.Size())
-	must.NoError(t, err)
-	upload := service.Upload{Staged: staged, Info: info, OriginalName: "写真.png"}
-	urls, err := s.Service.StorePhotos(t.Context(), k, []service.Upload{upload})
+	upload, refusal, err := s.Staging.Accept(t.Context(), &content, "写真.png", 1<<20)
+	if err != nil || refusal != nil {
+		t.Fatal(err, refusal)
+	}
+	defer func() { must.NoError(t, upload.Staged.Close()) }()
+	urls, err := s.Service.StorePhotos(t.Context(), k.Actor(access.Origin{}), []media.Upload{upload})
 	must.NoError(t, err)
 	return urls[0]
 }
@@ -129,7 +128,7 @@ func (s *Shop) Photo(t testing.TB, k *access.Key) string {
 // Order creates an order with one photo and returns its id; mock is empty with a Live key.
 func (s *Shop) Order(t testing.TB, k *access.Key, mock order.MockOutcome) string {
 	t.Helper()
-	answer, err := s.Service.CreateOrder(t.Context(), k, &order.Draft{
+	answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "bags", BrandCode: "prada", Mock: mock, MockGiven: mock != "",
 		Photos: []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}},
 	}, nil)
@@ -169,15 +168,15 @@ func (s *Shop) submit(t testing.TB, id string) {
 	o, err := s.Store.Order(t.Context(), id)
 	must.NoError(t, err)
 	sub := &order.Submission{Note: "better light"}
-	for i := range o.Facts.Requested {
-		e := order.SubmissionEntry{IndexCode: o.Facts.Requested[i].IndexCode, Unable: i > 0}
+	for i := range o.Requested {
+		e := order.SubmissionEntry{IndexCode: o.Requested[i].IndexCode, Unable: i > 0}
 		if i == 0 {
 			url := s.Photo(t, s.Test)
 			e.URL = &url
 		}
 		sub.Entries = append(sub.Entries, e)
 	}
-	_, err = s.Service.SubmitPhotos(t.Context(), s.Test, id, sub)
+	_, err = s.Service.SubmitPhotos(t.Context(), s.Test.Actor(access.Origin{}), id, sub)
 	must.NoError(t, err)
 }
 

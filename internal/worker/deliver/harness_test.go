@@ -157,7 +157,7 @@ func (w *world) update(f func(tx *store.Tx) error) {
 	}
 }
 
-func (w *world) delivery(id string) *store.DeliveryRecord {
+func (w *world) delivery(id string) *webhook.Delivery {
 	w.Helper()
 	d, err := w.store.Delivery(w.Context(), id)
 	if err != nil {

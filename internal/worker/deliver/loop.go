@@ -88,7 +88,7 @@ func (l *loop) run(ctx context.Context) {
 			defer timeout.Stop()
 			end = time.After(l.grace + finalWrite)
 		case <-end:
-			l.Log.WarnContext(ctx, "results of deliveries could not be written down before the end: they are sent again",
+			l.Log.WarnContext(ctx, "delivery results could not be recorded before shutdown: they will be sent again",
 				"count", len(l.results)+l.scheduler.inFlight)
 			return
 		}
@@ -164,18 +164,18 @@ func (l *loop) finish(o outcome) {
 // nextAttempt returns when to retry after a failure, or nil.
 func (l *loop) nextAttempt(o outcome, now time.Time) *time.Time {
 	number := o.delivery.Failures + 1
-	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID, "attempt", number, "status",
-		o.attempt.HTTPStatus)
+	log := l.Log.With("delivery_id", o.delivery.ID, "endpoint_id", o.target.ID,
+		"attempt", number, "status", o.attempt.HTTPStatus)
 	if o.cause != nil {
 		log = log.With("failure", string(o.attempt.Failure), "cause", logText(o.cause))
 	}
 	delay, again := l.Schedule.Next(number, l.Jitter())
 	if !again {
 		l.metrics.givenUp.Inc()
-		log.Warn("a delivery failed in every attempt")
+		log.Warn("delivery failed after all attempts")
 		return nil
 	}
-	log.Info("a delivery attempt failed", "again_in", delay)
+	log.Info("delivery attempt failed", "again_in", delay)
 	next := now.Add(delay)
 	return &next
 }

@@ -77,7 +77,7 @@ func (s *Sender) heartbeat(ctx context.Context) {
 				notify(s.wake)
 			}
 		case ctx.Err() == nil:
-			s.Log.WarnContext(ctx, "the senders at work could not be counted", "error", err)
+			s.Log.WarnContext(ctx, "sender heartbeat could not be recorded", "error", err)
 		}
 		sleep(ctx, presenceInterval)
 	}
@@ -88,6 +88,6 @@ func (s *Sender) deregister(ctx context.Context) {
 	if err := s.Store.Update(context.WithoutCancel(ctx), func(tx *store.Tx) error {
 		return tx.SenderGone(s.node)
 	}); err != nil {
-		s.Log.WarnContext(ctx, "the end of this sender could not be noted", "error", err)
+		s.Log.WarnContext(ctx, "sender could not be deregistered", "error", err)
 	}
 }

@@ -158,7 +158,7 @@ func (s *Sender) announce(ctx context.Context) {
 		case <-s.announceNow:
 		}
 		if err := s.Store.AnnounceDeliveries(ctx, s.node); err != nil && ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "other nodes could not be told of deliveries", "error", err)
+			s.Log.WarnContext(ctx, "deliveries could not be announced to other nodes", "error", err)
 		}
 		sleep(ctx, announceInterval)
 	}
@@ -173,7 +173,7 @@ func (s *Sender) listen(ctx context.Context) {
 			}
 		})
 		if ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "the connection that listens for deliveries broke", "error", err)
+			s.Log.WarnContext(ctx, "connection that listens for deliveries failed", "error", err)
 			sleep(ctx, listenPause)
 		}
 	}

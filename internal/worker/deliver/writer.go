@@ -56,7 +56,7 @@ func (l *loop) write() {
 		l.callbacks <- func() {
 			l.writing = false
 			if err != nil {
-				l.Log.ErrorContext(l.ctx, "results of deliveries could not be written down", "error", err)
+				l.Log.ErrorContext(l.ctx, "delivery results could not be recorded", "error", err)
 				l.results, l.queues = append(results, l.results...), append(queues, l.queues...)
 				l.retryPause = backoff(l.retryPause)
 				l.writeFrom = time.Now().Add(l.retryPause)

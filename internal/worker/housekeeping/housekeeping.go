@@ -69,12 +69,12 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"photo requests expired", older(k.PhotoRequestAge, s.ExpirePhotoRequests)},
 		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
 		{"sessions ended", expired(s.DeleteExpiredSessions)},
-		{"challenges forgotten", expired(s.ForgetChallenges)},
+		{"challenges forgotten", expired(s.DeleteOldChallenges)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
-		{"idempotency keys forgotten", expired(s.ForgetIdempotencyKeys)},
-		{"delivery attempts forgotten", older(k.AttemptAge, s.ForgetAttempts)},
-		{"mails given up or forgotten", older(k.AttemptAge, s.ForgetMail)},
-		{"days counted", s.KeepStatistics},
+		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
+		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
+		{"days counted", s.SaveStatistics},
 	}
 }
 

@@ -131,7 +131,7 @@ func TestRound(t *testing.T) {
 			c.Post(t, "/orders", c.Bag(t), "Idempotency-Key", "k").Want(t, 201)
 			w.Clock.Advance(24 * time.Hour)
 			round(t, keeper(w))
-			if n, err := w.Service.ForgetIdempotencyKeys(t.Context(), 10); err != nil || n != 0 {
+			if n, err := w.Service.DeleteOldIdempotencyKeys(t.Context(), 10); err != nil || n != 0 {
 				t.Errorf("%d keys were left (%v)", n, err)
 			}
 		})

@@ -73,7 +73,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 
 func (o *office) invite(t *testing.T, email string) {
 	t.Helper()
-	address, err := o.Service.Invite(t.Context(), o.Owner, email, access.Developer)
+	address, err := o.Service.Invite(t.Context(), o.Owner.Actor("", access.Origin{}), email, access.Developer)
 	must.NoError(t, err)
 	if address != "" {
 		t.Fatal("the link of an invitation by mail is shown")

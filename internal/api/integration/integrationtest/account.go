@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
@@ -83,7 +82,8 @@ func (a *Account) SetCredits(t testing.TB, env access.Environment, credits int64
 	if change == 0 {
 		return
 	}
-	if _, err := a.World.Service.GrantCredits(t.Context(), a.Account, env, change, "set by a test"); err != nil {
+	tenant := access.Tenant{AccountID: a.Account.ID, Environment: env}
+	if _, err := a.World.Service.GrantCredits(t.Context(), access.Operator, tenant, change, "set by a test"); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -138,8 +138,8 @@ var lastAddress atomic.Uint32
 func (a *Account) Key(t testing.TB, env access.Environment, options ...KeyOption) *Client {
 	t.Helper()
 	n := service.NewKey{
-		AccountID: a.Account.ID, Environment: env, Name: "key of a test", Scopes: access.AllScopes, Limits: map[string]int{},
-		Actor: audit.Operator,
+		Tenant: access.Tenant{AccountID: a.Account.ID, Environment: env}, Name: "key of a test", Scopes: access.AllScopes,
+		Limits: map[string]int{},
 	}
 	for _, category := range ratelimit.Categories {
 		n.Limits[category] = unreachable
@@ -147,7 +147,7 @@ func (a *Account) Key(t testing.TB, env access.Environment, options ...KeyOption
 	for _, option := range options {
 		option(&n)
 	}
-	k, secretKey, err := a.World.Service.CreateKey(t.Context(), n)
+	k, secretKey, err := a.World.Service.CreateKey(t.Context(), access.Operator, n)
 	if err != nil {
 		t.Fatalf("make a key: %v", err)
 	}

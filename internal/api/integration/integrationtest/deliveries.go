@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 
@@ -21,7 +21,7 @@ type Delivery struct {
 // document.
 func (w *World) Deliveries(t testing.TB, orderID string) []Delivery {
 	t.Helper()
-	records, err := w.Store.Deliveries(t.Context(), store.DeliveryFilter{OrderID: orderID}, 100)
+	records, err := w.Store.Deliveries(t.Context(), webhook.DeliveryFilter{OrderID: orderID}, 100)
 	must.NoError(t, err)
 	slices.Reverse(records)
 	list := make([]Delivery, len(records))

@@ -10,7 +10,7 @@ import (
 )
 
 // reviewer returns the administrator who does everything at the desk of the world.
-func (w *World) reviewer(t testing.TB) *access.Staff {
+func (w *World) reviewer(t testing.TB) access.Actor {
 	t.Helper()
 	w.staffOnce.Do(func() {
 		s := &access.Staff{
@@ -25,7 +25,7 @@ func (w *World) reviewer(t testing.TB) *access.Staff {
 		}
 		w.staff = s
 	})
-	return w.staff
+	return w.staff.Actor(access.Origin{})
 }
 
 // Claim takes a Live order from the queue.

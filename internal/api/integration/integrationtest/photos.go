@@ -72,10 +72,10 @@ func (c *Client) Photos(t testing.TB, n int) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rows, list := make([]store.PhotoRow, n), make([]string, n)
+	rows, list := make([]photo.Stored, n), make([]string, n)
 	for i := range rows {
-		rows[i] = store.PhotoRow{
-			Name: photo.NewName(photo.JPEG), AccountID: c.Account.Account.ID, Environment: c.Key.Environment,
+		rows[i] = photo.Stored{
+			Name: photo.NewName(photo.JPEG), Tenant: c.Key.Tenant,
 			SHA256: strings.Repeat("0", 64), Bytes: 1, Width: 1, Height: 1, OriginalName: "photo.jpg",
 			CreatedAt: c.World.Clock.Now(),
 		}

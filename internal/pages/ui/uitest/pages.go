@@ -50,7 +50,8 @@ var screens = map[int]string{DeskWidth: "desk", TabletWidth: "tablet", PhoneWidt
 // only a flow leads to. A route that is new and no page, or was one before, fails the test: so that every page is
 // looked at.
 func SortPages(t testing.TB, patterns, others []string, fill func(pattern string) string,
-	visitors ...func(path string) (status int, body string)) []map[string]string {
+	visitors ...func(path string) (status int, body string),
+) []map[string]string {
 	t.Helper()
 	pages := make([]map[string]string, len(visitors))
 	for i := range pages {

@@ -1,0 +1,59 @@
+package order
+
+import (
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
+// TimelineEntry is one thing that happened to an order. Of the actor, kind, id and name are stored.
+type TimelineEntry struct {
+	At      time.Time
+	Event   string
+	Actor   access.Actor
+	Details map[string]any
+}
+
+// Note is what a customer wrote with a photo submission.
+type Note struct {
+	Round     int
+	Note      string
+	CreatedAt time.Time
+}
+
+// History is what was sent for an order and what happened to it.
+type History struct {
+	Photos   []Photo // of every round; without a name where the customer could not provide one
+	Notes    []Note
+	Timeline []TimelineEntry // oldest first
+}
+
+// ForCustomer returns the timeline without what is internal to the desk: who works on the order, notes, and what
+// reviewers do among themselves.
+func (h *History) ForCustomer() []TimelineEntry {
+	var shown []TimelineEntry
+	for _, e := range h.Timeline {
+		if e.Event == "released" && e.Actor.Kind != access.ByUser || e.Event == "reassigned" {
+			continue
+		}
+		if e.Actor.Kind == access.ByStaff {
+			e.Actor = access.Actor{Kind: access.ByStaff}
+		}
+		details := make(map[string]any)
+		for _, name := range []string{"outcome", "round", "index_codes"} {
+			if v, ok := e.Details[name]; ok {
+				details[name] = v
+			}
+		}
+		e.Details = details
+		shown = append(shown, e)
+	}
+	return shown
+}
+
+// PhotoFile is a photo of an order with the hash of its file.
+type PhotoFile struct {
+	Name      string
+	IndexCode string
+	SHA256    string
+}

@@ -1,0 +1,19 @@
+package photo
+
+import (
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+)
+
+// Stored is what is known of an uploaded photo.
+type Stored struct {
+	Name string
+	access.Tenant
+	SHA256       string
+	Bytes        int64
+	Width        int
+	Height       int
+	OriginalName string
+	CreatedAt    time.Time
+}

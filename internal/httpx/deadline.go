@@ -1,0 +1,66 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+)
+
+// minUploadRate is how many bytes a second a client has to send of a body for which ExpectUpload was called.
+const minUploadRate = 16 << 10
+
+// LimitBodies ends connections whose clients take longer than the timeout to send a body, whatever handler reads it.
+// The limit ends with the body: a handler may take any time for its answer.
+func LimitBodies(timeout time.Duration, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			b := &limitedBody{ReadCloser: r.Body, conn: http.NewResponseController(w), deadline: time.Now().Add(timeout)}
+			b.setDeadline(b.deadline)
+			r.Body = b
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// ExpectUpload lets the body of a request take longer than others, as long as it arrives at a minimum rate. It is
+// called before anything else wraps the body.
+func ExpectUpload(r *http.Request) {
+	if b, ok := r.Body.(*limitedBody); ok {
+		b.upload = true
+	}
+}
+
+// limitedBody is a body with a deadline.
+type limitedBody struct {
+	io.ReadCloser
+	conn     *http.ResponseController
+	deadline time.Time
+	upload   bool
+	bytes    int64
+}
+
+func (b *limitedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	b.bytes += int64(n)
+	switch {
+	case errors.Is(err, io.EOF): // else the end of the time would cancel the context of the request
+		b.setDeadline(time.Time{})
+	case b.upload && n > 0:
+		b.setDeadline(b.deadline.Add(time.Duration(b.bytes) * time.Second / minUploadRate))
+	}
+	return n, err
+}
+
+// setDeadline does nothing where the writer has no deadlines.
+func (b *limitedBody) setDeadline(at time.Time) { _ = b.conn.SetReadDeadline(at) }
+
+// WithTimeout runs h with a time limit for the whole request: the context ends what h waits for, and the read deadline
+// a body that arrives too slowly.
+func WithTimeout(timeout time.Duration, w http.ResponseWriter, r *http.Request, h Handler) error {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)) // not every writer has deadlines
+	ctx, cancel := context.WithTimeout(r.Context(), timeout)
+	defer cancel()
+	return h(w, r.WithContext(ctx))
+}

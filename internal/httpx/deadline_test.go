@@ -1,0 +1,122 @@
+package httpx
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+const bodyTimeout = 300 * time.Millisecond
+
+// sendSlowly sends a body in pieces with pauses and returns the answer and how long it took.
+func sendSlowly(t *testing.T, h http.Handler, piece string, pieces int, pause time.Duration) (string, time.Duration) {
+	t.Helper()
+	s := httptest.NewServer(LimitBodies(bodyTimeout, h))
+	t.Cleanup(s.Close)
+	conn, err := net.Dial("tcp", s.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	began := time.Now()
+	go func() {
+		fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n", len(piece)*pieces)
+		for range pieces {
+			if _, err := io.WriteString(conn, piece); err != nil {
+				return
+			}
+			time.Sleep(pause)
+		}
+	}()
+	if err := conn.SetReadDeadline(began.Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	answer, err := bufio.NewReader(conn).ReadString('\n')
+	if err != nil && !errors.Is(err, io.EOF) {
+		t.Errorf("no answer: %v", err)
+	}
+	return strings.TrimSpace(answer), time.Since(began)
+}
+
+func readAll(w http.ResponseWriter, r *http.Request) {
+	if _, err := io.Copy(io.Discard, r.Body); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+	}
+}
+
+func TestLimitBodies(t *testing.T) {
+	t.Run("Slow", func(t *testing.T) {
+		answer, took := sendSlowly(t, http.HandlerFunc(readAll), "x", 1000, 20*time.Millisecond)
+		if answer != "HTTP/1.1 400 Bad Request" || took > 5*time.Second {
+			t.Errorf("%q after %v", answer, took)
+		}
+	})
+	t.Run("SlowUpload", func(t *testing.T) {
+		upload := func(w http.ResponseWriter, r *http.Request) {
+			ExpectUpload(r)
+			readAll(w, r)
+		}
+		answer, took := sendSlowly(t, http.HandlerFunc(upload), "x", 1000, 20*time.Millisecond)
+		if answer != "HTTP/1.1 400 Bad Request" || took > 5*time.Second {
+			t.Errorf("%q after %v", answer, took)
+		}
+	})
+	t.Run("Upload", func(t *testing.T) {
+		upload := func(w http.ResponseWriter, r *http.Request) {
+			ExpectUpload(r)
+			readAll(w, r)
+		}
+		piece := strings.Repeat("x", minUploadRate/5) // 20 times a second: four times the rate
+		answer, took := sendSlowly(t, http.HandlerFunc(upload), piece, 20, 50*time.Millisecond)
+		if answer != "HTTP/1.1 200 OK" || took < 2*bodyTimeout {
+			t.Errorf("%q after %v", answer, took)
+		}
+	})
+	t.Run("NobodyReads", func(t *testing.T) {
+		began := time.Now()
+		answer, _ := sendSlowly(t, http.NotFoundHandler(), "x", 1000, 20*time.Millisecond)
+		if answer != "HTTP/1.1 404 Not Found" || time.Since(began) > 5*time.Second {
+			t.Errorf("%q after %v", answer, time.Since(began))
+		}
+	})
+	t.Run("LongAnswer", func(t *testing.T) {
+		long := func(w http.ResponseWriter, r *http.Request) {
+			readAll(w, r)
+			select {
+			case <-r.Context().Done():
+				w.WriteHeader(http.StatusGone)
+			case <-time.After(2 * bodyTimeout):
+			}
+		}
+		for _, pieces := range []int{0, 1} {
+			if answer, _ := sendSlowly(t, http.HandlerFunc(long), "x", pieces, 0); answer != "HTTP/1.1 200 OK" {
+				t.Errorf("%q with %d bytes: the request ended with the time for its body", answer, pieces)
+			}
+		}
+	})
+}
+
+func TestWithTimeout(t *testing.T) {
+	p, _ := testResponder()
+	h := p.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		return WithTimeout(time.Nanosecond, w, r, func(_ http.ResponseWriter, r *http.Request) error {
+			<-r.Context().Done()
+			return context.Cause(r.Context())
+		})
+	})
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, get(t, "/x"))
+	if w.Code != 503 || !strings.Contains(w.Body.String(), fault.CodeUnavailable) {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}

@@ -1,0 +1,152 @@
+package signin
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+	auth "github.com/assayhq/assay/internal/service/signin"
+)
+
+const stepLife = 5 * time.Minute
+
+// cookie is the name of a cookie of the audience.
+func (p *Pages) cookie(name string) string { return "assay_" + string(p.Audience) + "_" + name }
+
+// The cookies: who has given the right password and owes a code; a browser that was given a challenge, from which the
+// answer has to come; and who has just chosen a new password with a link.
+func (p *Pages) stepCookie() string    { return p.cookie("step") }
+func (p *Pages) browserCookie() string { return p.cookie("browser") }
+func (p *Pages) resetCookie() string   { return p.cookie("reset") }
+
+type signInView struct {
+	at
+	Form *ui.Form
+	Next string
+}
+
+func (p *Pages) signInPage(form *ui.Form, next string) ui.Page {
+	return ui.Page{Template: "signin", Data: signInView{at: p.at(), Form: form, Next: next}}
+}
+
+func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
+	next := ui.SafeNext(r.URL.Query().Get("next"), p.base)
+	in, err := p.Guard.SignedIn(r)
+	if err != nil {
+		return err
+	}
+	if in {
+		return p.Site.Redirect(w, r, next)
+	}
+	return p.pages.Render(w, r, p.signInPage(ui.NewForm(), next))
+}
+
+func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	next := ui.SafeNext(form.Get("next"), p.base)
+	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), ui.OriginOf(r))
+	if err != nil {
+		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
+	}
+	if owesCode {
+		p.Site.SetSigned(w, r, p.stepCookie(), userID+" "+next, stepLife)
+		return p.Site.Redirect(w, r, p.base+"/sign-in/code")
+	}
+	return p.begin(w, r, userID, next)
+}
+
+func (p *Pages) codePage(form *ui.Form) ui.Page {
+	return ui.Page{Template: "code", Data: signInView{at: p.at(), Form: form}}
+}
+
+func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
+	if _, _, ok := p.step(r); !ok {
+		return p.toSignIn(w, r)
+	}
+	return p.pages.Render(w, r, p.codePage(ui.NewForm()))
+}
+
+func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	userID, next, ok := p.step(r)
+	if !ok {
+		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
+	}
+	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), ui.OriginOf(r)); err != nil {
+		return p.refuse(w, r, p.codePage(form), form, "", err)
+	}
+	return p.begin(w, r, userID, next)
+}
+
+// step returns who owes a code, and where they want to go.
+func (p *Pages) step(r *http.Request) (userID, next string, ok bool) {
+	value, ok := p.Site.Signed(r, p.stepCookie())
+	const idLength = 36
+	if !ok || len(value) < idLength+1 {
+		return "", "", false
+	}
+	return value[:idLength], ui.SafeNext(value[idLength+1:], p.base), true
+}
+
+// begin signs somebody in: whoever was signed in with this browser before is signed out, and a fresh session begins.
+func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string) error {
+	for _, name := range []string{p.stepCookie(), p.resetCookie()} {
+		if _, ok := p.Site.Signed(r, name); ok {
+			p.Site.SetSigned(w, r, name, "", 0)
+		}
+	}
+	if _, err := p.Guard.Start(w, r, userID); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, next)
+}
+
+func (p *Pages) signOut(w http.ResponseWriter, r *http.Request) error {
+	if err := p.Guard.End(w, r); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Done("signin.out"))
+}
+
+// challengeView is what the script on the page to sign in gets.
+type challengeView struct {
+	Options  json.RawMessage `json:"options"`
+	Ceremony string          `json:"ceremony"`
+}
+
+// passkeyChallenge makes a challenge for a browser. Several pages of one browser may have theirs at the same time.
+func (p *Pages) passkeyChallenge(w http.ResponseWriter, r *http.Request) error {
+	browser, ok := p.Site.Signed(r, p.browserCookie())
+	if !ok {
+		browser = access.NewSessionToken()
+	}
+	c, err := p.SignIn.BeginPasskey(browser)
+	if err != nil {
+		return err
+	}
+	p.Site.SetSigned(w, r, p.browserCookie(), browser, 2*auth.PasskeyCeremonyLife)
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	return json.NewEncoder(w).Encode(challengeView{Options: c.Options, Ceremony: c.Sealed})
+}
+
+func (p *Pages) signInWithPasskey(w http.ResponseWriter, r *http.Request) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	next := ui.SafeNext(form.Get("next"), p.base)
+	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
+	userID, err := p.SignIn.Passkey(r.Context(), browser, form.Get("ceremony"), form.Get("answer"), ui.OriginOf(r))
+	if err != nil {
+		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
+	}
+	return p.begin(w, r, userID, next)
+}

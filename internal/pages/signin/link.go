@@ -1,0 +1,200 @@
+package signin
+
+import (
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+	auth "github.com/assayhq/assay/internal/service/signin"
+)
+
+// forgotView is the page for who has forgotten their password. Without a mail server it has no form.
+type forgotView struct {
+	at
+	Form *ui.Form
+	Sent bool
+}
+
+func (p *Pages) forgotPage(form *ui.Form, sent bool) ui.Page {
+	return ui.Page{Template: "forgot", Data: forgotView{at: p.at(), Form: form, Sent: sent}}
+}
+
+func (p *Pages) showForgot(w http.ResponseWriter, r *http.Request) error {
+	var form *ui.Form
+	if p.SignIn.Host.SendsMail() {
+		form = ui.NewForm()
+	}
+	return p.pages.Render(w, r, p.forgotPage(form, false))
+}
+
+// forgot takes a request for a link. The answer is the same whether or not somebody has the email.
+func (p *Pages) forgot(w http.ResponseWriter, r *http.Request) error {
+	if !p.SignIn.Host.SendsMail() {
+		return p.showForgot(w, r)
+	}
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	if err := p.SignIn.RequestReset(r.Context(), form.Get("email"), ui.OriginOf(r)); err != nil {
+		return p.refuse(w, r, p.forgotPage(form, false), form, "", err)
+	}
+	return p.pages.Render(w, r, p.forgotPage(nil, true))
+}
+
+// linkView is a page that somebody has come to with a link.
+type linkView struct {
+	at
+	Link  *access.Link
+	Form  *ui.Form
+	Token string
+}
+
+// linkPages are the templates of what links are for.
+var linkPages = map[access.LinkKind]string{access.Invitation: "join", access.PasswordReset: "reset"}
+
+func (p *Pages) linkPage(l *access.Link, token string, form *ui.Form) ui.Page {
+	return ui.Page{Template: linkPages[l.Kind], Data: linkView{at: p.at(), Link: l, Form: form, Token: token}}
+}
+
+// linkGone says that a link cannot be used any more, if that is what is wrong.
+func (p *Pages) linkGone(w http.ResponseWriter, r *http.Request, err error) error {
+	if !errors.Is(err, auth.LinkUnusable) {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "link_gone", Status: http.StatusNotFound, Data: p.at()})
+}
+
+func (p *Pages) showLink(w http.ResponseWriter, r *http.Request, kind access.LinkKind) error {
+	token := r.URL.Query().Get("token")
+	l, err := p.SignIn.Link(r.Context(), kind, token)
+	if err != nil {
+		return p.linkGone(w, r, err)
+	}
+	w.Header().Set("Referrer-Policy", "no-referrer") // the address is a secret
+	return p.pages.Render(w, r, p.linkPage(l, token, ui.NewForm()))
+}
+
+func (p *Pages) showJoin(w http.ResponseWriter, r *http.Request) error {
+	return p.showLink(w, r, access.Invitation)
+}
+
+func (p *Pages) showReset(w http.ResponseWriter, r *http.Request) error {
+	return p.showLink(w, r, access.PasswordReset)
+}
+
+// useLink takes the new password of somebody who came with a link and hands it to use.
+func (p *Pages) useLink(
+	w http.ResponseWriter, r *http.Request, kind access.LinkKind, use func(token, password string) error,
+) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	token := form.Get("token")
+	l, err := p.SignIn.Link(r.Context(), kind, token)
+	if err != nil {
+		return p.linkGone(w, r, err)
+	}
+	page := p.linkPage(l, token, form)
+	page.Status = http.StatusUnprocessableEntity
+	if checkPassword(form); !form.OK() {
+		return p.pages.Render(w, r, page)
+	}
+	err = use(token, form.Raw("new_password"))
+	switch {
+	case errors.Is(err, auth.LinkUnusable):
+		return p.linkGone(w, r, err)
+	case err != nil:
+		return p.refuse(w, r, page, form, "", err)
+	}
+	return nil
+}
+
+// checkPassword checks the rules of a chosen password that was given twice.
+func checkPassword(form *ui.Form) {
+	switch next := form.Raw("new_password"); {
+	case auth.CheckNewPassword("new_password", next) != nil:
+		form.Fail("new_password", "signin.password.rule", "min", auth.MinPassword, "max", auth.MaxPassword)
+	case next != form.Raw("repeat"):
+		form.Fail("repeat", "signin.password.differs")
+	}
+}
+
+func (p *Pages) join(w http.ResponseWriter, r *http.Request) error {
+	return p.useLink(w, r, access.Invitation, func(token, password string) error {
+		userID, err := p.SignIn.AcceptInvitation(r.Context(), token, password, ui.OriginOf(r))
+		if err != nil {
+			return err
+		}
+		return p.begin(w, r, userID, p.base)
+	})
+}
+
+// resetCookieLife is how long somebody who has chosen a new password with a link may remove the passkeys that stay.
+const resetCookieLife = 15 * time.Minute
+
+func (p *Pages) reset(w http.ResponseWriter, r *http.Request) error {
+	return p.useLink(w, r, access.PasswordReset, func(token, password string) error {
+		who, err := p.SignIn.ResetPassword(r.Context(), token, password, ui.OriginOf(r))
+		if err != nil {
+			return err
+		}
+		return p.afterReset(w, r, who.ID, ui.Done("signin.reset.done"))
+	})
+}
+
+// afterReset goes on to the passkeys that stay after a reset, or else to the page to sign in.
+func (p *Pages) afterReset(w http.ResponseWriter, r *http.Request, userID string, done ui.Flash) error {
+	passkeys, err := p.SignIn.Passkeys(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	if len(passkeys) == 0 {
+		p.Site.SetSigned(w, r, p.resetCookie(), "", 0)
+		return p.Site.Redirect(w, r, p.base+"/sign-in", done)
+	}
+	p.Site.SetSigned(w, r, p.resetCookie(), userID, resetCookieLife)
+	return p.Site.Redirect(w, r, p.base+"/reset/passkeys", done)
+}
+
+// remainingView is the passkeys that stay after a reset.
+type remainingView struct {
+	at
+	Passkeys []*access.Passkey
+}
+
+func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
+	userID, ok := p.Site.Signed(r, p.resetCookie())
+	if !ok {
+		return p.toSignIn(w, r)
+	}
+	passkeys, err := p.SignIn.Passkeys(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "reset_passkeys", Data: remainingView{at: p.at(), Passkeys: passkeys}})
+}
+
+// removePasskeysAfterReset removes the passkey that was chosen, or all.
+func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	userID, ok := p.Site.Signed(r, p.resetCookie())
+	if !ok {
+		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
+	}
+	id := form.Get("id")
+	if id == "" && form.Get("all") == "" {
+		return ui.PageNotFound()
+	}
+	err = p.SignIn.RemovePasskeysAfterReset(r.Context(), userID, id, ui.OriginOf(r))
+	if err != nil && !errors.Is(err, auth.PasskeyNotFound) { // it may be gone already
+		return err
+	}
+	return p.afterReset(w, r, userID, ui.Done("signin.reset.removed"))
+}

@@ -1,0 +1,98 @@
+package signin
+
+import (
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// newPasskeyView is a passkey that waits for its device.
+type newPasskeyView struct {
+	at
+	Name     string
+	Options  string
+	Ceremony string
+}
+
+// beginPasskey takes the name of a passkey and the password, and shows the page on which the device makes it.
+func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	c, err := p.SignIn.BeginNewPasskey(
+		r.Context(), who.Person, form.Get("name"), form.Raw("passkey_password"), who.Session.ID, who.Origin)
+	if err != nil {
+		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "passkey_password", err)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "passkey_new", Data: newPasskeyView{
+		at: p.at(), Name: form.Get("name"), Options: string(c.Options), Ceremony: c.Sealed,
+	}})
+}
+
+func (p *Pages) addPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	k, err := p.SignIn.AddPasskey(
+		r.Context(), who.Person, form.Get("ceremony"), form.Get("answer"), who.Session.ID, who.Origin)
+	if err != nil {
+		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "", err)
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.made", "name", k.Name))
+}
+
+// passkeyView is one passkey with what can be done about it.
+type passkeyView struct {
+	at
+	Passkey *access.Passkey
+	Rename  *ui.Form
+	Remove  *ui.Form
+}
+
+func (p *Pages) passkeyPage(k *access.Passkey, rename, remove *ui.Form) ui.Page {
+	return ui.Page{Template: "passkey", Data: passkeyView{at: p.at(), Passkey: k, Rename: rename, Remove: remove}}
+}
+
+func (p *Pages) showPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	k, err := p.SignIn.PasskeyOf(r.Context(), who.ID, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, p.passkeyPage(k, ui.NewForm("name", k.Name), nil))
+}
+
+func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, k, err := p.passkeyForm(w, r, who)
+	if err != nil {
+		return err
+	}
+	if err := p.SignIn.RenamePasskey(r.Context(), who.ID, k.ID, form.Get("name")); err != nil {
+		return p.refuse(w, r, p.passkeyPage(k, form, nil), form, "", err)
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.renamed", "name", form.Get("name")))
+}
+
+func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, k, err := p.passkeyForm(w, r, who)
+	if err != nil {
+		return err
+	}
+	err = p.SignIn.RemovePasskey(r.Context(), who.Person, k.ID, form.Raw("password"), who.Session.ID, who.Origin)
+	if err != nil {
+		return p.refuse(w, r, p.passkeyPage(k, ui.NewForm("name", k.Name), form), form, "password", err)
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.removed", "name", k.Name))
+}
+
+// passkeyForm returns what was entered about the passkey of the address.
+func (p *Pages) passkeyForm(w http.ResponseWriter, r *http.Request, who *Visitor) (*ui.Form, *access.Passkey, error) {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	k, err := p.SignIn.PasskeyOf(r.Context(), who.ID, r.PathValue("id"))
+	return form, k, err
+}

@@ -1,0 +1,137 @@
+package signin
+
+import (
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/google/uuid"
+)
+
+// settingsView is how somebody signs in, with the forms to change it.
+type settingsView struct {
+	at
+	Visitor      *Visitor
+	About        string
+	Address      string // of the service
+	SecondFactor bool
+	CodesLeft    int
+	Passkeys     []*access.Passkey
+	Sessions     []*access.Session
+	ChangeEmail  bool
+	HasToken     bool
+	NewToken     string // shown once
+
+	Password   *ui.Form
+	Email      *ui.Form
+	Off        *ui.Form // to end the second factor
+	Renew      *ui.Form // of the recovery codes
+	NewPasskey *ui.Form
+	Token      *ui.Form
+}
+
+func (p *Pages) showSettings(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	return p.renderSettings(w, r, who, new(settingsView), http.StatusOK)
+}
+
+func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView) (ui.Page, error) {
+	v.at, v.Visitor, v.Address, v.About = p.at(), who, p.SignIn.Host.Address(), p.About(r, who)
+	v.ChangeEmail, v.HasToken = p.ChangeEmail, p.NewToken != nil
+	page := ui.Page{Template: "settings", Data: v}
+	var err error
+	if v.SecondFactor, err = p.SignIn.HasSecondFactor(r.Context(), who.ID); err != nil {
+		return page, err
+	}
+	if v.CodesLeft, err = p.SignIn.RecoveryCodesLeft(r.Context(), who.ID); err != nil {
+		return page, err
+	}
+	if v.Passkeys, err = p.SignIn.Passkeys(r.Context(), who.ID); err != nil {
+		return page, err
+	}
+	v.Sessions, err = p.SignIn.Sessions(r.Context(), p.Audience, who.ID)
+	return page, err
+}
+
+func (p *Pages) renderSettings(w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView, status int) error {
+	page, err := p.settingsPage(r, who, v)
+	if err != nil {
+		return err
+	}
+	page.Status = status
+	return p.pages.Render(w, r, page)
+}
+
+// refuseSettings shows the settings again when it was the visitor who was wrong.
+func (p *Pages) refuseSettings(
+	w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView, form *ui.Form, field string, refusal error,
+) error {
+	page, err := p.settingsPage(r, who, v)
+	if err != nil {
+		return err
+	}
+	return p.refuse(w, r, page, form, field, refusal)
+}
+
+func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	v := &settingsView{Password: form}
+	if checkPassword(form); !form.OK() {
+		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
+	}
+	err = p.SignIn.ChangePassword(
+		r.Context(), who.Person, form.Raw("password"), form.Raw("new_password"), who.Session.ID, who.Origin)
+	if err != nil {
+		return p.refuseSettings(w, r, who, v, form, "password", err)
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.password.changed"))
+}
+
+func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	err = p.SignIn.ChangeEmail(
+		r.Context(), who.Person, form.Raw("email_password"), form.Get("email"), who.Session.ID, who.Origin)
+	if err != nil {
+		return p.refuseSettings(w, r, who, &settingsView{Email: form}, form, "email_password", err)
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.email.changed"))
+}
+
+// newToken shows a new token once, in the answer itself: it must not travel in a cookie.
+func (p *Pages) newToken(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	v := &settingsView{Token: form}
+	if v.NewToken, err = p.NewToken(r.Context(), who.ID, form.Raw("token_password"), who.Origin); err != nil {
+		return p.refuseSettings(w, r, who, v, form, "token_password", err)
+	}
+	return p.renderSettings(w, r, who, v, http.StatusOK)
+}
+
+func (p *Pages) endSession(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	id, err := uuid.Parse(r.PathValue("id"))
+	if err != nil {
+		return ui.PageNotFound()
+	}
+	if err := p.SignIn.RevokeSession(r.Context(), p.Audience, who.ID, id.String()); err != nil {
+		return err
+	}
+	if id.String() == who.Session.ID {
+		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Done("signin.out"))
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.sessions.ended"))
+}
+
+func (p *Pages) endOtherSessions(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	if err := p.SignIn.RevokeSessions(r.Context(), p.Audience, who.ID, who.Session.ID); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.sessions.all_ended"))
+}

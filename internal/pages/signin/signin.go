@@ -1,0 +1,199 @@
+// Package signin is the HTML pages to sign in, and the settings about it: password, second factor, recovery codes,
+// passkeys and sessions. The portal and the desk have the same pages at their own addresses.
+package signin
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/pages/ui"
+	auth "github.com/assayhq/assay/internal/service/signin"
+)
+
+//go:embed templates messages static
+var files embed.FS
+
+// Area is needed by the areas of the portal and the desk.
+var Area = ui.Area{Name: "signin", Files: files}
+
+// Config is what the pages of one audience work with.
+type Config struct {
+	Site     *ui.Site
+	Audience access.Audience
+	SignIn   *auth.SignIn
+	Guard    Guard
+	Shell    func(r *http.Request) ui.Shell
+	Settings string // address of the page where people change how they sign in
+
+	// About is said of who is signed in, above their settings.
+	About func(r *http.Request, who *Visitor) string
+
+	// ChangeEmail tells that people may change their email themselves.
+	ChangeEmail bool
+
+	// NewToken makes a token for the API of the audience, for who gives their password again. Nil: there is none.
+	NewToken func(ctx context.Context, staffID, password string, from access.Origin) (string, error)
+}
+
+// Guard starts and ends sessions; *ui.Guard is one.
+type Guard interface {
+	SignedIn(r *http.Request) (bool, error)
+	Start(w http.ResponseWriter, r *http.Request, userID string) (*access.Session, error)
+	End(w http.ResponseWriter, r *http.Request) error
+}
+
+// Visitor is who is signed in.
+type Visitor struct {
+	*access.Person
+	Session *access.Session
+	Origin  access.Origin
+}
+
+// Pages serves the pages of one audience.
+type Pages struct {
+	Config
+	pages *ui.Pages
+	base  string // "/portal" or "/desk"
+}
+
+// New returns the pages. The site has to know Area.
+func New(c Config) *Pages {
+	return &Pages{Config: c, pages: c.Site.Pages(Area.Name).Within(c.Shell), base: "/" + string(c.Audience)}
+}
+
+// Route is one address: open to everybody, or for who is signed in.
+type Route struct {
+	Pattern string
+	Open    httpx.Handler
+	Signed  func(w http.ResponseWriter, r *http.Request, who *Visitor) error
+}
+
+// Signed adapts a handler to the guard of an audience.
+func Signed[U interface{ Person() *access.Person }](
+	h func(w http.ResponseWriter, r *http.Request, who *Visitor) error,
+) func(http.ResponseWriter, *http.Request, *ui.Visitor[U]) error {
+	return func(w http.ResponseWriter, r *http.Request, who *ui.Visitor[U]) error {
+		return h(w, r, &Visitor{Person: who.User.Person(), Session: who.Session, Origin: who.Origin})
+	}
+}
+
+// Routes lists all pages.
+func (p *Pages) Routes() []Route {
+	var routes []Route
+	open := func(method, path string, h httpx.Handler) {
+		routes = append(routes, Route{Pattern: method + " " + p.base + path, Open: h})
+	}
+	signed := func(method, path string, h func(http.ResponseWriter, *http.Request, *Visitor) error) {
+		routes = append(routes, Route{Pattern: method + " " + p.Settings + path, Signed: h})
+	}
+	// form is the address of a form on the page of the settings. Who asks for it, to read its answer in the other
+	// language, say, gets that page.
+	form := func(path string, h func(http.ResponseWriter, *http.Request, *Visitor) error) {
+		signed("GET", path, p.toSettings)
+		signed("POST", path, h)
+	}
+	open("GET", "/sign-in", p.showSignIn)
+	open("POST", "/sign-in", p.signIn)
+	open("GET", "/sign-in/code", p.showCode)
+	open("POST", "/sign-in/code", p.giveCode)
+	open("GET", "/sign-in/passkey", p.toSignIn)
+	open("POST", "/sign-in/passkey", p.signInWithPasskey)
+	open("POST", "/sign-in/passkey/challenge", p.passkeyChallenge)
+	open("POST", "/sign-out", p.signOut)
+	open("GET", "/forgot", p.showForgot)
+	open("POST", "/forgot", p.forgot)
+	open("GET", "/join", p.showJoin)
+	open("POST", "/join", p.join)
+	open("GET", "/reset", p.showReset)
+	open("POST", "/reset", p.reset)
+	open("GET", "/reset/passkeys", p.showPasskeysAfterReset)
+	open("POST", "/reset/passkeys", p.removePasskeysAfterReset)
+
+	signed("GET", "", p.showSettings)
+	form("/password", p.changePassword)
+	if p.ChangeEmail {
+		form("/email", p.changeEmail)
+	}
+	if p.NewToken != nil {
+		form("/token", p.newToken)
+	}
+	signed("GET", "/second-factor", p.showSecondFactor)
+	signed("POST", "/second-factor", p.confirmSecondFactor)
+	form("/second-factor/end", p.endSecondFactor)
+	form("/recovery-codes", p.renewRecoveryCodes)
+	form("/passkeys", p.addPasskey)
+	form("/passkeys/new", p.beginPasskey)
+	signed("GET", "/passkeys/{id}", p.showPasskey)
+	signed("GET", "/passkeys/{id}/rename", p.showPasskey)
+	signed("POST", "/passkeys/{id}/rename", p.renamePasskey)
+	signed("GET", "/passkeys/{id}/remove", p.showPasskey)
+	signed("POST", "/passkeys/{id}/remove", p.removePasskey)
+	signed("POST", "/sessions/{id}/end", p.endSession)
+	signed("POST", "/sessions/end", p.endOtherSessions)
+	return routes
+}
+
+func (p *Pages) toSettings(w http.ResponseWriter, r *http.Request, _ *Visitor) error {
+	return p.Site.Redirect(w, r, p.Settings)
+}
+
+func (p *Pages) toSignIn(w http.ResponseWriter, r *http.Request) error {
+	return p.Site.Redirect(w, r, p.base+"/sign-in")
+}
+
+// at is what every page knows of its audience.
+type at struct {
+	Audience access.Audience
+	Base     string
+	Settings string
+	Origin   string // where passkeys work; empty: nowhere
+}
+
+func (p *Pages) at() at {
+	rp, _ := p.SignIn.RelyingParty()
+	return at{Audience: p.Audience, Base: p.base, Settings: p.Settings, Origin: rp.Origin}
+}
+
+// refuse shows a form again. Too many attempts are said as such, with the time to wait. passwordField is the field in
+// which the current password was given; empty: at sign-in, where everything about a refusal is one message.
+func (p *Pages) refuse(
+	w http.ResponseWriter, r *http.Request, page ui.Page, form *ui.Form, passwordField string, err error,
+) error {
+	page.Status = http.StatusUnprocessableEntity
+	f, ok := errors.AsType[*fault.Error](err)
+	switch {
+	case !ok:
+		return err
+	case errors.Is(err, auth.TooManyLogins):
+		form.Alert("signin.wait", "n", max(1, int((f.RetryAfter+time.Minute-1)/time.Minute)))
+		page.Status = http.StatusTooManyRequests
+	case errors.Is(err, auth.WrongSignIn):
+		form.Alert("signin.wrong")
+	case errors.Is(err, auth.WrongCode):
+		form.Fail("code", "signin.code.wrong")
+		form.Set("code", "")
+	case errors.Is(err, auth.WrongPassword) && passwordField != "":
+		form.Fail(passwordField, "signin.password.wrong")
+	case errors.Is(err, auth.EmailUnusable):
+		form.Fail("email", "signin.email.unusable")
+	case p.Site.Messages.Has("signin.fault." + f.Code):
+		form.Alert("signin.fault." + f.Code)
+	default:
+		problems, _ := f.Details["errors"].([]fault.Problem)
+		for _, problem := range problems {
+			if key := "signin.problem." + problem.Code; p.Site.Messages.Has(key) {
+				form.Fail(problem.Field, key)
+			}
+		}
+		if err := form.Refuse(err); err != nil {
+			return err
+		}
+	}
+	return p.pages.Render(w, r, page)
+}

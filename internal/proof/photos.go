@@ -1,0 +1,62 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// photoChecks is how many files are checked in parallel: enough to hide the latency of a media server.
+const photoChecks = 8
+
+// photos checks the file of every photo of an order, up to the order with the id last.
+func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
+	var after store.OrderPhotoKey
+	for {
+		page, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
+		if err != nil || len(page) == 0 {
+			return err
+		}
+		looks, lookCtx := errgroup.WithContext(ctx)
+		looks.SetLimit(photoChecks)
+		for i := range page {
+			looks.Go(func() error { return c.photo(lookCtx, files, &page[i]) })
+		}
+		if err := looks.Wait(); err != nil {
+			return err
+		}
+		after = page[len(page)-1].OrderPhotoKey
+		c.report.Photos += int64(len(page))
+	}
+}
+
+func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhotoProof) error {
+	problem := func(kind ProblemKind, format string, args ...any) {
+		c.add(Problem{
+			Kind: kind, AccountID: p.AccountID, Environment: string(p.Environment), ID: p.Name,
+			Message: fmt.Sprintf("photo of order %s: %s", p.OrderID, fmt.Sprintf(format, args...)),
+		})
+	}
+	switch {
+	case !p.Known:
+		problem(PhotoRow, "it is not among the uploaded photos")
+	case !p.Owned:
+		problem(PhotoRow, "it belongs to another account or environment")
+	case !p.Used:
+		problem(PhotoRow, "it is not marked as used and would be deleted as unused")
+	}
+	stat, err := files.Stat(ctx, p.Name)
+	switch {
+	case errors.Is(err, media.ErrNotFound):
+		problem(PhotoMissing, "its file is not in the media store")
+	case err != nil:
+		return err
+	case p.Known && stat.Size != p.Bytes:
+		problem(PhotoSize, "its file has %d bytes, %d were uploaded", stat.Size, p.Bytes)
+	}
+	return nil
+}

@@ -1,0 +1,373 @@
+package proof_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+)
+
+func check(t testing.TB, s *shop.Shop) *proof.Report {
+	t.Helper()
+	r, err := proof.Check(t.Context(), s.Store, s.Media)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestCheck(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		t.Run("OK", func(t *testing.T) {
+			got, err := json.Marshal(check(t, s))
+			if err != nil {
+				t.Fatal(err)
+			}
+			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
+			want := `{"ok":true,"accounts":1,"orders":8,` +
+				`"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},` +
+				`"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
+			if string(got) != want {
+				t.Errorf("got  %s\nwant %s", got, want)
+			}
+		})
+		t.Run("Rows", func(t *testing.T) { testTamperedRows(t, s) })
+		t.Run("Files", func(t *testing.T) { testTamperedFiles(t, s) })
+		t.Run("ManyProblems", func(t *testing.T) {
+			// More accounts than one page, each without its two balances.
+			rawsql.Exec(t, target, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
+				INSERT INTO accounts (id, name, locale, created_at) SELECT 'a' || i, 'a' || i, 'en', 1 FROM n`)
+			r := check(t, s)
+			if r.OK || r.Accounts != 701 || r.ProblemCount != 1400 || len(r.Problems) != proof.MaxProblems {
+				t.Errorf("ok %v, %d accounts, %d problems, %d listed; want not ok, 701, 1400, %d",
+					r.OK, r.Accounts, r.ProblemCount, len(r.Problems), proof.MaxProblems)
+			}
+			rawsql.Exec(t, target, "DELETE FROM accounts WHERE id LIKE 'a%'")
+		})
+		if r := check(t, s); !r.OK {
+			t.Errorf("problems are left after the tests: %+v", r.Problems)
+		}
+	})
+}
+
+// tampering is a change behind the program's back, what a check says to it, and the way back.
+type tampering struct {
+	name   string
+	do     string
+	undo   string
+	want   []proof.ProblemKind // each at least once, and no other
+	id     string              // of one of the problems
+	env    access.Environment
+	engine string // empty: both
+}
+
+var tamperings = []tampering{
+	{
+		name: "Balance", do: "UPDATE balances SET credits = credits + 5 WHERE environment = 'live'",
+		undo: "UPDATE balances SET credits = credits - 5 WHERE environment = 'live'",
+		want: []proof.ProblemKind{proof.LedgerBalance}, env: access.Live,
+	},
+	{
+		name: "EntryAmount", do: "UPDATE ledger_entries SET amount = amount + 1 WHERE id = '{grant}'",
+		undo: "UPDATE ledger_entries SET amount = amount - 1 WHERE id = '{grant}'",
+		want: []proof.ProblemKind{proof.LedgerBalance, proof.LedgerRunning}, id: "{grant}", env: access.Live,
+	},
+	{
+		name: "EntryBalanceAfter", do: "UPDATE ledger_entries SET balance_after = 7 WHERE id = '{grant}'",
+		undo: "UPDATE ledger_entries SET balance_after = 1000 WHERE id = '{grant}'",
+		want: []proof.ProblemKind{proof.LedgerRunning}, id: "{grant}", env: access.Live,
+	},
+	{
+		name: "EntrySeq", do: "UPDATE ledger_entries SET seq = 1000 WHERE id = '{last}'",
+		undo: "UPDATE ledger_entries SET seq = 6 WHERE id = '{last}'",
+		want: []proof.ProblemKind{proof.LedgerSequence}, id: "{last}", env: access.Live,
+	},
+	{
+		name: "EntryCount", do: "UPDATE balances SET entries = entries + 1 WHERE environment = 'live'",
+		undo: "UPDATE balances SET entries = entries - 1 WHERE environment = 'live'",
+		want: []proof.ProblemKind{proof.LedgerSequence}, env: access.Live,
+	},
+	{
+		name: "ChargeOfUnknownOrder", do: "UPDATE ledger_entries SET order_id = 'nowhere' WHERE id = '{charge}'",
+		undo: "UPDATE ledger_entries SET order_id = '{open}' WHERE id = '{charge}'",
+		want: []proof.ProblemKind{proof.LedgerOrder, proof.OrderCharge}, id: "{charge}", env: access.Live,
+	},
+	{
+		name: "RefundAmount",
+		do: `UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}';
+			UPDATE balances SET credits = credits + 1 WHERE environment = 'live'`,
+		undo: `UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}';
+			UPDATE balances SET credits = credits - 1 WHERE environment = 'live'`,
+		want: []proof.ProblemKind{proof.LedgerRefund}, id: "{last}", env: access.Live,
+	},
+	{
+		name: "RefundOfAnotherCharge", do: "UPDATE ledger_entries SET charge_id = '{charge}' WHERE id = '{last}'",
+		undo: "UPDATE ledger_entries SET charge_id = '{failed-charge}' WHERE id = '{last}'",
+		want: []proof.ProblemKind{proof.LedgerRefund, proof.OrderRefund}, id: "{last}", env: access.Live,
+	},
+	{
+		name: "OrderSeq", do: "UPDATE orders SET seq = 1000 WHERE id = '{failed}'",
+		undo: "UPDATE orders SET seq = 3 WHERE id = '{failed}'",
+		want: []proof.ProblemKind{proof.OrderSequence}, id: "{failed}", env: access.Live,
+	},
+	{
+		name: "OrderCount", do: "UPDATE balances SET orders = orders + 1 WHERE environment = 'test'",
+		undo: "UPDATE balances SET orders = orders - 1 WHERE environment = 'test'",
+		want: []proof.ProblemKind{proof.OrderSequence}, env: access.Test,
+	},
+	{
+		name: "OrderPrice", do: "UPDATE orders SET price = price + 1 WHERE id = '{open}'",
+		undo: "UPDATE orders SET price = price - 1 WHERE id = '{open}'",
+		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
+	},
+	{
+		name: "CanceledWithoutRefund",
+		do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
+		undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{open}", env: access.Live,
+	},
+	{
+		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
+		undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{failed}", env: access.Live,
+	},
+	{
+		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'",
+		undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
+		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
+	},
+	{
+		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'",
+		undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
+	},
+	{
+		name: "ChargedTwice",
+		do: `DROP INDEX ledger_charge_of_order;
+			INSERT INTO ledger_entries
+				(id, account_id, environment, seq, kind, amount, balance_after, order_id, note, created_at)
+			SELECT 'again', account_id, environment, entries + 1, 'charge', 0, credits, '{open}', '', 1
+			FROM balances WHERE environment = 'live';
+			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
+		undo: `DELETE FROM ledger_entries WHERE id = 'again';
+			UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
+			CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge'`,
+		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
+	},
+	{
+		name: "RefundedTwice", engine: "postgres", // SQLite's constraint cannot be dropped
+		do: `ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_charge_id_key;
+			INSERT INTO ledger_entries
+				(id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
+			SELECT 'again', account_id, environment, seq + 1, kind, amount, balance_after + amount, order_id, charge_id, '', 1
+			FROM ledger_entries WHERE id = '{last}';
+			UPDATE balances SET entries = entries + 1,
+				credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,
+		undo: `UPDATE balances SET entries = entries - 1,
+				credits = credits - (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live';
+			DELETE FROM ledger_entries WHERE id = 'again'; ALTER TABLE ledger_entries ADD UNIQUE (charge_id)`,
+		want: []proof.ProblemKind{proof.OrderRefund}, id: "{failed}", env: access.Live,
+	},
+	{
+		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'",
+		undo: "UPDATE audit_events SET actor_name = 'system' WHERE id = '{event}'",
+		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
+	},
+	{
+		name: "AuditMetadata", do: "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'",
+		undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
+		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
+	},
+	{
+		name: "AuditHead", do: "UPDATE accounts SET audit_head = 'x' || audit_head",
+		undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
+		want: []proof.ProblemKind{proof.AuditHead},
+	},
+	{
+		name: "AuditCount", do: "UPDATE accounts SET audit_count = audit_count + 1",
+		undo: "UPDATE accounts SET audit_count = audit_count - 1",
+		want: []proof.ProblemKind{proof.AuditSequence},
+	},
+	{
+		name: "AuditSeq", do: "UPDATE audit_events SET seq = 1000 WHERE id = '{last-event}'",
+		undo: "UPDATE audit_events SET seq = 2 WHERE id = '{last-event}'",
+		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
+	},
+	{
+		name: "PhotoNotMarked", do: "UPDATE photos SET used = 0 WHERE name = '{photo}'",
+		undo: "UPDATE photos SET used = 1 WHERE name = '{photo}'",
+		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
+	},
+	{
+		name: "PhotoOfOtherEnvironment", do: "UPDATE photos SET environment = 'test' WHERE name = '{photo}'",
+		undo: "UPDATE photos SET environment = 'live' WHERE name = '{photo}'",
+		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
+	},
+	{
+		name: "PhotoUnknown", engine: "sqlite", // PostgreSQL does not let go of a row that is referred to
+		do:   "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'",
+		undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
+		want: []proof.ProblemKind{proof.PhotoRow, proof.BrokenReference}, id: "{photo}", env: access.Live,
+	},
+}
+
+func testTamperedRows(t *testing.T, s *shop.Shop) {
+	one := func(query string) string { return rawsql.Rows(t, s.Target, query)[0][0] }
+	open := one("SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'")
+	failed := one("SELECT id FROM orders WHERE environment = 'live' AND status = 'error'")
+	charge := func(id string) string {
+		return one("SELECT id FROM ledger_entries WHERE kind = 'charge' AND order_id = '" + id + "'")
+	}
+	names := strings.NewReplacer(
+		"{open}", open, "{failed}", failed, "{charge}", charge(open), "{failed-charge}", charge(failed),
+		"{grant}", one("SELECT id FROM ledger_entries WHERE environment = 'live' AND kind = 'grant'"),
+		"{last}", one("SELECT id FROM ledger_entries WHERE environment = 'live' AND seq = 6"),
+		"{event}", one("SELECT id FROM audit_events WHERE seq = 1"),
+		"{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
+		"{photo}", one("SELECT photo FROM order_photos WHERE order_id = '"+open+"'"),
+	)
+	engine := "sqlite"
+	if store.IsPostgres(s.Target) {
+		engine = "postgres"
+	}
+	for _, c := range tamperings {
+		if c.engine != "" && c.engine != engine {
+			continue
+		}
+		t.Run(c.name, func(t *testing.T) {
+			rawsql.Exec(t, s.Target, names.Replace(c.do))
+			r := check(t, s)
+			rawsql.Exec(t, s.Target, names.Replace(c.undo))
+			wantProblems(t, r, c.want...)
+			if r.OK || int(r.ProblemCount) != len(r.Problems) {
+				t.Errorf("ok %v and a count of %d with %d problems", r.OK, r.ProblemCount, len(r.Problems))
+			}
+			found := false
+			for _, p := range r.Problems {
+				switch {
+				case p.Kind == proof.BrokenReference:
+				// A counter of all accounts.
+				case p.Kind == proof.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "":
+				case p.AccountID != s.Account.ID || p.Environment != string(c.env) || p.Message == "":
+					t.Errorf("the problem does not say where it is: %+v", p)
+				}
+				found = found || p.ID == names.Replace(c.id)
+			}
+			if !found {
+				t.Errorf("no problem has the id %q: %+v", names.Replace(c.id), r.Problems)
+			}
+		})
+	}
+}
+
+// wantProblems checks that the report has these kinds of problems and no others.
+func wantProblems(t *testing.T, r *proof.Report, want ...proof.ProblemKind) {
+	t.Helper()
+	kinds := make(map[proof.ProblemKind]bool)
+	for _, p := range r.Problems {
+		kinds[p.Kind] = true
+	}
+	got := slices.Sorted(maps.Keys(kinds))
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v: %+v", got, want, r.Problems)
+	}
+}
+
+func testTamperedFiles(t *testing.T, s *shop.Shop) {
+	name := rawsql.Rows(t, s.Target, "SELECT photo FROM order_photos WHERE round = 1 AND photo IS NOT NULL")[0][0]
+	file := filepath.Join(s.MediaDir, name[:1], name[1:2], name)
+	content, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.WriteFile(file, content, 0o600); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("Truncated", func(t *testing.T) {
+		if err := os.WriteFile(file, content[:len(content)-1], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		r := check(t, s)
+		wantProblems(t, r, proof.PhotoSize)
+		if p := r.Problems[0]; p.ID != name || p.AccountID != s.Account.ID || p.Environment != "test" {
+			t.Errorf("the problem does not name the photo and its owner: %+v", p)
+		}
+	})
+	t.Run("Missing", func(t *testing.T) {
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		wantProblems(t, check(t, s), proof.PhotoMissing)
+	})
+	t.Run("StoreOutOfReach", func(t *testing.T) {
+		// The folder of the file is a file now: the store fails, which is no verdict on the photo.
+		leaf := filepath.Dir(file)
+		if err := os.Rename(leaf, leaf+"-away"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(leaf, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if r, err := proof.Check(t.Context(), s.Store, s.Media); err == nil {
+			t.Errorf("got a report from a store that fails: %+v", r)
+		}
+		if err := os.Remove(leaf); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(leaf+"-away", leaf); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestCheckWhileWriting(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		checks := 0
+		go func() {
+			for ctx.Err() == nil {
+				r, err := proof.Check(t.Context(), s.Store, s.Media)
+				if err == nil && !r.OK {
+					err = fmt.Errorf("problems while orders are made: %+v", r.Problems)
+				}
+				if err != nil {
+					done <- err
+					return
+				}
+				checks++
+			}
+			done <- nil
+		}()
+		for range 40 {
+			s.Order(t, s.Test, order.MockFake)
+		}
+		stop()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		if r := check(t, s); !r.OK || r.Orders != 48 || checks == 0 {
+			t.Errorf("got %+v after %d checks, want 48 orders and no problem", r, checks)
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package service
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// AccountTotals returns the balance of a tenant with its counters.
+func (s *Service) AccountTotals(
+	ctx context.Context, actor access.Actor, t access.Tenant,
+) (totals credit.AccountTotals, err error) {
+	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
+		return totals, err
+	}
+	return s.Store.AccountTotals(ctx, t.AccountID, t.Environment)
+}
+
+// GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the
+// balance may not become so.
+func (s *Service) GrantCredits(
+	ctx context.Context, actor access.Actor, t access.Tenant, amount int64, note string,
+) (balance int64, err error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return 0, err
+	}
+	var p fault.Problems
+	if amount == 0 || amount > credit.MaxCredits || amount < -credit.MaxCredits {
+		p.Add("amount", "range", fmt.Sprintf("must be a whole number other than 0, at most %d", int64(credit.MaxCredits)))
+	}
+	access.CheckNameField(&p, "note", note)
+	if err := p.Err(); err != nil {
+		return 0, err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		account, err := tx.Account(ctx, t.AccountID)
+		if err != nil {
+			return orNotFound(err, fault.Missing("account"))
+		}
+		if balance, err = tx.Grant(account.ID, t.Environment, amount, note, s.now()); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account),
+			Details: map[string]any{
+				"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note,
+			},
+		})
+	})
+	return balance, err
+}
+
+// SetLowCredits chooses below which Live balance the owners of the actor's account are told, once each time it falls
+// there; 0 is never.
+func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below int64) error {
+	if err := actor.Require(access.ManageAccount); err != nil {
+		return err
+	}
+	if below < 0 || below > credit.MaxCredits {
+		rule := fmt.Sprintf("must be a whole number from 0 to %d", int64(credit.MaxCredits))
+		return fault.Validation(fault.Problem{Field: "below", Code: "range", Message: rule})
+	}
+	return s.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below)
+	})
+}
+
+// Ledger returns a page of the ledger of a tenant, newest first, and its totals.
+func (s *Service) Ledger(
+	ctx context.Context, actor access.Actor, t access.Tenant, page, limit int,
+) ([]*credit.Entry, credit.AccountTotals, error) {
+	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
+		return nil, credit.AccountTotals{}, err
+	}
+	return s.Store.LedgerPage(ctx, t.AccountID, t.Environment, page, limit)
+}
+
+// LedgerChanges returns up to limit grants and refunds of a tenant, newest first, older than the entry with the
+// sequence number before, which is 0 for the newest of all.
+func (s *Service) LedgerChanges(
+	ctx context.Context, actor access.Actor, t access.Tenant, before int64, limit int,
+) ([]*credit.Entry, error) {
+	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
+		return nil, err
+	}
+	if before <= 0 {
+		before = 1 << 62
+	}
+	return s.Store.LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
+}
+
+// EachLedgerEntry calls f for every entry of a tenant's ledger, newest first, as of now.
+func (s *Service) EachLedgerEntry(
+	ctx context.Context, actor access.Actor, t access.Tenant, f func(*credit.Entry) error,
+) error {
+	totals, err := s.AccountTotals(ctx, actor, t)
+	if err != nil {
+		return err
+	}
+	for seq := totals.Entries; seq > 0; seq -= exportBatch {
+		entries, err := s.Store.LedgerBelow(ctx, t.AccountID, t.Environment, seq, exportBatch)
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if err := f(e); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Deliveries returns up to limit deliveries that the filter chooses, newest first, without their bodies.
+func (s *Service) Deliveries(
+	ctx context.Context, actor access.Actor, f webhook.DeliveryFilter, limit int,
+) ([]*webhook.Delivery, error) {
+	if err := actor.RequireIn(access.ViewAccount, f.AccountID); err != nil {
+		return nil, err
+	}
+	return s.Store.Deliveries(ctx, f, limit)
+}
+
+// Delivery returns a delivery with its body and the attempts that are still kept.
+func (s *Service) Delivery(
+	ctx context.Context, actor access.Actor, id string,
+) (*webhook.Delivery, []webhook.Attempt, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, nil, err
+	}
+	d, err := s.delivery(ctx, actor, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	attempts, err := s.Store.Attempts(ctx, d.ID)
+	return d, attempts, err
+}
+
+func (s *Service) delivery(ctx context.Context, actor access.Actor, id string) (*webhook.Delivery, error) {
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, webhook.DeliveryNotFound()
+	}
+	d, err := s.Store.Delivery(ctx, id)
+	if err != nil {
+		return nil, orNotFound(err, webhook.DeliveryNotFound())
+	}
+	if !actor.Sees(d.Tenant) {
+		return nil, webhook.DeliveryNotFound()
+	}
+	return d, nil
+}
+
+// hiddenToken stands for an OAuth2 token.
+const hiddenToken = "••••••"
+
+// SentHeaders returns a function that tells the headers of the attempts on a delivery, as far as they are known:
+// nothing of them is kept, all follows from the delivery, the endpoint and the time. A token is never told, and a
+// signature not when its endpoint is deleted.
+func (s *Service) SentHeaders(
+	ctx context.Context, d *webhook.Delivery,
+) (func(webhook.Attempt) []webhook.Header, error) {
+	proof := func(webhook.Attempt) []webhook.Header { return nil }
+	e, err := s.Store.Endpoint(ctx, d.EndpointID)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+	case err != nil:
+		return nil, err
+	case e.OAuth != nil:
+		proof = func(webhook.Attempt) []webhook.Header { return webhook.TokenHeaders(hiddenToken) }
+	default:
+		secret, err := s.Secrets.Open(e.SealedSecret, e.ID)
+		if err != nil { // the sender cannot read it either, and says so in the log
+			break
+		}
+		proof = func(a webhook.Attempt) []webhook.Header { return webhook.SignatureHeaders(secret, a.At, d.Body) }
+	}
+	return func(a webhook.Attempt) []webhook.Header {
+		return append(webhook.Headers(d.Event, d.ID), proof(a)...)
+	}, nil
+}
+
+// Redeliver sends a delivery that has ended once more, under the same delivery id and with all attempts before it.
+func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) error {
+	if err := actor.Require(access.Redeliver); err != nil {
+		return err
+	}
+	d, err := s.delivery(ctx, actor, id)
+	if err != nil {
+		return err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.Redeliver(d.ID, s.now()); err != nil {
+			return orNotFound(err, webhook.NotRedeliverable())
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.DeliveryRedelivered, AccountID: d.AccountID,
+			Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
+		})
+	})
+	if err == nil {
+		s.Outbox()
+	}
+	return err
+}
+
+// redeliverBatch is how many deliveries one transaction makes pending: others must not wait long for it.
+const redeliverBatch = 100
+
+// RedeliverFailed sends all deliveries again that failed at the time or later, of those that the filter chooses, and
+// returns how many. Those whose endpoint gets nothing any more are passed over.
+func (s *Service) RedeliverFailed(
+	ctx context.Context, actor access.Actor, f webhook.DeliveryFilter, since time.Time,
+) (sent int, err error) {
+	if err := actor.RequireIn(access.Redeliver, f.AccountID); err != nil {
+		return 0, err
+	}
+	for after := ""; ; {
+		ids, err := s.Store.FailedDeliveries(ctx, f, since, after, redeliverBatch)
+		if err != nil || len(ids) == 0 {
+			return sent, err
+		}
+		after = ids[len(ids)-1]
+		n, err := s.redeliverAll(ctx, actor, f.AccountID, ids)
+		if err != nil {
+			return sent, err
+		}
+		sent += n
+		s.Outbox()
+	}
+}
+
+func (s *Service) redeliverAll(
+	ctx context.Context, actor access.Actor, accountID string, ids []string,
+) (n int, err error) {
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		n = 0
+		for _, id := range ids {
+			switch err := tx.Redeliver(id, s.now()); {
+			case err == nil:
+				n++
+			case !errors.Is(err, store.ErrNotFound):
+				return err
+			}
+		}
+		if n == 0 {
+			return nil
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.DeliveriesRedelivered, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfDelivery},
+			Details: map[string]any{"deliveries": n},
+		})
+	})
+	return n, err
+}
+
+// DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
+func (s *Service) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (n int, err error) {
+	if some, err := s.Store.HasAttempts(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.DeleteOldAttempts(before, limit)
+		return err
+	})
+	return n, err
+}

@@ -1,0 +1,291 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// NewKey says what key to make.
+type NewKey struct {
+	access.Tenant
+	Name      string
+	Scopes    []access.Scope
+	Limits    map[string]int // by category, where it is not the default
+	Networks  access.Networks
+	ExpiresAt *time.Time // nil: never
+}
+
+func (n *NewKey) check(now time.Time) error {
+	var p fault.Problems
+	access.CheckNameField(&p, "name", n.Name)
+	if len(n.Scopes) == 0 {
+		p.Add("scopes", "required", "must name at least one scope")
+	}
+	for _, scope := range n.Scopes {
+		if !slices.Contains(access.AllScopes, scope) {
+			p.Add("scopes", "unknown_code", "has an unknown scope")
+		}
+	}
+	if _, ok := access.ParseEnvironment(string(n.Environment)); !ok {
+		p.Add("environment", "unknown_code", "must be test or live")
+	}
+	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
+		p.Add("expires", "past", "must be in the future")
+	}
+	checkLimits(&p, n.Limits)
+	return p.Err()
+}
+
+// MaxKeyLimit bounds what a key may be allowed in a minute.
+const MaxKeyLimit = 1_000_000
+
+// checkLimits checks limits by category; the field of each is limit_ and its category.
+func checkLimits(p *fault.Problems, limits map[string]int) {
+	for _, category := range ratelimit.Categories {
+		if n, ok := limits[category]; ok && (n < 1 || n > MaxKeyLimit) {
+			p.Add("limit_"+category, "range", "must be a whole number from 1 to 1000000")
+		}
+	}
+	for category := range limits {
+		if !slices.Contains(ratelimit.Categories, category) {
+			p.Add("limit_"+category, "unknown_code", "is no category")
+		}
+	}
+}
+
+// CreateKey makes an API key. The secret is returned once and cannot be read again. A key that no account user makes is
+// made on behalf of the account's owner.
+func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (*access.Key, string, error) {
+	if err := actor.RequireIn(access.ManageKeys, n.AccountID); err != nil {
+		return nil, "", err
+	}
+	if len(n.Limits) > 0 {
+		if err := actor.Require(access.LimitKeys); err != nil {
+			return nil, "", err
+		}
+	}
+	now := s.now()
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.check(now); err != nil {
+		return nil, "", err
+	}
+	secretKey := access.NewSecretKey(n.Environment)
+	k := &access.Key{
+		ID: store.NewID(), Tenant: n.Tenant, Name: n.Name, Hint: access.KeyHint(secretKey), Scopes: n.Scopes,
+		Limits: n.Limits, Networks: n.Networks, CreatedAt: now, ExpiresAt: n.ExpiresAt,
+	}
+	if k.Limits == nil {
+		k.Limits = map[string]int{}
+	}
+	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		if k.CreatedBy, err = userFor(ctx, tx, actor, k.AccountID); err != nil {
+			return err
+		}
+		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
+			return err
+		}
+		if err := tx.AppendAudit(keyEvent(audit.KeyCreated, k, actor, k.CreatedBy, now)); err != nil {
+			return err
+		}
+		return s.recordKeyAction(tx, actor, audit.ActionKeyCreated, k, map[string]any{
+			"environment": string(k.Environment), "scopes": k.Scopes, "limits": k.Limits, "networks": k.Networks.Texts(),
+		})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return k, secretKey, nil
+}
+
+// userFor returns the account user on whose behalf an actor changes something of an account: themselves, or the owner.
+func userFor(ctx context.Context, tx *store.Tx, actor access.Actor, accountID string) (string, error) {
+	if actor.Kind == access.ByUser {
+		return actor.ID, nil
+	}
+	owner, err := tx.Owner(ctx, accountID)
+	if err != nil {
+		return "", fmt.Errorf("find the owner of the account: %w", err)
+	}
+	return owner.ID, nil
+}
+
+// Keys returns the keys of an account, the oldest first, revoked ones included.
+func (s *Service) Keys(ctx context.Context, actor access.Actor, accountID string) ([]*access.Key, error) {
+	if err := actor.RequireIn(access.ViewAccount, accountID); err != nil {
+		return nil, err
+	}
+	return s.Store.Keys(ctx, accountID)
+}
+
+// Key returns a key, or access.KeyNotFound.
+func (s *Service) Key(ctx context.Context, actor access.Actor, id string) (*access.Key, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	return keyFor(ctx, s.Store.Queries, actor, id)
+}
+
+// keyFor returns a key that exists for the actor, or access.KeyNotFound.
+func keyFor(ctx context.Context, q store.Queries, actor access.Actor, id string) (*access.Key, error) {
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, access.KeyNotFound
+	}
+	k, err := q.Key(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !actor.Sees(k.Tenant) {
+		return nil, access.KeyNotFound
+	}
+	return k, err
+}
+
+// RenameKey gives a key another name. The same name changes nothing.
+func (s *Service) RenameKey(ctx context.Context, actor access.Actor, id, name string) error {
+	if err := actor.Require(access.ManageKeys); err != nil {
+		return err
+	}
+	name = strings.TrimSpace(name)
+	var p fault.Problems
+	access.CheckNameField(&p, "name", name)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
+		old := k.Name
+		if old == name {
+			return nil
+		}
+		if err := tx.RenameKey(k.ID, name); err != nil {
+			return err
+		}
+		userID, err := userFor(ctx, tx, actor, k.AccountID)
+		if err != nil {
+			return err
+		}
+		k.Name = name
+		e := keyEvent(audit.KeyRenamed, k, actor, userID, s.now())
+		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
+		if err := tx.AppendAudit(e); err != nil {
+			return err
+		}
+		return s.recordKeyAction(tx, actor, audit.ActionKeyRenamed, k, map[string]any{"old_name": old})
+	})
+}
+
+// SetKeyLimits replaces the limits of a key; a category that is not there has the default.
+func (s *Service) SetKeyLimits(ctx context.Context, actor access.Actor, id string, limits map[string]int) error {
+	if err := actor.Require(access.LimitKeys); err != nil {
+		return err
+	}
+	var p fault.Problems
+	checkLimits(&p, limits)
+	if err := p.Err(); err != nil {
+		return err
+	}
+	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
+		if err := tx.SetKeyLimits(k.ID, limits); err != nil {
+			return err
+		}
+		return s.recordKeyAction(tx, actor, audit.ActionKeyLimited, k, map[string]any{"limits": limits})
+	})
+}
+
+// SetKeyNetworks replaces where a key may be used from; none: anywhere. It takes effect as a revocation does, within a
+// second. The audit log has no event for it, so it is in the log of the program.
+func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id string, networks access.Networks) error {
+	if err := actor.Require(access.ManageKeys); err != nil {
+		return err
+	}
+	err := s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
+		if err := tx.SetKeyNetworks(k.ID, networks); err != nil {
+			return err
+		}
+		return s.recordKeyAction(tx, actor, audit.ActionKeyNetworks, k, map[string]any{"networks": networks.Texts()})
+	})
+	if err == nil && actor.Kind == access.ByUser {
+		s.Log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
+			"user_id", actor.ID, "ip", actor.Origin.IP, "networks", networks.String())
+	}
+	return err
+}
+
+// changeKey changes a key that is not revoked, in one transaction.
+func (s *Service) changeKey(
+	ctx context.Context, actor access.Actor, id string, f func(*store.Tx, *access.Key) error,
+) error {
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		k, err := keyFor(ctx, tx.Queries, actor, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.LockKey(k.ID); err != nil {
+			return err
+		}
+		if k, err = tx.Key(ctx, k.ID); err != nil {
+			return err
+		}
+		if k.RevokedAt != nil {
+			return access.KeyRevoked
+		}
+		return f(tx, k)
+	})
+	s.keys.Clear()
+	return err
+}
+
+// RevokeKey ends a key for good: it no longer authenticates, and its webhook endpoints get nothing more. Revoking a
+// revoked key changes nothing.
+func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) (k *access.Key, err error) {
+	if err := actor.Require(access.ManageKeys); err != nil {
+		return nil, err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		if k, err = keyFor(ctx, tx.Queries, actor, id); err != nil {
+			return err
+		}
+		now := s.now()
+		changed, err := tx.RevokeKey(k.ID, now)
+		if err != nil || !changed {
+			return err
+		}
+		k.RevokedAt = &now
+		if err := tx.DropPendingDeliveriesOfKey(k.ID); err != nil {
+			return err
+		}
+		userID, err := userFor(ctx, tx, actor, k.AccountID)
+		if err != nil {
+			return err
+		}
+		if err := tx.AppendAudit(keyEvent(audit.KeyRevoked, k, actor, userID, now)); err != nil {
+			return err
+		}
+		return s.recordKeyAction(tx, actor, audit.ActionKeyRevoked, k, map[string]any{"environment": string(k.Environment)})
+	})
+	s.keys.Clear()
+	return k, err
+}
+
+func (s *Service) recordKeyAction(
+	tx *store.Tx, actor access.Actor, code audit.ActionCode, k *access.Key, details map[string]any,
+) error {
+	return s.recordStaffAction(
+		tx, actor, audit.Action{Code: code, AccountID: k.AccountID, Target: onKey(k), Details: details},
+	)
+}
+
+func keyEvent(code audit.Code, k *access.Key, actor access.Actor, userID string, at time.Time) *audit.Event {
+	return &audit.Event{
+		AccountID: k.AccountID, UserID: userID, At: at, Code: code, Actor: auditActor(actor),
+		Target:   audit.Target{Type: audit.OnAPIKey, ID: k.ID},
+		Metadata: map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes},
+	}
+}

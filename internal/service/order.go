@@ -1,0 +1,183 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// OrderDetail returns what an API key sees of the order with the id or external id.
+func (s *Service) OrderDetail(
+	ctx context.Context, actor access.Actor, idOrExternalID string, l text.Locale,
+) (order.Detail, error) {
+	o, err := s.Store.FindOrder(ctx, actor.Tenant, idOrExternalID)
+	if err != nil {
+		return order.Detail{}, orderNotFound(actor, err)
+	}
+	return s.ViewOrder(o, l), nil
+}
+
+// ViewOrder renders an order as its customer sees it now.
+func (s *Service) ViewOrder(o *order.Order, l text.Locale) order.Detail {
+	return o.View(l, s.now(), s.CertificateURL)
+}
+
+// OrderRecord is an order with its history.
+type OrderRecord struct {
+	*order.Order
+	order.History
+
+	// For staff.
+	Assignee *access.Staff // who holds the order, or asked for photos; nil: nobody
+
+	// For customers.
+	Key        *access.Key // that created the order
+	Deliveries []*webhook.Delivery
+}
+
+func orderRecord(ctx context.Context, q store.Queries, o *order.Order) (*OrderRecord, error) {
+	history, err := q.OrderHistory(ctx, o.ID)
+	if err != nil {
+		return nil, err
+	}
+	r := &OrderRecord{Order: o, History: history}
+	r.Assignee, err = assigneeOf(ctx, q, o)
+	return r, err
+}
+
+// assigneeOf returns the staff user who holds an order, or to whom it will come back; nil when there is none.
+func assigneeOf(ctx context.Context, q store.Queries, o *order.Order) (*access.Staff, error) {
+	if o.AssigneeID == "" {
+		return nil, nil
+	}
+	staff, err := q.Staff(ctx, o.AssigneeID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return staff, err
+}
+
+// staffDetail is how faults and timelines name a staff user.
+func staffDetail(s *access.Staff) map[string]string {
+	return map[string]string{"id": s.ID, "name": s.Name}
+}
+
+// Order returns an order of an account user's tenant as customers see it: without what is internal to the desk.
+func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, orderNotFound(actor, store.ErrNotFound)
+	}
+	o, err := s.Store.Order(ctx, id)
+	if err == nil && o.Tenant() != actor.Tenant {
+		err = store.ErrNotFound
+	}
+	if err != nil {
+		return nil, orderNotFound(actor, err)
+	}
+	r := &OrderRecord{Order: o}
+	if r.History, err = s.Store.OrderHistory(ctx, o.ID); err != nil {
+		return nil, err
+	}
+	r.Timeline = r.ForCustomer()
+	if r.Key, err = s.Store.Key(ctx, o.APIKeyID); err != nil {
+		return nil, err
+	}
+	r.Deliveries, err = s.Store.Deliveries(ctx, webhook.DeliveryFilter{Tenant: o.Tenant(), OrderID: o.ID}, orderDeliveries)
+	return r, err
+}
+
+const orderDeliveries = 20
+
+// activityGap is how often the activity of an assignee is stored at most: looking at an order must stay a read.
+const activityGap = time.Minute
+
+// OrderForReview returns any order to a staff user. When it is the assignee who looks, the claim has activity.
+func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, orderNotFound(actor, store.ErrNotFound)
+	}
+	o, err := s.Store.Order(ctx, id)
+	if err != nil {
+		return nil, orderNotFound(actor, err)
+	}
+	now := s.now()
+	if noted := now.Add(-activityGap); o.HeldBy(actor) && o.ClaimedAt != nil && !o.ClaimedAt.After(noted) {
+		touch := func(tx *store.Tx) error { return tx.TouchClaim(id, actor.ID, now, noted) }
+		if err := s.Store.Update(ctx, touch); err != nil {
+			return nil, err
+		}
+	}
+	return orderRecord(ctx, s.Store.Queries, o)
+}
+
+// OrderContext is what reviewers see beside an order.
+type OrderContext struct {
+	Account *access.Account
+	Files   map[string]photo.Stored // of the order's photos, by name
+	Others  []order.Summary         // the newest orders of the same tenant, without this one
+}
+
+const otherOrders = 10
+
+// OrderContext reads what reviewers see beside an order.
+func (s *Service) OrderContext(ctx context.Context, o *order.Order) (*OrderContext, error) {
+	c := new(OrderContext)
+	var err error
+	if c.Account, err = s.Store.Account(ctx, o.AccountID); err != nil {
+		return nil, err
+	}
+	if c.Files, err = s.Store.PhotosOfOrder(ctx, o.ID); err != nil {
+		return nil, err
+	}
+	newest, _, err := s.Store.Orders(ctx, &order.Filter{Sort: order.Newest, Tenant: o.Tenant()}, nil, otherOrders+1)
+	for i := range newest {
+		if newest[i].ID != o.ID && len(c.Others) < otherOrders {
+			c.Others = append(c.Others, newest[i])
+		}
+	}
+	return c, err
+}
+
+// FindOrderID returns the id of the order that a staff user means: by its id or its number, in any case and without
+// prefix.
+func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if id, ok := store.ParseID(text); ok {
+		return id, nil
+	}
+	number := strings.ToUpper(text)
+	if !strings.HasPrefix(number, order.NumberPrefix) {
+		number = order.NumberPrefix + number
+	}
+	if !order.ValidNumber(number) {
+		return "", noSuchOrder[access.ByStaff]
+	}
+	id, err := s.Store.OrderIDByNumber(ctx, number)
+	if errors.Is(err, store.ErrNotFound) {
+		return "", noSuchOrder[access.ByStaff]
+	}
+	return id, err
+}
+
+// PhotoIndexes returns the photo indexes of an order's item.
+func (s *Service) PhotoIndexes(o *order.Order) []*catalog.PhotoIndex {
+	c := &o.Classification
+	return s.Catalog().PhotoIndexes(catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode})
+}

@@ -1,0 +1,161 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// TakeNextOrder claims the queued Live order with the earliest due date for a staff user; nil when there is none. Two
+// callers never get the same order.
+func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*OrderRecord, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	var r *OrderRecord
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		r = nil
+		id, err := tx.NextQueued()
+		if errors.Is(err, store.ErrNotFound) {
+			return nil // an empty queue is no error
+		}
+		if err != nil {
+			return err
+		}
+		o, err := tx.OrderForUpdate(id)
+		if err != nil {
+			return err
+		}
+		if err := s.claim(ctx, tx, actor, o, s.now()); err != nil {
+			return err
+		}
+		r, err = orderRecord(ctx, tx.Queries, o)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// ClaimOrder gives a queued order to a staff user. Whoever holds it already keeps it, and the claim has activity.
+func (s *Service) ClaimOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
+	return s.reviewOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		if o.HeldBy(actor) && o.Environment == access.Live {
+			return tx.TouchClaim(o.ID, actor.ID, now, now.Add(-activityGap))
+		}
+		return s.claim(ctx, tx, actor, o, now)
+	})
+}
+
+func (s *Service) claim(ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, now time.Time) error {
+	if err := checkMove(ctx, tx, o, order.Claim, actor); err != nil {
+		return err
+	}
+	if err := checkActive(tx, actor); err != nil {
+		return err
+	}
+	return s.assign(ctx, tx, actor, o, actor.ID, now, nil)
+}
+
+// assign claims an order for a staff user.
+func (s *Service) assign(
+	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, staffID string, now time.Time,
+	details map[string]any,
+) error {
+	if err := o.Apply(order.Claim, now); err != nil {
+		return err
+	}
+	o.AssignTo(staffID, now)
+	return s.saveMove(ctx, tx, o, actor, details)
+}
+
+// checkActive checks that nobody has deactivated the staff user since the request began: an order of somebody who has
+// left would wait for its claim to expire.
+func checkActive(tx *store.Tx, actor access.Actor) error {
+	current, err := tx.StaffForUpdate(actor.ID)
+	if err == nil && !current.Active() {
+		return access.StaffUnauthenticated
+	}
+	return err
+}
+
+// ReleaseOrder puts an order back into the queue.
+func (s *Service) ReleaseOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
+	apply := func(_ *store.Tx, o *order.Order, now time.Time) (map[string]any, error) {
+		return nil, o.Apply(order.Release, now)
+	}
+	return s.reviewMove(ctx, actor, id, order.Release, "", apply)
+}
+
+// ReassignOrder gives an order that is queued or held by anybody to another staff user.
+func (s *Service) ReassignOrder(ctx context.Context, actor access.Actor, id, toStaffID string) (*OrderRecord, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	return s.reviewOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		to, err := tx.StaffForUpdate(toStaffID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !to.Active() {
+			return fault.Validation(fault.Problem{
+				Field: "assignee_id", Code: "unknown", Message: "is not the id of an active staff user",
+			})
+		}
+		if err != nil {
+			return err
+		}
+		details := map[string]any{"assignee": staffDetail(to)}
+		if err := s.recordStaffAction(tx, actor, onOrder(audit.OrderReassigned, o, details)); err != nil {
+			return err
+		}
+		if o.Status != order.Processing || o.Environment != access.Live {
+			if err := checkMove(ctx, tx, o, order.Claim, actor); err != nil {
+				return err
+			}
+			return s.assign(ctx, tx, actor, o, to.ID, now, details)
+		}
+		o.AssignTo(to.ID, now)
+		o.UpdatedAt = now
+		if err := tx.UpdateOrder(o); err != nil {
+			return err
+		}
+		entry := &order.TimelineEntry{At: now, Event: "reassigned", Actor: actor, Details: details}
+		return tx.AppendTimeline(o.ID, entry)
+	})
+}
+
+// returnToQueue releases an order for a reason of the service's own, if somebody still holds it and still is true of
+// it.
+func (s *Service) returnToQueue(
+	ctx context.Context, id, reason string, still func(*order.Order) bool,
+) (returned bool, err error) {
+	_, err = s.moveOrder(ctx, access.System, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		returned = o.Status == order.Processing && still(o)
+		if !returned {
+			return nil
+		}
+		return s.release(ctx, tx, o, reason, now)
+	})
+	return returned && err == nil, err
+}
+
+// release puts an order back into the queue for a reason of the service's own.
+func (s *Service) release(ctx context.Context, tx *store.Tx, o *order.Order, reason string, now time.Time) error {
+	details := map[string]any{"reason": reason}
+	holder, err := assigneeOf(ctx, tx.Queries, o)
+	if err != nil {
+		return err
+	}
+	if holder != nil {
+		details["assignee"] = staffDetail(holder)
+	}
+	if err := o.Apply(order.Release, now); err != nil {
+		return err
+	}
+	return s.saveMove(ctx, tx, o, access.System, details)
+}

@@ -1,0 +1,108 @@
+package service
+
+import (
+	"context"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Balance returns the credits of a tenant.
+func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
+	return s.Store.Balance(ctx, tenant.AccountID, tenant.Environment)
+}
+
+// Orders returns up to limit orders that the filter chooses and that follow the cursor, nil for the beginning, and the
+// cursor after them, nil when there are no more.
+func (s *Service) Orders(
+	ctx context.Context, actor access.Actor, f order.Filter, after *order.Cursor, limit int,
+) (orders []order.Summary, next *order.Cursor, err error) {
+	if err := scopeFilter(actor, &f); err != nil {
+		return nil, nil, err
+	}
+	return s.Store.Orders(ctx, &f, after, limit)
+}
+
+// OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses. Newest
+// orders are counted whatever their state: by their state they have no numbered pages.
+func (s *Service) OrderPage(
+	ctx context.Context, actor access.Actor, f order.Filter, page, limit int,
+) (orders []order.Summary, total int64, err error) {
+	if err := scopeFilter(actor, &f); err != nil {
+		return nil, 0, err
+	}
+	return s.Store.OrderPage(ctx, &f, page, limit)
+}
+
+// scopeFilter limits a list to what the actor may see: keys and account users see their tenant, reviewers the lists of
+// the desk, administrators also those of an account.
+func scopeFilter(actor access.Actor, f *order.Filter) error {
+	switch {
+	case actor.Kind == access.ByAPIKey || actor.Kind == access.ByUser:
+		f.Sort, f.Tenant = order.Newest, actor.Tenant
+		return actor.Require(access.ViewAccount)
+	case f.Sort == order.Newest:
+		return actor.Require(access.ViewAccount)
+	}
+	return actor.Require(access.ReviewOrders)
+}
+
+// exportBatch is how many rows an export reads at once: few enough for the memory, and no read lasts long.
+const exportBatch = 500
+
+// EachOrder calls each for every order that the filter chooses.
+func (s *Service) EachOrder(
+	ctx context.Context, actor access.Actor, f order.Filter, each func(*order.Summary) error,
+) error {
+	for after := (*order.Cursor)(nil); ; {
+		orders, next, err := s.Orders(ctx, actor, f, after, exportBatch)
+		if err != nil {
+			return err
+		}
+		for i := range orders {
+			if err := each(&orders[i]); err != nil {
+				return err
+			}
+		}
+		if after = next; after == nil {
+			return nil
+		}
+	}
+}
+
+// FindOrders returns the orders of an account user's tenant with the id, the order number or the external id, newest
+// first.
+func (s *Service) FindOrders(
+	ctx context.Context, actor access.Actor, search string, limit int,
+) ([]order.Summary, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	search = strings.TrimSpace(search)
+	id, ok := store.ParseID(search)
+	if !ok {
+		id = ""
+	}
+	number := strings.ToUpper(search)
+	if !order.ValidNumber(number) {
+		number = ""
+	}
+	return s.Store.FindOrders(ctx, actor.Tenant, id, number, search, limit)
+}
+
+// OrderCounts returns how many orders of an environment are in each status.
+func (s *Service) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
+	return s.Store.OrderCounts(ctx, env)
+}
+
+// CountWaiting counts the orders of a tenant that wait for photos, up to limit.
+func (s *Service) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
+	return s.Store.CountWaiting(ctx, tenant, limit)
+}
+
+// ClaimCounts returns how many orders a staff user holds, and for how many they wait for photos.
+func (s *Service) ClaimCounts(ctx context.Context, actor access.Actor) (map[order.Status]int64, error) {
+	return s.Store.ClaimCounts(ctx, actor.ID)
+}

@@ -1,0 +1,137 @@
+package service
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// CreateTestOrder creates a Test order as one of the account's Test keys would, and returns its id.
+func (s *Service) CreateTestOrder(
+	ctx context.Context, actor access.Actor, keyID string, d *order.Draft,
+) (id string, err error) {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return "", err
+	}
+	k, err := s.usableTestKey(ctx, actor, keyID)
+	if err != nil {
+		return "", err
+	}
+	answer, err := s.CreateOrder(ctx, k.Actor(actor.Origin), d, nil)
+	if err != nil {
+		return "", err
+	}
+	var receipt struct{ ID string }
+	if err := json.Unmarshal(answer, &receipt); err != nil {
+		return "", err
+	}
+	return receipt.ID, nil
+}
+
+// usableTestKey returns a Test key of the account that is in force.
+func (s *Service) usableTestKey(ctx context.Context, actor access.Actor, id string) (*access.Key, error) {
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, access.KeyNotFound
+	}
+	k, err := s.Store.Key(ctx, id)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	if err != nil || k.AccountID != actor.Tenant.AccountID || k.Environment != access.Test || !k.UsableAt(s.now()) {
+		return nil, access.KeyNotFound
+	}
+	return k, nil
+}
+
+// SimulateState puts a Test order into a state, whatever its state was, and sends the webhooks that belong to it.
+// indexCodes are what a photo request asks for; without any it asks for what a simulated one does.
+func (s *Service) SimulateState(
+	ctx context.Context, actor access.Actor, id string, to order.SandboxState, indexCodes []string,
+) error {
+	return s.simulate(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		photos, err := tx.OrderPhotos(ctx, o.ID)
+		if err != nil {
+			return err
+		}
+		drafts := s.requestDrafts(indexCodes)
+		if err := o.SimulateState(to, drafts, s.Catalog(), s.PhotoIndexes(o), photos, now); err != nil {
+			return err
+		}
+		return s.saveMove(ctx, tx, o, actor, nil)
+	})
+}
+
+// SimulateDelay sets whether a Test order counts as late. It changes neither status nor outcome and sends no webhook.
+func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id string, late bool) error {
+	return s.simulate(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		if o.MarkedLate == late {
+			return nil
+		}
+		o.MarkedLate, o.UpdatedAt = late, now
+		if err := tx.UpdateOrder(o); err != nil {
+			return err
+		}
+		event := "marked-delayed"
+		if !late {
+			event = "marked-punctual"
+		}
+		return tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor})
+	})
+}
+
+// simulate is moveOrder for the sandbox: in Test only.
+func (s *Service) simulate(ctx context.Context, actor access.Actor, id string, move moveFunc) error {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return err
+	}
+	actor.Tenant.Environment = access.Test
+	_, err := s.moveOrder(ctx, actor, id, move)
+	return err
+}
+
+// requestDrafts asks for photos with the first condition and requirement that the catalog has.
+func (s *Service) requestDrafts(indexCodes []string) []order.RequestDraft {
+	snap := s.Catalog()
+	drafts := make([]order.RequestDraft, len(indexCodes))
+	for i, code := range indexCodes {
+		drafts[i] = order.RequestDraft{IndexCode: code, Comment: "Simulated request: please send another photo."}
+		if conditions := snap.Conditions(); len(conditions) > 0 {
+			drafts[i].Condition = conditions[0].Code
+		}
+		if requirements := snap.Requirements(); len(requirements) > 0 {
+			drafts[i].Requirements = []string{requirements[0].Code}
+		}
+	}
+	return drafts
+}
+
+// SetTestBalance sets the Test balance of the account, by a ledger entry of the difference.
+func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credits int64) error {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return err
+	}
+	if credits < 0 || credits > credit.MaxCredits {
+		return fault.Validation(fault.Problem{
+			Field: "credits", Code: "range",
+			Message: "must be a whole number from 0 to " + strconv.FormatInt(credit.MaxCredits, 10),
+		})
+	}
+	return s.Store.Update(ctx, func(tx *store.Tx) error {
+		accountID := actor.Tenant.AccountID
+		current, err := tx.BalanceForUpdate(accountID, access.Test)
+		if err != nil || current == credits {
+			return err
+		}
+		_, err = tx.Grant(accountID, access.Test, credits-current, "set in the portal by "+actor.Name, s.now())
+		return err
+	})
+}

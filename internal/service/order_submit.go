@@ -1,0 +1,139 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// SubmitPhotos answers the photo request of an order completely or not at all, and returns the order's id. Of two
+// submissions at the same time, the database accepts one; the other finds the order no longer waiting.
+func (s *Service) SubmitPhotos(
+	ctx context.Context, actor access.Actor, id string, sub *order.Submission,
+) (orderID string, err error) {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return "", err
+	}
+	if err := checkNote(sub.Note); err != nil {
+		return "", err
+	}
+	var photos []order.Photo
+	o, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) (err error) {
+		if photos, err = s.checkSubmission(tx, o, sub); err != nil {
+			return err
+		}
+		return s.acceptSubmission(ctx, tx, actor, o, sub, photos, now)
+	})
+	if err != nil {
+		return "", err
+	}
+	if names := photoNames(photos); o.Environment == access.Live && len(names) > 0 {
+		s.Ordered(names)
+	}
+	return o.ID, nil
+}
+
+// checkSubmission checks the photo-update rules in the order that integrators are told, and marks the photos as used.
+func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submission) ([]order.Photo, error) {
+	if o.Status != order.UpdatePhotos {
+		return nil, order.NotAwaitingPhotos(o.Status)
+	}
+	if err := sub.CheckEntries(o.Requested); err != nil {
+		return nil, err
+	}
+	photos := make([]order.Photo, len(sub.Entries))
+	for i, e := range sub.Entries {
+		photos[i] = order.Photo{IndexCode: e.IndexCode, Round: o.Round}
+		if e.URL == nil {
+			continue
+		}
+		name, ok := s.MediaURLs.Parse(*e.URL)
+		if !ok {
+			return nil, photo.Unsupported(draftField(i), *e.URL)
+		}
+		photos[i].Name = name
+	}
+	if names := photoNames(photos); len(names) > 0 {
+		known, err := tx.UsePhotos(o.Tenant(), names)
+		if err != nil {
+			return nil, err
+		}
+		if err := checkKnown(photos, known, draftField); err != nil {
+			return nil, err
+		}
+	}
+	return photos, sub.CheckCounts(o.Requested)
+}
+
+func (s *Service) acceptSubmission(
+	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, sub *order.Submission, photos []order.Photo,
+	now time.Time,
+) error {
+	round := o.Round
+	if err := tx.InsertOrderPhotos(o.ID, round, photos); err != nil {
+		return err
+	}
+	if sub.Note != "" {
+		if err := tx.InsertOrderNote(o.ID, order.Note{Round: round, Note: sub.Note, CreatedAt: now}); err != nil {
+			return err
+		}
+	}
+	details := submissionDetails(round, photos)
+	entry := &order.TimelineEntry{At: now, Event: "photos-submitted", Actor: actor, Details: details}
+	if err := tx.AppendTimeline(o.ID, entry); err != nil {
+		return err
+	}
+	if err := o.Apply(order.SubmitPhotos, now); err != nil {
+		return err
+	}
+	if o.Environment == access.Test {
+		return s.simulateAfterSubmission(ctx, tx, o, sub, now)
+	}
+	return s.returnToReviewer(ctx, tx, o, now)
+}
+
+// returnToReviewer gives a Live order whose photos have arrived back to the reviewer who asked, with a fresh claim, or
+// to the queue if that reviewer has left.
+func (s *Service) returnToReviewer(ctx context.Context, tx *store.Tx, o *order.Order, now time.Time) error {
+	reviewer, err := tx.StaffForUpdate(o.AssigneeID)
+	switch {
+	case err == nil && reviewer.Active():
+		o.AssignTo(reviewer.ID, now)
+		return tx.UpdateOrder(o)
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return err
+	}
+	return s.release(ctx, tx, o, "the reviewer who asked is gone", now)
+}
+
+// simulateAfterSubmission brings a Test order to the state that follows its submission.
+func (s *Service) simulateAfterSubmission(
+	ctx context.Context, tx *store.Tx, o *order.Order, sub *order.Submission, now time.Time,
+) error {
+	all, err := tx.OrderPhotos(ctx, o.ID)
+	if err != nil {
+		return err
+	}
+	o.Simulate(order.AfterSubmission(sub), s.Catalog(), s.PhotoIndexes(o), all, now)
+	return s.saveMove(ctx, tx, o, access.System, nil)
+}
+
+// submissionDetails says which round was answered, and which indexes could not be provided.
+func submissionDetails(round int, photos []order.Photo) map[string]any {
+	details := map[string]any{"round": round}
+	var unavailable []string
+	for _, p := range photos {
+		if p.Name == "" {
+			unavailable = append(unavailable, p.IndexCode)
+		}
+	}
+	if unavailable != nil {
+		details["unavailable_index_codes"] = unavailable
+	}
+	return details
+}

@@ -1,0 +1,105 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+	"golang.org/x/sync/errgroup"
+)
+
+// MaxUploadFiles is how many files one upload may hold.
+const MaxUploadFiles = 10
+
+// StorePhotos stores the files of one upload for the actor's tenant and returns their managed URLs in the same order:
+// all of them are durable when it returns, or none is known.
+func (s *Service) StorePhotos(
+	ctx context.Context, actor access.Actor, uploads []media.Upload,
+) (urls []string, err error) {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return nil, err
+	}
+	rows := make([]photo.Stored, len(uploads))
+	urls = make([]string, len(uploads))
+	files, fileCtx := errgroup.WithContext(ctx)
+	files.SetLimit(4) // the disk syncs a few files at once as fast as one
+	for i, u := range uploads {
+		name := photo.NewName(u.Info.Format)
+		urls[i] = s.MediaURLs.URL(name)
+		rows[i] = photo.Stored{
+			Name: name, Tenant: actor.Tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
+			Width: u.Info.Width, Height: u.Info.Height, OriginalName: u.OriginalName, CreatedAt: s.now(),
+		}
+		files.Go(func() error { return s.Media.Put(fileCtx, name, u.Staged) })
+	}
+	err = files.Wait()
+	if err == nil {
+		err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
+	}
+	if err != nil {
+		s.discard(ctx, rows)
+		return nil, err
+	}
+	return urls, nil
+}
+
+// discard removes files that no row names. What cannot be removed stays behind, unreachable.
+func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
+	ctx = context.WithoutCancel(ctx)
+	for i := range rows {
+		if err := s.Media.Delete(ctx, rows[i].Name); err != nil {
+			s.Log.WarnContext(ctx, "file of a failed upload stays behind", "name", rows[i].Name, "error", err)
+		}
+	}
+}
+
+// DeleteUnusedPhotos removes up to limit photos that were uploaded before the time and that no order uses, and returns
+// how many. Rows go first: a file without a row is harmless, a row without its file is not.
+func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
+	if some, err := s.Store.HasUnusedPhotos(ctx, before); err != nil || !some {
+		return 0, err
+	}
+	var names []string
+	if err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		names, err = tx.DeleteUnusedPhotos(before, limit)
+		return err
+	}); err != nil {
+		return 0, err
+	}
+	var failed error
+	for _, name := range names {
+		failed = errors.Join(failed, s.Media.Delete(ctx, name))
+	}
+	return len(names), failed
+}
+
+var errPhotoNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such photo.").With("entity", "photo")
+
+// Photo returns what is known of an uploaded photo to an actor who may see it: staff see all, account users those of
+// their account.
+func (s *Service) Photo(ctx context.Context, actor access.Actor, name string) (*photo.Stored, error) {
+	p, err := s.Store.Photo(ctx, name)
+	switch {
+	case err == nil && actor.Kind == access.ByStaff:
+		return p, actor.Require(access.ReviewOrders)
+	case errors.Is(err, store.ErrNotFound) || err == nil && actor.RequireIn(access.ViewAccount, p.AccountID) != nil:
+		return nil, errPhotoNotFound
+	}
+	return p, err
+}
+
+// OpenPhoto opens the file of a photo, as media.Store does.
+func (s *Service) OpenPhoto(ctx context.Context, name string) (media.File, error) {
+	return s.Media.Open(ctx, name)
+}
+
+// PhotoURL is the managed URL of a photo.
+func (s *Service) PhotoURL(name string) string { return s.MediaURLs.URL(name) }
+
+// PhotoName returns the name of the photo with a managed URL, and whether it is one.
+func (s *Service) PhotoName(url string) (name string, ok bool) { return s.MediaURLs.Parse(url) }

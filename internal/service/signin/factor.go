@@ -1,0 +1,284 @@
+package signin
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base32"
+	"encoding/hex"
+	"errors"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/pquerna/otp/hotp"
+	"github.com/pquerna/otp/totp"
+)
+
+// Code checks a code of the second factor, or a recovery code, of a person who has given the right password. It returns
+// WrongCode or TooManyLogins. Each code is accepted once.
+func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Origin) error {
+	name := "code " + userID
+	if err := g.throttle.Begin(from.IP, name); err != nil {
+		return err
+	}
+	who, err := g.Store.Person(ctx, g.audience, userID)
+	if errors.Is(err, store.ErrNotFound) {
+		return WrongCode
+	}
+	if err != nil {
+		return err
+	}
+	err = g.useCode(ctx, userID, code)
+	if errors.Is(err, WrongCode) {
+		return g.failed(ctx, who, reasonWrongCode, from, WrongCode)
+	}
+	if err == nil {
+		g.throttle.Succeeded(from.IP, name)
+	}
+	return err
+}
+
+// useCode spends a code of either kind.
+func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
+	factor, err := g.Store.TOTP(ctx, g.audience, userID)
+	if errors.Is(err, store.ErrNotFound) {
+		return WrongCode
+	}
+	if err != nil {
+		return err
+	}
+	use := func(tx *store.Tx) error {
+		return tx.UseRecoveryCode(g.audience, userID, g.recoveryHash(userID, code), g.now())
+	}
+	if !isRecoveryCode(code) {
+		secret, err := g.Secrets.Open(factor.SealedSecret, totpContext(userID))
+		if err != nil {
+			return err
+		}
+		counter, ok := matchCode(secret, code, g.now(), factor.LastCounter)
+		if !ok {
+			return WrongCode
+		}
+		use = func(tx *store.Tx) error { return tx.UseTOTP(g.audience, userID, counter) }
+	}
+	err = g.Store.Update(ctx, use)
+	if errors.Is(err, store.ErrNotFound) { // spent before, perhaps at this very moment
+		return WrongCode
+	}
+	return err
+}
+
+const (
+	totpPeriod = 30 // seconds
+	totpSkew   = 1  // periods that a clock may be off
+	issuer     = "Assay"
+)
+
+// matchCode returns the counter of a code that is valid now and newer than the last one.
+func matchCode(secret, code string, now time.Time, last int64) (int64, bool) {
+	code = strings.Join(strings.Fields(code), "")
+	current := now.Unix() / totpPeriod
+	for counter := current - totpSkew; counter <= current+totpSkew; counter++ {
+		want, err := hotp.GenerateCode(secret, uint64(counter)) //nolint:gosec // the year 1970 is past
+		if err != nil {
+			return 0, false
+		}
+		if subtle.ConstantTimeCompare([]byte(want), []byte(code)) == 1 && counter > last {
+			return counter, true
+		}
+	}
+	return 0, false
+}
+
+func totpContext(userID string) string  { return "totp of " + userID }
+func enrolContext(userID string) string { return "enrol " + totpContext(userID) }
+
+// HasSecondFactor reports whether a person has a second factor.
+func (g *SignIn) HasSecondFactor(ctx context.Context, userID string) (bool, error) {
+	_, err := g.Store.TOTP(ctx, g.audience, userID)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// Enrolment is a second factor that is not in force yet.
+type Enrolment struct {
+	Secret string // to type into an authenticator app
+	URL    string // to scan
+	Sealed string // to give back with the first code; only this program can read it
+}
+
+// BeginSecondFactor makes a second factor for a person. Nothing is kept until ConfirmSecondFactor gets its first code.
+func (g *SignIn) BeginSecondFactor(who *access.Person) (*Enrolment, error) {
+	key, err := totp.Generate(totp.GenerateOpts{Issuer: issuer, AccountName: who.Email})
+	if err != nil {
+		return nil, err
+	}
+	return newEnrolment(who.Email, key.Secret(), g.Secrets.Seal(key.Secret(), enrolContext(who.ID))), nil
+}
+
+// ResumeSecondFactor returns an enrolment again, from what it was sealed as: after a mistyped code, say.
+func (g *SignIn) ResumeSecondFactor(who *access.Person, sealed string) (*Enrolment, error) {
+	secret, err := g.Secrets.Open(sealed, enrolContext(who.ID))
+	if err != nil {
+		return nil, fault.BadRequest("The enrolment cannot be read. Begin again.").Because(err)
+	}
+	return newEnrolment(who.Email, secret, sealed), nil
+}
+
+func newEnrolment(email, secret, sealed string) *Enrolment {
+	u := url.URL{
+		Scheme: "otpauth", Host: "totp", Path: "/" + issuer + ":" + email,
+		RawQuery: url.Values{"secret": {secret}, "issuer": {issuer}}.Encode(),
+	}
+	return &Enrolment{Secret: secret, URL: u.String(), Sealed: sealed}
+}
+
+// ConfirmSecondFactor puts an enrolment in force for a person who has given their password again and a code of it,
+// else it returns WrongPassword or WrongCode. It returns the recovery codes, which are shown once. Other sessions end,
+// and the person gets a mail.
+func (g *SignIn) ConfirmSecondFactor(
+	ctx context.Context, who *access.Person, e *Enrolment, password, code, sessionID string, from access.Origin,
+) ([]string, error) {
+	if err := g.ConfirmPassword(who, password, from); err != nil {
+		return nil, err
+	}
+	name := "enrol " + who.ID
+	if err := g.throttle.Begin(from.IP, name); err != nil {
+		return nil, err
+	}
+	counter, ok := matchCode(e.Secret, code, g.now(), 0)
+	if !ok {
+		return nil, WrongCode
+	}
+	g.throttle.Succeeded(from.IP, name)
+	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, totpContext(who.ID)), LastCounter: counter}
+	codes, hashes := g.newRecoveryCodes(who.ID)
+	err := g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+		if err := tx.SetTOTP(g.audience, who.ID, factor, g.now()); err != nil {
+			return err
+		}
+		if err := tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes); err != nil {
+			return err
+		}
+		return g.factorChanged(tx, who, true, from)
+	})
+	return codes, err
+}
+
+// EndSecondFactor removes the second factor of a person who has given their password again, or returns WrongPassword.
+// Other sessions end, and the person gets a mail.
+func (g *SignIn) EndSecondFactor(
+	ctx context.Context, who *access.Person, password, sessionID string, from access.Origin,
+) error {
+	if err := g.ConfirmPassword(who, password, from); err != nil {
+		return err
+	}
+	return g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+		if err := tx.DeleteTOTP(g.audience, who.ID); err != nil {
+			return err
+		}
+		return g.factorChanged(tx, who, false, from)
+	})
+}
+
+// factorChanged records that the second factor was turned on or off, and tells the person.
+func (g *SignIn) factorChanged(tx *store.Tx, who *access.Person, on bool, from access.Origin) error {
+	e := factorRemoved
+	if on {
+		e = factorAdded
+	}
+	if err := g.record(tx, who, from, e, nil); err != nil {
+		return err
+	}
+	return g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+		return letter.ChangedSecondFactor(l, g.audience, who.Email, on, g.now(), g.settings())
+	})
+}
+
+// noSecondFactor is the refusal of recovery codes without a second factor.
+var noSecondFactor = fault.BadRequest("There is no second factor.")
+
+// RenewRecoveryCodes replaces the recovery codes of a person who has a second factor and gave their password again.
+func (g *SignIn) RenewRecoveryCodes(
+	ctx context.Context, who *access.Person, password string, from access.Origin,
+) ([]string, error) {
+	if err := g.ConfirmPassword(who, password, from); err != nil {
+		return nil, err
+	}
+	has, err := g.HasSecondFactor(ctx, who.ID)
+	if err != nil {
+		return nil, err
+	}
+	if !has {
+		return nil, noSecondFactor
+	}
+	codes, hashes := g.newRecoveryCodes(who.ID)
+	return codes, g.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes)
+	})
+}
+
+// RecoveryCodesLeft returns how many recovery codes a person has not spent.
+func (g *SignIn) RecoveryCodesLeft(ctx context.Context, userID string) (int, error) {
+	return g.Store.RecoveryCodesLeft(ctx, g.audience, userID)
+}
+
+const (
+	recoveryCodes     = 10
+	recoveryCodeBytes = 10 // 80 bits: 16 characters
+)
+
+var recoveryEncoding = base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
+
+// newRecoveryCodes returns codes to write down, and what is kept of them.
+func (g *SignIn) newRecoveryCodes(userID string) (codes, hashes []string) {
+	for range recoveryCodes {
+		var b [recoveryCodeBytes]byte
+		_, _ = rand.Read(b[:])
+		s := recoveryEncoding.EncodeToString(b[:])
+		code := s[:4] + "-" + s[4:8] + "-" + s[8:12] + "-" + s[12:]
+		codes, hashes = append(codes, code), append(hashes, g.recoveryHash(userID, code))
+	}
+	return codes, hashes
+}
+
+func plainRecoveryCode(code string) string {
+	parts := strings.FieldsFunc(code, func(r rune) bool { return r == '-' || r == ' ' })
+	return strings.ToLower(strings.Join(parts, ""))
+}
+
+// isRecoveryCode tells the two kinds of codes apart by their length.
+func isRecoveryCode(code string) bool {
+	return len(plainRecoveryCode(code)) == recoveryEncoding.EncodedLen(recoveryCodeBytes)
+}
+
+// recoveryHash is keyed, so that a copy of the database does not help to guess.
+func (g *SignIn) recoveryHash(userID, code string) string {
+	mac := hmac.New(sha256.New, g.Secrets.Derive("recovery codes"))
+	mac.Write([]byte(userID + "\x00" + plainRecoveryCode(code)))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// RemoveFactors leaves a person nothing to sign in with but their password: who has lost a device has lost the
+// authenticator app and the passkeys on it alike. All their sessions end; the caller calls SessionStore.ForgetSessions
+// after it.
+func RemoveFactors(tx *store.Tx, a access.Audience, userID string) error {
+	if err := tx.DeleteTOTP(a, userID); err != nil {
+		return err
+	}
+	if err := tx.DeletePasskeys(a, userID); err != nil {
+		return err
+	}
+	_, err := tx.DeleteSessions(a, userID, "")
+	return err
+}

@@ -1,0 +1,218 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// ResetRequest is the kind of a queued row that is no mail yet: somebody has asked for a link to choose a new password.
+const ResetRequest = "reset-request"
+
+// RequestedReset is what such a row says.
+type RequestedReset struct {
+	Audience access.Audience `json:"audience"`
+	Email    string          `json:"email"`
+	Locale   text.Locale     `json:"locale"`
+}
+
+// Refusals about links.
+var (
+	LinkUnusable = fault.New(fault.NotFound, fault.CodeNotFound,
+		"This link does not exist, was used before or is too old.").With("entity", "link")
+	EmailTaken = fault.New(fault.Conflict, "email-taken",
+		"A user with this email exists already. Sign in, or ask to be invited with another email.")
+	NoEmail = fault.Validation(fault.Problem{Field: "email", Code: "format", Message: "must be an email address"})
+)
+
+// RequestReset takes a request for a link to choose a new password. Whether a person has the email is not looked at
+// here: the sender of mail does that later, so that neither the answer nor its time can tell. It returns NoEmail or
+// TooManyLogins.
+func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Origin) error {
+	address, err := access.NormalizeEmail(strings.TrimSpace(email))
+	if err != nil {
+		return NoEmail
+	}
+	if err := g.resets.Begin(from.IP, address); err != nil {
+		return err
+	}
+	r := RequestedReset{Audience: g.audience, Email: address, Locale: from.Locale}
+	if r.Locale == "" {
+		r.Locale = text.English
+	}
+	err = g.Store.Update(ctx, func(tx *store.Tx) error {
+		return g.Host.QueueMail(tx, &store.Mail{Kind: ResetRequest}, r)
+	})
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return err
+}
+
+// AnswerReset makes the link and its mail when a person has the email. Links that they were sent before still work:
+// else anybody could spoil them by asking for another. All end when one is used.
+func (g *SignIn) AnswerReset(ctx context.Context, tx *store.Tx, r RequestedReset) error {
+	who, err := tx.PersonByEmail(ctx, g.audience, r.Email)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	l := ResetLink(who, who.ID)
+	address, err := g.MakeLink(tx, l)
+	if err != nil {
+		return err
+	}
+	mail := letter.RequestedReset(r.Locale, g.audience, who.Email, address, access.ResetLife)
+	return g.Host.PostLetter(tx, who.AccountID, who.Email, mail, l)
+}
+
+// ResetLink returns a link with which a person chooses a new password, for MakeLink; by is the id of who makes it.
+func ResetLink(who *access.Person, by string) *access.Link {
+	return &access.Link{
+		Kind: access.PasswordReset, AccountID: who.AccountID, UserID: who.ID, Email: who.Email, CreatedBy: by,
+	}
+}
+
+// MakeLink stores a link and returns its address.
+func (g *SignIn) MakeLink(tx *store.Tx, l *access.Link) (address string, err error) {
+	path, life := "/join", access.InvitationLife
+	if l.Kind == access.PasswordReset {
+		path, life = "/reset", access.ResetLife
+	}
+	token := access.NewSessionToken()
+	hash, _ := access.HashSessionToken(token)
+	l.ID, l.Audience, l.CreatedAt = store.NewID(), g.audience, g.now()
+	l.ExpiresAt = l.CreatedAt.Add(life)
+	return g.Host.Address() + "/" + string(g.audience) + path + "?token=" + token, tx.InsertLink(l, hash)
+}
+
+// Link returns the link behind a token, or LinkUnusable.
+func (g *SignIn) Link(ctx context.Context, kind access.LinkKind, token string) (*access.Link, error) {
+	return g.link(ctx, g.Store.Queries, kind, token)
+}
+
+func (g *SignIn) link(ctx context.Context, q store.Queries, kind access.LinkKind, token string) (*access.Link, error) {
+	hash, ok := access.HashSessionToken(token)
+	if !ok {
+		return nil, LinkUnusable
+	}
+	l, err := q.LinkByHash(ctx, g.audience, kind, hash, g.now())
+	return l, orUnusable(err)
+}
+
+func orUnusable(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return LinkUnusable
+	}
+	return err
+}
+
+// useLink spends a link for a chosen password: it hands the link and the hash of the password to f in one transaction.
+func (g *SignIn) useLink(
+	ctx context.Context, kind access.LinkKind, token, password string,
+	f func(tx *store.Tx, l *access.Link, hash string) error,
+) error {
+	if err := CheckNewPassword("new_password", password); err != nil {
+		return err
+	}
+	if _, err := g.Link(ctx, kind, token); err != nil { // before the work of a hash
+		return err
+	}
+	hash := access.HashPassword(password)
+	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		l, err := g.link(ctx, tx.Queries, kind, token)
+		if err != nil {
+			return err
+		}
+		if err := orUnusable(tx.UseLink(l.ID, g.now())); err != nil {
+			return err
+		}
+		return f(tx, l, hash)
+	})
+	g.ForgetSessions()
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return err
+}
+
+// AcceptInvitation makes the user whom a link invites, with the password they have chosen, and returns their id. The
+// link is spent.
+func (g *SignIn) AcceptInvitation(
+	ctx context.Context, token, password string, from access.Origin,
+) (userID string, err error) {
+	err = g.useLink(ctx, access.Invitation, token, password, func(tx *store.Tx, l *access.Link, hash string) (err error) {
+		if g.audience == access.Desk {
+			userID, err = g.joinStaff(tx, l, hash, from)
+		} else {
+			userID, err = g.joinAccount(ctx, tx, l, hash)
+		}
+		return err
+	})
+	if errors.Is(err, store.ErrExists) {
+		return "", EmailTaken
+	}
+	return userID, err
+}
+
+// joinAccount makes an account user, or brings back one who has left the account.
+func (g *SignIn) joinAccount(ctx context.Context, tx *store.Tx, l *access.Link, hash string) (string, error) {
+	role := access.Role(l.Role)
+	former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
+	if err == nil {
+		if err := RemoveFactors(tx, g.audience, former.ID); err != nil { // what was added in the very moment of their removal
+			return "", err
+		}
+		return former.ID, tx.RestoreUser(former.ID, role, hash)
+	}
+	if !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	u := &access.User{
+		ID: store.NewID(), AccountID: l.AccountID, Email: l.Email, Role: role, PasswordHash: hash, CreatedAt: g.now(),
+	}
+	return u.ID, tx.InsertUser(u)
+}
+
+// joinStaff makes a staff user, who has no token for the desk API until one is made.
+func (g *SignIn) joinStaff(tx *store.Tx, l *access.Link, hash string, from access.Origin) (string, error) {
+	s := &access.Staff{
+		ID: store.NewID(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role),
+		PasswordHash: hash, CreatedAt: g.now(),
+	}
+	if err := tx.InsertStaff(s, ""); err != nil {
+		return "", err
+	}
+	return s.ID, g.record(tx, s.Person(), from, event{staff: audit.StaffCreated}, map[string]any{"role": l.Role})
+}
+
+// ResetPassword gives the person of a link the password they have chosen, and returns the person. The link is spent and
+// all their sessions end; a second factor and passkeys stay.
+func (g *SignIn) ResetPassword(
+	ctx context.Context, token, password string, from access.Origin,
+) (who *access.Person, err error) {
+	err = g.useLink(ctx, access.PasswordReset, token, password, func(tx *store.Tx, l *access.Link, hash string) error {
+		who, err = tx.Person(ctx, g.audience, l.UserID)
+		if err == nil && !who.Active {
+			return LinkUnusable
+		}
+		if err != nil {
+			return orUnusable(err)
+		}
+		if err := g.setPassword(tx, who, hash, from); err != nil {
+			return err
+		}
+		_, err = tx.DeleteSessions(g.audience, who.ID, "")
+		return err
+	})
+	return who, err
+}

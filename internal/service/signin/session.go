@@ -1,0 +1,153 @@
+package signin
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/ttlcache"
+)
+
+// A session lives in the cache for half a second, so that a revocation is felt on every node within one.
+const (
+	sessionCacheLife = 500 * time.Millisecond
+	sessionCacheSize = 10_000
+)
+
+// SessionStore keeps the sessions of all audiences. A cache saves the reads of a page and its images.
+type SessionStore struct {
+	config Config
+	cache  *ttlcache.Cache[*access.Session]
+}
+
+// NewSessionStore returns the use cases about sessions.
+func NewSessionStore(c Config) *SessionStore {
+	return &SessionStore{config: c, cache: ttlcache.New[*access.Session](sessionCacheLife, sessionCacheSize)}
+}
+
+// StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
+// a fresh id and secret, whatever the browser sent before, so that nobody can plant a session that a victim then signs
+// in to. The token goes into the cookie and is not kept. Who may not sign in any more gets WrongSignIn.
+func (s *SessionStore) StartSession(
+	ctx context.Context, audience access.Audience, userID string, from access.Origin,
+) (session *access.Session, token string, err error) {
+	now := s.config.now()
+	session = &access.Session{
+		ID: store.NewID(), Audience: audience, UserID: userID, IP: from.IP, UserAgent: from.Agent(), CreatedAt: now,
+	}
+	session = session.Seen(now)
+	token = access.NewSessionToken()
+	hash, _ := access.HashSessionToken(token)
+	err = s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		who, err := tx.Person(ctx, audience, userID)
+		if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active {
+			return WrongSignIn
+		}
+		if err != nil {
+			return err
+		}
+		if err := tx.InsertSession(session, hash); err != nil {
+			return err
+		}
+		return s.config.record(tx, who, from, signedIn, nil)
+	})
+	return session, token, err
+}
+
+// Session returns the session behind a cookie's token, or access.NoSession, which is the same for malformed, unknown,
+// revoked and ended ones. Using a session keeps it alive.
+func (s *SessionStore) Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error) {
+	hash, ok := access.HashSessionToken(token)
+	if !ok {
+		return nil, access.NoSession
+	}
+	now := s.config.now()
+	session, ok := s.cache.Get(hash, now)
+	if !ok || session.Audience != audience {
+		var err error
+		session, err = s.config.Store.SessionByHash(ctx, audience, hash)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, access.NoSession
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if !session.UsableAt(now) {
+		return nil, access.NoSession
+	}
+	if now.Sub(session.LastSeenAt) >= access.SessionTouch {
+		session = session.Seen(now)
+		if err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.TouchSession(session) }); err != nil {
+			return nil, err
+		}
+	}
+	s.cache.Put(hash, session, now)
+	return session, nil
+}
+
+// Sessions returns a person's sessions that have not ended, the newest first.
+func (s *SessionStore) Sessions(
+	ctx context.Context, audience access.Audience, userID string,
+) ([]*access.Session, error) {
+	return s.config.Store.Sessions(ctx, audience, userID, s.config.now())
+}
+
+// EndSession signs out. A session that is gone already is no error.
+func (s *SessionStore) EndSession(ctx context.Context, session *access.Session) error {
+	err := s.RevokeSession(ctx, session.Audience, session.UserID, session.ID)
+	if errors.Is(err, SessionNotFound) {
+		return nil
+	}
+	return err
+}
+
+// SessionNotFound is the refusal to revoke a session that the person does not have.
+var SessionNotFound = fault.New(fault.NotFound, fault.CodeNotFound,
+	"There is no such session.").With("entity", "session")
+
+// RevokeSession ends one session of a person, or returns SessionNotFound. Every node refuses it within a second.
+func (s *SessionStore) RevokeSession(ctx context.Context, audience access.Audience, userID, id string) error {
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteSession(audience, userID, id) })
+	s.ForgetSessions()
+	if errors.Is(err, store.ErrNotFound) {
+		return SessionNotFound
+	}
+	return err
+}
+
+// RevokeSessions ends all sessions of a person but one, which may be empty.
+func (s *SessionStore) RevokeSessions(ctx context.Context, audience access.Audience, userID, exceptID string) error {
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		_, err := tx.DeleteSessions(audience, userID, exceptID)
+		return err
+	})
+	s.ForgetSessions()
+	return err
+}
+
+// DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
+func (s *SessionStore) DeleteExpiredSessions(ctx context.Context, limit int) (int, error) {
+	var n int64
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.DeleteExpiredSessions(s.config.now(), limit)
+		return err
+	})
+	return int(n), err
+}
+
+// DeleteOldChallenges removes up to limit answered challenges of passkeys whose time is over, and returns how many.
+func (s *SessionStore) DeleteOldChallenges(ctx context.Context, limit int) (int, error) {
+	var n int64
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = tx.DeleteOldChallenges(s.config.now().Add(-spentChallengeAge), limit)
+		return err
+	})
+	return int(n), err
+}
+
+// ForgetSessions empties the cache, after a transaction that ended sessions.
+func (s *SessionStore) ForgetSessions() { s.cache.Clear() }

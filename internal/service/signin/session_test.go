@@ -1,0 +1,203 @@
+package signin_test
+
+import (
+	"errors"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/must"
+)
+
+// signIns is a service whose clock the test moves.
+type signIns struct {
+	*service.Service
+	clock time.Time
+}
+
+func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
+	storetest.Each(t, func(t *testing.T, st *store.Store) {
+		s := &signIns{clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
+		s.Service = service.New(service.Config{
+			Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
+		})
+		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: s.clock}
+		must.NoError(t, st.Update(t.Context(), func(tx *store.Tx) error {
+			if err := tx.InsertAccount(account); err != nil {
+				return err
+			}
+			for _, id := range []string{"u1", "u2", "idle", "busy"} {
+				email := id + "@acme.example"
+				if err := errors.Join(
+					tx.InsertStaff(&access.Staff{ID: id, Email: email, Name: id, Role: access.Reviewer, CreatedAt: s.clock}, ""),
+					tx.InsertUser(&access.User{ID: id, AccountID: account.ID, Email: email, Role: access.Viewer, CreatedAt: s.clock}),
+				); err != nil {
+					return err
+				}
+			}
+			return nil
+		}))
+		f(t, s)
+	})
+}
+
+func (s *signIns) start(t *testing.T, a access.Audience, user string) (*access.Session, string) {
+	t.Helper()
+	session, token, err := s.StartSession(t.Context(), a, user, access.Origin{IP: "192.0.2.7", UserAgent: "Browser/1.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return session, token
+}
+
+func TestSession(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		ctx := t.Context()
+		session, token := s.start(t, access.Desk, "u1")
+
+		t.Run("Found", func(t *testing.T) {
+			got, err := s.Session(ctx, access.Desk, token)
+			if err != nil || *got != *session {
+				t.Fatalf("Session = %+v, %v; want %+v", got, err, session)
+			}
+			if got.IP != "192.0.2.7" || got.UserAgent != "Browser/1.0" || got.UserID != "u1" {
+				t.Errorf("the session lost where it came from: %+v", got)
+			}
+		})
+		t.Run("OtherAudience", func(t *testing.T) {
+			if _, err := s.Session(ctx, access.Portal, token); !errors.Is(err, access.NoSession) {
+				t.Errorf("a session of the desk opens the portal: %v", err)
+			}
+		})
+		t.Run("Unknown", func(t *testing.T) {
+			for _, bad := range []string{"", "x", token + "A", access.NewSessionToken(), session.ID} {
+				if _, err := s.Session(ctx, access.Desk, bad); !errors.Is(err, access.NoSession) {
+					t.Errorf("Session(%q) = %v, want NoSession", bad, err)
+				}
+			}
+		})
+		t.Run("FreshEachTime", func(t *testing.T) {
+			again, other := s.start(t, access.Desk, "u1")
+			if other == token || again.ID == session.ID {
+				t.Error("two sign-ins share a session")
+			}
+		})
+	})
+}
+
+func TestSessionExpiry(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		ctx := t.Context()
+		start := s.clock
+		_, idle := s.start(t, access.Portal, "idle")
+		_, busy := s.start(t, access.Portal, "busy")
+
+		for s.clock.Sub(start) < access.SessionLifetime-time.Hour {
+			s.clock = s.clock.Add(11 * time.Hour)
+			if s.clock.Sub(start) >= access.SessionLifetime {
+				break
+			}
+			if _, err := s.Session(ctx, access.Portal, busy); err != nil {
+				t.Fatalf("a session in use has ended after %v: %v", s.clock.Sub(start), err)
+			}
+		}
+		if _, err := s.Session(ctx, access.Portal, idle); !errors.Is(err, access.NoSession) {
+			t.Errorf("an idle session lives: %v", err)
+		}
+		s.clock = start.Add(access.SessionLifetime)
+		if _, err := s.Session(ctx, access.Portal, busy); !errors.Is(err, access.NoSession) {
+			t.Errorf("a session lives past its lifetime: %v", err)
+		}
+		for _, want := range []int{1, 1, 0} {
+			if n, err := s.DeleteExpiredSessions(ctx, 1); err != nil || n != want {
+				t.Errorf("DeleteExpiredSessions = %d, %v; want %d", n, err, want)
+			}
+		}
+	})
+}
+
+func TestSessionTouch(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		_, token := s.start(t, access.Desk, "u1")
+		stored := func() time.Time {
+			all, err := s.Sessions(t.Context(), access.Desk, "u1")
+			if err != nil || len(all) != 1 {
+				t.Fatalf("Sessions = %v, %v", all, err)
+			}
+			return all[0].LastSeenAt
+		}
+		first := stored()
+		s.clock = s.clock.Add(access.SessionTouch - time.Second)
+		if _, err := s.Session(t.Context(), access.Desk, token); err != nil || !stored().Equal(first) {
+			t.Errorf("a use within a minute was written: %v, %v", stored(), err)
+		}
+		s.clock = s.clock.Add(time.Second)
+		if _, err := s.Session(t.Context(), access.Desk, token); err != nil || !stored().Equal(s.clock) {
+			t.Errorf("last seen = %v, %v; want %v", stored(), err, s.clock)
+		}
+	})
+}
+
+func TestRevokeSession(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		ctx := t.Context()
+		mine, token := s.start(t, access.Portal, "u1")
+		_, second := s.start(t, access.Portal, "u1")
+		_, others := s.start(t, access.Portal, "u2")
+		if _, err := s.Session(ctx, access.Portal, token); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID); !errors.Is(err, signin.SessionNotFound) {
+			t.Errorf("another user may revoke a session: %v", err)
+		}
+		if err := s.RevokeSessions(ctx, access.Portal, "u1", mine.ID); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Session(ctx, access.Portal, second); !errors.Is(err, access.NoSession) {
+			t.Errorf("a revoked session lives: %v", err)
+		}
+		if err := s.EndSession(ctx, mine); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.EndSession(ctx, mine); err != nil {
+			t.Errorf("signing out twice: %v", err)
+		}
+		if _, err := s.Session(ctx, access.Portal, token); !errors.Is(err, access.NoSession) {
+			t.Errorf("signed out, and still in: %v", err)
+		}
+		if _, err := s.Session(ctx, access.Portal, others); err != nil {
+			t.Errorf("another user's session ended too: %v", err)
+		}
+	})
+}
+
+// TestRevokedElsewhere holds that a node which has a session in its cache refuses it within a second of its end.
+func TestRevokedElsewhere(t *testing.T) {
+	eachSignIns(t, func(t *testing.T, s *signIns) {
+		session, token := s.start(t, access.Desk, "u1")
+		for range 3 {
+			if _, err := s.Session(t.Context(), access.Desk, token); err != nil {
+				t.Fatal(err)
+			}
+			s.clock = s.clock.Add(300 * time.Millisecond)
+		}
+		if err := s.Store.Update(
+			t.Context(), func(tx *store.Tx) error { return tx.DeleteSession(access.Desk, "u1", session.ID) },
+		); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 { // use must not keep the entry young
+			s.clock = s.clock.Add(249 * time.Millisecond)
+			_, err := s.Session(t.Context(), access.Desk, token)
+			if errors.Is(err, access.NoSession) {
+				return
+			}
+		}
+		t.Error("a session revoked by another node is still accepted after a second")
+	})
+}

@@ -1,0 +1,247 @@
+// Package signin is how people sign in through a browser, account users in the portal and staff at the desk: passwords,
+// second factors, recovery codes, passkeys, sessions, and links to join or to choose a new password. All guesses are
+// throttled, and what happens is recorded: in the audit log of the account, or in the log of administration.
+package signin
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Config is what signing in works with.
+type Config struct {
+	Store   *store.Store
+	Secrets *secret.Box
+	Now     func() time.Time
+	Log     *slog.Logger
+	Host    Host
+}
+
+// Host is the service around it; *service.Service is one.
+type Host interface {
+	// Address is where people open the pages, without a trailing slash.
+	Address() string
+
+	// SendsMail reports whether there is a mail server. Without one, QueueMail does nothing.
+	SendsMail() bool
+
+	// QueueMail queues a mail, or something that becomes one, in the transaction of what it is about; content is sealed.
+	QueueMail(tx *store.Tx, m *store.Mail, content any) error
+
+	// PostLetter queues a letter. link is the one inside the letter, or nil.
+	PostLetter(tx *store.Tx, accountID, to string, l letter.Letter, link *access.Link) error
+
+	// WakeMail wakes the sender after a transaction that may have queued mail.
+	WakeMail()
+}
+
+// now is the current time as the database keeps it, so that what is answered and what is read back are equal.
+func (c *Config) now() time.Time { return c.Now().UTC().Truncate(time.Microsecond) }
+
+// SignIn signs the people of one audience in and keeps what they sign in with.
+type SignIn struct {
+	Config
+	*SessionStore
+	audience access.Audience
+	throttle Throttle
+	resets   Throttle      // of requests for links to choose a new password
+	decoy    func() string // a hash to verify for people who do not exist, so that they take as long as others
+}
+
+// New returns the use cases to sign the people of an audience in.
+func New(c Config, sessions *SessionStore, audience access.Audience) *SignIn {
+	return &SignIn{
+		Config: c, SessionStore: sessions, audience: audience,
+		throttle: NewThrottle(c.Now), resets: newThrottle(c.Now, resetLimits),
+		decoy: sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) }),
+	}
+}
+
+// Refusals.
+var (
+	// WrongSignIn is for an email and password that do not belong together. It is the same for an unknown email, a wrong
+	// password and a person who may not sign in any more.
+	WrongSignIn = fault.New(fault.Invalid, "wrong-sign-in", "The email or the password is wrong.")
+
+	// WrongCode is for a code of the second factor: a wrong one, or one that was used before.
+	WrongCode = fault.New(fault.Invalid, "wrong-code", "The code is wrong, or was used before. Wait for the next one.")
+
+	// WrongPassword is for a change that needs the password again.
+	WrongPassword = fault.New(fault.Invalid, "wrong-password", "The password is wrong.")
+)
+
+// Reasons of failed sign-ins, in the logs.
+const (
+	reasonWrongPassword = "wrong-password"
+	reasonWrongCode     = "wrong-code"
+	reasonDeactivated   = "deactivated"
+)
+
+// Password checks email and password. It returns the id of the person and whether they owe a code of their second
+// factor before they are signed in, or WrongSignIn, or TooManyLogins. Nothing in the answer, its time included, tells
+// whether the email exists.
+func (g *SignIn) Password(
+	ctx context.Context, email, password string, from access.Origin,
+) (userID string, owesCode bool, err error) {
+	name := strings.ToLower(strings.TrimSpace(email))
+	if err := g.throttle.Begin(from.IP, name); err != nil {
+		return "", false, err
+	}
+	hash := g.decoy()
+	var who *access.Person
+	if address, err := access.NormalizeEmail(name); err == nil {
+		who, err = g.Store.PersonByEmail(ctx, g.audience, address)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return "", false, err
+		}
+		if who != nil {
+			hash = who.PasswordHash
+		}
+	}
+	ok, err := access.VerifyPassword(hash, password)
+	if err != nil {
+		return "", false, err
+	}
+	if who != nil && !who.Active {
+		return "", false, g.failed(ctx, who, reasonDeactivated, from, WrongSignIn)
+	}
+	if !ok || who == nil {
+		return "", false, g.failed(ctx, who, reasonWrongPassword, from, WrongSignIn)
+	}
+	g.throttle.Succeeded(from.IP, name)
+	owesCode, err = g.HasSecondFactor(ctx, who.ID)
+	return who.ID, owesCode, err
+}
+
+// failed records a failed attempt, where it is known whose, and returns the refusal.
+func (g *SignIn) failed(
+	ctx context.Context, who *access.Person, reason string, from access.Origin, refusal error,
+) error {
+	g.Log.WarnContext(ctx, "sign-in failed", "audience", g.audience, "ip", from.IP, "reason", reason)
+	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		if who == nil {
+			return tx.CountUnknownSignIn()
+		}
+		return g.record(tx, who, from, signInFailed, map[string]any{"reason": reason})
+	})
+	if err != nil {
+		return err
+	}
+	return refusal
+}
+
+// event is something that is recorded: of account users in the audit log of the account, of staff in the log of
+// administration. Without a code it is not recorded there.
+type event struct {
+	user  audit.Code
+	staff audit.ActionCode
+}
+
+var (
+	signedIn        = event{audit.LoginSucceeded, audit.StaffSignedIn}
+	signInFailed    = event{audit.LoginFailed, audit.StaffSignInFailed}
+	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged}
+	emailChanged    = event{user: audit.EmailChanged}
+	factorAdded     = event{staff: audit.StaffFactorAdded}
+	factorRemoved   = event{staff: audit.StaffFactorRemoved}
+	passkeyAdded    = event{staff: audit.StaffPasskeyAdded}
+	passkeyRemoved  = event{staff: audit.StaffPasskeyRemoved}
+)
+
+// record writes down what a person did about themselves.
+func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e event, details map[string]any) error {
+	switch {
+	case who.Audience == access.Portal && e.user != "":
+		return tx.AppendAudit(&audit.Event{
+			AccountID: who.AccountID, UserID: who.ID, At: c.now(), Code: e.user, Actor: audit.By(who.Actor(from)),
+			Target: audit.Target{Type: audit.OnUser, ID: who.ID}, Metadata: details,
+		})
+	case who.Audience == access.Desk && e.staff != "":
+		return tx.AppendStaffAction(&audit.Action{
+			At: c.now(), Code: e.staff, StaffID: who.ID, StaffName: who.Name, IP: from.IP, UserAgent: from.Agent(),
+			Target: audit.ActionTarget{Type: audit.OfStaff, ID: who.ID, Name: who.Email}, Details: details,
+		})
+	}
+	return nil
+}
+
+// tell posts a letter to a person, in the language of the page where they made a change.
+func (g *SignIn) tell(
+	tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter,
+) error {
+	if !g.Host.SendsMail() {
+		return nil
+	}
+	locale, err := g.localeOf(tx, who, from)
+	if err != nil {
+		return err
+	}
+	return g.Host.PostLetter(tx, who.AccountID, who.Email, write(locale), nil)
+}
+
+func (g *SignIn) localeOf(tx *store.Tx, who *access.Person, from access.Origin) (text.Locale, error) {
+	if from.Locale != "" {
+		return from.Locale, nil
+	}
+	if who.Audience == access.Desk {
+		return text.English, nil
+	}
+	account, err := tx.Account(context.Background(), who.AccountID) // the transaction has its own context
+	if err != nil {
+		return "", err
+	}
+	return account.Locale, nil
+}
+
+// change makes a change of how a person signs in and ends all their sessions but one.
+func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID string, f func(*store.Tx) error) error {
+	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := f(tx); err != nil {
+			return err
+		}
+		_, err := tx.DeleteSessions(g.audience, who.ID, sessionID)
+		return err
+	})
+	g.ForgetSessions()
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return err
+}
+
+// ConfirmPassword checks the password of somebody who is signed in already, or returns WrongPassword or TooManyLogins.
+func (g *SignIn) ConfirmPassword(who *access.Person, password string, from access.Origin) error {
+	name := "confirm " + who.ID
+	if err := g.throttle.Begin(from.IP, name); err != nil {
+		return err
+	}
+	ok, err := access.VerifyPassword(who.PasswordHash, password)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return WrongPassword
+	}
+	g.throttle.Succeeded(from.IP, name)
+	return nil
+}
+
+// settings is where a person changes how they sign in.
+func (g *SignIn) settings() string {
+	if g.audience == access.Desk {
+		return g.Host.Address() + "/desk/me"
+	}
+	return g.Host.Address() + "/portal/settings"
+}

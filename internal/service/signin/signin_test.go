@@ -1,0 +1,267 @@
+package signin_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+func TestPassword(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		before := len(w.records(t))
+		_, _, err := w.Password(t.Context(), "nobody@acme.example", password, origin)
+		if !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("unknown email: %v", err)
+		}
+		if n := len(w.records(t)); n != before || w.unknown(t) != 1 {
+			t.Errorf("an unknown email left %d entries, and %d were counted", n-before, w.unknown(t))
+		}
+		if _, _, err := w.Password(t.Context(), w.who.Email, "wrong", origin); !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("wrong password: %v", err)
+		}
+		w.last(t, "failed", "wrong-password")
+		id, owes, err := w.Password(t.Context(), strings.ToUpper(w.who.Email), password, origin)
+		must.NoError(t, err)
+		if id != w.who.ID || owes {
+			t.Errorf("user %s, owes a code: %v", id, owes)
+		}
+		session, token, err := w.Service.StartSession(t.Context(), w.audience, id, origin)
+		must.NoError(t, err)
+		got, err := w.Service.Session(t.Context(), w.audience, token)
+		must.NoError(t, err)
+		if *got != *session || session.UserID != w.who.ID || session.IP != origin.IP {
+			t.Errorf("session %+v", session)
+		}
+		w.last(t, "in", "")
+		if n := len(w.records(t)); n != before+2 {
+			t.Errorf("%d entries", n-before)
+		}
+
+		gone := w.person(t, "gone@acme.example", access.Reviewer, access.Viewer)
+		w.remove(t, gone)
+		if _, _, err := w.Password(t.Context(), gone.Email, password, origin); !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("somebody who has left: %v", err)
+		}
+		_, _, err = w.Service.StartSession(t.Context(), w.audience, gone.ID, origin)
+		if !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("a session of somebody who has left: %v", err)
+		}
+	})
+}
+
+// TestAudiences checks that people of one audience are unknown to the other, with the same email and password, too.
+func TestAudiences(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		other := access.Desk
+		if w.audience == access.Desk {
+			other = access.Portal
+		}
+		there := w.Service.SignIn(other)
+		secret, _ := w.enrol(t)
+		if _, _, err := there.Password(t.Context(), w.who.Email, password, origin); !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("password: %v", err)
+		}
+		w.Clock.Advance(time.Minute)
+		if err := there.Code(t.Context(), w.who.ID, w.code(t, secret), origin); !errors.Is(err, signin.WrongCode) {
+			t.Errorf("code: %v", err)
+		}
+		w.add(t, w.device)
+		asked, err := there.BeginPasskey(thisBrowser)
+		must.NoError(t, err)
+		answer := w.device.Get(t, asked.Options)
+		if _, err := there.Passkey(
+			t.Context(), thisBrowser, asked.Sealed, answer, origin,
+		); !errors.Is(err, signin.WrongPasskey) {
+			t.Errorf("passkey: %v", err)
+		}
+		asked = w.challenge(t)
+		answer = w.device.Get(t, asked.Options)
+		if _, err := there.Passkey(
+			t.Context(), thisBrowser, asked.Sealed, answer, origin,
+		); !errors.Is(err, signin.PasskeyTooLate) {
+			t.Errorf("challenge: %v", err)
+		}
+		if _, _, err := w.Service.StartSession(t.Context(), other, w.who.ID, origin); !errors.Is(err, signin.WrongSignIn) {
+			t.Errorf("session: %v", err)
+		}
+		w.Service.Mail = func() {}
+		must.NoError(t, w.RequestReset(t.Context(), w.who.Email, origin))
+		token := tokenIn(w.posted(t, "reset-requested "+w.who.Email)[0].Text)
+		if _, err := there.Link(t.Context(), access.PasswordReset, token); !errors.Is(err, signin.LinkUnusable) {
+			t.Errorf("link: %v", err)
+		}
+	})
+}
+
+// TestCodes checks that each code of either kind lets one browser in, once.
+func TestCodes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		secret, recovery := w.enrol(t)
+		if len(recovery) != 10 {
+			t.Errorf("recovery codes %q", recovery)
+		}
+		if _, owes, err := w.Password(t.Context(), w.who.Email, password, origin); err != nil || !owes {
+			t.Errorf("owes a code: %t, %v", owes, err)
+		}
+		give := func(code string) error { return w.Code(t.Context(), w.who.ID, code, origin) }
+		if err := give(w.code(t, secret)); !errors.Is(err, signin.WrongCode) {
+			t.Errorf("the code that proved the enrolment signs in, too: %v", err)
+		}
+		w.last(t, "failed", "wrong-code")
+		w.Clock.Advance(time.Minute)
+		wrong := func(err error) bool { return errors.Is(err, signin.WrongCode) }
+		for _, code := range []string{w.code(t, secret), strings.ToUpper(recovery[3])} {
+			if n := together(t, func() error { return give(code) }, wrong); n != 1 {
+				t.Errorf("a code was accepted %d times", n)
+			}
+		}
+		if left, err := w.RecoveryCodesLeft(t.Context(), w.who.ID); err != nil || left != 9 {
+			t.Errorf("%d recovery codes are left, %v", left, err)
+		}
+		w.Clock.Advance(throttleWindow)
+		for range 10 {
+			if err := give("000000"); !errors.Is(err, signin.WrongCode) {
+				t.Fatal(err)
+			}
+		}
+		if err := give(recovery[4]); !errors.Is(err, signin.TooManyLogins) {
+			t.Errorf("after ten guesses: %v", err)
+		}
+	})
+}
+
+// TestSecondFactor checks what turning the second factor on and off needs, and whom it tells.
+func TestSecondFactor(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Service.Mail = func() {}
+		e, err := w.BeginSecondFactor(w.who)
+		must.NoError(t, err)
+		confirm := func(password, code string) error {
+			_, err := w.ConfirmSecondFactor(t.Context(), w.who, e, password, code, w.session.ID, origin)
+			return err
+		}
+		has := func() bool {
+			t.Helper()
+			has, err := w.HasSecondFactor(t.Context(), w.who.ID)
+			must.NoError(t, err)
+			return has
+		}
+		if err := confirm("wrong", w.code(t, e.Secret)); !errors.Is(err, signin.WrongPassword) || has() {
+			t.Errorf("without the password: %v", err)
+		}
+		if err := confirm(password, "000000"); !errors.Is(err, signin.WrongCode) || has() {
+			t.Errorf("without the code: %v", err)
+		}
+		w.posted(t)
+		elsewhere := w.token(t, w.who)
+		must.NoError(t, confirm(password, w.code(t, e.Secret)))
+		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || !has() {
+			t.Errorf("another session goes on: %v", err)
+		}
+		if m := w.posted(t, "second-factor-on "+w.who.Email)[0]; !strings.Contains(m.Text, w.settings()) ||
+			strings.Contains(m.Text, e.Secret) {
+			t.Errorf("%s", m.Text)
+		}
+
+		inJapanese := access.Origin{IP: origin.IP, Locale: text.Japanese}
+		if err := w.EndSecondFactor(
+			t.Context(), w.who, "wrong", w.session.ID, origin,
+		); !errors.Is(err, signin.WrongPassword) || !has() {
+			t.Errorf("off without the password: %v", err)
+		}
+		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, password, w.session.ID, inJapanese))
+		if m := w.posted(t, "second-factor-off "+w.who.Email)[0]; m.Locale != text.Japanese || has() {
+			t.Errorf("%+v", m)
+		}
+		if left, err := w.RecoveryCodesLeft(t.Context(), w.who.ID); err != nil || left != 0 {
+			t.Errorf("%d recovery codes are left, %v", left, err)
+		}
+	})
+}
+
+func (w *world) settings() string {
+	if w.audience == access.Desk {
+		return address + "/desk/me"
+	}
+	return address + "/portal/settings"
+}
+
+// TestRecoveryCodes checks that new codes replace the old ones, and that a broken database is no fault of the person.
+func TestRecoveryCodes(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		renew := func(ctx context.Context) ([]string, error) { return w.RenewRecoveryCodes(ctx, w.who, password, origin) }
+		if _, err := renew(t.Context()); fault.CodeOf(err) != fault.CodeBadRequest {
+			t.Errorf("without a second factor: %v", err)
+		}
+		_, old := w.enrol(t)
+		if _, err := w.RenewRecoveryCodes(t.Context(), w.who, "wrong", origin); !errors.Is(err, signin.WrongPassword) {
+			t.Errorf("without the password: %v", err)
+		}
+		renewed, err := renew(t.Context())
+		must.NoError(t, err)
+		if len(renewed) != 10 || slices.Contains(renewed, old[0]) {
+			t.Errorf("renewed %q", renewed)
+		}
+		if err := w.Code(t.Context(), w.who.ID, old[0], origin); !errors.Is(err, signin.WrongCode) {
+			t.Errorf("an old code: %v", err)
+		}
+		must.NoError(t, w.Code(t.Context(), w.who.ID, renewed[0], origin))
+
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		if _, err := renew(ended); err == nil || fault.CodeOf(err) != "" {
+			t.Errorf("a read that failed is told as %q: %v", fault.CodeOf(err), err)
+		}
+		rawsql.Exec(t, w.Target, "DROP TABLE totp")
+		if _, err := renew(t.Context()); err == nil || fault.CodeOf(err) == fault.CodeBadRequest {
+			t.Errorf("a broken database is told as a bad request: %v", err)
+		}
+	})
+}
+
+// TestNotices checks who is told what about changes of how somebody signs in.
+func TestNotices(t *testing.T) {
+	each(t, func(t *testing.T, w *world) {
+		w.Service.Mail = func() {}
+		inJapanese := access.Origin{IP: origin.IP, UserAgent: origin.UserAgent, Locale: text.Japanese}
+		change := func(current string, from access.Origin) error {
+			return w.ChangePassword(t.Context(), w.who, current, next, w.session.ID, from)
+		}
+		if err := change("wrong", inJapanese); !errors.Is(err, signin.WrongPassword) {
+			t.Fatal(err)
+		}
+		w.posted(t)
+		elsewhere := w.token(t, w.who)
+		must.NoError(t, change(password, inJapanese))
+		w.last(t, "password", "")
+		m := w.posted(t, "password-changed "+w.who.Email)[0]
+		if m.Locale != text.Japanese || m.Subject != "パスワードが変更されました" || strings.Contains(m.Text, next) ||
+			!strings.Contains(m.Text, address+"/"+string(w.audience)+"/forgot") {
+			t.Errorf("%+v", m)
+		}
+		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) {
+			t.Errorf("another session goes on: %v", err)
+		}
+		w.again(t)
+		if w.audience == access.Desk {
+			return
+		}
+		old := w.who.Email
+		must.NoError(t, w.ChangeEmail(t.Context(), w.who, next, "Boss@acme.example", w.session.ID, origin))
+		for _, m := range w.posted(t, "email-changed-old "+old, "email-changed-new boss@acme.example") {
+			if m.Locale != text.English || !strings.Contains(m.Text, old) || !strings.Contains(m.Text, "boss@acme.example") {
+				t.Errorf("%+v", m)
+			}
+		}
+	})
+}

@@ -1,0 +1,256 @@
+package signin_test
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/device"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/pquerna/otp/totp"
+)
+
+const (
+	address     = "https://assay.example" // of the shop
+	password    = "a password of my own"
+	next        = "another long password"
+	thisBrowser = "a browser"
+)
+
+var origin = access.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
+
+// passwordHash is made once: it takes longer than most tests.
+var passwordHash = sync.OnceValue(func() string { return access.HashPassword(password) })
+
+// world is a shop in which somebody of an audience has a session and a device.
+type world struct {
+	*shop.Shop
+	*signin.SignIn
+	Store    *store.Store
+	audience access.Audience
+	who      *access.Person
+	session  *access.Session
+	device   *device.Device
+}
+
+// each runs a test for account users and for staff, on every engine.
+func each(t *testing.T, f func(t *testing.T, w *world)) {
+	t.Helper()
+	for _, audience := range []access.Audience{access.Portal, access.Desk} {
+		t.Run(string(audience), func(t *testing.T) {
+			storetest.EachTarget(t, func(t *testing.T, target string) {
+				s := shop.New(t, target)
+				w := &world{
+					Shop: s, SignIn: s.Service.SignIn(audience), Store: s.Store, audience: audience,
+					device: &device.Device{Origin: address, Counts: true},
+				}
+				w.who = w.person(t, "hana@acme.example", "admin", "owner")
+				w.session = w.start(t, w.who)
+				f(t, w)
+			})
+		})
+	}
+}
+
+// person adds somebody of the audience with a role there.
+func (w *world) person(t *testing.T, email string, staff access.StaffRole, user access.Role) *access.Person {
+	t.Helper()
+	var who *access.Person
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+		if w.audience == access.Desk {
+			s := &access.Staff{
+				ID: store.NewID(), Email: email, Name: "Hana", Role: staff, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+			}
+			who = s.Person()
+			return tx.InsertStaff(s, "")
+		}
+		u := &access.User{
+			ID: store.NewID(), AccountID: w.Account.ID, Email: email, Role: user,
+			PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
+		}
+		who = u.Person()
+		return tx.InsertUser(u)
+	}))
+	return who
+}
+
+// again reads who there is.
+func (w *world) again(t *testing.T) {
+	t.Helper()
+	var err error
+	w.who, err = w.Store.Person(t.Context(), w.audience, w.who.ID)
+	must.NoError(t, err)
+}
+
+// remove takes somebody out of the account or deactivates them.
+func (w *world) remove(t *testing.T, who *access.Person) {
+	t.Helper()
+	if w.audience == access.Desk {
+		_, err := w.Service.DeactivateStaff(t.Context(), access.Operator, who.ID)
+		must.NoError(t, err)
+		return
+	}
+	must.NoError(t, w.Service.RemoveUser(t.Context(), w.who.Actor(origin), who.ID))
+}
+
+func (w *world) start(t *testing.T, who *access.Person) *access.Session {
+	t.Helper()
+	session, _, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
+	must.NoError(t, err)
+	return session
+}
+
+// token starts another session and returns its token.
+func (w *world) token(t *testing.T, who *access.Person) string {
+	t.Helper()
+	_, token, err := w.Service.StartSession(t.Context(), w.audience, who.ID, origin)
+	must.NoError(t, err)
+	return token
+}
+
+func (w *world) code(t *testing.T, secret string) string {
+	t.Helper()
+	code, err := totp.GenerateCode(secret, w.Clock.Now())
+	must.NoError(t, err)
+	return code
+}
+
+// enrol turns the second factor on and returns its secret and the recovery codes.
+func (w *world) enrol(t *testing.T) (secret string, recovery []string) {
+	t.Helper()
+	e, err := w.BeginSecondFactor(w.who)
+	must.NoError(t, err)
+	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, password, w.code(t, e.Secret), w.session.ID, origin)
+	must.NoError(t, err)
+	return e.Secret, recovery
+}
+
+// record is an entry of the log that is told about sign-ins.
+type record struct {
+	code, userID, ip, agent string
+	details                 map[string]any
+}
+
+// records returns the entries, the oldest first.
+func (w *world) records(t *testing.T) []record {
+	t.Helper()
+	var all []record
+	if w.audience == access.Desk {
+		actions, err := w.Store.StaffActions(t.Context(), audit.ActionFilter{}, audit.ActionCursor{}, 100)
+		must.NoError(t, err)
+		for _, a := range actions {
+			all = append(all, record{string(a.Code), a.StaffID, a.IP, a.UserAgent, a.Details})
+		}
+	} else {
+		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 100)
+		must.NoError(t, err)
+		for _, e := range events {
+			if e.Actor.Type == audit.ByUser && e.Actor.Source != audit.FromPortal {
+				t.Errorf("event %+v is not of the portal", e)
+			}
+			all = append(all, record{string(e.Code), e.UserID, e.Actor.IP, e.Actor.UserAgent, e.Metadata})
+		}
+	}
+	slices.Reverse(all)
+	return all
+}
+
+// codes are those of the events about signing in, for account users and staff.
+var codes = map[access.Audience]map[string]string{
+	access.Portal: {
+		"in": string(audit.LoginSucceeded), "failed": string(audit.LoginFailed),
+		"password": string(audit.PasswordChanged),
+	},
+	access.Desk: {
+		"in": string(audit.StaffSignedIn), "failed": string(audit.StaffSignInFailed),
+		"password": string(audit.StaffPasswordChanged),
+	},
+}
+
+// last checks the newest entry.
+func (w *world) last(t *testing.T, event, reason string) {
+	t.Helper()
+	all := w.records(t)
+	r := all[len(all)-1]
+	if r.code != codes[w.audience][event] || r.userID != w.who.ID || r.ip != origin.IP || r.agent != origin.UserAgent {
+		t.Errorf("%+v, want %s", r, event)
+	}
+	if got, _ := r.details["reason"].(string); got != reason {
+		t.Errorf("reason %q, want %q", got, reason)
+	}
+}
+
+// unknown returns how many attempts with an email that nobody has were counted.
+func (w *world) unknown(t *testing.T) int {
+	t.Helper()
+	for _, row := range rawsql.Rows(t, w.Target, "SELECT attempts FROM unknown_sign_ins") {
+		n, err := strconv.Atoi(row[0])
+		must.NoError(t, err)
+		return n
+	}
+	return 0
+}
+
+// posted takes all mail out of the queue and checks its kinds and receivers, in any order.
+func (w *world) posted(t *testing.T, want ...string) []*service.OutgoingMail {
+	t.Helper()
+	var all []*service.OutgoingMail
+	var got []string
+	for {
+		m, err := w.Service.NextMail(t.Context())
+		must.NoError(t, err)
+		if m == nil {
+			break
+		}
+		must.NoError(t, w.Service.MailSent(t.Context(), m))
+		all, got = append(all, m), append(got, string(m.Kind)+" "+m.To)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Fatalf("posted %q, want %q", got, want)
+	}
+	return all
+}
+
+func tokenIn(text string) string {
+	_, rest, _ := strings.Cut(text, "token=")
+	token, _, _ := strings.Cut(rest, "\n")
+	return token
+}
+
+// together runs f many times at once and returns how often it succeeded; every other error has to be the refusal.
+func together(t *testing.T, f func() error, refusal func(error) bool) int {
+	t.Helper()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	succeeded := 0
+	for range 6 {
+		wg.Go(func() {
+			err := f()
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				succeeded++
+			} else if !refusal(err) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	return succeeded
+}
+
+// throttleWindow is longer than the window of failed attempts.
+const throttleWindow = 16 * time.Minute

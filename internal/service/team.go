@@ -1,0 +1,294 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Member is an account user in the portal, with their account.
+type Member struct {
+	access.User
+	Account *access.Account
+}
+
+// MemberOfSession returns the member of a session, or access.NoSession when they have left.
+func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, error) {
+	user, err := s.Store.User(ctx, userID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, access.NoSession
+	}
+	if err != nil {
+		return nil, err
+	}
+	account, err := s.Store.Account(ctx, user.AccountID)
+	if err != nil {
+		return nil, err
+	}
+	return &Member{User: *user, Account: account}, nil
+}
+
+// Refusals about the users of an account.
+var (
+	UserNotFound = fault.New(fault.NotFound, fault.CodeNotFound,
+		"There is no such user in this account.").With("entity", "user")
+	LastOwner     = fault.New(fault.Conflict, "last-owner", "An account needs at least one owner.")
+	AlreadyMember = fault.New(fault.Conflict, "already-a-member", "A user with this email is in this account already.")
+	OwnFactors    = fault.New(fault.Conflict, "own-second-factor",
+		"Your own second factor and passkeys are changed in your settings.")
+	errUnknownRole = fault.Validation(fault.Problem{
+		Field: "role", Code: "unknown_code", Message: "must be owner, developer or viewer",
+	})
+)
+
+// Team returns the users of the actor's account and, to those who may invite, the invitations that are open.
+func (s *Service) Team(ctx context.Context, actor access.Actor) ([]*access.User, []*access.Link, error) {
+	users, err := s.Store.Users(ctx, actor.Tenant.AccountID)
+	if err != nil || actor.Require(access.ManageTeam) != nil {
+		return users, nil, err
+	}
+	invitations, err := s.Store.Invitations(ctx, access.Portal, actor.Tenant.AccountID, s.now())
+	return users, invitations, err
+}
+
+// Invite makes a link with which somebody joins the actor's account, in place of invitations that the email has there,
+// and mails it; without a mail server, the address is returned to be handed over.
+func (s *Service) Invite(
+	ctx context.Context, actor access.Actor, email string, role access.Role,
+) (address string, err error) {
+	if err := actor.Require(access.ManageTeam); err != nil {
+		return "", err
+	}
+	if !slices.Contains(access.Roles, role) {
+		return "", errUnknownRole
+	}
+	email, err = access.NormalizeEmail(email)
+	if err != nil {
+		return "", signin.NoEmail
+	}
+	accountID := actor.Tenant.AccountID
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		u, err := tx.UserByEmail(ctx, email)
+		if err == nil && u.AccountID == accountID {
+			return AlreadyMember
+		}
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		account, err := tx.Account(ctx, accountID)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteInvitationsTo(access.Portal, accountID, email); err != nil {
+			return err
+		}
+		l := &access.Link{
+			Kind: access.Invitation, AccountID: accountID, Email: email, Role: string(role), CreatedBy: actor.ID,
+		}
+		if address, err = s.SignIn(access.Portal).MakeLink(tx, l); err != nil {
+			return err
+		}
+		mail := letter.Invite(account.Locale, account.Name, role, actor.Name, address, access.InvitationLife)
+		return s.PostLetter(tx, accountID, email, mail, l)
+	})
+	return s.handOver(address), s.afterMail(err)
+}
+
+// InviteAgain replaces an open invitation by another link for the same email and role. It returns what Invite does, and
+// the email.
+func (s *Service) InviteAgain(ctx context.Context, actor access.Actor, id string) (email, address string, err error) {
+	if err := actor.Require(access.ManageTeam); err != nil {
+		return "", "", err
+	}
+	l, err := s.openInvitation(ctx, access.Portal, actor.Tenant.AccountID, id)
+	if err != nil {
+		return "", "", err
+	}
+	address, err = s.Invite(ctx, actor, l.Email, access.Role(l.Role))
+	return l.Email, address, err
+}
+
+func (s *Service) openInvitation(ctx context.Context, a access.Audience, accountID, id string) (*access.Link, error) {
+	open, err := s.Store.Invitations(ctx, a, accountID, s.now())
+	if err != nil {
+		return nil, err
+	}
+	at := slices.IndexFunc(open, func(l *access.Link) bool { return l.ID == id })
+	if at < 0 {
+		return nil, signin.LinkUnusable
+	}
+	return open[at], nil
+}
+
+// Uninvite withdraws an invitation.
+func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) error {
+	if err := actor.Require(access.ManageTeam); err != nil {
+		return err
+	}
+	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id)
+	})
+	if errors.Is(err, store.ErrNotFound) {
+		return signin.LinkUnusable
+	}
+	return err
+}
+
+// ChangeRole gives a user of the actor's account another role. One owner has to stay.
+func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID string, role access.Role) error {
+	if !slices.Contains(access.Roles, role) {
+		return errUnknownRole
+	}
+	accountID := actor.Tenant.AccountID
+	_, err := s.changeUser(ctx, actor, accountID, userID, role != access.Owner, func(tx *store.Tx, _ *access.User) error {
+		return tx.SetUserRole(accountID, userID, role)
+	})
+	return err
+}
+
+// RemoveUser takes a user out of the actor's account: their sessions end, and passkeys, second factor and links with
+// them. What they made stays. One owner has to stay.
+func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID string) error {
+	accountID := actor.Tenant.AccountID
+	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, _ *access.User) error {
+		if err := tx.RemoveUser(accountID, userID, s.now()); err != nil {
+			return err
+		}
+		if err := tx.DeleteResets(access.Portal, userID); err != nil {
+			return err
+		}
+		return signin.RemoveFactors(tx, access.Portal, userID)
+	})
+	return err
+}
+
+// ResetUserFactors removes the second factor and the passkeys of a user of an account, who has lost them. Their
+// sessions end. Their own are removed by themselves, with their password.
+func (s *Service) ResetUserFactors(
+	ctx context.Context, actor access.Actor, accountID, userID string,
+) (*access.User, error) {
+	if userID == actor.ID {
+		return nil, OwnFactors
+	}
+	return s.changeUser(ctx, actor, accountID, userID, false, func(tx *store.Tx, u *access.User) error {
+		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.UserFactorReset, AccountID: accountID, Target: onUser(u),
+		})
+	})
+}
+
+// ResetUserPassword makes a link with which a user of an account chooses a new password, in place of all they have,
+// and sends it to them. Account users get the address only without a mail server, to hand it over; those who run the
+// service get it in any case. The account's audit log has the change when it is made.
+func (s *Service) ResetUserPassword(
+	ctx context.Context, actor access.Actor, accountID, userID string,
+) (user *access.User, address string, err error) {
+	by, name := "operator", ""
+	if actor.Kind == access.ByUser {
+		by, name = actor.ID, actor.Name
+	}
+	user, err = s.changeUser(ctx, actor, accountID, userID, false, func(tx *store.Tx, u *access.User) error {
+		if err := tx.DeleteResets(access.Portal, u.ID); err != nil {
+			return err
+		}
+		l := signin.ResetLink(u.Person(), by)
+		if address, err = s.SignIn(access.Portal).MakeLink(tx, l); err != nil {
+			return err
+		}
+		account, err := tx.Account(ctx, accountID)
+		if err != nil {
+			return err
+		}
+		err = s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u),
+		})
+		if err != nil {
+			return err
+		}
+		mail := letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife)
+		return s.PostLetter(tx, accountID, u.Email, mail, l)
+	})
+	if actor.Kind == access.ByUser {
+		address = s.handOver(address)
+	}
+	return user, address, s.afterMail(err)
+}
+
+// UserByEmail returns an account user by the email.
+func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email string) (*access.User, error) {
+	address, err := access.NormalizeEmail(email)
+	if err != nil {
+		return nil, fault.BadRequest(err.Error())
+	}
+	u, err := s.Store.UserByEmail(ctx, address)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, UserNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return u, actor.RequireIn(access.ManageTeam, u.AccountID)
+}
+
+// changeUser makes a change of a user of an account; losesOwner tells that the user is no owner afterwards.
+func (s *Service) changeUser(
+	ctx context.Context, actor access.Actor, accountID, userID string, losesOwner bool,
+	f func(*store.Tx, *access.User) error,
+) (user *access.User, err error) {
+	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
+		return nil, err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.LockTeam(accountID); err != nil {
+			return err
+		}
+		users, err := tx.Users(ctx, accountID)
+		if err != nil {
+			return err
+		}
+		at := slices.IndexFunc(users, func(u *access.User) bool { return u.ID == userID })
+		if at < 0 {
+			return UserNotFound
+		}
+		otherOwner := slices.ContainsFunc(users, func(u *access.User) bool {
+			return u.Role == access.Owner && u.ID != userID
+		})
+		if losesOwner && users[at].Role == access.Owner && !otherOwner {
+			return LastOwner
+		}
+		user = users[at]
+		return f(tx, user)
+	})
+	s.ForgetSessions()
+	if err != nil {
+		return nil, err
+	}
+	return user, nil
+}
+
+// handOver is the address of a link that has to be handed over: none when it is sent by mail.
+func (s *Service) handOver(address string) string {
+	if s.SendsMail() {
+		return ""
+	}
+	return address
+}
+
+// SetPayloadLocale chooses the language of the account's webhook payloads and mail.
+func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l text.Locale) error {
+	if err := actor.Require(access.ManageAccount); err != nil {
+		return err
+	}
+	return s.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetAccountLocale(actor.Tenant.AccountID, l) })
+}

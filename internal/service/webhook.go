@@ -1,0 +1,243 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// NewEndpoint says what webhook endpoint to make; its shape has been checked.
+type NewEndpoint struct {
+	Name   string // empty: none
+	URL    webhook.URL
+	Events []webhook.Event
+	OAuth  *NewOAuth // nil: deliveries are signed
+}
+
+// NewOAuth is how deliveries get their token.
+type NewOAuth struct {
+	TokenURL     webhook.URL
+	ClientID     string
+	ClientSecret string
+	Scope        string
+}
+
+// CreateEndpoint registers a webhook endpoint for a key. It returns the signing secret, which is told once; there is
+// none with OAuth. Account users can choose keys of their environment that are usable.
+func (s *Service) CreateEndpoint(
+	ctx context.Context, actor access.Actor, keyID string, n NewEndpoint,
+) (e *webhook.Endpoint, signingSecret string, err error) {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return nil, "", err
+	}
+	k, err := keyFor(ctx, s.Store.Queries, actor, keyID)
+	if err != nil {
+		return nil, "", err
+	}
+	userID := k.CreatedBy
+	if actor.Kind == access.ByUser {
+		userID = actor.ID
+		if !k.UsableAt(s.now()) {
+			return nil, "", access.KeyNotFound
+		}
+	}
+	if err := s.checkHost(ctx, "url", n.URL); err != nil {
+		return nil, "", err
+	}
+	e = &webhook.Endpoint{
+		ID: store.NewID(), Tenant: k.Tenant, APIKeyID: k.ID, Name: n.Name, URL: n.URL.String(), Events: n.Events,
+		CreatedAt: s.now(),
+	}
+	if n.OAuth == nil {
+		signingSecret = webhook.NewSigningSecret()
+		e.SealedSecret = s.Secrets.Seal(signingSecret, e.ID)
+	} else {
+		if err := s.checkHost(ctx, "auth.token_url", n.OAuth.TokenURL); err != nil {
+			return nil, "", err
+		}
+		e.OAuth = &webhook.OAuth{TokenURL: n.OAuth.TokenURL.String(), ClientID: n.OAuth.ClientID, Scope: n.OAuth.Scope}
+		e.SealedSecret = s.Secrets.Seal(n.OAuth.ClientSecret, e.ID)
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := insertEndpoint(ctx, tx, e, n.URL.Canonical()); err != nil {
+			return err
+		}
+		return tx.AppendAudit(&audit.Event{
+			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: auditActor(actor),
+			Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
+			Metadata: map[string]any{
+				"name": nullable(e.Name), "events": e.Events, "auth_type": e.AuthType(), "environment": string(k.Environment),
+			},
+		})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return e, signingSecret, nil
+}
+
+// insertEndpoint adds an endpoint, unless its key has one with the same URL or has as many as it may have.
+func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, canonicalURL string) error {
+	if err := tx.LockKey(e.APIKeyID); err != nil {
+		return err
+	}
+	existing, err := tx.Endpoints(ctx, e.APIKeyID)
+	if err != nil {
+		return err
+	}
+	for _, x := range existing {
+		if webhook.CanonicalURL(x.URL) == canonicalURL {
+			return webhook.AlreadyExists()
+		}
+	}
+	if len(existing) >= webhook.MaxEndpoints {
+		return webhook.LimitReached()
+	}
+	return tx.InsertEndpoint(e, canonicalURL)
+}
+
+func (s *Service) checkHost(ctx context.Context, field string, u webhook.URL) error {
+	err := s.Guard.CheckHost(ctx, u.Hostname())
+	if reason := netguard.ReasonOf(err); reason != "" {
+		return webhook.Unsafe(field, reason).Because(err)
+	}
+	return err
+}
+
+// Endpoints returns the webhook endpoints of a tenant, newest first.
+func (s *Service) Endpoints(ctx context.Context, actor access.Actor, t access.Tenant) ([]*webhook.Endpoint, error) {
+	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
+		return nil, err
+	}
+	return s.Store.EndpointsOf(ctx, t.AccountID, t.Environment)
+}
+
+// EndpointsOfKey returns the endpoints of an API key, newest first. A key sees its own only.
+func (s *Service) EndpointsOfKey(ctx context.Context, actor access.Actor, keyID string) ([]*webhook.Endpoint, error) {
+	if actor.Kind == access.ByAPIKey {
+		keyID = actor.ID
+	} else if _, err := s.Key(ctx, actor, keyID); err != nil {
+		return nil, err
+	}
+	return s.Store.Endpoints(ctx, keyID)
+}
+
+// Endpoint returns a webhook endpoint, or webhook.NotFound. A key sees its own only.
+func (s *Service) Endpoint(ctx context.Context, actor access.Actor, id string) (*webhook.Endpoint, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, webhook.NotFound()
+	}
+	e, err := s.Store.Endpoint(ctx, id)
+	if err != nil {
+		return nil, orNotFound(err, webhook.NotFound())
+	}
+	if !actor.Sees(e.Tenant) || actor.Kind == access.ByAPIKey && e.APIKeyID != actor.ID {
+		return nil, webhook.NotFound()
+	}
+	return e, nil
+}
+
+// DeleteEndpoint removes an endpoint with what is still to be sent to it.
+func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id string) error {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return err
+	}
+	e, err := s.Endpoint(ctx, actor, id)
+	if err != nil {
+		return err
+	}
+	err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID) })
+	return orNotFound(err, webhook.NotFound())
+}
+
+// testEventReference is the external id of the order that a test event is about. There is no such order.
+const testEventReference = "assay-test-event"
+
+// SendTestEvent queues a delivery about an order that does not exist, to show that it arrives and that its signature is
+// verified. Its id is new, its external id says what it is.
+func (s *Service) SendTestEvent(
+	ctx context.Context, actor access.Actor, endpointID string, event webhook.Event,
+) (deliveryID string, err error) {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return "", err
+	}
+	e, err := s.Endpoint(ctx, actor, endpointID)
+	if err != nil {
+		return "", err
+	}
+	if !e.Wants(event) {
+		return "", fault.Validation(fault.Problem{
+			Field: "event", Code: "unknown_code", Message: "is not an event of this endpoint",
+		})
+	}
+	k, err := s.Store.Key(ctx, e.APIKeyID)
+	if err != nil {
+		return "", err
+	}
+	if k.RevokedAt != nil {
+		return "", webhook.EndpointStopped()
+	}
+	account, err := s.Store.Account(ctx, e.AccountID)
+	if err != nil {
+		return "", err
+	}
+	o := s.sampleOrder(e.Environment, event)
+	detail := o.View(account.Locale, o.UpdatedAt, s.CertificateURL)
+	d, err := newDelivery(o, event, &detail)
+	if err != nil {
+		return "", err
+	}
+	d.OrderID = "" // there is no such order
+	if err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
+		return "", err
+	}
+	s.Outbox()
+	return d.ID, nil
+}
+
+// sampleOrder is an order that exists nowhere, of the first item in the catalog.
+func (s *Service) sampleOrder(env access.Environment, event webhook.Event) *order.Order {
+	now := s.now()
+	due, reference := now.Add(24*time.Hour), testEventReference
+	snap := s.Catalog()
+	var where catalog.Context
+	if brands, err := snap.Brands("", ""); err == nil && len(brands) > 0 && len(brands[0].Categories) > 0 {
+		where = catalog.Context{Category: brands[0].Categories[0].Code, Brand: brands[0].Code}
+	}
+	o := &order.Order{
+		ID: store.NewID(), Environment: env, Number: order.NewNumber(), ExternalID: &reference, Status: order.Processing,
+		DueAt:     &due,
+		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
+	}
+	indexes := snap.PhotoIndexes(where)
+	photos := []order.Photo{{Name: "sample", IndexCode: "overall-picture"}}
+	if len(indexes) > 0 {
+		photos[0].IndexCode = indexes[0].Code
+	}
+	mock := order.MockAuthentic
+	if event == webhook.UpdatePhotos {
+		mock = order.MockUpdatePhotos
+	}
+	o.Simulate(mock, snap, indexes, photos, now)
+	o.CertificateID = "" // there is no certificate to show
+	return o
+}
+
+func nullable(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}

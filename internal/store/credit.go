@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
+)
+
+// AccountTotals returns the balance of an account in an environment with its counters.
+func (q Queries) AccountTotals(
+	ctx context.Context, accountID string, env access.Environment,
+) (credit.AccountTotals, error) {
+	var b credit.AccountTotals
+	err := q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
+			WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)},
+		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	return b, err
+}
+
+// Balance returns the credits of an account in an environment.
+func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
+	var credits int64
+	err := q.row(
+		ctx, "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2", []any{accountID, string(env)},
+		&credits,
+	)
+	return credits, err
+}
+
+// ChargeForOrder takes the price from the balance and gives out the order's number in sequence. It returns
+// credit.NotEnough and changes nothing when the balance is too low.
+func (t *Tx) ChargeForOrder(
+	accountID string, env access.Environment, orderID string, price int64, at time.Time,
+) (Charge, error) {
+	e := &credit.Entry{
+		AccountID: accountID, Environment: env, Kind: credit.Charge, Amount: -price, OrderID: orderID, CreatedAt: at,
+	}
+	b, err := t.append(e, 1)
+	return Charge{OrderSeq: b.Orders, Credits: b.Credits, Before: b.Credits + price, LowCredits: b.LowCredits}, err
+}
+
+// Charge is what a charge has done, all of it from the row that it changed.
+type Charge struct {
+	OrderSeq   int64
+	Before     int64 // credits before it
+	Credits    int64 // and after it
+	LowCredits int64 // below which the owners want to be told
+}
+
+// Grant adds an operator's or developer's change of the balance and returns the balance after it.
+func (t *Tx) Grant(accountID string, env access.Environment, amount int64, note string, at time.Time) (int64, error) {
+	e := &credit.Entry{
+		AccountID: accountID, Environment: env, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
+	}
+	_, err := t.append(e, 0)
+	return e.BalanceAfter, err
+}
+
+// RefundOrder gives back what the order was charged. It is an error to refund an order twice.
+func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
+	e := &credit.Entry{Kind: credit.Refund, OrderID: orderID, Note: note, CreatedAt: at}
+	if err := t.row(t.ctx, `SELECT id, account_id, environment, -amount FROM ledger_entries
+			WHERE order_id = $1 AND kind = 'charge'`,
+		[]any{orderID}, &e.ChargeID, &e.AccountID, &e.Environment, &e.Amount); err != nil {
+		return err
+	}
+	_, err := t.append(e, 0)
+	return err
+}
+
+// append changes the balance and writes the entry that says why. newOrders is added to the counter of orders.
+func (t *Tx) append(e *credit.Entry, newOrders int) (b credit.AccountTotals, err error) {
+	err = t.row(t.ctx, `UPDATE balances SET credits = credits + $1, orders = orders + $2, entries = entries + 1
+		WHERE account_id = $3 AND environment = $4 AND credits + $1 >= 0 AND credits + $1 <= $5
+		RETURNING credits, orders, entries, low_credits`,
+		[]any{
+			e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits),
+		}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	if errors.Is(err, ErrNotFound) {
+		available, err := t.Balance(t.ctx, e.AccountID, e.Environment)
+		if err != nil {
+			return b, err
+		}
+		return b, credit.NotEnough(-e.Amount, available)
+	}
+	if err != nil {
+		return b, err
+	}
+	e.ID, e.Seq, e.BalanceAfter = NewID(), b.Entries, b.Credits
+	_, err = t.exec(`INSERT INTO ledger_entries (id, account_id, environment, seq, kind, amount, balance_after,
+		order_id, charge_id, note, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter, textOrNull(e.OrderID),
+		textOrNull(e.ChargeID),
+		e.Note, micros(e.CreatedAt))
+	return b, err
+}
+
+// LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense
+// sequence, so that every page costs the same.
+func (q Queries) LedgerPage(
+	ctx context.Context, accountID string, env access.Environment, page, limit int,
+) ([]*credit.Entry, credit.AccountTotals, error) {
+	totals, err := q.AccountTotals(ctx, accountID, env)
+	if err != nil {
+		return nil, totals, err
+	}
+	high, low := seqRange(totals.Entries, page, limit)
+	entries, err := q.LedgerBelow(ctx, accountID, env, high, int(high-low))
+	return entries, totals, err
+}
+
+// LedgerBelow returns up to limit entries of an account and environment whose sequence number is not above seq, newest
+// first: with dense numbers that is one range.
+func (q Queries) LedgerBelow(
+	ctx context.Context, accountID string, env access.Environment, seq int64, limit int,
+) ([]*credit.Entry, error) {
+	return q.ledger(ctx, "l.seq <= $3 AND l.seq > $4 ORDER BY l.seq DESC", accountID, env, seq, seq-int64(limit))
+}
+
+// seqRange returns the page as the half-open range (low, high] of a dense sequence that ends with total.
+func seqRange(total int64, page, limit int) (high, low int64) {
+	if int64(page-1) > total/int64(limit) {
+		return 0, 0 // past the end; the product could overflow
+	}
+	high = total - int64(page-1)*int64(limit)
+	return high, high - int64(limit)
+}
+
+// BalanceForUpdate returns a balance that the transaction is about to change.
+func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, error) {
+	var credits int64
+	err := t.row(
+		t.ctx, "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"+t.d.forUpdate,
+		[]any{accountID, string(env)}, &credits,
+	)
+	return credits, err
+}
+
+// SetLowCredits replaces the credits below which the owners of an account want to be told.
+func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
+	return t.one(
+		"UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3", below, accountID, string(env),
+	)
+}
+
+// LedgerChanges returns up to limit grants and refunds of an account and environment whose sequence number is below
+// before, newest first. They are few among the charges and have an index of their own.
+func (q Queries) LedgerChanges(
+	ctx context.Context, accountID string, env access.Environment, before int64, limit int,
+) ([]*credit.Entry, error) {
+	const changes = "l.kind <> 'charge' AND l.seq < $3 ORDER BY l.seq DESC LIMIT $4"
+	return q.ledger(ctx, changes, accountID, env, before, int64(limit))
+}
+
+func (q Queries) ledger(
+	ctx context.Context, where, accountID string, env access.Environment, args ...any,
+) ([]*credit.Entry, error) {
+	entries := []*credit.Entry{}
+	err := q.rows(ctx, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note,
+		l.created_at,
+		o.number FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
+		WHERE l.account_id = $1 AND l.environment = $2 AND `+where,
+		append([]any{accountID, string(env)}, args...), func(scan func(...any) error) error {
+			e := &credit.Entry{AccountID: accountID, Environment: env}
+			var orderID, chargeID, number sql.NullString
+			var created int64
+			err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &e.Note, &created, &number)
+			e.OrderID, e.ChargeID, e.OrderNumber = orderID.String, chargeID.String, number.String
+			e.CreatedAt = timeOf(created)
+			entries = append(entries, e)
+			return err
+		})
+	return entries, err
+}

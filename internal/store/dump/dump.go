@@ -1,0 +1,164 @@
+// Package dump copies all rows of a database into a file of lines of JSON, and such a file into an empty database of
+// either engine. It learns tables and columns from the migrations and knows nothing of what the rows mean.
+package dump
+
+import (
+	"bufio"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/store"
+)
+
+// format is the version of the file format; a program reads the formats up to its own.
+const format = 1
+
+// Header is the first line of a dump: which tables follow, and of which schema version.
+type Header struct {
+	Format    int       `json:"format"`
+	Schema    int64     `json:"schema_version"`
+	CreatedAt time.Time `json:"created_at"`
+	Tables    []Table   `json:"tables"` // in the order of their creation
+}
+
+// Table says how many rows of a table follow, and the columns of each.
+type Table struct {
+	Name    string   `json:"name"`
+	Columns []string `json:"columns"`
+	Rows    int64    `json:"rows"`
+}
+
+// Rows returns the number of rows of a table; 0 when the dump does not have it.
+func (h *Header) Rows(table string) int64 {
+	for i := range h.Tables {
+		if h.Tables[i].Name == table {
+			return h.Tables[i].Rows
+		}
+	}
+	return 0
+}
+
+// Total returns the number of all rows.
+func (h *Header) Total() int64 {
+	var n int64
+	for i := range h.Tables {
+		n += h.Tables[i].Rows
+	}
+	return n
+}
+
+// endMark is the last line. A dump without it was cut off.
+type endMark struct {
+	End bool `json:"end"`
+}
+
+// rawText stands for a text that is not valid UTF-8, which JSON cannot represent.
+type rawText struct {
+	Base64 []byte `json:"base64"`
+}
+
+// Write writes all rows as they are at one moment: the header, each row as an array, then an end mark. Memory does not
+// grow with the database.
+func Write(ctx context.Context, s *store.Store, w io.Writer, now time.Time) (*Header, error) {
+	h := &Header{Format: format, CreatedAt: now.UTC().Truncate(time.Millisecond), Tables: []Table{}}
+	err := s.SnapshotTx(ctx, func(tx *sql.Tx) error {
+		tables, err := h.read(ctx, tx)
+		if err != nil {
+			return err
+		}
+		buffered := bufio.NewWriterSize(w, 1<<16)
+		lines := json.NewEncoder(buffered)
+		lines.SetEscapeHTML(false)
+		if err := lines.Encode(h); err != nil {
+			return err
+		}
+		for i := range tables {
+			if err := writeTable(ctx, tx, lines, &tables[i]); err != nil {
+				return fmt.Errorf("table %s: %w", tables[i].name, err)
+			}
+		}
+		if err := lines.Encode(endMark{true}); err != nil {
+			return err
+		}
+		return buffered.Flush()
+	})
+	if err != nil {
+		return nil, fmt.Errorf("dump the database: %w", err)
+	}
+	return h, nil
+}
+
+// read fills in the schema version and the tables. The schema is that of the database, which a newer program may have
+// upgraded since it was opened.
+func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {
+	if err := queryRow(ctx, tx, "SELECT MAX(version_id) FROM goose_db_version", &h.Schema); err != nil {
+		return nil, err
+	}
+	newest, err := store.NewestVersion()
+	if err != nil {
+		return nil, err
+	}
+	if h.Schema > newest {
+		return nil, store.ErrNewerDatabase
+	}
+	tables, err := schemaAt(ctx, h.Schema)
+	if err != nil {
+		return nil, err
+	}
+	for i := range tables {
+		t := &tables[i]
+		listed := Table{Name: t.name}
+		for _, c := range t.columns {
+			listed.Columns = append(listed.Columns, c.name)
+		}
+		if err := queryRow(ctx, tx, "SELECT COUNT(*) FROM "+t.quoted(), &listed.Rows); err != nil {
+			return nil, err
+		}
+		h.Tables = append(h.Tables, listed)
+	}
+	return tables, nil
+}
+
+func writeTable(ctx context.Context, tx *sql.Tx, lines *json.Encoder, t *table) error {
+	scanned := make([]any, len(t.columns)) // pointers to scan into
+	row := make([]any, len(t.columns))
+	for i, c := range t.columns {
+		if c.integer {
+			scanned[i] = new(sql.NullInt64)
+		} else {
+			scanned[i] = new(sql.NullString)
+		}
+	}
+	return queryRows(ctx, tx, "SELECT "+t.columnNames()+" FROM "+t.quoted(), func(scan func(...any) error) error {
+		if err := scan(scanned...); err != nil {
+			return err
+		}
+		for i := range scanned {
+			row[i] = encoded(scanned[i])
+		}
+		return lines.Encode(row)
+	})
+}
+
+// encoded returns the JSON form of a value: null, a number, a string or a rawText.
+func encoded(scanned any) any {
+	switch v := scanned.(type) {
+	case *sql.NullInt64:
+		if v.Valid {
+			return v.Int64
+		}
+	case *sql.NullString:
+		switch {
+		case v.Valid && utf8.ValidString(v.String):
+			return v.String
+		case v.Valid:
+			return rawText{[]byte(v.String)}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package dump
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+
+	"github.com/assayhq/assay/internal/store"
+)
+
+// ErrNotEmpty is returned when a dump should be loaded into a database that has rows.
+var ErrNotEmpty = errors.New("the database is not empty: restore into a new one")
+
+// CanLoad returns nil when a dump of the schema version can be loaded into the database: it does not exist or has no
+// rows, and its schema is not newer than the dump's. It returns ErrNotEmpty or ErrNewer otherwise.
+func CanLoad(ctx context.Context, target string, schema int64) (err error) {
+	newest, err := store.NewestVersion()
+	if err != nil {
+		return err
+	}
+	if schema > newest {
+		return ErrNewer
+	}
+	if !store.IsPostgres(target) {
+		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
+			return nil
+		}
+	}
+	db, err := store.OpenDatabase(target)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	version, err := db.Version(ctx)
+	if err != nil {
+		return err
+	}
+	if version > schema {
+		return fmt.Errorf("%w: its schema (version %d) is newer than that of the backup (version %d)",
+			ErrNotEmpty, version, schema)
+	}
+	tables, err := schemaAt(ctx, version)
+	if err != nil {
+		return err
+	}
+	return checkEmpty(ctx, db, tables)
+}
+
+// Load fills an empty database with a dump of either engine, all of it or nothing, and then brings its schema up to
+// date. A dump of an older schema is loaded into that schema and then migrated, as a database is when the program is
+// upgraded. It returns ErrNotEmpty or ErrNewer when it must not load.
+func Load(ctx context.Context, target string, r io.Reader) (header *Header, err error) {
+	d, err := newReader(r)
+	if err != nil {
+		return nil, err
+	}
+	if err := CanLoad(ctx, target, d.header.Schema); err != nil {
+		return nil, err
+	}
+	db, err := store.OpenDatabase(target)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := db.Migrate(ctx, d.header.Schema); err != nil {
+		return nil, err
+	}
+	tables, err := schemaAt(ctx, d.header.Schema)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.checkTables(tables); err != nil {
+		return nil, err
+	}
+	if err := fill(ctx, db, d, tables); err != nil {
+		return nil, fmt.Errorf("load the database: %w", err)
+	}
+	if err := db.Migrate(ctx, store.Newest); err != nil {
+		return nil, err
+	}
+	if db.Postgres() { // its planner would learn the new sizes by itself, after some slow minutes
+		_, err = db.ExecContext(ctx, "ANALYZE")
+	}
+	return &d.header, store.Classify(err)
+}
+
+// checkTables checks that the dump has exactly the tables and columns of its schema version.
+func (d *reader) checkTables(tables []table) error {
+	h := &d.header
+	if len(h.Tables) != len(tables) {
+		return fmt.Errorf("the dump has %d tables, its schema version %d has %d", len(h.Tables), h.Schema, len(tables))
+	}
+	sameName := func(name string, c column) bool { return name == c.name }
+	for i := range tables {
+		t, given := &tables[i], &h.Tables[i]
+		if given.Name != t.name || !slices.EqualFunc(given.Columns, t.columns, sameName) {
+			return fmt.Errorf("table %s of the dump is not as schema version %d has it", given.Name, h.Schema)
+		}
+	}
+	return nil
+}
+
+// checkEmpty returns ErrNotEmpty when a table has more rows than the migrations have put there.
+func checkEmpty(ctx context.Context, q querier, tables []table) error {
+	for i := range tables {
+		t := &tables[i]
+		var n int64
+		text := "SELECT COUNT(*) FROM (SELECT 1 FROM " + t.quoted() + " LIMIT $1) AS found"
+		if err := queryRow(ctx, q, text, &n, t.initial+1); err != nil {
+			return err
+		}
+		if n > t.initial {
+			return fmt.Errorf("%w: table %s has rows", ErrNotEmpty, t.name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,315 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// Orders returns the orders that the filter chooses and that follow the cursor, up to limit of them; nil is the
+// beginning. next is the cursor after them, nil when there are no more. A page costs the same wherever it is in the
+// list: every part of it is a range of an index. Only EndedLast with a further condition is found among the newest
+// ended orders.
+func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Cursor, limit int) (
+	orders []order.Summary, next *order.Cursor, err error,
+) {
+	l := newOrderList(f, after)
+	if l.none {
+		return nil, nil, nil
+	}
+	want := limit
+	if !l.dense {
+		limit++ // one more tells whether there is a next page
+	}
+	text, args := l.query(0, limit)
+	if orders, err = q.summaries(ctx, l.columns, text, args, limit); err != nil {
+		return nil, nil, err
+	}
+	if len(orders) > want {
+		orders = orders[:want]
+	} else if !l.dense || len(orders) < want || orders[want-1].Seq == 1 {
+		return orders, nil, nil
+	}
+	return orders, cursorAt(f.Sort, &orders[want-1]), nil
+}
+
+// OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses.
+func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int) ([]order.Summary, int64, error) {
+	total, err := q.orderTotal(ctx, f)
+	offset := int64(page-1) * int64(limit)
+	if err != nil || offset >= total {
+		return nil, total, err
+	}
+	if f.Sort == order.Newest { // the sequence is dense: the number of an order is its position
+		orders, _, err := q.Orders(ctx, f, &order.Cursor{At: total - offset + 1}, limit)
+		return orders, total, err
+	}
+	after, skip, err := q.orderPosition(ctx, f, offset)
+	if err != nil {
+		return nil, 0, err
+	}
+	l := newOrderList(f, after)
+	text, args := l.query(skip, limit)
+	orders, err := q.summaries(ctx, l.columns, text, args, limit)
+	return orders, total, err
+}
+
+func (q Queries) summaries(
+	ctx context.Context, c orderColumns, text string, args []any, limit int,
+) ([]order.Summary, error) {
+	orders := make([]order.Summary, 0, limit)
+	r := newOrderRow(c)
+	err := q.rows(q.uncancelable(ctx), text, args, func(scan func(...any) error) error {
+		if err := scan(r.dest...); err != nil {
+			return err
+		}
+		o, err := r.order()
+		orders = append(orders, o)
+		return err
+	})
+	return orders, err
+}
+
+// cursorAt returns where an order stands in a list.
+func cursorAt(s order.Sort, o *order.Summary) *order.Cursor {
+	switch {
+	case s == order.Newest:
+		return &order.Cursor{At: o.Seq}
+	case s == order.EndedLast:
+		return &order.Cursor{At: micros(*o.EndedAt), ID: o.ID}
+	case o.DueAt == nil:
+		return &order.Cursor{At: neverDue, ID: o.ID}
+	}
+	return &order.Cursor{At: micros(*o.DueAt), ID: o.ID}
+}
+
+// dueKey sorts the earliest due first and orders without a due date last, on both engines. It is also what the indexes
+// hold, word for word.
+const dueKey = "COALESCE(due_at, 9223372036854775807)"
+
+// neverDue is the dueKey of an order without a due date.
+const neverDue = math.MaxInt64
+
+// orderList is the query of a list: ranges of indexes, each in the sequence of the list, that are merged.
+type orderList struct {
+	columns orderColumns
+	joins   string
+	key     string // what the list is sorted by, in terms of the table orders; Newest has no two equal keys
+	down    string // " DESC" in a list that descends
+	ranges  []orderRange
+	source  string // where the ranges are taken from
+	args    []any
+	dense   bool // one range holds exactly as many orders as its ends are apart
+	none    bool // nothing can be chosen
+}
+
+// orderRange is a range of an index.
+type orderRange struct {
+	where string
+	sort  string // when it is not that of the list: the key is the same in all of the range
+}
+
+func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
+	l := &orderList{columns: allColumns, source: "orders"}
+	if f.Brief {
+		l.columns = briefColumns
+	}
+	switch f.Sort {
+	case order.Newest:
+		l.newest(f, after)
+	case order.DueFirst:
+		l.dueFirst(f, after)
+	case order.EndedLast:
+		l.endedLast(f, after)
+	}
+	return l
+}
+
+// arg adds an argument and returns its place in the text.
+func (l *orderList) arg(v any) string {
+	l.args = append(l.args, v)
+	return fmt.Sprintf("$%d", len(l.args))
+}
+
+// newest reads the sequence of one account and environment. A state is the outcome of an order that has one, else its
+// status; it is one of the program's words and stands in the text, where the planners see it.
+func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
+	l.key, l.down = "seq", " DESC"
+	tenant := "account_id = " + l.arg(f.Tenant.AccountID) +
+		" AND environment = CAST(" + l.arg(string(f.Tenant.Environment)) + " AS TEXT)"
+	if after != nil {
+		tenant += " AND seq < " + l.arg(after.At)
+	}
+	states := f.States()
+	if states == nil {
+		l.ranges, l.dense = []orderRange{{where: tenant}}, after != nil
+		return
+	}
+	l.none = len(states) == 0
+	for _, s := range states {
+		l.ranges = append(l.ranges, orderRange{where: tenant + " AND COALESCE(outcome, status) = '" + s + "'"})
+	}
+}
+
+// dueFirst reads each status of an environment. After a cursor, those due at the same moment and those due later are
+// two ranges. The condition of the partial indexes stands only where one of them is meant: the others have all that is
+// needed otherwise.
+func (l *orderList) dueFirst(f *order.Filter, after *order.Cursor) {
+	l.key = dueKey
+	l.withNames()
+	where := l.conditions(f)
+	if f.BrandCode != "" || f.CategoryCode != "" {
+		where += " AND ended_at IS NULL"
+	}
+	follows := []orderRange{{}}
+	if after != nil {
+		at := l.arg(after.At)
+		follows = []orderRange{
+			{where: " AND " + dueKey + " = " + at + " AND id > " + l.arg(after.ID), sort: " ORDER BY id"},
+			{where: " AND " + dueKey + " > " + at},
+		}
+	}
+	for _, s := range statuses(f) {
+		in := fmt.Sprintf("environment = '%s' AND status = '%s'%s", f.Environment, s, where)
+		for _, follow := range follows {
+			l.ranges = append(l.ranges, orderRange{in + follow.where, follow.sort})
+		}
+	}
+}
+
+// endedWindow is how many of the newest ended orders a further condition is looked for in: the cost of a page must not
+// grow with the number of orders there have ever been.
+const endedWindow = 5000
+
+// endedStatuses are all that an ended order can have.
+var endedStatuses = []order.Status{order.Completed, order.Failed}
+
+func (l *orderList) endedLast(f *order.Filter, after *order.Cursor) {
+	l.key, l.down = "ended_at", " DESC"
+	l.withNames()
+	const ended = "environment = 'live' AND ended_at IS NOT NULL"
+	where := l.conditions(f)
+	follows := ""
+	if after != nil {
+		follows = " AND (ended_at, id) < (" + l.arg(after.At) + ", " + l.arg(after.ID) + ")"
+	}
+	l.ranges = []orderRange{{where: ended + follows}}
+	if where != "" || !slices.Equal(f.Statuses, endedStatuses) {
+		l.source = fmt.Sprintf(`(SELECT id, ended_at, status, assignee_id, brand_code, category_code FROM orders
+			WHERE %s ORDER BY ended_at DESC, id DESC LIMIT %d) AS newest`, ended, endedWindow)
+		l.ranges = []orderRange{{where: "status IN " + quoted(f.Statuses) + where + follows}}
+	}
+}
+
+func (l *orderList) withNames() {
+	l.columns, l.joins = summaryColumns, summaryJoins
+}
+
+func (l *orderList) conditions(f *order.Filter) string {
+	where := ""
+	for _, c := range []struct{ column, value string }{
+		{"assignee_id", f.AssigneeID}, {"brand_code", f.BrandCode}, {"category_code", f.CategoryCode},
+	} {
+		if c.value != "" {
+			where += " AND " + c.column + " = " + l.arg(c.value)
+		}
+	}
+	return where
+}
+
+// query takes from each range as many orders as could be on the page, merges them, and reads what is left after skip.
+func (l *orderList) query(skip int64, limit int) (text string, args []any) {
+	if l.dense { // without LIMIT: see pool
+		low := l.arg(l.args[len(l.args)-1].(int64) - int64(limit))
+		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
+			" AND seq >= " + low + " ORDER BY seq DESC", l.args
+	}
+	most := " LIMIT " + l.arg(skip+int64(limit))
+	parts := make([]string, len(l.ranges))
+	for i, r := range l.ranges {
+		sort := cmp.Or(r.sort, l.sorted(l.key, "id"))
+		parts[i] = "SELECT id, " + l.key + " AS key FROM " + l.source + " WHERE " + r.where + sort + most
+		if len(parts) > 1 {
+			parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS s%d", parts[i], i)
+		}
+	}
+	page := "(" + strings.Join(parts, " UNION ALL ") + ") AS page"
+	if len(parts) > 1 || skip > 0 {
+		page = "(SELECT id, key FROM " + page + l.sorted("key", "id") +
+			" LIMIT " + l.arg(int64(limit)) + " OFFSET " + l.arg(skip) + ") AS page"
+	}
+	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON o.id = page.id" + l.joins +
+		l.sorted("page.key", "page.id"), l.args
+}
+
+func (l *orderList) sorted(key, id string) string {
+	if l.key == "seq" {
+		return " ORDER BY " + key + l.down
+	}
+	return " ORDER BY " + key + l.down + ", " + id + l.down
+}
+
+func statuses(f *order.Filter) []order.Status {
+	if len(f.Statuses) > 0 {
+		return f.Statuses
+	}
+	return order.Statuses
+}
+
+// orderTotal returns how many orders a filter chooses. Nothing is counted but what one reviewer holds.
+func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, err error) {
+	switch {
+	case f.Sort == order.Newest:
+		err = q.row(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
+			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, &total)
+	case f.AssigneeID != "":
+		text := "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = '%s' AND status IN %s"
+		err = q.row(ctx, fmt.Sprintf(text, f.Environment, quoted(statuses(f))), []any{f.AssigneeID}, &total)
+	default:
+		var counts map[order.Status]int64
+		counts, err = q.OrderCounts(ctx, f.Environment)
+		for _, s := range statuses(f) {
+			total += counts[s]
+		}
+	}
+	return total, err
+}
+
+// FindOrders returns the order of a tenant with the id or order number, or else up to limit orders with the external
+// id, newest first. An empty id or number is not looked for.
+func (q Queries) FindOrders(
+	ctx context.Context, tenant access.Tenant, id, number, externalID string, limit int,
+) ([]order.Summary, error) {
+	text := "SELECT " + allColumns.text + ` FROM orders AS o
+		WHERE o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND `
+	args := []any{tenant.AccountID, string(tenant.Environment)}
+	for _, exact := range []struct{ column, value string }{{"id", id}, {"number", number}} {
+		if exact.value == "" {
+			continue
+		}
+		found, err := q.summaries(ctx, allColumns, text+"o."+exact.column+" = $3", append(args, exact.value), 1)
+		if err != nil || len(found) > 0 {
+			return found, err
+		}
+	}
+	text += "o.external_id = $3 ORDER BY o.seq DESC LIMIT $4"
+	return q.summaries(ctx, allColumns, text, append(args, externalID, limit), limit)
+}
+
+// quoted returns "('a','b')" for words of the program.
+func quoted[S ~string](words []S) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("'" + string(w) + "'")
+	}
+	return "(" + b.String() + ")"
+}

@@ -1,0 +1,188 @@
+package store_test
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/crowd"
+)
+
+// eachCrowd runs a test on each engine over orders enough that a plan shows what it would be with a million: all of one
+// brand and category, so that a filter for others must not read them.
+func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := storetest.Open(t, target)
+		w := crowd.Wish{
+			Target: target, AccountID: store.NewID(), KeyID: store.NewID(),
+			Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
+		}
+		at, user := time.UnixMicro(1), store.NewID()
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			account := &access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}
+			if err := tx.InsertAccount(account); err != nil {
+				return err
+			}
+			owner := &access.User{
+				ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at,
+			}
+			if err := tx.InsertUser(owner); err != nil {
+				return err
+			}
+			tenant := access.Tenant{AccountID: w.AccountID, Environment: access.Live}
+			key := &access.Key{
+				ID: w.KeyID, Tenant: tenant, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at,
+			}
+			if err := tx.InsertKey(key, "-"); err != nil {
+				return err
+			}
+			_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if err := crowd.Fill(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		f(t, s)
+	})
+}
+
+var (
+	reads = regexp.MustCompile(`(?:INDEX|[Ii]ndex (?:Only )?Scan (?:Backward )?using) (\w+)`)
+	// A whole table, a set of rows without their order, or an order made after reading what may be all rows.
+	detour = regexp.MustCompile(`SCAN orders|(Seq|Bitmap Heap) Scan on (orders|verdict_drafts)|` +
+		`SEARCH orders.*\n\s*USE TEMP B-TREE`)
+)
+
+// wantPlan checks that a statement reads orders, or drafts, in the order of an index and no further than it needs.
+func wantPlan(t *testing.T, plan, index string) {
+	t.Helper()
+	for _, m := range reads.FindAllStringSubmatch(plan, -1) {
+		if strings.HasPrefix(m[1], index) && !detour.MatchString(plan) {
+			return
+		}
+	}
+	t.Errorf("it does not go by the index %s:\n%s", index, plan)
+}
+
+// TestOrderListPlans checks that every page of every list of orders is read from an index, so that it costs the same
+// however many orders there are and wherever in the list it is.
+func TestOrderListPlans(t *testing.T) {
+	open, ended := []order.Status{order.Queued, order.Processing}, []order.Status{order.Completed, order.Failed}
+	deep := &order.Cursor{
+		At: time.Now().Add(-crowd.Period / 4).UnixMicro(),
+		ID: store.NewID(),
+	} // in the middle of the queue
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		for name, test := range map[string]struct {
+			filter order.Filter
+			index  string
+		}{
+			"Queue":    {order.Filter{Statuses: open}, "orders_desk"},
+			"All":      {order.Filter{}, "orders_desk"},
+			"Category": {order.Filter{Statuses: open, CategoryCode: "watches"}, "orders_open_by_category"},
+			"Mine":     {order.Filter{Statuses: open, AssigneeID: "x"}, "orders_of_assignee"},
+			"Brand":    {order.Filter{Statuses: open, BrandCode: "gucci"}, "orders_open_by_brand"},
+			"BrandCategory": {
+				order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "watches"},
+				"orders_open_by_",
+			}, // either
+			"Done": {order.Filter{Sort: order.EndedLast, Statuses: ended}, "orders_ended"},
+			"DoneMine": {
+				order.Filter{Sort: order.EndedLast, Statuses: ended, AssigneeID: "x", BrandCode: "gucci"},
+				"orders_ended",
+			},
+		} {
+			if test.filter.Sort == order.Newest {
+				test.filter.Sort, test.filter.Environment = order.DueFirst, access.Live
+			}
+			for place, after := range map[string]*order.Cursor{"First": nil, "Deep": deep} {
+				t.Run(name+"/"+place, func(t *testing.T) {
+					plan, err := s.OrderListPlan(t.Context(), test.filter, after)
+					if err != nil {
+						t.Fatal(err)
+					}
+					wantPlan(t, plan, test.index)
+				})
+			}
+		}
+	})
+}
+
+// TestDeskPlans checks the same of what else the desk asks all day: the list of the API, the next order, who has what,
+// and drafts.
+func TestDeskPlans(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		plans, err := s.DeskPlans(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, index := range map[string]string{
+			"queued": "orders_desk", "mine": "orders_of_assignee", "next": "orders_desk", "counts": "orders_of_assignee",
+			"draft": "",
+		} {
+			t.Run(name, func(t *testing.T) { wantPlan(t, plans[name], index) })
+		}
+	})
+}
+
+// TestDeepPages checks that the pages of a list have what its cursor finds, and that a deep one is not walked to from
+// the beginning.
+func TestDeepPages(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		for name, f := range map[string]order.Filter{
+			"All":       {Sort: order.DueFirst, Environment: access.Live},
+			"Completed": {Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Completed}},
+		} {
+			t.Run(name, func(t *testing.T) {
+				ids := listAll(t, s, f)
+				const limit = 100
+				for page := 1; page <= len(ids)/limit+1; page += 7 {
+					orders, total, err := s.OrderPage(t.Context(), &f, page, limit)
+					if err != nil || total != int64(len(ids)) {
+						t.Fatalf("page %d of %d orders, want %d: %v", page, total, len(ids), err)
+					}
+					want := ids[min((page-1)*limit, len(ids)):min(page*limit, len(ids))]
+					if got := idsOf(orders); !slices.Equal(got, want) {
+						t.Fatalf("page %d has %v, want %v", page, got, want)
+					}
+				}
+				after, skip, err := s.OrderPosition(t.Context(), f, int64(len(ids)-1))
+				if err != nil || after == nil || skip > int64(len(ids)/10) {
+					t.Errorf("the last page begins after %v and passes %d orders: %v", after, skip, err)
+				}
+			})
+		}
+	})
+}
+
+// listAll returns the ids of a list in its order, read by the cursor.
+func listAll(t *testing.T, s *store.Store, f order.Filter) (ids []string) {
+	t.Helper()
+	for after := (*order.Cursor)(nil); ; {
+		orders, next, err := s.Orders(t.Context(), &f, after, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, idsOf(orders)...)
+		if after = next; after == nil {
+			return ids
+		}
+	}
+}
+
+func idsOf(orders []order.Summary) []string {
+	ids := make([]string, len(orders))
+	for i := range orders {
+		ids[i] = orders[i].ID
+	}
+	return ids
+}

@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// EndedOrder is what statistics look at of an order that has ended.
+type EndedOrder struct {
+	Status     order.Status
+	Outcome    order.Outcome
+	AnswerTime int
+	DueAt      *time.Time // nil when it ended while photos were requested
+	EndedAt    time.Time
+	AssigneeID string
+}
+
+const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
+	WHERE environment = 'live' AND ended_at IS NOT NULL AND ended_at >= $1 AND ended_at < $2`
+
+// EachEndedOrder calls each for the Live orders that ended in [from, to): a range of an index, as long as the period is
+// busy.
+func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*EndedOrder)) error {
+	return q.rows(ctx, endedOrders, []any{micros(from), micros(to)},
+		func(scan func(...any) error) error {
+			var o EndedOrder
+			var outcome, assignee sql.NullString
+			var due sql.NullInt64
+			var ended int64
+			if err := scan(&o.Status, &outcome, &o.AnswerTime, &due, &ended, &assignee); err != nil {
+				return err
+			}
+			o.Outcome, o.AssigneeID = order.Outcome(outcome.String), assignee.String
+			o.DueAt, o.EndedAt = timeOrNil(due), timeOf(ended)
+			each(&o)
+			return nil
+		})
+}
+
+// clockSlack is how far the clocks behind ids and behind the times of orders may differ.
+const clockSlack = time.Hour
+
+const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AND environment || '' = 'live'
+	AND created_at >= $3 AND created_at < $4`
+
+// CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range
+// of the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
+func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
+	var n int64
+	err := q.row(
+		ctx, createdOrders, []any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)},
+		&n,
+	)
+	return n, err
+}
+
+// ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.
+func (q Queries) ClaimedOrders(ctx context.Context) (map[string]int64, error) {
+	claimed := make(map[string]int64)
+	err := q.rows(ctx, claimedOrders, nil, func(scan func(...any) error) error {
+		var staffID string
+		var n int64
+		err := scan(&staffID, &n)
+		claimed[staffID] = n
+		return err
+	})
+	return claimed, err
+}
+
+const claimedOrders = `SELECT assignee_id, COUNT(*) FROM orders WHERE environment = 'live' AND status = 'processing'
+	AND assignee_id IS NOT NULL GROUP BY assignee_id`
+
+// DailyStatistics returns the saved figures of the days from one to another, both included, by day.
+func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[string]string, error) {
+	figures := make(map[string]string)
+	err := q.rows(ctx, `SELECT day, figures FROM daily_statistics
+			WHERE day >= $1 AND day <= $2`, []any{from, to}, func(scan func(...any) error) error {
+		var day, text string
+		err := scan(&day, &text)
+		figures[day] = text
+		return err
+	})
+	return figures, err
+}
+
+// LastStatisticsDay returns the newest day whose figures are saved; empty when there is none.
+func (q Queries) LastStatisticsDay(ctx context.Context) (string, error) {
+	var day string
+	err := q.row(ctx, "SELECT COALESCE(MAX(day), '') FROM daily_statistics", nil, &day)
+	return day, err
+}
+
+// FirstOrderAt returns when the first order of all was created, or ErrNotFound.
+func (q Queries) FirstOrderAt(ctx context.Context) (time.Time, error) {
+	var at int64
+	err := q.row(ctx, "SELECT created_at FROM orders ORDER BY id LIMIT 1", nil, &at)
+	return timeOf(at), err
+}
+
+// SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the
+// same.
+func (t *Tx) SaveDailyStatistics(day, figures string) error {
+	_, err := t.exec(
+		"INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures,
+	)
+	return err
+}
+
+// QueueSample is how many Live orders were open at a time.
+type QueueSample struct {
+	At                               time.Time
+	Queued, Processing, UpdatePhotos int64
+}
+
+// HasQueueSample reports whether there is a sample of the time.
+func (q Queries) HasQueueSample(ctx context.Context, at time.Time) (bool, error) {
+	var n int
+	err := q.row(ctx, "SELECT COUNT(*) FROM queue_samples WHERE at = $1", []any{micros(at)}, &n)
+	return n > 0, err
+}
+
+// SaveQueueSample saves a sample, unless there is one of the time, and deletes those before another time.
+func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
+	if _, err := t.exec(`INSERT INTO queue_samples (at, queued, processing, update_photos)
+			VALUES ($1, $2, $3, $4) ON CONFLICT (at) DO NOTHING`,
+		micros(s.At), s.Queued, s.Processing, s.UpdatePhotos); err != nil {
+		return err
+	}
+	_, err := t.exec("DELETE FROM queue_samples WHERE at < $1", micros(before))
+	return err
+}
+
+// QueueSamples returns the samples from a time on, the oldest first.
+func (q Queries) QueueSamples(ctx context.Context, from time.Time) ([]QueueSample, error) {
+	var samples []QueueSample
+	err := q.rows(ctx, `SELECT at, queued, processing, update_photos FROM queue_samples
+			WHERE at >= $1 ORDER BY at`, []any{micros(from)},
+		func(scan func(...any) error) error {
+			var s QueueSample
+			var at int64
+			err := scan(&at, &s.Queued, &s.Processing, &s.UpdatePhotos)
+			s.At = timeOf(at)
+			samples = append(samples, s)
+			return err
+		})
+	return samples, err
+}
