@@ -183,7 +183,7 @@ func TestSecondFactor(t *testing.T) {
 			w.Clock.Advance(time.Minute)
 			code := w.code(t, secret)
 			v := signIn()
-			v.Get(w.base+"/sign-in/code").Want(t, http.StatusOK, "six-digit code", "recovery codes")
+			v.Get(w.base+"/sign-in/code").Want(t, http.StatusOK, "six-digit code", "a recovery code")
 			v.Post(w.base+"/sign-in/code", "code", code[:3]+" "+code[3:]).Want(t, http.StatusSeeOther)
 			w.recorded(t, "in", w.who, "")
 			v.Get(w.page).Want(t, http.StatusOK)
