@@ -9,10 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 )
 
-const (
-	catalogLimit    = 50
-	maxCatalogLimit = 100
-)
+const catalogLimit, maxCatalogLimit = 50, 100
 
 // entryView is what all entries of the catalog with a text as their code have.
 type entryView struct {
