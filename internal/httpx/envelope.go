@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,16 +27,16 @@ type envelope struct {
 
 var bearerChallenge = []string{"Bearer"}
 
-var statuses = [...]int{
-	fault.Internal: http.StatusInternalServerError, fault.Invalid: http.StatusBadRequest,
-	fault.Unauthorized: http.StatusUnauthorized, fault.PaymentRequired: http.StatusPaymentRequired,
-	fault.Forbidden: http.StatusForbidden, fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
+var statuses = map[fault.Kind]int{
+	fault.Invalid: http.StatusBadRequest, fault.Unauthorized: http.StatusUnauthorized,
+	fault.PaymentRequired: http.StatusPaymentRequired, fault.Forbidden: http.StatusForbidden,
+	fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
 	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.RateLimited: http.StatusTooManyRequests,
-	fault.Unavailable: http.StatusServiceUnavailable,
+	fault.Unavailable: http.StatusServiceUnavailable, fault.Internal: http.StatusInternalServerError,
 }
 
 // Status returns the HTTP status of a kind of fault.
-func Status(k fault.Kind) int { return statuses[k] }
+func Status(k fault.Kind) int { return cmp.Or(statuses[k], http.StatusInternalServerError) }
 
 // RetrySeconds is a delay as Retry-After gives it: in seconds, rounded up, at least 1.
 func RetrySeconds(d time.Duration) int {

@@ -29,7 +29,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files anew")
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
 // endpoint registers an endpoint of the key that asks for the events.
 func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...webhook.Event) *webhook.Endpoint {
@@ -66,7 +66,7 @@ var (
 	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|certificates/[0-9A-Za-z_-]+`)
 )
 
-// TestPayloads holds the bodies of deliveries against golden files, byte for byte; only what is drawn by chance is masked.
+// TestPayloads compares the bodies of deliveries with golden files, byte for byte; only what is drawn by chance is masked.
 func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
 	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")

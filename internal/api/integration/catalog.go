@@ -11,46 +11,46 @@ import (
 
 const catalogLimit, maxCatalogLimit = 50, 100
 
-// entryView is what all entries of the catalog with a text as their code have.
-type entryView struct {
-	Code       string `json:"code"`
+// namedView begins the view of everything in the catalog that has a code.
+type namedView[C string | int] struct {
+	Code       C      `json:"code"`
 	Name       string `json:"name"`
 	NameLocale string `json:"name_locale"`
 }
 
-func viewEntry(code string, name text.Text, l text.Locale) entryView {
-	return entryView{code, name.EN, name.In(l)}
+func viewNamed[C string | int](code C, name text.Text, l text.Locale) namedView[C] {
+	return namedView[C]{Code: code, Name: name.EN, NameLocale: name.In(l)}
 }
 
 type categoryView struct {
-	entryView
+	namedView[string]
 	IconURL *string `json:"icon_url"`
 }
 
 func viewCategory(c *catalog.Category, l text.Locale) categoryView {
-	return categoryView{viewEntry(c.Code, c.Name, l), c.IconURL}
+	return categoryView{viewNamed(c.Code, c.Name, l), c.IconURL}
 }
 
 type brandView struct {
-	entryView
+	namedView[string]
 	Categories []categoryView `json:"categories"`
 }
 
 func viewBrand(b *catalog.Brand, l text.Locale) brandView {
-	return brandView{viewEntry(b.Code, b.Name, l), views(b.Categories, in(l, viewCategory))}
+	return brandView{viewNamed(b.Code, b.Name, l), views(b.Categories, in(l, viewCategory))}
 }
 
 type modelView struct {
-	entryView
+	namedView[string]
 	ImageURL *string `json:"image_url"`
 }
 
 func viewModel(m *catalog.Model, l text.Locale) modelView {
-	return modelView{viewEntry(m.Code, m.Name, l), m.ImageURL}
+	return modelView{viewNamed(m.Code, m.Name, l), m.ImageURL}
 }
 
 type photoIndexView struct {
-	entryView
+	namedView[string]
 	Required    bool     `json:"required"`
 	PhotoLimit  int      `json:"photo_limit"`
 	IconURL     *string  `json:"icon_url"`
@@ -59,15 +59,13 @@ type photoIndexView struct {
 
 func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	return photoIndexView{
-		entryView: viewEntry(x.Code, x.Name, l), Required: x.Required, PhotoLimit: x.PhotoLimit,
-		IconURL: x.IconURL, ExampleURLs: append([]string{}, x.ExampleURLs...),
+		namedView: viewNamed(x.Code, x.Name, l), Required: x.Required, PhotoLimit: x.PhotoLimit, IconURL: x.IconURL,
+		ExampleURLs: append([]string{}, x.ExampleURLs...),
 	}
 }
 
 type answerTimeView struct {
-	Code            int              `json:"code"`
-	Name            string           `json:"name"`
-	NameLocale      string           `json:"name_locale"`
+	namedView[int]
 	Price           int64            `json:"price"`
 	Default         bool             `json:"default"`
 	Available       bool             `json:"available"`
@@ -162,7 +160,7 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 	})
 }
 
-// listAnswerTimes depends on the account, the hour and the open orders, so it is made for every request.
+// listAnswerTimes depends on the account, the hour and the open orders, so it is computed for every request.
 func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()
@@ -179,10 +177,11 @@ func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) e
 		return err
 	}
 	view := listView[answerTimeView]{make([]answerTimeView, len(offers))}
-	for i, o := range offers {
+	for i := range offers {
+		o := &offers[i]
 		view.Data[i] = answerTimeView{
-			Code: o.Code, Name: o.Name.EN, NameLocale: o.Name.In(l), Price: o.Price, Default: o.Default,
-			Available: o.Available, NextAvailableAt: order.At(o.NextAvailableAt),
+			namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
+			NextAvailableAt: order.At(o.NextAvailableAt),
 		}
 	}
 	p, err := render(view)

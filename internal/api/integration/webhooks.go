@@ -84,7 +84,7 @@ func readEndpoint(body []byte) (service.NewEndpoint, error) {
 	return n, o.Done()
 }
 
-// readURL reads a required URL and holds it against the rules of webhook URLs.
+// readURL reads a required URL and checks it against the rules of webhook URLs.
 func readURL(o httpx.Object, name string, check func(field, raw string) (webhook.URL, *fault.Problem)) webhook.URL {
 	raw := o.OptString(name, httpx.Required)
 	if raw == nil {

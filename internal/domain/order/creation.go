@@ -52,7 +52,7 @@ var MockOutcomes = []MockOutcome{MockAuthentic, MockFake, MockUnableToVerify, Mo
 // ParseMockOutcome returns the mock outcome named by s.
 func ParseMockOutcome(s string) (MockOutcome, bool) { return enum.Parse(s, MockOutcomes) }
 
-// CheckMock holds that a Test key names its outcome and a Live key does not.
+// CheckMock checks that a Test key names its outcome and a Live key does not.
 func (d *Draft) CheckMock(env access.Environment) error {
 	switch {
 	case env == access.Test && d.Mock == "":
@@ -67,7 +67,7 @@ func mockRequired(message string, allowed []MockOutcome) error {
 	return fault.New(fault.Invalid, "mock-outcome-required", message).With("allowed_mock_outcomes", allowed)
 }
 
-// CheckIndexes holds that every photo names an index of the catalog context.
+// CheckIndexes checks that every photo names an index of the catalog context.
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {
 		if findIndex(indexes, p.IndexCode) == nil {
@@ -79,7 +79,7 @@ func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	return nil
 }
 
-// CheckCounts holds that every required index has a photo, and then that no index has more than its limit.
+// CheckCounts checks that every required index has a photo, and then that no index has more than its limit.
 func (d *Draft) CheckCounts(indexes []*catalog.PhotoIndex) error {
 	received := make(map[string]int, len(indexes))
 	for _, p := range d.Photos {

@@ -24,7 +24,7 @@ type Order struct {
 
 	AnswerTime int
 	Price      int64
-	DueAt      *time.Time     // nil while the clock stands still
+	DueAt      *time.Time     // nil while the clock is paused
 	TimeLeft   *time.Duration // while photos are requested: what the clock had left
 	CreatedAt  time.Time
 	UpdatedAt  time.Time

@@ -119,7 +119,7 @@ const NotBlankRule = "must not be blank"
 // NotBlank reports whether there is something to read in a text.
 func NotBlank(s string) bool { return strings.TrimSpace(s) != "" }
 
-// checkReasonText holds that a customer can read the text in either language: English is what stands in for the other.
+// checkReasonText checks that a customer can read the text in either language: English is what stands in for the other.
 func (v *Verdict) checkReasonText(problems *fault.Problems) {
 	if slices.Contains(Verdicts, v.Outcome) && !v.Outcome.TellsReasons() {
 		problems.Add("reason_text", codeNotAllowed, ReasonTextOutcomes)
