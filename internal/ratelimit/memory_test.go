@@ -24,6 +24,11 @@ func take(t *testing.T, l Limiter, key, category string, limit int) Decision {
 	return d
 }
 
+func newMemory() (*clock, *Memory) {
+	c := newClock()
+	return c, NewMemory(c.now)
+}
+
 // held returns the number of windows in memory.
 func (m *Memory) held() int {
 	n := 0
@@ -72,8 +77,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("WindowStartsAtFirstRequest", func(t *testing.T) {
 		t.Parallel()
-		c := newClock()
-		m := NewMemory(c.now)
+		c, m := newMemory()
 		c.advance(45 * time.Second) // irrelevant: nothing was counted
 		take(t, m, "key", Read, 1)
 		c.advance(Window - time.Nanosecond)
@@ -84,8 +88,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("RefusalsDoNotExtend", func(t *testing.T) {
 		t.Parallel()
-		c := newClock()
-		m := NewMemory(c.now)
+		c, m := newMemory()
 		take(t, m, "key", Read, 1)
 		for i := range 59 {
 			c.advance(time.Second)
@@ -97,8 +100,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("NewWindowStartsAtItsOwnFirstRequest", func(t *testing.T) {
 		t.Parallel()
-		c := newClock()
-		m := NewMemory(c.now)
+		c, m := newMemory()
 		take(t, m, "key", Read, 1)
 		c.advance(100 * time.Second)
 		take(t, m, "key", Read, 1)
@@ -138,8 +140,7 @@ func TestMemory(t *testing.T) {
 
 	t.Run("ClockSetBack", func(t *testing.T) {
 		t.Parallel()
-		c := newClock()
-		m := NewMemory(c.now)
+		c, m := newMemory()
 		take(t, m, "key", Read, 1)
 		c.advance(-time.Hour)
 		want(t, take(t, m, "key", Read, 1), Decision{Allowed: true, Limit: 1})

@@ -13,10 +13,7 @@ import (
 func TestIntegratorFlow(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
-		settings["webhook-allow-private"] = "true"
-		s := start(t, settings)
-		a := s.open(t)
-		c := s.client(t, a.Test)
+		s, a, c := startIntegrator(t, settings)
 
 		answerTime := browseCatalog(t, c)
 		endpoint := registerWebhook(t, c, a.Test.ID)

@@ -16,10 +16,7 @@ import (
 func TestLogs(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
-		settings["webhook-allow-private"] = "true"
-		s := start(t, settings)
-		a := s.open(t)
-		c := s.client(t, a.Test)
+		s, a, c := startIntegrator(t, settings)
 		secrets := map[string]string{
 			"Test key": a.Test.Key, "Live key": a.Live.Key, "password": a.Password, "secret key": secretKey,
 			"query": "looking-for-this", "wrong key": "assay_test_ThisIsNoKeyButSomebodySentIt0000000000",

@@ -66,6 +66,15 @@ func start(t *testing.T, settings program.Settings, arguments ...string) *site {
 	return run(t, program.New(t, all), all["data"], arguments...)
 }
 
+// startIntegrator starts a server that delivers webhooks to this computer, and returns an account with its Test client.
+func startIntegrator(t *testing.T, settings program.Settings) (*site, *account, *client.Client) {
+	t.Helper()
+	settings["webhook-allow-private"] = "true"
+	s := start(t, settings)
+	a := s.open(t)
+	return s, a, s.client(t, a.Test)
+}
+
 // startOnCluster starts a server on a PostgreSQL of its own, which may fail under it.
 func startOnCluster(t *testing.T) (cluster *pgtest.Instance, database string, s *site) {
 	t.Helper()

@@ -11,10 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 )
 
-const (
-	orderLimit    = 50
-	maxOrderLimit = 100
-)
+const orderLimit, maxOrderLimit = 50, 100
 
 // listOrders shows orders of every status unless one is asked for.
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {

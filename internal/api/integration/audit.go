@@ -11,10 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 )
 
-const (
-	auditLimit    = 50
-	maxAuditLimit = 100
-)
+const auditLimit, maxAuditLimit = 50, 100
 
 type auditView struct {
 	ID            string           `json:"id"`

@@ -248,19 +248,19 @@ func TestAudit_Filters(t *testing.T) {
 			c.Get(t, "/audit/events?event_code=auth.email.changed").Is(t, "data.0.metadata", obj{})
 		})
 		for _, wrong := range []struct{ name, query, problem string }{
-			{name: "UnknownEventCode", query: "event_code=order.created", problem: "event_code enum"},
-			{name: "EmptyEventCode", query: "event_code=", problem: "event_code enum"},
-			{name: "UnknownActorType", query: "actor_type=staff", problem: "actor_type enum"},
-			{name: "UnknownSource", query: "source=web", problem: "source enum"},
-			{name: "UnknownTargetType", query: "target_type=key", problem: "target_type enum"},
-			{name: "ActorIDNotAUUID", query: "actor_id=1", problem: "actor_id format"},
-			{name: "TargetIDNotAUUID", query: "target_id=%7B" + user + "%7D", problem: "target_id format"},
-			{name: "FromNotATimestamp", query: "from=yesterday", problem: "from format"},
-			{name: "FromADate", query: "from=2026-03-02", problem: "from format"},
-			{name: "FromWithoutOffset", query: "from=2026-03-02T01:00:00", problem: "from format"},
-			{name: "ToEmpty", query: "to=", problem: "to format"},
-			{name: "ToNoSuchDay", query: "to=2026-02-30T00:00:00Z", problem: "to format"},
-			{name: "FromTwice", query: "from=" + at(1) + "&from=" + at(2), problem: "from duplicate"},
+			{"UnknownEventCode", "event_code=order.created", "event_code enum"},
+			{"EmptyEventCode", "event_code=", "event_code enum"},
+			{"UnknownActorType", "actor_type=staff", "actor_type enum"},
+			{"UnknownSource", "source=web", "source enum"},
+			{"UnknownTargetType", "target_type=key", "target_type enum"},
+			{"ActorIDNotAUUID", "actor_id=1", "actor_id format"},
+			{"TargetIDNotAUUID", "target_id=%7B" + user + "%7D", "target_id format"},
+			{"FromNotATimestamp", "from=yesterday", "from format"},
+			{"FromADate", "from=2026-03-02", "from format"},
+			{"FromWithoutOffset", "from=2026-03-02T01:00:00", "from format"},
+			{"ToEmpty", "to=", "to format"},
+			{"ToNoSuchDay", "to=2026-02-30T00:00:00Z", "to format"},
+			{"FromTwice", "from=" + at(1) + "&from=" + at(2), "from duplicate"},
 		} {
 			t.Run(wrong.name, func(t *testing.T) { c.Get(t, "/audit/events?"+wrong.query).Invalid(t, wrong.problem) })
 		}

@@ -164,48 +164,30 @@ func TestHostile_Wire(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		c := w.NewAccount(t).Test(t)
 		auth := "\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer " + c.Secret + "\r\n"
+		get := "GET /v1/integrations/balance HTTP/1.1" + auth
+		post := "POST /v1/integrations/orders HTTP/1.1" + auth
 		for _, wire := range []struct{ name, text string }{
-			{name: "BrokenEscape", text: "GET /v1/integrations/orders/%zz HTTP/1.1" + auth + "\r\n"},
-			{name: "BareEscape", text: "GET /v1/integrations/orders/% HTTP/1.1" + auth + "\r\n"},
-			{name: "RawBytes", text: "GET /v1/integrations/orders/\xff\xfe HTTP/1.1" + auth + "\r\n"},
-			{name: "RawNUL", text: "GET /v1/integrations/orders/a\x00b HTTP/1.1" + auth + "\r\n"},
-			{name: "RawUTF8", text: "GET /v1/integrations/orders/靴 HTTP/1.1" + auth + "\r\n"},
-			{name: "AbsoluteTarget", text: "GET http://elsewhere/v1/integrations/balance HTTP/1.1" + auth + "\r\n"},
-			{name: "AsteriskTarget", text: "OPTIONS * HTTP/1.1" + auth + "\r\n"},
-			{name: "ConnectTarget", text: "CONNECT /v1/integrations/orders HTTP/1.1" + auth + "\r\n"},
-			{name: "UnknownMethod", text: "GE\x01T /v1/integrations/balance HTTP/1.1" + auth + "\r\n"},
-			{
-				name: "TwoLengths",
-				text: "POST /v1/integrations/orders HTTP/1.1" + auth + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
-			},
-			{
-				name: "LengthAndChunks",
-				text: "POST /v1/integrations/orders HTTP/1.1" + auth +
-					"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
-			},
-			{name: "NegativeLength", text: "POST /v1/integrations/orders HTTP/1.1" + auth + "Content-Length: -1\r\n\r\n"},
-			{
-				name: "BrokenChunk",
-				text: "POST /v1/integrations/orders HTTP/1.1" + auth + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n",
-			},
-			{
-				name: "HugeLength",
-				text: "POST /v1/integrations/orders HTTP/1.1" + auth +
-					"Content-Length: 9223372036854775807\r\nExpect: 100-continue\r\n\r\n",
-			},
-			{
-				name: "UnknownExpectation",
-				text: "POST /v1/integrations/orders HTTP/1.1" + auth + "Content-Length: 2\r\nExpect: wonders\r\n\r\n{}",
-			},
-			{name: "ControlInHeader", text: "GET /v1/integrations/balance HTTP/1.1" + auth + "Idempotency-Key: a\x00b\r\n\r\n"},
-			{name: "FoldedHeader", text: "GET /v1/integrations/balance HTTP/1.1" + auth + "X-A: b\r\n c\r\n\r\n"},
-			{name: "OldVersion", text: "GET /v1/integrations/balance HTTP/1.0" + auth + "\r\n"},
-			{name: "UnknownVersion", text: "GET /v1/integrations/balance HTTP/9.9" + auth + "\r\n"},
-			{name: "NoHost", text: "GET /v1/integrations/balance HTTP/1.1\r\nConnection: close\r\n\r\n"},
-			{
-				name: "HugeHeader",
-				text: "GET /v1/integrations/balance HTTP/1.1" + auth + "X-A: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
-			},
+			{"BrokenEscape", "GET /v1/integrations/orders/%zz HTTP/1.1" + auth + "\r\n"},
+			{"BareEscape", "GET /v1/integrations/orders/% HTTP/1.1" + auth + "\r\n"},
+			{"RawBytes", "GET /v1/integrations/orders/\xff\xfe HTTP/1.1" + auth + "\r\n"},
+			{"RawNUL", "GET /v1/integrations/orders/a\x00b HTTP/1.1" + auth + "\r\n"},
+			{"RawUTF8", "GET /v1/integrations/orders/靴 HTTP/1.1" + auth + "\r\n"},
+			{"AbsoluteTarget", "GET http://elsewhere/v1/integrations/balance HTTP/1.1" + auth + "\r\n"},
+			{"AsteriskTarget", "OPTIONS * HTTP/1.1" + auth + "\r\n"},
+			{"ConnectTarget", "CONNECT /v1/integrations/orders HTTP/1.1" + auth + "\r\n"},
+			{"UnknownMethod", "GE\x01T /v1/integrations/balance HTTP/1.1" + auth + "\r\n"},
+			{"TwoLengths", post + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}"},
+			{"LengthAndChunks", post + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"},
+			{"NegativeLength", post + "Content-Length: -1\r\n\r\n"},
+			{"BrokenChunk", post + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n"},
+			{"HugeLength", post + "Content-Length: 9223372036854775807\r\nExpect: 100-continue\r\n\r\n"},
+			{"UnknownExpectation", post + "Content-Length: 2\r\nExpect: wonders\r\n\r\n{}"},
+			{"ControlInHeader", get + "Idempotency-Key: a\x00b\r\n\r\n"},
+			{"FoldedHeader", get + "X-A: b\r\n c\r\n\r\n"},
+			{"OldVersion", "GET /v1/integrations/balance HTTP/1.0" + auth + "\r\n"},
+			{"UnknownVersion", "GET /v1/integrations/balance HTTP/9.9" + auth + "\r\n"},
+			{"NoHost", "GET /v1/integrations/balance HTTP/1.1\r\nConnection: close\r\n\r\n"},
+			{"HugeHeader", get + "X-A: " + strings.Repeat("a", 2<<20) + "\r\n\r\n"},
 		} {
 			t.Run(wire.name, func(t *testing.T) {
 				if status, body := overWire(t, w, wire.text, false); status >= 500 && status != http.StatusNotImplemented &&

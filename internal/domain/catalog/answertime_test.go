@@ -7,13 +7,17 @@ import (
 	"time"
 )
 
-const times = `
+// goods are the categories, brands and the first model of the catalogs below.
+const goods = `
 categories: [{code: bags, name: {en: Bags}}, {code: shoes, name: {en: Shoes}}]
 brands:
   - {code: chanel, name: {en: Chanel}, categories: [bags, shoes]}
   - {code: dior, name: {en: Dior}, categories: [bags]}
 models:
   - {code: flap, brand: chanel, category: bags, name: {en: Flap}}
+`
+
+const times = goods + `
 answer_times:
   - {code: 1440, name: {en: Day, ja: 一日}, price: 4, default: true}
   - {code: 30, name: {en: Half an hour}, price: 12}

@@ -9,14 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-const indexes = `
-categories: [{code: bags, name: {en: Bags}}, {code: shoes, name: {en: Shoes}}]
-brands:
-  - {code: chanel, name: {en: Chanel}, categories: [bags, shoes]}
-  - {code: dior, name: {en: Dior}, categories: [bags]}
-models:
-  - {code: flap, brand: chanel, category: bags, name: {en: Flap}}
-  - {code: boy, brand: chanel, category: bags, name: {en: Boy}}
+const indexes = goods + `  - {code: boy, brand: chanel, category: bags, name: {en: Boy}}
 photo_indexes:
   - {code: clasp, category: bags, brand: chanel, model: flap, name: {en: Turn lock}, required: true}
   - {code: overall, category: bags, name: {en: Overall, ja: 全体}, required: true, photo_limit: 2,

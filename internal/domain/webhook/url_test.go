@@ -132,15 +132,13 @@ func TestCheckTokenURL(t *testing.T) {
 
 func TestCanonicalURL(t *testing.T) {
 	for raw, want := range map[string]string{
-		"https://example.com/hook":                "https://example.com/hook",
-		"HTTPS://Example.COM/Hook?A=B":            "https://example.com/Hook?A=B",
-		"https://example.com:443/hook":            "https://example.com/hook",
-		"https://EXAMPLE.com:443":                 "https://example.com",
-		"https://example.com:443?a=1":             "https://example.com?a=1",
-		"https://example.com:8443/hook":           "https://example.com:8443/hook",
-		"https://example.com:4430/hook":           "https://example.com:4430/hook",
-		"https://example.com/:443":                "https://example.com/:443",
-		"https://example.com":                     "https://example.com",
+		"https://example.com/hook":     "https://example.com/hook",
+		"HTTPS://Example.COM/Hook?A=B": "https://example.com/Hook?A=B",
+		"https://example.com:443/hook": "https://example.com/hook", "https://EXAMPLE.com:443": "https://example.com",
+		"https://example.com:443?a=1":   "https://example.com?a=1",
+		"https://example.com:8443/hook": "https://example.com:8443/hook",
+		"https://example.com:4430/hook": "https://example.com:4430/hook",
+		"https://example.com/:443":      "https://example.com/:443", "https://example.com": "https://example.com",
 		"https://example.com/":                    "https://example.com/",
 		"https://example.com/a/../b//c/%7Ex":      "https://example.com/a/../b//c/%7Ex",
 		"https://[2001:DB8::1]:443/hook":          "https://[2001:db8::1]/hook",
