@@ -24,7 +24,7 @@ func (s *Service) AuditPage(
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, 0, err
 	}
-	return s.Store.AuditPage(ctx, actor.Tenant.AccountID, f, page, limit)
+	return s.store.AuditPage(ctx, actor.Tenant.AccountID, f, page, limit)
 }
 
 // AuditEvents returns up to limit events of the actor's account that match and whose sequence number is not above seq,
@@ -35,14 +35,14 @@ func (s *Service) AuditEvents(
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, 0, err
 	}
-	count, err := s.Store.AuditCount(ctx, actor.Tenant.AccountID)
+	count, err := s.store.AuditCount(ctx, actor.Tenant.AccountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	if seq <= 0 || seq > count {
 		seq = count
 	}
-	events, err := s.Store.AuditBelow(ctx, actor.Tenant.AccountID, f, seq, limit)
+	events, err := s.store.AuditBelow(ctx, actor.Tenant.AccountID, f, seq, limit)
 	return events, count, err
 }
 
@@ -72,6 +72,6 @@ func (s *Service) AuditEvent(ctx context.Context, actor access.Actor, seq int64)
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	e, err := s.Store.AuditEvent(ctx, actor.Tenant.AccountID, seq)
+	e, err := s.store.AuditEvent(ctx, actor.Tenant.AccountID, seq)
 	return e, orNotFound(err, fault.Missing("audit event"))
 }

@@ -31,7 +31,7 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 	k, ok := s.keys.Get(hash, now)
 	if !ok {
 		var err error
-		k, err = s.Store.KeyByHash(ctx, hash)
+		k, err = s.store.KeyByHash(ctx, hash)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, access.Unauthenticated
 		}
@@ -60,9 +60,9 @@ func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
 	}
 	s.keyUses.Put(k.ID, struct{}{}, now)
 	go func() {
-		err := s.Store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
+		err := s.store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
 		if err != nil {
-			s.Log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
+			s.log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
 		}
 	}()
 }

@@ -31,10 +31,13 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden files anew")
 
+// hostileNetwork gives the use cases a resolver with hosts that must not be called.
+func hostileNetwork(c *service.Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} }
+
 // endpoint registers an endpoint of the key that asks for the events.
 func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...webhook.Event) *webhook.Endpoint {
 	t.Helper()
-	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	s.Reconfigure(t, hostileNetwork)
 	u, problem := webhook.CheckURL("url", "https://example.com/"+path)
 	if problem != nil {
 		t.Fatal(problem)
@@ -164,9 +167,8 @@ func compareGolden(t *testing.T, name, got string) {
 // TestOutbox shows who gets which event.
 func TestOutbox(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
-		s := shop.New(t, target)
 		woken := 0
-		s.Service.Outbox = func() { woken++ }
+		s := shop.New(t, target, func(c *service.Config) { c.OnDeliveries = func() { woken++ } })
 		outcomes := endpoint(t, s, s.Test, "outcomes", webhook.OrderOutcome)
 		both := endpoint(t, s, s.Test, "both", webhook.Events...)
 		endpoint(t, s, s.Live, "live", webhook.Events...)
@@ -269,7 +271,7 @@ func TestRedeliver(t *testing.T) {
 // TestHostileURLs registers destinations that must not be called, as url and as token_url.
 func TestHostileURLs(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
-	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	s.Reconfigure(t, hostileNetwork)
 	honest, _ := webhook.CheckURL("url", "https://example.com/hook")
 	refuse := func(t *testing.T, n service.NewEndpoint, field string) {
 		t.Helper()

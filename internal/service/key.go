@@ -87,7 +87,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 	if k.Limits == nil {
 		k.Limits = map[string]int{}
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		if k.CreatedBy, err = userFor(ctx, tx, actor, k.AccountID); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *Service) Keys(ctx context.Context, actor access.Actor, accountID string
 	if err := actor.RequireIn(access.ViewAccount, accountID); err != nil {
 		return nil, err
 	}
-	return s.Store.Keys(ctx, accountID)
+	return s.store.Keys(ctx, accountID)
 }
 
 // Key returns a key, or access.KeyNotFound.
@@ -132,7 +132,7 @@ func (s *Service) Key(ctx context.Context, actor access.Actor, id string) (*acce
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	return keyFor(ctx, s.Store.Queries, actor, id)
+	return keyFor(ctx, s.store.Queries, actor, id)
 }
 
 // keyFor returns a key that exists for the actor, or access.KeyNotFound.
@@ -212,7 +212,7 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 		return s.recordKeyAction(tx, actor, audit.ActionKeyNetworks, k, map[string]any{"networks": networks.Texts()})
 	})
 	if err == nil && actor.Kind == access.ByUser {
-		s.Log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
+		s.log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
 			"user_id", actor.ID, "ip", actor.Origin.IP, "networks", networks.String())
 	}
 	return err
@@ -222,7 +222,7 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 func (s *Service) changeKey(
 	ctx context.Context, actor access.Actor, id string, f func(*store.Tx, *access.Key) error,
 ) error {
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		k, err := keyFor(ctx, tx.Queries, actor, id)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 	if err := actor.Require(access.ManageKeys); err != nil {
 		return nil, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		if k, err = keyFor(ctx, tx.Queries, actor, id); err != nil {
 			return err
 		}

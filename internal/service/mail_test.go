@@ -20,7 +20,7 @@ import (
 func eachPost(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.Member)) {
 	t.Helper()
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		s.Service.Mail = func() {}
+		s.Reconfigure(t, shop.WithMail)
 		f(t, s, owner)
 	})
 }
@@ -144,9 +144,9 @@ func TestLowBalance(t *testing.T) {
 			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
 			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), book.Credits))
-			s.Service.Mail = nil
+			s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 			s.Order(t, s.Live, "")
-			s.Service.Mail = func() {}
+			s.Reconfigure(t, shop.WithMail)
 			wantPosted(t, s)
 		})
 	})

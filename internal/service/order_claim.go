@@ -19,7 +19,7 @@ func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*Order
 		return nil, err
 	}
 	var r *OrderRecord
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		r = nil
 		id, err := tx.NextQueued()
 		if errors.Is(err, store.ErrNotFound) {

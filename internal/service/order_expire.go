@@ -14,7 +14,7 @@ import (
 // ExpirePhotoRequests ends up to limit Live orders whose photo request has had no answer since the time: they complete
 // as unable to verify. It returns how many it ended.
 func (s *Service) ExpirePhotoRequests(ctx context.Context, since time.Time, limit int) (int, error) {
-	ids, err := s.Store.UnansweredOrders(ctx, since, limit)
+	ids, err := s.store.UnansweredOrders(ctx, since, limit)
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +37,7 @@ func (s *Service) ExpirePhotoRequests(ctx context.Context, since time.Time, limi
 // ExpireClaims returns up to limit orders to the queue whose assignee has done nothing since the time, and returns how
 // many there were.
 func (s *Service) ExpireClaims(ctx context.Context, since time.Time, limit int) (int, error) {
-	ids, err := s.Store.StaleClaims(ctx, since, limit)
+	ids, err := s.store.StaleClaims(ctx, since, limit)
 	if err != nil {
 		return 0, err
 	}

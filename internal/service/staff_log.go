@@ -9,38 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// The log of administration has what staff and operators did to run the service. Use cases are shared: an account's own user
-// may revoke a key as an administrator may. So who runs the service, and from where, comes with the context, and what is done
-// without anybody there is nothing for this log.
-
-type agentKey struct{}
-
-// agent is who runs the service: a staff user, or an operator, who has no id.
-type agent struct{ id, name string }
-
-// byStaff makes what is done under the context the work of a staff user.
-func byStaff(ctx context.Context, who *access.Staff) context.Context {
-	return context.WithValue(ctx, agentKey{}, agent{id: who.ID, name: who.Name})
-}
-
-type originKey struct{}
-
-// From tells use cases where a request came from.
-func From(ctx context.Context, from Origin) context.Context {
-	return context.WithValue(ctx, originKey{}, from)
-}
-
-// did writes to the log of administration what the transaction does. Without anybody who runs the service it writes nothing.
-func (s *Service) did(ctx context.Context, tx *store.Tx, a audit.Action) error {
-	by, ok := ctx.Value(agentKey{}).(agent)
-	if !ok {
-		return nil
-	}
-	from, _ := ctx.Value(originKey{}).(Origin)
-	a.At, a.StaffID, a.StaffName, a.IP, a.UserAgent = s.now(), by.id, by.name, from.IP, from.Agent()
-	return tx.AppendStaffAction(&a)
-}
-
 // recordStaffAction writes to the log of administration what the transaction does, if the actor runs the service.
 func (s *Service) recordStaffAction(tx *store.Tx, by access.Actor, a audit.Action) error {
 	if !by.Runs() {
@@ -83,7 +51,7 @@ func (s *Service) StaffActions(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.Store.StaffActions(ctx, f, after, limit)
+	return s.store.StaffActions(ctx, f, after, limit)
 }
 
 // EachStaffAction calls each for every entry of the log of administration that matches, the newest first.

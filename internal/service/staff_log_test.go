@@ -42,7 +42,7 @@ func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
 func TestStaffLog(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		const ip = "192.0.2.7"
-		ctx := service.From(t.Context(), service.Origin{IP: ip, UserAgent: "Browser"})
+		ctx := t.Context()
 		from := service.Origin{IP: ip, UserAgent: "Browser"}
 		var secrets []string
 		secret := func(s string) { secrets = append(secrets, s) }
@@ -133,7 +133,7 @@ func TestStaffLog(t *testing.T) {
 		session, _, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
 		must.NoError(t, err)
 		did(audit.StaffPasskeyAdded, mika, mika.ID, func() {
-			d := &device.Device{Origin: o.Service.PublicURL}
+			d := &device.Device{Origin: o.Service.Address()}
 			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", "another long password", session.ID, from)
 			must.NoError(t, err)
 			_, err = signIn.AddPasskey(ctx, mika.Person(), asked.Sealed, d.Create(t, asked.Options), session.ID, from)

@@ -67,7 +67,7 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 	days = min(max(days, 1), MaxStatisticsDays)
 	today := dayOf(s.now())
 	first := today.AddDate(0, 0, 1-days)
-	saved, err := s.Store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
+	saved, err := s.store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -85,19 +85,19 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 		st.Total.add(d.Figures)
 		st.Days = append(st.Days, d)
 	}
-	samples, err := s.Store.QueueSamples(ctx, first)
+	samples, err := s.store.QueueSamples(ctx, first)
 	if err != nil {
 		return nil, err
 	}
 	st.addQueue(samples)
-	if st.Open, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
+	if st.Open, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return nil, err
 	}
-	staff, err := s.Store.AllStaff(ctx)
+	staff, err := s.store.AllStaff(ctx)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := s.Store.ClaimedOrders(ctx)
+	claimed, err := s.store.ClaimedOrders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +164,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	if len(saved) == 0 {
 		return 0, nil
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		for _, name := range slices.Sorted(maps.Keys(saved)) {
 			if err := tx.SaveDailyStatistics(name, saved[name]); err != nil {
 				return err
@@ -179,7 +179,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 // long ago to be shown.
 func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time, error) {
 	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
-	last, err := s.Store.LastStatisticsDay(ctx)
+	last, err := s.store.LastStatisticsDay(ctx)
 	if err != nil {
 		return now, err
 	}
@@ -190,7 +190,7 @@ func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time
 		}
 		day = day.AddDate(0, 0, 1)
 	} else {
-		first, err := s.Store.FirstOrderAt(ctx)
+		first, err := s.store.FirstOrderAt(ctx)
 		if errors.Is(err, store.ErrNotFound) {
 			return dayOf(now), nil
 		}
@@ -209,10 +209,10 @@ func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time
 // any more.
 func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	at := now.Truncate(sampleInterval)
-	if there, err := s.Store.HasQueueSample(ctx, at); err != nil || there {
+	if there, err := s.store.HasQueueSample(ctx, at); err != nil || there {
 		return err
 	}
-	counts, err := s.Store.OrderCounts(ctx, access.Live)
+	counts, err := s.store.OrderCounts(ctx, access.Live)
 	if err != nil {
 		return err
 	}
@@ -220,7 +220,7 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 		At: at, Queued: counts[order.Queued], Processing: counts[order.Processing],
 		UpdatePhotos: counts[order.UpdatePhotos],
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.DeleteOldEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
 			return err
 		}
@@ -232,11 +232,11 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 func (s *Service) figuresOf(ctx context.Context, day time.Time) (*DayFigures, error) {
 	f := newDayFigures()
 	end := day.AddDate(0, 0, 1)
-	if err := s.Store.EachEndedOrder(ctx, day, end, f.count); err != nil {
+	if err := s.store.EachEndedOrder(ctx, day, end, f.count); err != nil {
 		return nil, err
 	}
 	var err error
-	f.Created, err = s.Store.CountCreatedOrders(ctx, day, end)
+	f.Created, err = s.store.CountCreatedOrders(ctx, day, end)
 	return f, err
 }
 

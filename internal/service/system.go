@@ -41,7 +41,7 @@ func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, erro
 	defer cancel()
 	h := &Health{CatalogVersion: s.Catalog().Version(), Mail: s.SendsMail()}
 	begun := time.Now()
-	h.MediaError = s.Media.Ping(ctx)
+	h.MediaError = s.media.Ping(ctx)
 	h.MediaLatency = time.Since(begun)
 	h.DatabaseError = s.databaseHealth(ctx, h)
 	return h, nil
@@ -49,21 +49,21 @@ func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, erro
 
 func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	var err error
-	if h.Database, err = s.Store.SystemFacts(ctx, time.Now); err != nil {
+	if h.Database, err = s.store.SystemFacts(ctx, time.Now); err != nil {
 		return err
 	}
-	if h.Orders, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
+	if h.Orders, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
 	queued := &order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
-	first, _, err := s.Store.Orders(ctx, queued, nil, 1)
+	first, _, err := s.store.Orders(ctx, queued, nil, 1)
 	if err != nil {
 		return err
 	}
 	if len(first) > 0 {
 		h.OldestQueued = first[0].DueAt
 	}
-	pending, oldest, err := s.Store.QueueState(ctx, s.now())
+	pending, oldest, err := s.store.QueueState(ctx, s.now())
 	h.PendingDeliveries = pending
 	if !oldest.IsZero() {
 		h.OldestDelivery = &oldest
@@ -71,10 +71,10 @@ func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	if err != nil {
 		return err
 	}
-	if h.Photos, err = s.Store.PhotoTotals(ctx); err != nil {
+	if h.Photos, err = s.store.PhotoTotals(ctx); err != nil {
 		return err
 	}
-	h.QueuedMail, h.FailedMail, err = s.Store.MailCounts(ctx)
+	h.QueuedMail, h.FailedMail, err = s.store.MailCounts(ctx)
 	return err
 }
 
@@ -85,7 +85,7 @@ func (s *Service) RevokedCertificates(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.Store.RevokedCertificates(ctx, limit)
+	return s.store.RevokedCertificates(ctx, limit)
 }
 
 // FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
@@ -102,7 +102,7 @@ func (s *Service) FindCertificate(
 	if err != nil {
 		return nil, CertificateNotFound
 	}
-	o, err := s.Store.Order(ctx, id)
+	o, err := s.store.Order(ctx, id)
 	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
 		return nil, CertificateNotFound
 	}

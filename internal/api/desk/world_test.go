@@ -73,8 +73,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	must.NoError(t, err)
 	w.Service = service.New(service.Config{
 		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
-		Log:    slog.New(slog.DiscardHandler),
-		Outbox: func() { w.Wakings.Add(1) },
+		Log: slog.New(slog.DiscardHandler), OnDeliveries: func() { w.Wakings.Add(1) },
 	})
 	_, err = w.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
@@ -133,7 +132,7 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 					Name: photo.NewName(photo.JPEG), SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
 					Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env},
 				}
-				c.URLs[env] = append(c.URLs[env], w.Service.MediaURLs.URL(rows[i].Name))
+				c.URLs[env] = append(c.URLs[env], w.Service.PhotoURL(rows[i].Name))
 			}
 			if err := tx.InsertPhotos(rows); err != nil {
 				return err

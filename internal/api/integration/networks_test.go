@@ -93,7 +93,7 @@ func TestNetworks(t *testing.T) {
 					t.Fatal(problem.Message)
 				}
 				// shares nothing but the database
-				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Service.Log})
+				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Config.Log})
 				if err := node.SetKeyNetworks(t.Context(), owner.Actor("", service.Origin{}), c.Key.ID, checked); err != nil {
 					t.Fatal(err)
 				}

@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
@@ -98,8 +99,8 @@ func TestAccounts(t *testing.T) {
 		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Mail to send") {
 			t.Error("the page tells of mail that is never sent")
 		}
-		w.Service.Mail = func() {}
-		defer func() { w.Service.Mail = nil }()
+		w.Reconfigure(t, shop.WithMail)
+		defer w.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
 			Want(t, http.StatusOK, "/portal/reset", "A mail with this link is on its way to "+w.Owner.Email)
 		v.Get("/desk/admin/system").Want(t, http.StatusOK, "Mail to send", "0 could not be delivered lately")

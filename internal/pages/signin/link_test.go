@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 const chosen = "a password of my own"
@@ -33,7 +34,7 @@ func (w *world) mail(t *testing.T) map[string]string {
 // pathIn returns the page that a mail leads to.
 func (w *world) pathIn(t *testing.T, text string) string {
 	t.Helper()
-	_, path, ok := strings.Cut(text, w.Service.PublicURL)
+	_, path, ok := strings.Cut(text, w.Service.Address())
 	if !ok {
 		t.Fatalf("there is no link in %q", text)
 	}
@@ -62,7 +63,7 @@ func TestForgot_WithoutMail(t *testing.T) {
 // TestForgot chooses a new password by mail: all sessions end, and passkeys can be removed with one click.
 func TestForgot(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		signedIn := w.as(t, w.who)
 		kept, lost := w.device(), w.device()
 		w.addPasskey(signedIn, kept, "Laptop").Want(t, http.StatusSeeOther)
@@ -160,7 +161,7 @@ func TestForgot(t *testing.T) {
 // TestFactorMail checks that turning the second factor on and off is told by mail.
 func TestFactorMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		enrol(t, w, w.who)
 		if mail := w.mail(t); len(mail) != 1 || w.pathIn(t, mail["second-factor-on to "+w.who.Email]) != w.settings {
 			t.Errorf("told %q", mail)
@@ -175,7 +176,7 @@ func TestFactorMail(t *testing.T) {
 // TestJoin follows an invitation.
 func TestJoin(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		invite := func(t *testing.T, email string) string {
 			t.Helper()
 			kind := "invitation to "
