@@ -17,7 +17,9 @@ import (
 func (s *Service) SendsMail() bool { return s.onMail != nil }
 
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.
-func (s *Service) MailCounts(ctx context.Context) (queued, failed int64, err error) { return s.store.MailCounts(ctx) }
+func (s *Service) MailCounts(ctx context.Context) (queued, failed int64, err error) {
+	return s.store.MailCounts(ctx)
+}
 
 // WakeMail wakes the sender after a transaction that may have queued mail.
 func (s *Service) WakeMail() {
