@@ -24,7 +24,7 @@ const (
 
 	// freeAbove is how much an image takes before its memory is returned to the system at once, so that the next large
 	// image does not come on top of it.
-	freeAbove = 16 << 20
+	freeAbove = 64 << 20
 
 	// undecodable is stored instead of an image where a photo cannot be decoded, so that it is not tried for every
 	// request. It is tried again after retryAfter: the cause may have been the machine.
@@ -45,6 +45,8 @@ type Cache struct {
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
+	viewers int                    // who wait for images
+	quiet   chan struct{}          // closed when viewers are none; nil: there were none yet
 	closing context.Context        // done when Close is called
 	close   context.CancelFunc
 	work    sync.WaitGroup
@@ -91,19 +93,54 @@ func (c *Cache) Open(ctx context.Context, name string, size Size) (media.File, e
 	if !errors.Is(err, media.ErrNotFound) {
 		return f, err
 	}
+	defer c.view()()
 	if err := c.derive(ctx, name, size); err != nil {
 		return nil, err
 	}
 	return c.open(ctx, name, size)
 }
 
-// Make makes the images that pages show first, unless they exist.
+// view counts a viewer who waits for an image until the returned function is called.
+func (c *Cache) view() (done func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.viewers == 0 {
+		c.quiet = make(chan struct{})
+	}
+	c.viewers++
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.viewers--; c.viewers == 0 {
+			close(c.quiet)
+		}
+	}
+}
+
+// Make makes the images that pages show first, unless they exist. Nobody waits for them yet, so it begins when nobody
+// waits for others.
 func (c *Cache) Make(ctx context.Context, name string) error {
-	f, err := c.Open(ctx, name, Thumb)
-	if err != nil {
+	if _, ok := photo.ParseName(name); !ok {
+		return media.ErrNotFound
+	}
+	c.mu.Lock()
+	quiet := c.quiet
+	c.mu.Unlock()
+	if quiet != nil {
+		select {
+		case <-quiet:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+	f, err := c.open(ctx, name, Thumb)
+	if err == nil {
+		return f.Close()
+	}
+	if !errors.Is(err, media.ErrNotFound) {
 		return err
 	}
-	return f.Close()
+	return c.derive(ctx, name, Thumb)
 }
 
 // open returns what is stored. A truncated file counts as missing.

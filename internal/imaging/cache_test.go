@@ -344,6 +344,37 @@ func TestCache_Close(t *testing.T) {
 	}
 }
 
+// TestCache_ViewersFirst checks that images which nobody has asked for are not begun while somebody waits for others.
+func TestCache_ViewersFirst(t *testing.T) {
+	g := open(t)
+	store := &slow{g.store, make(chan struct{}), make(chan struct{})}
+	cache := imaging.NewCache(store, g.staging, nil)
+	seen, unseen := g.put(t, photo.JPEG, jpegOf(t, scene(20, 10))), g.put(t, photo.JPEG, jpegOf(t, scene(20, 10)))
+	viewed, made := make(chan image.Point), make(chan error)
+	go func() { viewed <- look(t, cache, seen, imaging.Thumb) }()
+	<-store.opening
+	go func() { made <- cache.Make(t.Context(), unseen) }()
+	select {
+	case <-store.opening:
+		t.Error("a photo that nobody has asked for is opened")
+	case <-time.After(50 * time.Millisecond):
+	}
+	ctx, leave := context.WithTimeout(t.Context(), time.Millisecond)
+	defer leave()
+	if err := cache.Make(ctx, unseen); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Make = %v", err)
+	}
+	store.goOn <- struct{}{}
+	if size := <-viewed; size != image.Pt(20, 10) {
+		t.Errorf("an image of %v", size)
+	}
+	<-store.opening
+	store.goOn <- struct{}{}
+	if err := <-made; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestCache_Heavy checks which photos are given to another process: those that may take more than the budget.
 func TestCache_Heavy(t *testing.T) {
 	g := open(t)

@@ -15,64 +15,36 @@ import (
 	"golang.org/x/image/webp"
 )
 
-// decodeFull returns a photo in full size.
-func decodeFull(r io.ReadSeeker, f photo.Format) (image.Image, error) {
-	var full yuvSink
-	err := decodeInto(r, f, photo.MaxSide, func(size image.Point) pixelSink {
-		full = newYUVSink(size)
-		return full
-	})
-	return full.YCbCr, err
-}
-
-// decodeToFit returns a photo whose longest edge is at most edge.
-func decodeToFit(r io.ReadSeeker, f photo.Format, edge int) (*image.RGBA, error) {
-	var s *scaler
-	err := decodeInto(r, f, edge, func(size image.Point) pixelSink {
-		s = newScaler(size, fitted(size, edge))
-		return s
-	})
-	if err != nil {
-		return nil, err
-	}
-	return s.image(), nil
-}
-
-// decodeInto writes a photo to the sink that newSink returns for its size, or for a smaller one whose longest edge is
-// still at least edge. All its errors are ErrUndecodable.
-func decodeInto(r io.ReadSeeker, f photo.Format, edge int, newSink func(image.Point) pixelSink) (err error) {
+// decode returns a photo, or a smaller one whose longest edge is still at least edge. Its orientation is what the file
+// does not have in its EXIF data. All its errors are ErrUndecodable.
+func decode(r io.ReadSeeker, f photo.Format, edge int) (p *pixels, err error) {
 	defer func() {
 		if err != nil {
-			err = fmt.Errorf("%w: %w", ErrUndecodable, err)
+			p, err = nil, fmt.Errorf("%w: %w", ErrUndecodable, err)
 		}
 	}()
-	begin := func(size image.Point) (pixelSink, error) {
-		if err := checkSize(size); err != nil {
-			return nil, err
-		}
-		return newSink(size), nil
-	}
 	if f == photo.HEIC || f == photo.HEIF {
-		if ok, err := decodeGrid(r, begin); ok || err != nil {
-			return err
+		if p, err := decodeGrid(r); p != nil || err != nil {
+			return p, err
 		}
 	}
 	if err := rewind(r); err != nil {
-		return err
+		return nil, err
 	}
 	if f == photo.JPEG {
-		return decodeJPEG(r, edge, newSink)
+		return decodeJPEG(r, edge)
 	}
 	img, err := decodeWhole(r, f)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	sink, err := begin(img.Bounds().Size())
-	if err != nil {
-		return err
-	}
-	writeImage(sink, image.Point{}, img)
-	return nil
+	p = wholly(img)
+	return p, checkSize(p.size)
+}
+
+// wholly returns an image as it is.
+func wholly(img image.Image) *pixels {
+	return &pixels{Image: img, size: img.Bounds().Size(), scale: 1, orientation: 1}
 }
 
 func checkSize(size image.Point) error {
@@ -82,15 +54,14 @@ func checkSize(size image.Point) error {
 	return nil
 }
 
-func decodeJPEG(r io.Reader, edge int, newSink func(image.Point) pixelSink) error {
-	return smalljpeg.Decode(r, func(w, h int) (int, smalljpeg.Row, error) {
-		if err := checkSize(image.Pt(w, h)); err != nil {
-			return 0, nil, err
-		}
-		scale := jpegScale(w, h, edge)
-		sink := newSink(image.Pt((w+scale-1)/scale, (h+scale-1)/scale))
-		return scale, func(y int, rgb []byte) { sink.write(0, y, rgb) }, nil
+func decodeJPEG(r io.Reader, edge int) (*pixels, error) {
+	p := &pixels{orientation: 1}
+	var err error
+	p.Image, err = smalljpeg.Decode(r, func(w, h int) (int, error) {
+		p.size, p.scale = image.Pt(w, h), jpegScale(w, h, edge)
+		return p.scale, checkSize(p.size)
 	})
+	return p, err
 }
 
 // decodeWhole decodes formats whose decoders return the photo in full size.

@@ -3,15 +3,14 @@
 package imaging
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"image"
-	"image/jpeg"
 	"io"
 	"slices"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/imaging/smalljpeg"
 )
 
 // Size is how large a derived image is.
@@ -55,34 +54,34 @@ func HasFull(f photo.Format) bool { return f == photo.HEIC || f == photo.HEIF ||
 var ErrUndecodable = errors.New("imaging: the photo cannot be decoded")
 
 // Derive decodes a photo once and returns a JPEG of each of the sizes: upright, in the photo's own colors, and without
-// the rest of its metadata. The sizes are those that are made together: Thumb and Screen, or Full.
+// the rest of its metadata. The sizes are those that are made together, from the smallest to the largest.
 func Derive(r io.ReadSeeker, f photo.Format, sizes []Size) (_ map[Size][]byte, err error) {
 	defer undecodableOnPanic(&err)
 	m, err := readMetadata(r, f)
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(sizes, Full) {
-		full, err := decodeFull(r, f)
-		if err != nil {
-			return nil, err
-		}
-		b, err := encode(full, Full.quality(), m.icc)
-		return map[Size][]byte{Full: b}, err
-	}
-	screen, err := decodeToFit(r, f, Screen.Edge())
+	largest := sizes[len(sizes)-1]
+	p, err := decode(r, f, largest.Edge())
 	if err != nil {
 		return nil, err
 	}
-	screen = upright(screen, m.orientation(f))
-	derived := make(map[Size][]byte, 2)
-	if derived[Screen], err = encode(screen, Screen.quality(), m.icc); err != nil {
-		return nil, err
+	orientation := p.orientation
+	if orientation == 1 {
+		orientation = m.orientation(f)
 	}
-	thumb := newScaler(screen.Rect.Size(), fitted(screen.Rect.Size(), Thumb.Edge()))
-	writeImage(thumb, image.Point{}, screen)
-	derived[Thumb], err = encode(thumb.image(), Thumb.quality(), m.icc)
-	return derived, err
+	small := upright(p.fit(largest.Edge()), orientation)
+	p = nil //nolint:ineffassign,wastedassign // what was decoded can be freed
+	derived := make(map[Size][]byte, len(sizes))
+	for _, size := range slices.Backward(sizes) { // each is made from the next larger one
+		if size != largest {
+			small = wholly(small).fit(size.Edge())
+		}
+		if derived[size], err = encode(small, size.quality(), m.icc); err != nil {
+			return nil, err
+		}
+	}
+	return derived, nil
 }
 
 // undecodableOnPanic is deferred by what reads the bytes of a photo: where a parser or decoder panics, the file is
@@ -94,42 +93,10 @@ func undecodableOnPanic(err *error) {
 }
 
 // encode writes a JPEG with a color profile, which may be nil.
-func encode(img image.Image, quality int, profile []byte) ([]byte, error) {
-	var b bytes.Buffer
-	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: quality}); err != nil {
+func encode(img *image.YCbCr, quality int, profile []byte) ([]byte, error) {
+	b, err := smalljpeg.Encode(img, quality)
+	if err != nil {
 		return nil, err
 	}
-	return withProfile(b.Bytes(), profile), nil
-}
-
-// upright rotates and mirrors an image by its EXIF orientation: 1 is upright, 2 to 8 are the others.
-func upright(img *image.RGBA, orientation int) *image.RGBA {
-	if orientation < 2 || orientation > 8 {
-		return img
-	}
-	last := img.Rect.Size().Sub(image.Pt(1, 1))
-	size := img.Rect.Size()
-	transposed := orientation >= 5
-	if transposed {
-		size = image.Pt(size.Y, size.X)
-	}
-	mirrored := slices.Contains([]int{2, 3, 7, 8}, orientation)
-	flipped := slices.Contains([]int{3, 4, 6, 7}, orientation)
-	out := image.NewRGBA(image.Rectangle{Max: size})
-	for y := range size.Y {
-		for x := range size.X {
-			from := image.Pt(x, y)
-			if transposed {
-				from = image.Pt(y, x)
-			}
-			if mirrored {
-				from.X = last.X - from.X
-			}
-			if flipped {
-				from.Y = last.Y - from.Y
-			}
-			copy(out.Pix[out.PixOffset(x, y):][:4], img.Pix[img.PixOffset(from.X, from.Y):][:4])
-		}
-	}
-	return out
+	return withProfile(b, profile), nil
 }

@@ -11,9 +11,9 @@ import (
 
 // What decoders take, measured.
 const (
-	perScreenPixel = 20 // the scaler, its image, the same upright, and the JPEGs
-	perFullPixel   = 3  // the yuvSink and the JPEG
-	unknown        = math.MaxInt64
+	perPixel     = 4 // of the largest image: its planes, the same upright, and the JPEGs
+	perJPEGPixel = 8 // of a JPEG at the scale it is decoded at: up to four components, and their RGBA
+	unknown      = math.MaxInt64
 )
 
 // memoryFor estimates what it takes to derive images of the sizes from the file's header. It is unknown for formats
@@ -29,15 +29,12 @@ func memoryFor(file io.ReaderAt, size int64, f photo.Format, sizes []Size) (int6
 	extent := image.Pt(info.Width, info.Height)
 	pixels := int64(extent.X) * int64(extent.Y)
 	small := fitted(extent, sizes[len(sizes)-1].Edge())
-	need := int64(small.X) * int64(small.Y)
-	if sizes[0] == Full {
-		need *= perFullPixel
-	} else {
-		need *= perScreenPixel
-	}
+	need := perPixel * int64(small.X) * int64(small.Y)
 	switch f {
 	case photo.JPEG:
-		if progressive(file) {
+		scale := int64(jpegScale(extent.X, extent.Y, Screen.Edge()))
+		need += perJPEGPixel * (pixels/(scale*scale) + 1)
+		if inParts(file) {
 			need += jpegCoefficients(extent)
 		}
 	case photo.PNG:
@@ -75,8 +72,8 @@ func pngImage(file io.ReaderAt, pixels int64) int64 {
 	return size
 }
 
-// jpegCoefficients is what a progressive JPEG of three full components keeps until its end: a bit for each coefficient
-// of a block, and those that are used.
+// jpegCoefficients is what a JPEG of three full components keeps until its end where blocks are stored in parts: a bit
+// for each coefficient of a block, and those that are used.
 func jpegCoefficients(extent image.Point) int64 {
 	side := 8 / jpegScale(extent.X, extent.Y, Screen.Edge())
 	blocks := int64((extent.X+15)/8) * int64((extent.Y+15)/8)
@@ -92,16 +89,25 @@ func jpegScale(w, h, edge int) int {
 	return scale
 }
 
-// progressive reports whether a JPEG is not stored from top to bottom: it has a frame of that kind, or none that can be
-// found.
-func progressive(file io.ReaderAt) bool {
-	const baseline, extended, progressive = "\xc0", "\xc1", "\xc2"
+// inParts reports whether the blocks of a JPEG are not stored one after the other: it is progressive, its components
+// are stored apart, or neither can be found.
+func inParts(file io.ReaderAt) bool {
+	const baseline, extended = "\xc0", "\xc1"
+	components := -1
 	for p, err := range partsOf(file, photo.JPEG) {
-		switch {
-		case err != nil, p.kind == progressive, p.kind == jpegSOS:
+		var head [6]byte
+		if err != nil {
 			return true
-		case p.kind == baseline, p.kind == extended:
-			return false
+		}
+		switch p.kind {
+		case baseline, extended:
+			if _, err := file.ReadAt(head[:], p.at); err != nil {
+				return true
+			}
+			components = int(head[5])
+		case jpegSOS:
+			_, err := file.ReadAt(head[:1], p.at)
+			return err != nil || int(head[0]) != components
 		}
 	}
 	return true

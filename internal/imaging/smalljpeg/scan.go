@@ -8,20 +8,21 @@ var zigzag = [64]int8{
 	58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
 }
 
-// keeps is, for blocks of n × n samples, the index at which a coefficient is kept by its index in the file; -1: it is
-// not kept.
-var keeps = func() (all [9][64]int8) {
-	for _, n := range []int8{1, 2, 4, 8} {
+// keeps is, for blocks of n × n samples, the index at which a coefficient is kept by its index in the file, or unkept.
+var keeps = func() (all [9][64]uint8) {
+	for _, n := range []int{1, 2, 4, 8} {
 		for k, at := range zigzag {
-			u, v := at%8, at/8
-			all[n][k] = -1
+			u, v := int(at)%8, int(at)/8
+			all[n][k] = unkept
 			if u < n && v < n {
-				all[n][k] = v*n + u
+				all[n][k] = uint8(v*n + u)
 			}
 		}
 	}
 	return all
 }()
+
+const unkept = 64
 
 // params are the parameters of one scan.
 type params struct {
@@ -34,7 +35,7 @@ type params struct {
 func (d *decoder) scan(size int) (done bool, err error) {
 	content := make([]byte, size)
 	if !d.in.full(content) {
-		return true, d.finish()
+		return true, nil
 	}
 	p, err := d.readScan(content)
 	if err != nil {
@@ -47,8 +48,8 @@ func (d *decoder) scan(size int) (done bool, err error) {
 	if whole && d.scans > 1 {
 		return false, broken("a second picture")
 	}
-	if d.scans == 1 {
-		d.allocate(whole)
+	if !whole && d.components[0].coefs == nil {
+		d.allocateCoefficients()
 	}
 	if err := d.readUnits(p, whole); err != nil {
 		return false, err
@@ -59,6 +60,9 @@ func (d *decoder) scan(size int) (done bool, err error) {
 func (d *decoder) readScan(b []byte) (*params, error) {
 	if d.components == nil || len(b) < 1 || int(b[0]) > len(d.components) || b[0] == 0 || len(b) < 4+2*int(b[0]) {
 		return nil, broken("scan header")
+	}
+	if d.scans == 0 {
+		d.layOut()
 	}
 	p := new(params)
 	units := 0
@@ -79,15 +83,8 @@ func (d *decoder) readScan(b []byte) (*params, error) {
 			}
 		}
 		if c.quant == nil {
-			q := d.quants[c.table]
-			if q == nil {
+			if c.quant = d.quants[c.table]; c.quant == nil {
 				return nil, broken("no quantization table")
-			}
-			c.quant = make([]int32, c.n*c.n)
-			for k, at := range c.keep {
-				if at >= 0 {
-					c.quant[at] = q[zigzag[k]]
-				}
 			}
 		}
 		c.dcTable, c.acTable = d.dcTables[tables>>4], d.acTables[tables&15]
@@ -114,21 +111,13 @@ func (d *decoder) readScan(b []byte) (*params, error) {
 	return p, nil
 }
 
-// allocate allocates the coefficients: of one row of units when rows are converted as they are read, else of all.
-func (d *decoder) allocate(whole bool) {
-	rows := d.unitsDown
-	if whole {
-		rows = 1
-	}
+// allocateCoefficients allocates those of the whole image, for files in which a block is not stored in one place.
+func (d *decoder) allocateCoefficients() {
 	for i := range d.components {
 		c := &d.components[i]
-		c.across = d.unitsAcross * c.h
-		blocks := c.across * rows * c.v
+		blocks := c.across * d.unitsDown * c.v
 		c.coefs = make([]int16, blocks*c.n*c.n)
-		if d.progressive {
-			c.nonzero = make([]uint64, blocks)
-		}
-		c.plane = make([]byte, c.across*c.n*c.v*c.n)
+		c.nonzero = make([]uint64, blocks)
 	}
 }
 
@@ -141,7 +130,7 @@ func (d *decoder) readUnits(p *params, whole bool) error {
 		across, down = upTo(upTo(d.width*c.h, d.hMax), 8), upTo(upTo(d.height*c.v, d.vMax), 8)
 	}
 	d.bits.reset()
-	if d.bits.fill(); d.bits.n == d.bits.zeros && d.scans == 1 {
+	if d.bits.window = d.bits.refill(d.bits.window); d.bits.n == d.bits.zeros && d.scans == 1 {
 		return broken("no data")
 	}
 	d.restart(p)
@@ -161,12 +150,6 @@ func (d *decoder) readUnits(p *params, whole bool) error {
 			}
 			if err := d.readUnit(p, x, y, single, whole); err != nil {
 				return err
-			}
-		}
-		if whole {
-			d.show(y, 0)
-			for i := range d.components {
-				clear(d.components[i].coefs)
 			}
 		}
 	}
@@ -202,26 +185,22 @@ func (d *decoder) nextRestart() {
 
 func (d *decoder) readUnit(p *params, x, y int, single, whole bool) error {
 	for _, c := range p.components {
+		down, across := c.v, c.h
 		if single {
-			if whole && c.v > 1 { // cannot be: the only component of a picture has units of one block
-				return broken("component")
-			}
-			row := y
-			if whole {
-				row = 0
-			}
-			if err := d.readBlock(p, c, row*c.across+x); err != nil {
-				return err
-			}
-			continue
+			down, across = 1, 1
 		}
-		top := y * c.v
-		if whole {
-			top = 0
-		}
-		for v := range c.v {
-			for h := range c.h {
-				if err := d.readBlock(p, c, (top+v)*c.across+x*c.h+h); err != nil {
+		for v := range down {
+			for h := range across {
+				column, row := x*across+h, y*down+v
+				var err error
+				if whole {
+					if err = d.readBlock(c); err == nil {
+						c.show(&d.block, column, row)
+					}
+				} else {
+					err = d.readPart(p, c, row*c.across+column)
+				}
+				if err != nil {
 					return err
 				}
 			}
@@ -230,92 +209,116 @@ func (d *decoder) readUnit(p *params, x, y int, single, whole bool) error {
 	return nil
 }
 
-func (d *decoder) readBlock(p *params, c *component, index int) error {
-	kept := c.coefs[index*c.n*c.n:][:c.n*c.n]
-	if !d.progressive {
-		return d.sequential(c, kept)
+// readDC adds what the file stores of the first coefficient, the difference to that of the previous block.
+func (d *decoder) readDC(c *component) error {
+	e := d.bits.symbol(c.dcTable)
+	if e == 0 || e.run() > 0 {
+		return broken("code")
 	}
-	switch {
-	case p.from == 0 && p.high == 0:
-		diff, err := d.readDC(c)
-		kept[0] = int16(diff << p.low) //nolint:gosec // broken files may give anything
-		return err
-	case p.from == 0:
-		kept[0] |= int16(d.bits.take(1) << p.low) //nolint:gosec // one bit
-		return nil
-	case p.high == 0:
-		return d.firstAC(p, c, kept, &c.nonzero[index])
-	}
-	return d.refineAC(p, c, kept, &c.nonzero[index])
-}
-
-// readDC returns the value, which the file stores as the difference to the previous block.
-func (d *decoder) readDC(c *component) (int32, error) {
-	size, ok := d.bits.symbol(c.dcTable)
-	if !ok || size > 16 {
-		return 0, broken("code")
-	}
-	c.dc += d.bits.signed(uint(size))
-	return c.dc, nil
-}
-
-func (d *decoder) sequential(c *component, kept []int16) error {
-	dc, err := d.readDC(c)
-	if err != nil {
-		return err
-	}
-	kept[0] = int16(dc) //nolint:gosec // broken files may give anything
-	for k := 1; k < 64; k++ {
-		symbol, ok := d.bits.symbol(c.acTable)
-		if !ok {
-			return broken("code")
-		}
-		run, size := int(symbol>>4), uint(symbol&15)
-		if size == 0 {
-			if run != 15 {
-				return nil
-			}
-			k += 15
-			continue
-		}
-		k += run
-		if k > 63 {
-			return broken("too many coefficients")
-		}
-		v := d.bits.signed(size)
-		if at := c.keep[k]; at >= 0 {
-			kept[at] = int16(v) //nolint:gosec // 15 bits
-		}
+	if size := e.size(); size > 0 {
+		c.dc += d.bits.signed(size)
 	}
 	return nil
 }
 
+// readBlock reads a complete block of a sequential image into d.block, multiplied by the quantization.
+func (d *decoder) readBlock(c *component) error {
+	if err := d.readDC(c); err != nil {
+		return err
+	}
+	block, keep, quant, table := &d.block, c.keep, c.quant, c.acTable
+	clear(block.values[:c.n*c.n])
+	block.values[0] = c.dc * quant[0]
+	w := d.bits.window
+	k := 1
+	for k < 64 {
+		if w.n < enough {
+			w = d.bits.refill(w)
+		}
+		e := table.quick[w.acc>>(64-quickBits)]
+		value := e.value()
+		if value == 0 {
+			if e == 0 {
+				if e = table.long(w); e == 0 {
+					return broken("code")
+				}
+			}
+			w.skip(e.length())
+			size := e.size()
+			if size == 0 {
+				if e.run() < 15 {
+					break
+				}
+				k += 16
+				continue
+			}
+			value = w.signed(size)
+		} else {
+			w.skip(e.length())
+		}
+		k += e.run()
+		if k > 63 {
+			return broken("too many coefficients")
+		}
+		block.values[keep[k]] = value * quant[k]
+		k++
+	}
+	block.flat = k == 1
+	d.bits.window = w
+	return nil
+}
+
+// readPart reads what a scan has of a block.
+func (d *decoder) readPart(p *params, c *component, index int) error {
+	kept, nonzero := c.coefs[index*c.n*c.n:][:c.n*c.n], &c.nonzero[index]
+	switch {
+	case p.from == 0 && p.high > 0:
+		kept[0] |= int16(d.bits.take(1) << p.low) //nolint:gosec // one bit
+		return nil
+	case p.from == 0:
+		if err := d.readDC(c); err != nil {
+			return err
+		}
+		kept[0] = int16(c.dc << p.low) //nolint:gosec // broken files may give anything
+		if p.to == 0 {
+			return nil
+		}
+		return d.firstAC(p, c, kept, nonzero)
+	case p.high == 0:
+		return d.firstAC(p, c, kept, nonzero)
+	}
+	return d.refineAC(p, c, kept, nonzero)
+}
+
+// firstAC reads coefficients for the first time. Sequential images have no runs of blocks without any: what would begin
+// one only ends the block.
 func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64) error {
 	if d.eobRun > 0 {
 		d.eobRun--
 		return nil
 	}
-	for k := p.from; k <= p.to; k++ {
-		symbol, ok := d.bits.symbol(c.acTable)
-		if !ok {
+	for k := max(p.from, 1); k <= p.to; k++ {
+		e := d.bits.symbol(c.acTable)
+		if e == 0 {
 			return broken("code")
 		}
-		run, size := int(symbol>>4), uint(symbol&15)
+		run, size := e.run(), e.size()
 		if size == 0 {
-			if run != 15 {
-				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run)))
-				return nil
+			if run == 15 {
+				k += 15
+				continue
 			}
-			k += 15
-			continue
-		}
-		k += run
-		if k > 63 {
-			return broken("too many coefficients")
+			if d.progressive {
+				d.eobRun = 1<<run - 1 + int(d.bits.take(uint(run)))
+			}
+			return nil
 		}
 		v := d.bits.signed(size) << p.low
+		if k += run; k > 63 {
+			return broken("too many coefficients")
+		}
 		*nonzero |= 1 << k
-		if at := c.keep[k]; at >= 0 {
+		if at := c.keep[k]; at < unkept {
 			kept[at] = int16(v) //nolint:gosec // broken files may give anything
 		}
 	}
@@ -326,21 +329,18 @@ func (d *decoder) firstAC(p *params, c *component, kept []int16, nonzero *uint64
 func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint64) error {
 	k := p.from
 	for d.eobRun == 0 && k <= p.to {
-		symbol, ok := d.bits.symbol(c.acTable)
-		if !ok || symbol&15 > 1 {
+		e := d.bits.symbol(c.acTable)
+		if e == 0 || e.size() > 1 {
 			return broken("code")
 		}
-		run, fresh := int(symbol>>4), symbol&15 == 1
+		run, fresh := e.run(), e.size() == 1
 		if !fresh && run != 15 {
 			d.eobRun = 1<<run + int(d.bits.take(uint(run)))
 			break
 		}
 		v := int32(0)
 		if fresh {
-			v = -1 << p.low
-			if d.bits.take(1) == 1 {
-				v = 1 << p.low
-			}
+			v = d.bits.signed(1) << p.low
 		}
 		k = d.refine(p, c, kept, *nonzero, k, run)
 		if k > p.to {
@@ -351,7 +351,7 @@ func (d *decoder) refineAC(p *params, c *component, kept []int16, nonzero *uint6
 		}
 		if fresh {
 			*nonzero |= 1 << k
-			if at := c.keep[k]; at >= 0 {
+			if at := c.keep[k]; at < unkept {
 				kept[at] = int16(v)
 			}
 		}
@@ -382,7 +382,7 @@ func (d *decoder) refine(p *params, c *component, kept []int16, nonzero uint64, 
 		}
 		at := c.keep[k]
 		switch {
-		case at < 0:
+		case at == unkept:
 		case kept[at] >= 0:
 			kept[at] += 1 << p.low
 		default:

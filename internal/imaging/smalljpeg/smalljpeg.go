@@ -1,6 +1,6 @@
-// Package smalljpeg decodes JPEG files at full, half, quarter or eighth size, row by row. A sequential image takes the
-// memory of a few rows; a progressive one takes a few bytes for each block of 64 pixels, because only the coefficients
-// that matter at that size are kept.
+// Package smalljpeg decodes JPEG files at full, half, quarter or eighth size. It takes the memory of the smaller image;
+// for a progressive one also a few bytes for each block of 64 pixels, because only the coefficients that matter at that
+// size are kept.
 //
 // It reads what cameras, phones and browsers write: 8 bits a sample, Huffman coded, sequential or progressive, of one,
 // three or four components.
@@ -9,6 +9,7 @@ package smalljpeg
 import (
 	"errors"
 	"fmt"
+	"image"
 	"io"
 )
 
@@ -19,13 +20,9 @@ func broken(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrFormat, fmt.Sprintf(format, args...))
 }
 
-// Row takes one row of the image: y counts from 0 without gaps, rgb has three bytes for each pixel and is reused after
-// the call.
-type Row func(y int, rgb []byte)
-
-// Begin gets the size of the image in the file. It returns the scale to divide it by, 1, 2, 4 or 8, and the function
-// that gets the rows: height/scale rows of width/scale pixels, both rounded up. Decode returns its error.
-type Begin func(width, height int) (scale int, row Row, err error)
+// Scale gets the size of the image in the file and returns what to divide it by: 1, 2, 4 or 8. Decode returns its
+// error.
+type Scale func(width, height int) (int, error)
 
 // Markers.
 const (
@@ -46,25 +43,26 @@ const (
 
 // component is one of the color channels.
 type component struct {
-	id         byte
-	h, v       int // samples of a minimum coded unit, in blocks
-	table      int // of its quantization
-	n          int // samples of a block that are made, in each direction
-	keep       *[64]int8
-	fine, tall int // samples of a unit that are made, as h and v but in blocks of the picture's n
-	across     int // blocks in a row, those included that only fill up a unit
-	quant      []int32
-	coefs      []int16  // kept coefficients of each block
-	nonzero    []uint64 // progressive: which coefficients of a block are not zero, kept or not
-	plane      []byte   // samples of one row of units
-	dc         int32    // prediction
-	dcTable    *huffman
-	acTable    *huffman
+	id      byte
+	h, v    int // samples of a minimum coded unit, in blocks
+	table   int // of its quantization
+	n       int // samples of a block that are made, in each direction
+	keep    *[64]uint8
+	across  int // blocks in a row, those included that only fill up a unit
+	quant   *[64]int32
+	coefs   []int16  // kept coefficients of each block; nil where blocks are converted as they are read
+	nonzero []uint64 // which coefficients of a block are not zero, kept or not
+	plane   []byte   // samples
+	stride  int      // of plane
+	dc      int32    // prediction
+	dcTable *huffman
+	acTable *huffman
 }
 
 type decoder struct {
 	in          *input
 	bits        bits
+	scale       Scale
 	width       int
 	height      int
 	progressive bool
@@ -79,26 +77,26 @@ type decoder struct {
 	jfif        bool
 	adobe       int // transform of the Adobe segment; -1: no such segment
 
-	begin   Begin
-	n       int // pixels of a block of the finest component
-	row     Row
-	line    []byte
-	scratch [maxComponents][]byte
-	scans   int
-	shown   bool // rows went out while they were read
-	eobRun  int
+	n      int // pixels of a block of the finest component
+	block  block
+	scans  int
+	eobRun int
 }
 
-// Decode decodes an image, a truncated one as far as it goes. The error is ErrFormat, that of begin, or that
-// of the reader.
-func Decode(r io.Reader, begin Begin) error {
-	d := &decoder{in: &input{r: r}, begin: begin, adobe: -1}
+// Decode decodes an image, a truncated one as far as it goes, to height/scale rows of width/scale pixels, both rounded
+// up. It returns a Gray, a YCbCr whose color is at most half as fine as its brightness, or, where the file has other
+// components, an RGBA. The error is ErrFormat, that of scale, or that of the reader.
+func Decode(r io.Reader, scale Scale) (image.Image, error) {
+	d := &decoder{in: &input{r: r}, scale: scale, adobe: -1}
 	d.bits.in = d.in
 	err := d.decode()
 	if failure := d.in.failure; failure != nil {
-		return failure
+		return nil, failure
 	}
-	return err
+	if err != nil {
+		return nil, err
+	}
+	return d.image()
 }
 
 func (d *decoder) decode() error {
@@ -108,14 +106,14 @@ func (d *decoder) decode() error {
 	for range maxSegments {
 		mark, ok := d.nextMarker()
 		if !ok || mark == markEOI {
-			return d.finish()
+			return nil
 		}
 		if mark == markTEM || mark >= markRST0 && mark <= markSOI {
 			continue
 		}
 		size := int(d.in.byte())<<8 + int(d.in.byte()) - 2
 		if size < 0 || d.in.ended {
-			return d.finish()
+			return nil
 		}
 		if mark == markSOS {
 			done, err := d.scan(size)
@@ -202,9 +200,9 @@ func (d *decoder) readQuants(b []byte) error {
 		q := new([64]int32)
 		for i := range q {
 			if wide == 1 {
-				q[zigzag[i]] = int32(b[2*i])<<8 | int32(b[2*i+1])
+				q[i] = int32(b[2*i])<<8 | int32(b[2*i+1])
 			} else {
-				q[zigzag[i]] = int32(b[i])
+				q[i] = int32(b[i])
 			}
 		}
 		d.quants[id] = q
@@ -260,26 +258,12 @@ func (d *decoder) readFrame(b []byte, progressive bool) error {
 		d.hMax, d.vMax = max(d.hMax, c.h), max(d.vMax, c.v)
 	}
 	d.unitsAcross, d.unitsDown = upTo(d.width, 8*d.hMax), upTo(d.height, 8*d.vMax)
-	scale, row, err := d.begin(d.width, d.height)
+	scale, err := d.scale(d.width, d.height)
 	if err != nil {
 		return err
 	}
-	d.n, d.row = 8/scale, row
-	for i := range components {
-		components[i].reduce(d)
-	}
-	d.components = components
+	d.n, d.components = 8/scale, components
 	return nil
-}
-
-// reduce chooses how many samples of a block are computed. A subsampled component gets more, up to what it has, so that
-// it is not subsampled in the smaller image.
-func (c *component) reduce(d *decoder) {
-	c.n, c.fine, c.tall = d.n, c.h, c.v
-	for c.n < 8 && 2*c.fine <= d.hMax && 2*c.tall <= d.vMax {
-		c.n, c.fine, c.tall = 2*c.n, 2*c.fine, 2*c.tall
-	}
-	c.keep = &keeps[c.n]
 }
 
 // upTo divides and rounds up.

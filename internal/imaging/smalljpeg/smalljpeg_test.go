@@ -3,11 +3,14 @@ package smalljpeg_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"image"
 	"image/color"
+	"image/draw"
 	"image/jpeg"
 	"os"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strings"
 	"testing"
@@ -35,26 +38,18 @@ func samples(t testing.TB) map[string][]byte {
 	return all
 }
 
+// by is a scale.
+func by(scale int) smalljpeg.Scale { return func(int, int) (int, error) { return scale, nil } }
+
 // decode returns the picture at a scale.
 func decode(file []byte, scale int) (*image.RGBA, error) {
-	var img *image.RGBA
-	next := 0
-	err := smalljpeg.Decode(bytes.NewReader(file), func(w, h int) (int, smalljpeg.Row, error) {
-		img = image.NewRGBA(image.Rect(0, 0, (w+scale-1)/scale, (h+scale-1)/scale))
-		return scale, func(y int, rgb []byte) {
-			if y != next || len(rgb) != 3*img.Rect.Dx() {
-				panic("rows are not in order")
-			}
-			next++
-			for x := range img.Rect.Dx() {
-				img.SetRGBA(x, y, color.RGBA{rgb[3*x], rgb[3*x+1], rgb[3*x+2], 255})
-			}
-		}, nil
-	})
-	if err == nil && next != img.Rect.Dy() {
-		err = errors.New("rows are missing")
+	img, err := smalljpeg.Decode(bytes.NewReader(file), by(scale))
+	if err != nil {
+		return nil, err
 	}
-	return img, err
+	out := image.NewRGBA(img.Bounds())
+	draw.Draw(out, out.Rect, img, image.Point{}, draw.Src)
+	return out, nil
 }
 
 // reduce averages blocks of pixels.
@@ -79,14 +74,14 @@ func reduce(img image.Image, scale int) *image.RGBA {
 }
 
 // difference is the mean and the largest one of all samples.
-func difference(a, b *image.RGBA) (mean float64, most int) {
+func difference(a, b []byte) (mean float64, most int) {
 	sum := 0
-	for i := range a.Pix {
-		d := int(a.Pix[i]) - int(b.Pix[i])
+	for i := range a {
+		d := int(a[i]) - int(b[i])
 		d = max(d, -d)
 		sum, most = sum+d, max(most, d)
 	}
-	return float64(sum) / float64(len(a.Pix)), most
+	return float64(sum) / float64(len(a)), most
 }
 
 // TestDecode checks every kind of file and every scale against the standard library.
@@ -103,40 +98,77 @@ func TestDecode(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		for scale, limit := range map[int]float64{1: 0.8, 2: 4, 4: 4, 8: 4} {
-			got, err := decode(file, scale)
+			got, err := smalljpeg.Decode(bytes.NewReader(file), by(scale))
 			if err != nil {
 				t.Errorf("%s 1/%d: %v", name, scale, err)
-				continue
-			}
-			reference := reduce(want, scale)
-			if got.Rect != reference.Rect {
-				t.Errorf("%s 1/%d: %v, want %v", name, scale, got.Rect, reference.Rect)
 				continue
 			}
 			if strings.Contains(name, "411") { // its colors are four times as coarse, in one direction
 				limit *= 1.5
 			}
-			mean, most := difference(got, reference)
-			if mean > limit || scale == 1 && most > 4 {
-				t.Errorf("%s 1/%d: differs by %.2f, at most %d", name, scale, mean, most)
+			checkPlanes(t, fmt.Sprintf("%s 1/%d", name, scale), got, want, scale, limit)
+		}
+	}
+}
+
+// checkPlanes compares brightness and colors with a picture in full size. The colors may be coarser.
+func checkPlanes(t *testing.T, name string, img, full image.Image, scale int, limit float64) {
+	t.Helper()
+	want, whole := reduce(full, scale), scale == 1
+	standard, _ := full.(*image.YCbCr)
+	if img.Bounds() != want.Rect {
+		t.Errorf("%s: %v, want %v", name, img.Bounds(), want.Rect)
+		return
+	}
+	p, ok := img.(*image.YCbCr)
+	if !ok {
+		got := image.NewRGBA(want.Rect)
+		draw.Draw(got, got.Rect, img, image.Point{}, draw.Src)
+		if mean, most := difference(got.Pix, want.Pix); mean > limit || whole && most > 4 {
+			t.Errorf("%s: differs by %.2f, at most %d", name, mean, most)
+		}
+		return
+	}
+	var got, reference [3][]byte
+	sum, count := make(map[int][2]int), make(map[int]int) // of the reference's colors, by the sample that they share
+	for y := range want.Rect.Dy() {
+		for x := range want.Rect.Dx() {
+			c := want.RGBAAt(x, y)
+			luma, blue, red := color.RGBToYCbCr(c.R, c.G, c.B)
+			if whole && standard != nil { // as the file has it: colors that RGB does not have change brightness
+				luma = standard.Y[standard.YOffset(x, y)]
 			}
+			got[0], reference[0] = append(got[0], p.Y[p.YOffset(x, y)]), append(reference[0], luma)
+			at := p.COffset(x, y)
+			sum[at] = [2]int{sum[at][0] + int(blue), sum[at][1] + int(red)}
+			count[at]++
+		}
+	}
+	for at, n := range count {
+		got[1], got[2] = append(got[1], p.Cb[at]), append(got[2], p.Cr[at])
+		reference[1] = append(reference[1], byte(sum[at][0]/n))
+		reference[2] = append(reference[2], byte(sum[at][1]/n))
+	}
+	for i := range got {
+		if mean, most := difference(got[i], reference[i]); mean > limit || whole && i == 0 && most > 4 {
+			t.Errorf("%s: plane %d differs by %.2f, at most %d", name, i, mean, most)
 		}
 	}
 }
 
 func TestDecode_SlowReader(t *testing.T) {
 	file := samples(t)["video-001"]
-	rows := 0
-	begin := func(int, int) (int, smalljpeg.Row, error) { return 8, func(int, []byte) { rows++ }, nil }
-	if err := smalljpeg.Decode(iotest.OneByteReader(bytes.NewReader(file)), begin); err != nil || rows == 0 {
-		t.Errorf("%d rows, %v", rows, err)
+	slow, err := smalljpeg.Decode(iotest.OneByteReader(bytes.NewReader(file)), by(2))
+	fast, fastErr := smalljpeg.Decode(bytes.NewReader(file), by(2))
+	if err != nil || fastErr != nil || !reflect.DeepEqual(slow, fast) {
+		t.Errorf("read byte by byte it is another picture: %v, %v", err, fastErr)
 	}
 	failure := errors.New("the disk is gone")
-	err := smalljpeg.Decode(iotest.TimeoutReader(bytes.NewReader(file[:len(file)/2])), begin)
+	_, err = smalljpeg.Decode(iotest.TimeoutReader(bytes.NewReader(file[:len(file)/2])), by(8))
 	if err != nil && !errors.Is(err, iotest.ErrTimeout) {
 		t.Error(err)
 	}
-	if err := smalljpeg.Decode(iotest.ErrReader(failure), begin); !errors.Is(err, failure) {
+	if _, err := smalljpeg.Decode(iotest.ErrReader(failure), by(8)); !errors.Is(err, failure) {
 		t.Errorf("%v", err)
 	}
 }
@@ -144,8 +176,8 @@ func TestDecode_SlowReader(t *testing.T) {
 func TestDecode_Refused(t *testing.T) {
 	file := samples(t)["video-001"]
 	refusal := errors.New("too large")
-	begin := func(int, int) (int, smalljpeg.Row, error) { return 0, nil, refusal }
-	if err := smalljpeg.Decode(bytes.NewReader(file), begin); !errors.Is(err, refusal) {
+	refuse := func(int, int) (int, error) { return 0, refusal }
+	if _, err := smalljpeg.Decode(bytes.NewReader(file), refuse); !errors.Is(err, refusal) {
 		t.Error(err)
 	}
 	for _, n := range []int{0, 1, 2, 20, 200, bytes.Index(file, []byte{0xff, 0xda}) + 10} { // as far as the headers go
@@ -190,12 +222,15 @@ func FuzzDecode(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, file []byte, scale byte) {
-		_ = smalljpeg.Decode(bytes.NewReader(file), func(w, h int) (int, smalljpeg.Row, error) {
+		img, err := smalljpeg.Decode(bytes.NewReader(file), func(w, h int) (int, error) {
 			if w*h > 1<<20 {
-				return 0, nil, errors.New("too large")
+				return 0, errors.New("too large")
 			}
-			return 1 << (scale % 4), func(int, []byte) {}, nil
+			return 1 << (scale % 4), nil
 		})
+		if err == nil {
+			img.At(img.Bounds().Dx()-1, img.Bounds().Dy()-1) // is within what is allocated
+		}
 	})
 }
 
@@ -210,9 +245,8 @@ func BenchmarkDecode(b *testing.B) {
 	}
 	for _, scale := range []int{1, 2, 4} {
 		b.Run(map[int]string{1: "whole", 2: "half", 4: "quarter"}[scale], func(b *testing.B) {
-			begin := func(int, int) (int, smalljpeg.Row, error) { return scale, func(int, []byte) {}, nil }
 			for b.Loop() {
-				if err := smalljpeg.Decode(bytes.NewReader(file.Bytes()), begin); err != nil {
+				if _, err := smalljpeg.Decode(bytes.NewReader(file.Bytes()), by(scale)); err != nil {
 					b.Fatal(err)
 				}
 			}
