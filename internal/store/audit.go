@@ -2,10 +2,8 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"fmt"
-	"strings"
+	"math"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -24,51 +22,35 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var previous string
 	if err := t.row(t.ctx, `UPDATE accounts SET audit_count = audit_count + 1
-			WHERE id = $1 RETURNING audit_count, audit_head`,
-		[]any{e.AccountID}, &e.Seq, &previous); err != nil {
+		WHERE id = $1 RETURNING audit_count, audit_head`, []any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
 	e.Hash = audit.ChainHash(previous, e, string(metadata))
 	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO audit_events (id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name,
-		source, target_type, target_id,
-		ip, user_agent, metadata, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`,
-		e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code), string(e.Actor.Type), textOrNull(e.Actor.ID),
-		e.Actor.Name,
-		string(e.Actor.Source), string(e.Target.Type), textOrNull(e.Target.ID), textOrNull(e.Actor.IP),
-		textOrNull(e.Actor.UserAgent),
-		string(metadata), e.Hash)
-	return err
+	return t.insert("audit_events ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
+		string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
+		textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent), string(metadata), e.Hash)
 }
 
-// auditConditions returns the filter as SQL, its parameters numbered after those already there.
-func auditConditions(f audit.Filter, args []any) (string, []any) {
-	var b strings.Builder
-	add := func(column, operator string, value any) {
-		args = append(args, value)
-		fmt.Fprintf(&b, " AND %s %s $%d", column, operator, len(args))
-	}
-	if f.From != nil {
-		add("at", ">=", micros(f.From.Add(time.Microsecond-1))) // the log knows microseconds: round up, and To likewise
+// auditConditions returns the filter as SQL and adds its parameters.
+func auditConditions(f audit.Filter, args *arguments) string {
+	where := ""
+	if f.From != nil { // the log knows microseconds: round up, and To likewise
+		where += " AND at >= " + args.add(micros(f.From.Add(time.Microsecond-1)))
 	}
 	if f.To != nil {
-		add("at", "<", micros(f.To.Add(time.Microsecond-1)))
+		where += " AND at < " + args.add(micros(f.To.Add(time.Microsecond-1)))
 	}
-	for _, c := range []struct{ column, value string }{
+	return where + args.equal([]condition{
 		{"code", string(f.Code)},
 		{"actor_type", string(f.ActorType)},
 		{"actor_id", f.ActorID},
 		{"source", string(f.Source)},
 		{"target_type", string(f.TargetType)},
 		{"target_id", f.TargetID},
-	} {
-		if c.value != "" {
-			add(c.column, "=", c.value)
-		}
-	}
-	return b.String(), args
+	})
 }
 
 const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source,
@@ -79,58 +61,50 @@ const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_
 func (q Queries) AuditPage(
 	ctx context.Context, accountID string, f audit.Filter, page, limit int,
 ) ([]*audit.Event, int64, error) {
-	var total int64
-	args := []any{accountID}
-	where, args := auditConditions(f, args)
-	var err error
+	args := arguments{accountID}
+	where := auditConditions(f, &args)
+	text := "SELECT " + auditColumns + " FROM audit_events WHERE account_id = $1" + where
 	if where == "" {
-		err = q.row(ctx, "SELECT audit_count FROM accounts WHERE id = $1", args, &total)
-	} else {
-		err = q.row(ctx, "SELECT COUNT(*) FROM audit_events WHERE account_id = $1"+where, args, &total)
+		total, err := q.AuditCount(ctx, accountID)
+		if err != nil {
+			return nil, 0, err
+		}
+		high, low := seqRange(total, page, limit)
+		events, err := collect(ctx, q, scanEvent, text+" AND seq <= $2 AND seq > $3 ORDER BY seq DESC", accountID, high, low)
+		return events, total, err
 	}
+	total, err := value[int64](ctx, q, "SELECT COUNT(*) FROM audit_events WHERE account_id = $1"+where, args...)
 	if err != nil {
 		return nil, 0, err
 	}
-	text := "SELECT " + auditColumns + " FROM audit_events WHERE account_id = $1"
-	if where == "" {
-		high, low := seqRange(total, page, limit)
-		text += " AND seq <= $2 AND seq > $3 ORDER BY seq DESC"
-		args = append(args, high, low)
-	} else {
-		text += where + fmt.Sprintf(" ORDER BY seq DESC LIMIT $%d OFFSET $%d", len(args)+1, len(args)+2)
-		if int64(page-1) > total/int64(limit) {
-			return []*audit.Event{}, total, nil // past the end; the product could overflow
-		}
-		args = append(args, limit, int64(page-1)*int64(limit))
+	if int64(page-1) > total/int64(limit) {
+		return []*audit.Event{}, total, nil // past the end; the product could overflow
 	}
-	events := []*audit.Event{}
-	err = q.rows(ctx, text, args, func(scan func(...any) error) error {
-		e, _, err := scanAudit(scan)
-		events = append(events, e)
-		return err
-	})
+	text += " ORDER BY seq DESC LIMIT " + args.add(limit) + " OFFSET " + args.add(int64(page-1)*int64(limit))
+	events, err := collect(ctx, q, scanEvent, text, args...)
 	return events, total, err
 }
 
-func scanAudit(scan func(...any) error) (*audit.Event, string, error) {
-	e := new(audit.Event)
-	var at int64
-	var actorID, targetID, ip, userAgent sql.NullString
-	var metadata string
-	if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name,
-		&e.Actor.Source, &e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
-		return nil, "", err
+func scanEvent(scan scanner) (*audit.Event, error) {
+	e, metadata, err := scanStoredEvent(scan)
+	if err != nil {
+		return nil, err
 	}
-	e.At, e.Actor.ID, e.Target.ID = timeOf(at), actorID.String, targetID.String
-	e.Actor.IP, e.Actor.UserAgent = ip.String, userAgent.String
-	return e, metadata, json.Unmarshal([]byte(metadata), &e.Metadata)
+	return e, json.Unmarshal([]byte(metadata), &e.Metadata)
+}
+
+// scanStoredEvent returns an event with the stored text of its metadata.
+func scanStoredEvent(scan scanner) (e *audit.Event, metadata string, err error) {
+	e = new(audit.Event)
+	err = scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, asTime(&e.At), &e.Code, &e.Actor.Type, asText(&e.Actor.ID),
+		&e.Actor.Name, &e.Actor.Source, &e.Target.Type, asText(&e.Target.ID), asText(&e.Actor.IP),
+		asText(&e.Actor.UserAgent), &metadata, &e.Hash)
+	return e, metadata, err
 }
 
 // AuditCount returns how many audit events an account has; the newest has this sequence number.
 func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error) {
-	var n int64
-	err := q.row(ctx, "SELECT audit_count FROM accounts WHERE id = $1", []any{accountID}, &n)
-	return n, err
+	return value[int64](ctx, q, "SELECT audit_count FROM accounts WHERE id = $1", accountID)
 }
 
 // AuditBelow returns up to limit events that match the filter and whose sequence number is not above seq, newest first.
@@ -154,22 +128,15 @@ func (q Queries) AuditBelow(
 		}
 		low = first - auditSkew
 	}
-	args := []any{accountID, seq, low, limit}
+	args := arguments{accountID, seq, low, limit}
 	span, sorted := "seq <= $2 AND seq > $3", "seq DESC"
 	if lead, value := auditLead(&f); lead != "" { // a range of the index that begins with what is looked for
-		args = append(args, value)
+		args.add(value)
 		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
 	}
-	where, args := auditConditions(f, args)
-	var events []*audit.Event
-	err := q.rows(ctx, "SELECT "+auditColumns+` FROM audit_events
-			WHERE account_id = $1 AND `+span+where+" ORDER BY "+sorted+" LIMIT $4", args,
-		func(scan func(...any) error) error {
-			e, _, err := scanAudit(scan)
-			events = append(events, e)
-			return err
-		})
-	return events, err
+	where := auditConditions(f, &args)
+	return collect(ctx, q, scanEvent, "SELECT "+auditColumns+` FROM audit_events
+		WHERE account_id = $1 AND `+span+where+" ORDER BY "+sorted+" LIMIT $4", args...)
 }
 
 // auditLead takes out of the filter what an index of the log begins with: the code, or else the actor.
@@ -189,13 +156,8 @@ func auditLead(f *audit.Filter) (column, value string) {
 const auditSkew = 1000
 
 func (q Queries) auditSeqBefore(ctx context.Context, accountID string, at int64) (int64, error) {
-	var seq int64
-	err := q.row(
-		ctx,
-		`SELECT COALESCE((SELECT seq FROM audit_events WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`,
-		[]any{accountID, at}, &seq,
-	)
-	return seq, err
+	return value[int64](ctx, q, `SELECT COALESCE((SELECT seq FROM audit_events
+		WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`, accountID, at)
 }
 
 // AuditEvent returns an event of the account by its sequence number.
@@ -205,4 +167,57 @@ func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*
 		return nil, ErrNotFound
 	}
 	return e, err
+}
+
+// AppendStaffAction adds an entry to the log of administration and sets its ID. There is nothing that changes or
+// removes one.
+func (t *Tx) AppendStaffAction(a *audit.Action) error {
+	if a.Details == nil {
+		a.Details = map[string]any{}
+	}
+	details, err := json.Marshal(a.Details)
+	if err != nil {
+		return err
+	}
+	a.ID = NewID()
+	return t.insert("staff_actions ("+actionColumns+")", a.ID, micros(a.At), string(a.Code), textOrNull(a.StaffID),
+		a.StaffName, textOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name, textOrNull(a.IP),
+		textOrNull(a.UserAgent), string(details))
+}
+
+const actionColumns = `id, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
+	user_agent, details`
+
+// StaffActions returns up to limit entries of the log after a cursor, the newest first. Nothing is counted: a page is a
+// range of an index, at any depth.
+func (q Queries) StaffActions(
+	ctx context.Context, f audit.ActionFilter, after audit.ActionCursor, limit int,
+) ([]*audit.Action, error) {
+	at := int64(math.MaxInt64)
+	if after.ID != "" {
+		at = micros(after.At)
+	}
+	args := arguments{at, after.ID, limit}
+	where := args.equal([]condition{
+		{"code", string(f.Code)}, {"staff_id", f.StaffID}, {"account_id", f.AccountID}, {"target_id", f.TargetID},
+	})
+	if f.From != nil {
+		where += " AND at >= " + args.add(micros(*f.From))
+	}
+	if f.To != nil {
+		where += " AND at < " + args.add(micros(*f.To))
+	}
+	if f.Operator {
+		where += " AND staff_id IS NULL"
+	}
+	return collect(ctx, q, func(scan scanner) (*audit.Action, error) {
+		a := new(audit.Action)
+		var details string
+		if err := scan(&a.ID, asTime(&a.At), &a.Code, asText(&a.StaffID), &a.StaffName, asText(&a.AccountID), &a.Target.Type,
+			&a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details); err != nil {
+			return nil, err
+		}
+		return a, json.Unmarshal([]byte(details), &a.Details)
+	}, "SELECT "+actionColumns+" FROM staff_actions WHERE (at, id) < ($1, $2)"+where+
+		" ORDER BY at DESC, id DESC LIMIT $3", args...)
 }

@@ -9,26 +9,20 @@ import (
 
 // CatalogVersion returns the number of the current catalog; 0 when none was imported.
 func (q Queries) CatalogVersion(ctx context.Context) (int64, error) {
-	var v int64
-	err := q.row(ctx, "SELECT COALESCE(MAX(version), 0) FROM catalog_versions", nil, &v)
-	return v, err
+	return value[int64](ctx, q, "SELECT COALESCE(MAX(version), 0) FROM catalog_versions")
 }
 
 // CatalogDocument returns the current catalog document and its version, or ErrNotFound.
 func (q Queries) CatalogDocument(ctx context.Context) (document string, version int64, err error) {
-	err = q.row(
-		ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil, &document, &version,
-	)
+	err = q.row(ctx, "SELECT document, version FROM catalog_versions ORDER BY version DESC LIMIT 1", nil,
+		&document, &version)
 	return document, version, err
 }
 
 // InsertCatalog makes the document the current catalog and returns its version.
 func (t *Tx) InsertCatalog(document string, at time.Time) (int64, error) {
-	var version int64
-	err := t.row(t.ctx, `INSERT INTO catalog_versions (version, document, created_at)
-		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions
-		RETURNING version`, []any{document, micros(at)}, &version)
-	return version, err
+	return value[int64](t.ctx, t.Queries, `INSERT INTO catalog_versions (version, document, created_at)
+		SELECT COALESCE(MAX(version), 0) + 1, $1, $2 FROM catalog_versions RETURNING version`, document, micros(at))
 }
 
 // OpenOrders counts the Live orders that hold capacity of an answer time, as far as limit, and the earliest due date
@@ -37,7 +31,7 @@ func (q Queries) OpenOrders(ctx context.Context, answerTime, limit int) (catalog
 	var load catalog.Load
 	err := q.rows(ctx, `SELECT due_at FROM orders WHERE environment = 'live' AND status IN ('queued', 'processing')
 		AND answer_time = $1
-		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan func(...any) error) error {
+		ORDER BY due_at LIMIT CAST($2 AS BIGINT)`, []any{answerTime, limit}, func(scan scanner) error {
 		var due int64
 		if err := scan(&due); err != nil {
 			return err
@@ -62,7 +56,7 @@ func (t *Tx) LockAnswerTime(answerTime int) error {
 func (q Queries) CatalogState(ctx context.Context) (version int64, paused []int, err error) {
 	err = q.rows(ctx, `SELECT 0 AS kind, COALESCE(MAX(version), 0) AS value FROM catalog_versions
 		UNION ALL SELECT 1, answer_time FROM paused_answer_times ORDER BY kind, value`, nil,
-		func(scan func(...any) error) error {
+		func(scan scanner) error {
 			var kind int
 			var value int64
 			if err := scan(&kind, &value); err != nil {
@@ -81,25 +75,21 @@ func (q Queries) CatalogState(ctx context.Context) (version int64, paused []int,
 // AnswerTimePauses returns what is paused, by answer time.
 func (q Queries) AnswerTimePauses(ctx context.Context) (map[int]catalog.Pause, error) {
 	pauses := make(map[int]catalog.Pause)
-	err := q.rows(ctx, `SELECT p.answer_time, p.paused_at, s.name
-			FROM paused_answer_times p JOIN staff s ON s.id = p.paused_by`, nil,
-		func(scan func(...any) error) error {
-			var code int
-			var at int64
-			var p catalog.Pause
-			err := scan(&code, &at, &p.StaffName)
-			p.At = timeOf(at)
-			pauses[code] = p
-			return err
-		})
+	err := q.rows(ctx, `SELECT p.answer_time, p.paused_at, s.name FROM paused_answer_times p
+		JOIN staff s ON s.id = p.paused_by`, nil, func(scan scanner) error {
+		var code int
+		var p catalog.Pause
+		err := scan(&code, asTime(&p.At), &p.StaffName)
+		pauses[code] = p
+		return err
+	})
 	return pauses, err
 }
 
 // PauseAnswerTime takes an answer time from new orders. One that is paused already stays as it is.
 func (t *Tx) PauseAnswerTime(code int, staffID string, at time.Time) error {
-	_, err := t.exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at)
-			VALUES ($1, $2, $3) ON CONFLICT (answer_time) DO NOTHING`,
-		code, staffID, micros(at))
+	_, err := t.exec(`INSERT INTO paused_answer_times (answer_time, paused_by, paused_at) VALUES ($1, $2, $3)
+		ON CONFLICT (answer_time) DO NOTHING`, code, staffID, micros(at))
 	return err
 }
 
@@ -114,22 +104,17 @@ func (t *Tx) InsertCatalogDraft(d *catalog.Draft, before time.Time) error {
 	if _, err := t.exec("DELETE FROM catalog_drafts WHERE created_at < $1", micros(before)); err != nil {
 		return err
 	}
-	_, err := t.exec(`INSERT INTO catalog_drafts (id, document, file_name, base_version, staff_id,
-			created_at) VALUES ($1, $2, $3, $4, $5, $6)`,
+	return t.insert("catalog_drafts (id, document, file_name, base_version, staff_id, created_at)",
 		d.ID, string(d.Document), d.FileName, d.BaseVersion, d.StaffID, micros(d.CreatedAt))
-	return err
 }
 
 // CatalogDraft returns an uploaded catalog, or ErrNotFound.
 func (q Queries) CatalogDraft(ctx context.Context, id string) (*catalog.Draft, error) {
 	d := &catalog.Draft{ID: id}
-	var created int64
 	if err := q.row(ctx, `SELECT document, file_name, base_version, staff_id, created_at FROM catalog_drafts
-			WHERE id = $1`, []any{id},
-		&d.Document, &d.FileName, &d.BaseVersion, &d.StaffID, &created); err != nil {
+		WHERE id = $1`, []any{id}, &d.Document, &d.FileName, &d.BaseVersion, &d.StaffID, asTime(&d.CreatedAt)); err != nil {
 		return nil, err
 	}
-	d.CreatedAt = timeOf(created)
 	return d, nil
 }
 

@@ -3,69 +3,35 @@ package store
 import (
 	"context"
 	"crypto/ed25519"
-	"database/sql"
-	"encoding/base64"
 	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
-	"github.com/assayhq/assay/internal/domain/order"
 )
-
-// InsertCertificateKey stores a public key, unless it is stored already.
-func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
-	_, err := t.exec(`INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT (id) DO NOTHING`,
-		k.ID, base64.RawURLEncoding.EncodeToString(k.Public), micros(at))
-	return err
-}
-
-// CertificateKeys returns every key that certificates were signed with, the newest first.
-func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
-	var keys certificate.KeySet
-	const text = "SELECT id, public_key FROM certificate_keys ORDER BY created_at DESC, id"
-	err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
-		var k certificate.Key
-		var public string
-		if err := scan(&k.ID, &public); err != nil {
-			return err
-		}
-		raw, err := base64.RawURLEncoding.DecodeString(public)
-		if err != nil || len(raw) != ed25519.PublicKeySize {
-			return fmt.Errorf("certificate key %s is broken", k.ID)
-		}
-		k.Public = raw
-		keys = append(keys, k)
-		return nil
-	})
-	return keys, err
-}
 
 // InsertCertificate adds the certificate of an order; ErrExists when there is one with the id.
 func (t *Tx) InsertCertificate(c *certificate.Issued, issuedAt time.Time) error {
-	_, err := t.exec(`INSERT INTO certificates (id, order_id, document, signature, key_id, issued_at)
-		VALUES ($1, $2, $3, $4, $5, $6)`,
-		c.ID, c.OrderID, string(c.Document), base64.RawURLEncoding.EncodeToString(c.Signature), c.KeyID, micros(issuedAt))
-	return err
+	return t.insert("certificates (id, order_id, document, signature, key_id, issued_at)",
+		c.ID, c.OrderID, string(c.Document), binaryText(c.Signature), c.KeyID, micros(issuedAt))
 }
 
 // Certificate returns a certificate by its id, or ErrNotFound.
 func (q Queries) Certificate(ctx context.Context, id string) (*certificate.Issued, error) {
 	c := &certificate.Issued{ID: id}
-	var document, signature string
-	var revokedAt sql.NullInt64
-	var reason sql.NullString
+	var document, signature, reason string
+	var revokedAt *time.Time
 	if err := q.row(ctx, `SELECT order_id, document, signature, key_id, revoked_at, revoked_reason FROM certificates
-		WHERE id = $1`, []any{id}, &c.OrderID, &document, &signature, &c.KeyID, &revokedAt, &reason); err != nil {
+		WHERE id = $1`, []any{id}, &c.OrderID, &document, &signature, &c.KeyID, asTimeOrNil(&revokedAt),
+		asText(&reason)); err != nil {
 		return nil, err
 	}
-	raw, err := base64.RawURLEncoding.DecodeString(signature)
+	raw, err := binaryOf(signature)
 	if err != nil {
 		return nil, fmt.Errorf("signature of certificate %s is broken: %w", id, err)
 	}
 	c.Document, c.Signature = []byte(document), raw
-	if revokedAt.Valid {
-		c.Revoked = &certificate.Revocation{At: certificate.Time(timeOf(revokedAt.Int64)), Reason: reason.String}
+	if revokedAt != nil {
+		c.Revoked = &certificate.Revocation{At: certificate.Time(*revokedAt), Reason: reason}
 	}
 	return c, nil
 }
@@ -83,19 +49,45 @@ func (t *Tx) RevokeCertificatesOf(orderID, exceptID, reason string, at time.Time
 	return err
 }
 
-// OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
-func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
-	var files []order.PhotoFile
-	seen := make(map[string]bool)
-	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
-		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan func(...any) error) error {
-		var f order.PhotoFile
-		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
-		if !seen[f.Name] {
-			seen[f.Name] = true
-			files = append(files, f)
+// RevokedCertificate is a certificate that was taken back, in a list.
+type RevokedCertificate struct {
+	ID          string
+	OrderID     string
+	OrderNumber string
+	Test        bool
+	Reason      string
+	At          time.Time
+}
+
+// RevokedCertificates returns the certificates that were taken back last, the newest first.
+func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]RevokedCertificate, error) {
+	return collect(ctx, q, func(scan scanner) (c RevokedCertificate, err error) {
+		err = scan(&c.ID, &c.OrderID, &c.OrderNumber, &c.Test, &c.Reason, asTime(&c.At))
+		return c, err
+	}, `SELECT c.id, c.order_id, o.number, CASE o.environment WHEN 'test' THEN 1 ELSE 0 END, c.revoked_reason, c.revoked_at
+		FROM certificates c JOIN orders o ON o.id = c.order_id WHERE c.revoked_at IS NOT NULL
+		ORDER BY c.revoked_at DESC LIMIT $1`, limit)
+}
+
+// InsertCertificateKey stores a public key, unless it is stored already.
+func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
+	_, err := t.exec(`INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3)
+		ON CONFLICT (id) DO NOTHING`, k.ID, binaryText(k.Public), micros(at))
+	return err
+}
+
+// CertificateKeys returns every key that certificates were signed with, the newest first.
+func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
+	return collect(ctx, q, func(scan scanner) (k certificate.Key, err error) {
+		var public string
+		if err := scan(&k.ID, &public); err != nil {
+			return k, err
 		}
-		return err
-	})
-	return files, err
+		raw, err := binaryOf(public)
+		if err != nil || len(raw) != ed25519.PublicKeySize {
+			return k, fmt.Errorf("certificate key %s is broken", k.ID)
+		}
+		k.Public = raw
+		return k, nil
+	}, "SELECT id, public_key FROM certificate_keys ORDER BY created_at DESC, id")
 }

@@ -1,121 +1,17 @@
 package store
 
 import (
+	lru "container/list"
 	"context"
 	"database/sql"
-	"database/sql/driver"
 	"errors"
-	"io"
-	"net"
-	"time"
-
-	"github.com/assayhq/assay/internal/domain/fault"
+	"sync"
 )
 
 // conn runs statements: the readers, the SQLite writer, or a PostgreSQL transaction.
 type conn interface {
 	query(ctx context.Context, q string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, q string, args []any) (sql.Result, error)
-}
-
-// Queries are the reads, outside and inside transactions.
-type Queries struct {
-	c conn
-	d *dialect
-}
-
-// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
-type Tx struct {
-	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work
-}
-
-// Context is the context of the transaction, for functions that have no other.
-func (t *Tx) Context() context.Context { return t.ctx }
-
-// row reads at most one row into dest, or returns ErrNotFound.
-func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
-	rows, err := q.c.query(q.uncancelable(ctx), text, args)
-	if err != nil {
-		return Classify(err)
-	}
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return Classify(err)
-		}
-		return ErrNotFound
-	}
-	if err := rows.Scan(dest...); err != nil {
-		return Classify(err)
-	}
-	return Classify(rows.Close())
-}
-
-// rows calls each for every row; each scans it.
-func (q Queries) rows(ctx context.Context, text string, args []any, each func(scan func(...any) error) error) error {
-	rows, err := q.c.query(ctx, text, args)
-	if err != nil {
-		return Classify(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := each(rows.Scan); err != nil {
-			return Classify(err)
-		}
-	}
-	return Classify(rows.Err())
-}
-
-// uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two
-// goroutines that would watch ctx; in PostgreSQL watching ctx is what ends a wait for the network.
-func (q Queries) uncancelable(ctx context.Context) context.Context {
-	if q.d == &sqliteDialect && ctx.Err() == nil {
-		return context.WithoutCancel(ctx)
-	}
-	return ctx
-}
-
-// exec runs a statement and returns how many rows it touched.
-func (t *Tx) exec(text string, args ...any) (int64, error) {
-	res, err := t.c.exec(t.ctx, text, args)
-	if err != nil {
-		return 0, Classify(err)
-	}
-	n, err := res.RowsAffected()
-	return n, Classify(err)
-}
-
-// one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
-func (t *Tx) one(text string, args ...any) error {
-	n, err := t.exec(text, args...)
-	if err == nil && n != 1 {
-		return ErrNotFound
-	}
-	return err
-}
-
-// Classify marks the errors that callers act on: a violated UNIQUE constraint, or a database that cannot be reached.
-func Classify(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case uniqueViolation(err):
-		return errors.Join(ErrExists, err)
-	case fault.CodeOf(err) == "" && unreachable(err):
-		return fault.UnavailableError(err)
-	}
-	return err
-}
-
-func brokenConnection(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return false
-	}
-	var network net.Error
-	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
 }
 
 // pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
@@ -151,37 +47,117 @@ func (t txContext) query(_ context.Context, q string, args []any) (*sql.Rows, er
 	return t.conn.query(t.ctx, q, args)
 }
 
-// micros is the stored form of a time.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// maxStatements is how many prepared statements a connection, or a pool of them, keeps.
+const maxStatements = 1000
 
-func microsOrNull(t *time.Time) any {
-	if t == nil {
-		return nil
-	}
-	return t.UnixMicro()
+// statements runs statements on SQLite and keeps the last used ones prepared, because parsing a statement costs more
+// than running it. SQLite parses a statement again after each bind when its planner has looked at a parameter: in LIMIT
+// $n, and in the comparison of a column that a partial index names. Statements that run with every request hide such
+// parameters in a CAST.
+type statements struct {
+	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
+	max     int
+
+	mu     sync.Mutex
+	byText map[string]*lru.Element // of *statement
+	used   *lru.List               // the last used first
 }
 
-func timeOf(m int64) time.Time { return time.UnixMicro(m).UTC() }
-
-func timeOrNil(m sql.NullInt64) *time.Time {
-	if !m.Valid {
-		return nil
-	}
-	t := timeOf(m.Int64)
-	return &t
+type statement struct {
+	*sql.Stmt
+	text    string
+	users   int
+	dropped bool // closed by its last user
 }
 
-// textOrNull stores the empty string as NULL, for columns where absence is the only empty value.
-func textOrNull(s string) any {
-	if s == "" {
-		return nil
-	}
-	return s
+func newStatements(prepare func(context.Context, string) (*sql.Stmt, error), limit int) *statements {
+	return &statements{prepare: prepare, max: limit, byText: make(map[string]*lru.Element), used: lru.New()}
 }
 
-func flag(b bool) int64 {
-	if b {
-		return 1
+func (s *statements) query(ctx context.Context, text string, args []any) (*sql.Rows, error) {
+	stmt, err := s.acquire(ctx, text)
+	if err != nil {
+		return nil, err
 	}
-	return 0
+	rows, err := stmt.QueryContext(ctx, args...)
+	return rows, errors.Join(err, s.release(stmt))
+}
+
+func (s *statements) exec(ctx context.Context, text string, args []any) (sql.Result, error) {
+	stmt, err := s.acquire(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	result, err := stmt.ExecContext(ctx, args...)
+	return result, errors.Join(err, s.release(stmt))
+}
+
+// acquire returns the prepared statement; the caller releases it.
+func (s *statements) acquire(ctx context.Context, text string) (*statement, error) {
+	s.mu.Lock()
+	stmt := s.find(text)
+	s.mu.Unlock()
+	if stmt != nil {
+		return stmt, nil
+	}
+	prepared, err := s.prepare(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stmt := s.find(text); stmt != nil { // another reader has prepared the same statement meanwhile
+		return stmt, prepared.Close() //nolint:sqlclosecheck // the other one is used
+	}
+	stmt = &statement{Stmt: prepared, text: text, users: 1}
+	s.byText[text] = s.used.PushFront(stmt)
+	return stmt, s.dropOldest()
+}
+
+func (s *statements) find(text string) *statement {
+	e, ok := s.byText[text]
+	if !ok {
+		return nil
+	}
+	s.used.MoveToFront(e)
+	stmt := e.Value.(*statement)
+	stmt.users++
+	return stmt
+}
+
+// dropOldest closes the statement that was not used for the longest time where there are too many.
+func (s *statements) dropOldest() error {
+	if s.used.Len() <= s.max {
+		return nil
+	}
+	oldest := s.used.Remove(s.used.Back()).(*statement)
+	delete(s.byText, oldest.text)
+	oldest.dropped = true
+	return oldest.closeUnused()
+}
+
+func (s *statements) release(stmt *statement) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	stmt.users--
+	return stmt.closeUnused()
+}
+
+// closeUnused closes a statement that was dropped and has no users.
+func (s *statement) closeUnused() error {
+	if s.dropped && s.users == 0 {
+		return s.Close()
+	}
+	return nil
+}
+
+// close closes all statements. Nobody uses them anymore.
+func (s *statements) close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var err error
+	for _, e := range s.byText {
+		err = errors.Join(err, e.Value.(*statement).Close())
+	}
+	return err
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 
@@ -13,23 +12,19 @@ import (
 // AccountTotals returns the balance of an account in an environment with its counters.
 func (q Queries) AccountTotals(
 	ctx context.Context, accountID string, env access.Environment,
-) (credit.AccountTotals, error) {
-	var b credit.AccountTotals
-	err := q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
-			WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)},
+) (b credit.AccountTotals, err error) {
+	err = q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
+		WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)},
 		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	return b, err
 }
 
 // Balance returns the credits of an account in an environment.
 func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
-	var credits int64
-	err := q.row(
-		ctx, "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2", []any{accountID, string(env)},
-		&credits,
-	)
-	return credits, err
+	return value[int64](ctx, q, selectBalance, accountID, string(env))
 }
+
+const selectBalance = "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"
 
 // ChargeForOrder takes the price from the balance and gives out the order's number in sequence. It returns
 // credit.NotEnough and changes nothing when the balance is too low.
@@ -77,9 +72,8 @@ func (t *Tx) append(e *credit.Entry, newOrders int) (b credit.AccountTotals, err
 	err = t.row(t.ctx, `UPDATE balances SET credits = credits + $1, orders = orders + $2, entries = entries + 1
 		WHERE account_id = $3 AND environment = $4 AND credits + $1 >= 0 AND credits + $1 <= $5
 		RETURNING credits, orders, entries, low_credits`,
-		[]any{
-			e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits),
-		}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+		[]any{e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits)},
+		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	if errors.Is(err, ErrNotFound) {
 		available, err := t.Balance(t.ctx, e.AccountID, e.Environment)
 		if err != nil {
@@ -91,13 +85,9 @@ func (t *Tx) append(e *credit.Entry, newOrders int) (b credit.AccountTotals, err
 		return b, err
 	}
 	e.ID, e.Seq, e.BalanceAfter = NewID(), b.Entries, b.Credits
-	_, err = t.exec(`INSERT INTO ledger_entries (id, account_id, environment, seq, kind, amount, balance_after,
-		order_id, charge_id, note, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
-		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter, textOrNull(e.OrderID),
-		textOrNull(e.ChargeID),
-		e.Note, micros(e.CreatedAt))
-	return b, err
+	return b, t.insert(`ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id,
+		note, created_at)`, e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
+		textOrNull(e.OrderID), textOrNull(e.ChargeID), e.Note, micros(e.CreatedAt))
 }
 
 // LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense
@@ -133,19 +123,13 @@ func seqRange(total int64, page, limit int) (high, low int64) {
 
 // BalanceForUpdate returns a balance that the transaction is about to change.
 func (t *Tx) BalanceForUpdate(accountID string, env access.Environment) (int64, error) {
-	var credits int64
-	err := t.row(
-		t.ctx, "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"+t.d.forUpdate,
-		[]any{accountID, string(env)}, &credits,
-	)
-	return credits, err
+	return value[int64](t.ctx, t.Queries, selectBalance+t.d.forUpdate, accountID, string(env))
 }
 
 // SetLowCredits replaces the credits below which the owners of an account want to be told.
 func (t *Tx) SetLowCredits(accountID string, env access.Environment, below int64) error {
-	return t.one(
-		"UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3", below, accountID, string(env),
-	)
+	return t.one("UPDATE balances SET low_credits = $1 WHERE account_id = $2 AND environment = $3",
+		below, accountID, string(env))
 }
 
 // LedgerChanges returns up to limit grants and refunds of an account and environment whose sequence number is below
@@ -160,20 +144,11 @@ func (q Queries) LedgerChanges(
 func (q Queries) ledger(
 	ctx context.Context, where, accountID string, env access.Environment, args ...any,
 ) ([]*credit.Entry, error) {
-	entries := []*credit.Entry{}
-	err := q.rows(ctx, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note,
-		l.created_at,
-		o.number FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
-		WHERE l.account_id = $1 AND l.environment = $2 AND `+where,
-		append([]any{accountID, string(env)}, args...), func(scan func(...any) error) error {
-			e := &credit.Entry{AccountID: accountID, Environment: env}
-			var orderID, chargeID, number sql.NullString
-			var created int64
-			err := scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, &orderID, &chargeID, &e.Note, &created, &number)
-			e.OrderID, e.ChargeID, e.OrderNumber = orderID.String, chargeID.String, number.String
-			e.CreatedAt = timeOf(created)
-			entries = append(entries, e)
-			return err
-		})
-	return entries, err
+	return collect(ctx, q, func(scan scanner) (*credit.Entry, error) {
+		e := &credit.Entry{AccountID: accountID, Environment: env}
+		return e, scan(&e.ID, &e.Seq, &e.Kind, &e.Amount, &e.BalanceAfter, asText(&e.OrderID), asText(&e.ChargeID), &e.Note,
+			asTime(&e.CreatedAt), asText(&e.OrderNumber))
+	}, `SELECT l.id, l.seq, l.kind, l.amount, l.balance_after, l.order_id, l.charge_id, l.note, l.created_at, o.number
+		FROM ledger_entries l LEFT JOIN orders o ON o.id = l.order_id
+		WHERE l.account_id = $1 AND l.environment = $2 AND `+where, append([]any{accountID, string(env)}, args...)...)
 }

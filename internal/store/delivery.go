@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -14,10 +16,8 @@ import (
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at once.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	if _, err := t.exec(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event, body,
-		created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		d.ID, e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
+	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)", d.ID,
+		e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
 		micros(d.CreatedAt)); err != nil {
 		return err
 	}
@@ -26,16 +26,14 @@ func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.
 func (t *Tx) DropPendingDeliveriesOfKey(keyID string) error {
-	endpoints, err := t.idList(t.ctx, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", []any{keyID})
-	if err != nil {
-		return err
-	}
-	for _, id := range endpoints {
-		if err := t.DropPendingDeliveries(id); err != nil {
-			return err
+	ids, err := column[string](t.ctx, t.Queries, "SELECT id FROM webhook_endpoints WHERE api_key_id = $1", keyID)
+	for _, id := range ids {
+		if err != nil {
+			break
 		}
+		err = t.DropPendingDeliveries(id)
 	}
-	return nil
+	return err
 }
 
 // DropPendingDeliveries removes what is still to be sent to an endpoint.
@@ -63,67 +61,57 @@ const deliveryTables = ` FROM deliveries d LEFT JOIN delivery_attempts a ON a.de
 
 // Deliveries returns up to limit deliveries, newest first, without their bodies.
 func (q Queries) Deliveries(ctx context.Context, f webhook.DeliveryFilter, limit int) ([]*webhook.Delivery, error) {
-	args := []any{limit}
-	var where []string
-	add := func(condition string, value string) {
-		if value != "" {
-			args = append(args, value)
-			where = append(where, fmt.Sprintf(condition, len(args)))
-		}
+	args := arguments{limit}
+	where := args.equal([]condition{
+		{"d.account_id", f.AccountID},
+		{"d.environment", string(f.Environment)},
+		{"d.endpoint_id", f.EndpointID},
+		{"d.order_id", f.OrderID},
+	})
+	if f.Before != "" {
+		where += " AND d.id < " + args.add(f.Before)
 	}
-	add("d.account_id = $%d", f.AccountID)
-	add("d.environment = $%d", string(f.Environment))
-	add("d.endpoint_id = $%d", f.EndpointID)
-	add("d.order_id = $%d", f.OrderID)
-	add("d.id < $%d", f.Before)
 	switch f.Status {
 	case webhook.Pending:
-		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_queue)")
+		where += " AND d.id IN (SELECT delivery_id FROM delivery_queue)"
 	case webhook.Failed:
-		where = append(where, "d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')")
+		where += " AND d.id IN (SELECT delivery_id FROM delivery_attempts WHERE ended = 'failed')"
 	case webhook.Delivered:
-		where = append(where, "a.ended = 'delivered'")
+		where += " AND a.ended = 'delivered'"
 	}
-	text := "SELECT " + deliveryColumns + deliveryTables
-	if len(where) > 0 {
-		text += " WHERE " + strings.Join(where, " AND ")
+	if where != "" {
+		where = " WHERE" + strings.TrimPrefix(where, " AND")
 	}
-	var found []*webhook.Delivery
-	err := q.rows(ctx, text+" ORDER BY d.id DESC LIMIT $1", args, func(scan func(...any) error) error {
-		r := new(webhook.Delivery)
-		found = append(found, r)
-		return scanDelivery(r, scan)
-	})
-	return found, err
+	return collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+		d := new(webhook.Delivery)
+		return d, scanDelivery(d, scan)
+	}, "SELECT "+deliveryColumns+deliveryTables+where+" ORDER BY d.id DESC LIMIT $1", args...)
 }
 
 // Delivery returns a delivery with its body.
 func (q Queries) Delivery(ctx context.Context, id string) (*webhook.Delivery, error) {
-	var found []*webhook.Delivery
-	text := "SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1"
-	err := q.rows(ctx, text, []any{id}, func(scan func(...any) error) error {
-		r := new(webhook.Delivery)
-		found = append(found, r)
-		return scanDelivery(r, scan, &r.Body)
-	})
-	return first(found, err)
+	return first(collect(ctx, q, func(scan scanner) (*webhook.Delivery, error) {
+		d := new(webhook.Delivery)
+		return d, scanDelivery(d, scan, &d.Body)
+	}, "SELECT "+deliveryColumns+", d.body"+deliveryTables+" WHERE d.id = $1", id))
 }
 
-func scanDelivery(r *webhook.Delivery, scan func(...any) error, more ...any) error {
-	var orderID, ended, url sql.NullString
-	var created int64
-	var number, at, next sql.NullInt64
+func scanDelivery(d *webhook.Delivery, scan scanner, more ...any) error {
+	var ended webhook.Status
+	var number sql.NullInt64
+	var at, next time.Time
 	err := scan(append([]any{
-		&r.ID, &r.EndpointID, &r.AccountID, &r.Environment, &orderID, &r.Event, &created, &number, &at, &ended, &next, &url,
+		&d.ID, &d.EndpointID, &d.AccountID, &d.Environment, asText(&d.OrderID), &d.Event, asTime(&d.CreatedAt), &number,
+		asTime(&at), asText(&ended), asTime(&next), asText(&d.EndpointURL),
 	}, more...)...)
-	r.OrderID, r.EndpointURL, r.CreatedAt, r.Attempts = orderID.String, url.String, timeOf(created), int(number.Int64)
+	d.Attempts, d.Status = int(number.Int64), webhook.Pending
 	switch {
-	case ended.String != "":
-		r.Status, r.FinishedAt = webhook.Status(ended.String), timeOf(at.Int64)
-	case next.Valid:
-		r.Status, r.NextAttemptAt = webhook.Pending, timeOf(next.Int64)
+	case ended != "":
+		d.Status, d.FinishedAt = ended, at
+	case !next.IsZero():
+		d.NextAttemptAt = next
 	default:
-		r.Status, r.NextAttemptAt = webhook.Pending, r.CreatedAt
+		d.NextAttemptAt = d.CreatedAt
 	}
 	return err
 }
@@ -133,38 +121,25 @@ func scanDelivery(r *webhook.Delivery, scan func(...any) error, more ...any) err
 func (q Queries) FailedDeliveries(
 	ctx context.Context, f webhook.DeliveryFilter, since time.Time, after string, limit int,
 ) ([]string, error) {
-	return q.idList(ctx, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
+	return column[string](ctx, q, `SELECT a.delivery_id FROM delivery_attempts a JOIN deliveries d ON d.id = a.delivery_id
 		WHERE a.ended = 'failed' AND a.at >= $1 AND a.delivery_id > $2
 		AND ($3 = '' OR d.account_id = $3) AND ($4 = '' OR d.environment = $4) AND ($5 = '' OR d.endpoint_id = $5)
-		AND ($6 = '' OR d.order_id = $6)
-		ORDER BY a.delivery_id LIMIT $7`,
-		[]any{micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit})
-}
-
-func (q Queries) idList(ctx context.Context, text string, args []any) ([]string, error) {
-	var ids []string
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
-		var id string
-		err := scan(&id)
-		ids = append(ids, id)
-		return err
-	})
-	return ids, err
+		AND ($6 = '' OR d.order_id = $6) ORDER BY a.delivery_id LIMIT $7`,
+		micros(since), after, f.AccountID, string(f.Environment), f.EndpointID, f.OrderID, limit)
 }
 
 // Redeliver makes a delivery that has ended pending again, due at once and with all attempts before it. It returns
 // ErrNotFound when there is no such delivery, when it is pending, or when its endpoint gets nothing any more.
 func (t *Tx) Redeliver(id string, now time.Time) error {
-	var endpointID string
-	if err := t.row(t.ctx, `SELECT d.endpoint_id FROM deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id
-		JOIN api_keys k ON k.id = e.api_key_id
-		WHERE d.id = $1 AND k.revoked_at IS NULL`, []any{id}, &endpointID); err != nil {
+	endpointID, err := value[string](t.ctx, t.Queries, `SELECT d.endpoint_id FROM deliveries d
+		JOIN webhook_endpoints e ON e.id = d.endpoint_id JOIN api_keys k ON k.id = e.api_key_id
+		WHERE d.id = $1 AND k.revoked_at IS NULL`, id)
+	if err != nil {
 		return err
 	}
-	var attempts int
-	if err := t.row(t.ctx, `UPDATE delivery_attempts SET ended = '', next_at = $2
-			WHERE delivery_id = $1 AND ended <> '' RETURNING number`,
-		[]any{id, micros(now)}, &attempts); err != nil {
+	attempts, err := value[int](t.ctx, t.Queries, `UPDATE delivery_attempts SET ended = '', next_at = $2
+		WHERE delivery_id = $1 AND ended <> '' RETURNING number`, id, micros(now))
+	if err != nil {
 		return err
 	}
 	return t.enqueue(id, endpointID, attempts, now)
@@ -188,4 +163,203 @@ func (q Queries) PendingDeliveries(
 		return n, time.Time{}, nil
 	}
 	return n, timeOf(created), err
+}
+
+// AttemptResult is how an attempt ended that a sender made on a delivery in the queue.
+type AttemptResult struct {
+	webhook.Attempt
+	EndpointID string
+	DueAt      time.Time  // of the delivery, before the attempt
+	Next       *time.Time // when to try again; nil: the delivery has ended, delivered or failed
+}
+
+// errMoved says that not all deliveries stood where they did.
+var errMoved = errors.New("a delivery has left its place in the queue")
+
+// RecordAttempts writes down the results of a sender in one transaction, each only if the delivery still stands where
+// it did, and the sender still has the endpoint's queue: what another has taken over, or what was dropped, does not
+// change. Recording a result twice is thus harmless.
+func (s *Store) RecordAttempts(ctx context.Context, senderID string, results []AttemptResult) error {
+	// To be told which rows a statement has found costs more than finding them, and nearly always it is all of them.
+	err := s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leaveTogether) })
+	if errors.Is(err, errMoved) {
+		err = s.Update(ctx, func(tx *Tx) error { return tx.recordAttempts(senderID, results, (*Tx).leave) })
+	}
+	return err
+}
+
+// leaver takes deliveries out of the queue and returns those that were there.
+type leaver func(t *Tx, batch []*AttemptResult) ([]*AttemptResult, error)
+
+func (t *Tx) recordAttempts(senderID string, results []AttemptResult, leave leaver) error {
+	held, err := t.heldQueues(senderID, results)
+	if err != nil {
+		return err
+	}
+	var ended, repeated []*AttemptResult
+	for i := range results {
+		r := &results[i]
+		switch {
+		case held != nil && !held[r.EndpointID]:
+		case r.Next == nil:
+			ended = append(ended, r)
+		default:
+			repeated = append(repeated, r)
+		}
+	}
+	// In the order of the index: transactions then wait for each other instead of locking each other out.
+	slices.SortFunc(ended, func(a, b *AttemptResult) int {
+		return cmp.Or(cmp.Compare(a.EndpointID, b.EndpointID), a.DueAt.Compare(b.DueAt),
+			cmp.Compare(a.DeliveryID, b.DeliveryID))
+	})
+	recorded := make([]*AttemptResult, 0, len(results))
+	if err := inBatches(ended, func(batch []*AttemptResult) error {
+		standing, err := leave(t, batch)
+		if err != nil {
+			return err
+		}
+		recorded = append(recorded, standing...)
+		return t.insertAttempts(standing)
+	}); err != nil {
+		return err
+	}
+	for _, r := range repeated {
+		n, err := t.exec(`UPDATE delivery_queue SET failures = failures + 1, attempts = attempts + 1, due_at = $1
+			WHERE endpoint_id = $2 AND due_at = $3 AND delivery_id = $4`,
+			micros(*r.Next), r.EndpointID, micros(r.DueAt), r.DeliveryID)
+		if err == nil && n == 1 {
+			recorded = append(recorded, r)
+			err = t.insertAttempts([]*AttemptResult{r})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.countAttempts(recorded)
+}
+
+// leaveQueue removes n deliveries from the queue, by their places.
+func leaveQueue(n int) string {
+	var b strings.Builder
+	b.WriteString("DELETE FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) IN (VALUES ")
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		p := 3*i + 1
+		b.WriteString("($" + strconv.Itoa(p) + ",CAST($" + strconv.Itoa(p+1) + " AS BIGINT),$" + strconv.Itoa(p+2) + ")")
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+func places(batch []*AttemptResult) []any {
+	args := make([]any, 0, 3*len(batch))
+	for _, r := range batch {
+		args = append(args, r.EndpointID, micros(r.DueAt), r.DeliveryID)
+	}
+	return args
+}
+
+// leaveTogether takes all deliveries out of the queue, or returns errMoved.
+func (t *Tx) leaveTogether(batch []*AttemptResult) ([]*AttemptResult, error) {
+	n, err := t.exec(leaveQueue(len(batch)), places(batch)...)
+	if err == nil && int(n) != len(batch) {
+		err = errMoved
+	}
+	return batch, err
+}
+
+// leave takes those deliveries out of the queue that are there.
+func (t *Tx) leave(batch []*AttemptResult) ([]*AttemptResult, error) {
+	byID := make(map[string]*AttemptResult, len(batch))
+	for _, r := range batch {
+		byID[r.DeliveryID] = r
+	}
+	found, err := column[string](t.ctx, t.Queries, leaveQueue(len(batch))+" RETURNING delivery_id", places(batch)...)
+	standing := make([]*AttemptResult, len(found))
+	for i, id := range found {
+		standing[i] = byID[id]
+	}
+	return standing, err
+}
+
+const attemptColumns = "delivery_id, number, at, duration, http_status, failure, answer"
+
+func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
+	var plain, others []*AttemptResult
+	for _, r := range attempts {
+		if r.Acknowledged() && r.Answer == "" {
+			plain = append(plain, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	if err := inBatches(plain, t.insertPlain); err != nil {
+		return err
+	}
+	return inBatches(others, func(batch []*AttemptResult) error {
+		args := make([]any, 0, 10*len(batch))
+		for _, r := range batch {
+			ended := ""
+			switch {
+			case r.Next != nil:
+			case r.Acknowledged():
+				ended = string(webhook.Delivered)
+			default:
+				ended = string(webhook.Failed)
+			}
+			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
+				string(r.Failure), r.Answer, ended, microsOrNull(r.Next), 1)
+		}
+		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+
+			tuples(len(batch), 10), args...)
+		return err
+	})
+}
+
+// insertPlain inserts what most attempts are, acknowledged with an empty answer, at half the price.
+func (t *Tx) insertPlain(batch []*AttemptResult) error {
+	const each = 5
+	var b strings.Builder
+	b.WriteString("INSERT INTO delivery_attempts (" + attemptColumns + ", ended, next_at, kept) VALUES ")
+	args := make([]any, 0, each*len(batch))
+	for i, r := range batch {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strings.TrimSuffix(list(each*i+1, each), ")") + ",'','','delivered',NULL,1)")
+		args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus)
+	}
+	_, err := t.exec(b.String(), args...)
+	return err
+}
+
+// Attempts returns the attempts on a delivery that are still kept, in their order.
+func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
+	return collect(ctx, q, func(scan scanner) (a webhook.Attempt, err error) {
+		var duration int64
+		err = scan(&a.DeliveryID, &a.Number, asTime(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer)
+		a.Duration = time.Duration(duration) * time.Microsecond
+		return a, err
+	}, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", deliveryID)
+}
+
+// HasAttempts reports whether there are attempts in the log that were made before the time.
+func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
+	return q.exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1", micros(before))
+}
+
+// DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
+// many. Of the attempt that ended a delivery it remains that it did.
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int) (int, error) {
+	const oldest = `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
+		WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)`
+	ends, err := t.exec(`UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = ''
+		WHERE ended <> '' AND `+oldest, micros(before), limit)
+	if err != nil || int(ends) == limit {
+		return int(ends), err
+	}
+	others, err := t.exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, micros(before), limit-int(ends))
+	return int(ends + others), err
 }

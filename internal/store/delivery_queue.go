@@ -3,21 +3,20 @@ package store
 import (
 	"cmp"
 	"context"
-	"database/sql"
+	"errors"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
+
+	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
 // enqueue makes a delivery pending; attempts is how many were made before.
 func (t *Tx) enqueue(deliveryID, endpointID string, attempts int, due time.Time) error {
-	_, err := t.exec(`INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)
-			VALUES ($1, $2, $3, 0, $4)`,
-		endpointID, micros(due), deliveryID, attempts)
-	return err
+	return t.insert("delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)",
+		endpointID, micros(due), deliveryID, 0, attempts)
 }
 
 // QueueHead tells about the queue of an endpoint: when its first delivery is due, and the last one of those that are
@@ -41,35 +40,19 @@ const queueHeads = `WITH RECURSIVE waiting (endpoint_id) AS (
 
 // QueueHeads returns the head of the queue of each endpoint that has pending deliveries.
 func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, error) {
-	var heads []QueueHead
-	err := q.rows(ctx, queueHeads, []any{micros(now)}, func(scan func(...any) error) error {
-		var h QueueHead
-		var due, last sql.NullInt64 // of a queue that is empty by now there is none
-		err := scan(&h.EndpointID, &due, &last)
-		if !due.Valid {
-			return err
-		}
-		h.DueAt = timeOf(due.Int64)
-		if last.Valid {
-			h.LastDueAt = timeOf(last.Int64)
-		}
-		heads = append(heads, h)
-		return err
-	})
-	return heads, err
+	heads, err := collect(ctx, q, func(scan scanner) (h QueueHead, err error) {
+		err = scan(&h.EndpointID, asTime(&h.DueAt), asTime(&h.LastDueAt))
+		return h, err
+	}, queueHeads, micros(now))
+	// A queue that is empty by now has no due time.
+	return slices.DeleteFunc(heads, func(h QueueHead) bool { return h.DueAt.IsZero() }), err
 }
 
 // QueueState returns how many deliveries are pending, and since when the first of them is due; the time is zero when
 // none is.
 func (q Queries) QueueState(ctx context.Context, now time.Time) (pending int64, oldest time.Time, err error) {
-	var due int64
-	err = q.row(
-		ctx, "SELECT COUNT(*), COALESCE(MIN(CASE WHEN due_at <= $1 THEN due_at END), 0) FROM delivery_queue",
-		[]any{micros(now)}, &pending, &due,
-	)
-	if due > 0 {
-		oldest = timeOf(due)
-	}
+	err = q.row(ctx, "SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 THEN due_at END) FROM delivery_queue",
+		[]any{micros(now)}, &pending, asTime(&oldest))
 	return pending, oldest, err
 }
 
@@ -108,19 +91,13 @@ func (q Queries) DueDeliveries(
 	if after.ID != "" {
 		from = micros(after.DueAt)
 	}
-	found := make([]*QueuedDelivery, 0, limit)
-	args := []any{endpointID, from, after.ID, micros(now)}
-	err := q.rows(ctx, dueDeliveries(limit), args, func(scan func(...any) error) error {
+	found, err := collect(ctx, q, func(scan scanner) (*QueuedDelivery, error) {
 		d := new(QueuedDelivery)
-		found = append(found, d)
-		var due int64
-		err := scan(&due, &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body)
-		d.DueAt = timeOf(due)
-		return err
+		return d, scan(asTime(&d.DueAt), &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body)
+	}, dueDeliveries(limit), endpointID, from, after.ID, micros(now))
+	slices.SortFunc(found, func(a, b *QueuedDelivery) int {
+		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
 	})
-	slices.SortFunc(
-		found, func(a, b *QueuedDelivery) int { return cmp.Or(a.DueAt.Compare(b.DueAt), strings.Compare(a.ID, b.ID)) },
-	)
 	return found, err
 }
 
@@ -139,27 +116,122 @@ func (q Queries) Receiving(ctx context.Context, ids []string) (map[string]*webho
 	})
 }
 
-// batchSizes are the lengths of lists in statements: few, so that few statements are prepared, and none very long,
-// because SQLite takes the longer for a parameter the more there are.
-var batchSizes = [...]int{32, 8, 2, 1}
-
-// inBatches calls f for all items in batches of these lengths.
-func inBatches[T any](items []T, f func([]T) error) error {
-	for _, size := range batchSizes {
-		for len(items) >= size {
-			if err := f(items[:size]); err != nil {
-				return err
-			}
-			items = items[size:]
-		}
+// SenderSeen notes that a sender is at work, forgets those not seen since a time, and returns the ids of all in their
+// order.
+func (t *Tx) SenderSeen(id string, now, since time.Time) ([]string, error) {
+	if _, err := t.exec("DELETE FROM delivery_senders WHERE seen_at < $1", micros(since)); err != nil {
+		return nil, err
 	}
-	return nil
+	if _, err := t.exec(`INSERT INTO delivery_senders (id, seen_at) VALUES ($1, $2)
+		ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`, id, micros(now)); err != nil {
+		return nil, err
+	}
+	return column[string](t.ctx, t.Queries, "SELECT id FROM delivery_senders ORDER BY id")
 }
 
-func anys(ids []string) []any {
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
+// SenderGone notes that a sender has ended: others may take its queues.
+func (t *Tx) SenderGone(id string) error {
+	if _, err := t.exec("DELETE FROM delivery_leases WHERE sender_id = $1", id); err != nil {
+		return err
 	}
-	return args
+	_, err := t.exec("DELETE FROM delivery_senders WHERE id = $1", id)
+	return err
+}
+
+// LeaseQueues gives a sender the queues of those endpoints that no other sender has, or that it has itself, until a
+// time, and returns their ids. The ids have to be sorted: senders that ask at the same time then wait for each other.
+func (t *Tx) LeaseQueues(senderID string, endpointIDs []string, now, until time.Time) ([]string, error) {
+	var leased []string
+	err := inBatches(endpointIDs, func(ids []string) error {
+		args := make(arguments, 0, 3*len(ids)+1)
+		for _, id := range ids {
+			args = append(args, id, senderID, micros(until))
+		}
+		got, err := column[string](t.ctx, t.Queries,
+			"INSERT INTO delivery_leases (endpoint_id, sender_id, lease_until) VALUES "+tuples(len(ids), 3)+`
+			ON CONFLICT (endpoint_id) DO UPDATE SET sender_id = excluded.sender_id, lease_until = excluded.lease_until
+			WHERE delivery_leases.sender_id = excluded.sender_id OR delivery_leases.lease_until <= `+args.add(micros(now))+
+				" RETURNING endpoint_id", args...)
+		leased = append(leased, got...)
+		return err
+	})
+	return leased, err
+}
+
+// ReturnQueues gives up the queues of endpoints that the sender has.
+func (t *Tx) ReturnQueues(senderID string, endpointIDs []string) error {
+	return inBatches(endpointIDs, func(ids []string) error {
+		_, err := t.exec("DELETE FROM delivery_leases WHERE sender_id = $1 AND endpoint_id IN "+list(2, len(ids)),
+			append([]any{senderID}, anys(ids)...)...)
+		return err
+	})
+}
+
+// heldQueues locks the leases on the queues of the results and returns which of them the sender still has. It returns
+// nil where there is one sender only, which has them all.
+func (t *Tx) heldQueues(senderID string, results []AttemptResult) (map[string]bool, error) {
+	if t.d == &sqliteDialect {
+		return nil, nil
+	}
+	held := make(map[string]bool)
+	var ids []string
+	for i := range results {
+		if id := results[i].EndpointID; !held[id] {
+			held[id] = true
+			ids = append(ids, id)
+		}
+	}
+	clear(held)
+	slices.Sort(ids)
+	return held, inBatches(ids, func(ids []string) error {
+		got, err := column[string](t.ctx, t.Queries, `SELECT endpoint_id FROM delivery_leases
+			WHERE sender_id = $1 AND endpoint_id IN `+list(2, len(ids))+" ORDER BY endpoint_id"+t.d.forUpdate,
+			append([]any{senderID}, anys(ids)...)...)
+		for _, id := range got {
+			held[id] = true
+		}
+		return err
+	})
+}
+
+const deliveryChannel = "assay_deliveries"
+
+// Shared says whether other nodes may work on this database: on PostgreSQL they may, on SQLite there is one server.
+func (s *Store) Shared() bool { return s.writer == nil }
+
+// AnnounceDeliveries tells the senders of all nodes that deliveries are due; from names the caller. On SQLite there is
+// nobody to tell. It is not part of the transaction that queues a delivery, because PostgreSQL runs the commits of all
+// transactions that notify one after the other; a message lost in a crash is made up for by the senders' polling.
+func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
+	if !s.Shared() {
+		return nil
+	}
+	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", deliveryChannel, from)
+	return Classify(err)
+}
+
+// ListenDeliveries calls heard for each announcement, with the name of who made it, on a connection of its own. It
+// returns when ctx ends or the connection breaks, never nil. heard is also called, with an empty name, once it listens:
+// what was announced before is not heard.
+func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) error {
+	if !s.Shared() {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	c, err := pgx.Connect(ctx, s.url)
+	if err != nil {
+		return errors.New("connect to PostgreSQL to listen for deliveries") // the cause may hold the password
+	}
+	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
+	if _, err := c.Exec(ctx, "LISTEN "+deliveryChannel); err != nil {
+		return Classify(err)
+	}
+	heard("")
+	for {
+		n, err := c.WaitForNotification(ctx)
+		if err != nil {
+			return Classify(err)
+		}
+		heard(n.Payload)
+	}
 }

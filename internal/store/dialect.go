@@ -1,11 +1,18 @@
 package store
 
 import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
+	"io"
+	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // dialect is all that differs between the engines; every other statement is one text for both.
@@ -20,6 +27,19 @@ var (
 	sqliteDialect   = dialect{name: "sqlite3"}
 	postgresDialect = dialect{name: "postgres", skipLocked: " FOR UPDATE SKIP LOCKED", forUpdate: " FOR UPDATE"}
 )
+
+// Classify marks the errors that callers act on: a violated UNIQUE constraint, or a database that cannot be reached.
+func Classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case uniqueViolation(err):
+		return errors.Join(ErrExists, err)
+	case fault.CodeOf(err) == "" && unreachable(err):
+		return fault.UnavailableError(err)
+	}
+	return err
+}
 
 // uniqueViolation reports whether the statement broke a UNIQUE or PRIMARY KEY rule.
 func uniqueViolation(err error) bool {
@@ -59,4 +79,13 @@ func unreachable(err error) bool {
 		return false
 	}
 	return brokenConnection(err)
+}
+
+func brokenConnection(err error) bool {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return false
+	}
+	var network net.Error
+	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF) ||
+		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
 }

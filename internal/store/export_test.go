@@ -3,7 +3,10 @@ package store
 import (
 	"context"
 	"database/sql"
+	"io/fs"
 	"strings"
+	"testing"
+	"testing/fstest"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -30,7 +33,7 @@ func (s *Store) explain(ctx context.Context, statements map[string]explained) (m
 	plans := make(map[string]string)
 	for name, statement := range statements {
 		var lines []string
-		err := s.rows(ctx, explain+statement.text, statement.args, func(scan func(...any) error) error {
+		err := s.rows(ctx, explain+statement.text, statement.args, func(scan scanner) error {
 			var line string
 			into := []any{&line}
 			if !s.Shared() { // which tells the tree in numbers first
@@ -128,4 +131,23 @@ func (s *Store) Statements(ctx context.Context, f func(*Tx) error) (texts []stri
 		return f(tx)
 	})
 	return texts, err
+}
+
+// AddMigration makes the program know one migration more, until the test ends.
+func AddMigration(t testing.TB, name, text string) {
+	t.Helper()
+	before := migrations
+	files := fstest.MapFS{"migrations/" + name: {Data: []byte(text)}}
+	if err := fs.WalkDir(before, "migrations", func(p string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := fs.ReadFile(before, p)
+		files[p] = &fstest.MapFile{Data: content}
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	migrations = files
+	t.Cleanup(func() { migrations = before })
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -17,13 +16,10 @@ func (t *Tx) InsertKey(k *access.Key, hash string) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(`INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks,
-		created_by, created_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint, access.JoinScopes(k.Scopes), string(limits),
-		k.Networks.String(),
-		k.CreatedBy, micros(k.CreatedAt), microsOrNull(k.ExpiresAt))
-	return err
+	return t.insert(`api_keys (id, account_id, environment, name, hash, hint, scopes, limits, networks, created_by,
+		created_at, expires_at)`, k.ID, k.AccountID, string(k.Environment), k.Name, hash, k.Hint,
+		access.JoinScopes(k.Scopes), string(limits), k.Networks.String(), k.CreatedBy, micros(k.CreatedAt),
+		microsOrNull(k.ExpiresAt))
 }
 
 const keyColumns = `id, account_id, environment, name, hint, scopes, limits, networks, created_by, created_at,
@@ -49,22 +45,14 @@ func (q Queries) Keys(ctx context.Context, accountID string) ([]*access.Key, err
 }
 
 func (q Queries) keys(ctx context.Context, text string, arg any) ([]*access.Key, error) {
-	var keys []*access.Key
-	err := q.rows(ctx, text, []any{arg}, func(scan func(...any) error) error {
-		k, err := scanKey(scan)
-		keys = append(keys, k)
-		return err
-	})
-	return keys, err
+	return collect(ctx, q, scanKey, text, arg)
 }
 
-func scanKey(scan func(...any) error) (*access.Key, error) {
+func scanKey(scan scanner) (*access.Key, error) {
 	k := new(access.Key)
 	var scopes, limits, networks string
-	var created int64
-	var expires, revoked, used sql.NullInt64
 	if err := scan(&k.ID, &k.AccountID, &k.Environment, &k.Name, &k.Hint, &scopes, &limits, &networks, &k.CreatedBy,
-		&created, &expires, &revoked, &used); err != nil {
+		asTime(&k.CreatedAt), asTimeOrNil(&k.ExpiresAt), asTimeOrNil(&k.RevokedAt), asTimeOrNil(&k.LastUsedAt)); err != nil {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
@@ -72,8 +60,6 @@ func scanKey(scan func(...any) error) (*access.Key, error) {
 	if k.Networks, problem = access.CheckNetworks("networks", access.SplitNetworks(networks)); problem != nil {
 		return nil, fmt.Errorf("networks of key %s: %s", k.ID, problem.Message)
 	}
-	k.CreatedAt, k.ExpiresAt = timeOf(created), timeOrNil(expires)
-	k.RevokedAt, k.LastUsedAt = timeOrNil(revoked), timeOrNil(used)
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }
 
@@ -85,16 +71,14 @@ func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
 
 // LockKey makes transactions that change one API key or its endpoints run one after the other.
 func (t *Tx) LockKey(keyID string) error {
-	var id string
-	return t.row(t.ctx, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, []any{keyID}, &id)
+	_, err := value[string](t.ctx, t.Queries, "SELECT id FROM api_keys WHERE id = $1"+t.d.forUpdate, keyID)
+	return err
 }
 
 // TouchKey notes a use of a key, unless a later one is noted.
 func (t *Tx) TouchKey(id string, at time.Time) error {
-	_, err := t.exec(
-		"UPDATE api_keys SET last_used_at = $1 WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)", micros(at),
-		id,
-	)
+	_, err := t.exec(`UPDATE api_keys SET last_used_at = $1
+		WHERE id = $2 AND (last_used_at IS NULL OR last_used_at < $1)`, micros(at), id)
 	return err
 }
 

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -20,38 +19,29 @@ type Mail struct {
 
 // InsertMail puts a mail into the queue, due at once.
 func (t *Tx) InsertMail(m *Mail) error {
-	_, err := t.exec(`INSERT INTO mails (id, kind, account_id, link_id, sealed, created_at, due_at)
-			VALUES ($1, $2, $3, $4, $5, $6, $6)`,
-		m.ID, m.Kind, textOrNull(m.AccountID), textOrNull(m.LinkID), m.Sealed, micros(m.CreatedAt))
-	return err
+	at := micros(m.CreatedAt)
+	return t.insert("mails (id, kind, account_id, link_id, sealed, created_at, due_at)",
+		m.ID, m.Kind, textOrNull(m.AccountID), textOrNull(m.LinkID), m.Sealed, at, at)
 }
 
 // NextMailDue returns when the first mail of the queue is to be sent, or ErrNotFound when there is none. Mail made at
 // since or before is left out.
-func (q Queries) NextMailDue(ctx context.Context, since time.Time) (time.Time, error) {
-	var due int64
-	err := q.row(
-		ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
-		[]any{micros(since)}, &due,
-	)
-	return timeOf(due), err
+func (q Queries) NextMailDue(ctx context.Context, since time.Time) (due time.Time, err error) {
+	err = q.row(ctx, "SELECT due_at FROM mails WHERE failed_at IS NULL AND created_at > $1 ORDER BY due_at, id LIMIT 1",
+		[]any{micros(since)}, asTime(&due))
+	return due, err
 }
 
 // ClaimMail gives the caller, under a name for this one claim, the mail that is due the longest: until a time, nobody
 // else gets it. It returns ErrNotFound when none is due. Mail made at since or before is left out.
 func (t *Tx) ClaimMail(claim string, now, until, since time.Time) (*Mail, error) {
 	m := &Mail{Claim: claim}
-	var account, link sql.NullString
-	var created int64
-	err := t.row(t.ctx, `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
+	return m, t.row(t.ctx, `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
 			SELECT id FROM mails WHERE failed_at IS NULL AND due_at <= $3
 			AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.d.skipLocked+`)
 		RETURNING id, kind, account_id, link_id, sealed, attempts, created_at`,
-		[]any{
-			claim, micros(until), micros(now), micros(since),
-		}, &m.ID, &m.Kind, &account, &link, &m.Sealed, &m.Attempts, &created)
-	m.AccountID, m.LinkID, m.CreatedAt = account.String, link.String, timeOf(created)
-	return m, err
+		[]any{claim, micros(until), micros(now), micros(since)},
+		&m.ID, &m.Kind, asText(&m.AccountID), asText(&m.LinkID), &m.Sealed, &m.Attempts, asTime(&m.CreatedAt))
 }
 
 // DeleteMail takes a mail that was sent out of the queue, or returns ErrNotFound when the claim has ended.
@@ -61,18 +51,15 @@ func (t *Tx) DeleteMail(m *Mail) error {
 
 // DelayMail puts a mail back into the queue for a time, or returns ErrNotFound when the claim has ended.
 func (t *Tx) DelayMail(m *Mail, due time.Time) error {
-	return t.one(
-		"UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL", micros(due), m.ID,
-		m.Claim,
-	)
+	return t.one("UPDATE mails SET claim = NULL, due_at = $1 WHERE id = $2 AND claim = $3 AND failed_at IS NULL",
+		micros(due), m.ID, m.Claim)
 }
 
 // FailMail records that a mail is not sent any more, and why, and forgets what it said. It returns ErrNotFound when the
 // claim has ended.
 func (t *Tx) FailMail(m *Mail, failure string, at time.Time) error {
 	return t.one(`UPDATE mails SET sealed = '', claim = NULL, failed_at = $1, failure = $2
-			WHERE id = $3 AND claim = $4 AND failed_at IS NULL`,
-		micros(at), failure, m.ID, m.Claim)
+		WHERE id = $3 AND claim = $4 AND failed_at IS NULL`, micros(at), failure, m.ID, m.Claim)
 }
 
 // ExpireMails does the same with up to limit mails that were made at since or before and are not being sent, and
@@ -86,10 +73,8 @@ func (t *Tx) ExpireMails(failure string, since, now time.Time, limit int) (int64
 
 // DeleteOldMails deletes up to limit records of mails that failed at a time or before, and returns how many.
 func (t *Tx) DeleteOldMails(failedBy time.Time, limit int) (int64, error) {
-	return t.exec(
-		"DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)",
-		micros(failedBy), limit,
-	)
+	return t.exec(`DELETE FROM mails WHERE id IN
+		(SELECT id FROM mails WHERE failed_at <= $1 ORDER BY failed_at LIMIT $2)`, micros(failedBy), limit)
 }
 
 // MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.

@@ -81,19 +81,18 @@ func (c orderColumns) and(n int, text string) orderColumns {
 // orderRow is a row of orders while it is scanned.
 type orderRow struct {
 	order.Summary
-	externalID, outcome, assignee, certificate, facts, assigneeName sql.NullString
-	due, left, ended, claimed                                       sql.NullInt64
-	created, updated, late                                          int64
-	dest                                                            []any
+	externalID, facts sql.NullString
+	left              sql.NullInt64
+	dest              []any
 }
 
 func newOrderRow(c orderColumns) *orderRow {
 	r := new(orderRow)
 	r.dest = []any{
-		&r.ID, &r.Number, &r.Seq, &r.externalID, &r.Status, &r.outcome, &r.due, &r.updated,
-		&r.AccountID, &r.Environment, &r.APIKeyID, &r.AnswerTime, &r.Price, &r.left, &r.created,
-		&r.ended, &r.Round, &r.assignee, &r.claimed, &r.late, &r.certificate, &r.facts,
-		&r.AccountName, &r.assigneeName,
+		&r.ID, &r.Number, &r.Seq, &r.externalID, &r.Status, asText(&r.Outcome), asTimeOrNil(&r.DueAt), asTime(&r.UpdatedAt),
+		&r.AccountID, &r.Environment, &r.APIKeyID, &r.AnswerTime, &r.Price, &r.left, asTime(&r.CreatedAt),
+		asTimeOrNil(&r.EndedAt), &r.Round, asText(&r.AssigneeID), asTimeOrNil(&r.ClaimedAt), &r.MarkedLate,
+		asText(&r.CertificateID), &r.facts, &r.AccountName, asText(&r.AssigneeName),
 	}[:c.n]
 	return r
 }
@@ -109,10 +108,6 @@ func (r *orderRow) order() (order.Summary, error) {
 		d := time.Duration(r.left.Int64) * time.Microsecond
 		o.TimeLeft = &d
 	}
-	o.Outcome, o.AssigneeID, o.CertificateID = order.Outcome(r.outcome.String), r.assignee.String, r.certificate.String
-	o.DueAt, o.EndedAt, o.ClaimedAt = timeOrNil(r.due), timeOrNil(r.ended), timeOrNil(r.claimed)
-	o.CreatedAt, o.UpdatedAt, o.MarkedLate = timeOf(r.created), timeOf(r.updated), r.late == 1
-	o.AssigneeName = r.assigneeName.String
 	if !r.facts.Valid {
 		return o, nil
 	}
@@ -156,15 +151,49 @@ func (q Queries) order(ctx context.Context, where string, args ...any) (*order.O
 }
 
 // OrderIDByNumber returns the id of the order with a number, whoever's it is.
-func (q Queries) OrderIDByNumber(ctx context.Context, number string) (id string, err error) {
-	err = q.row(ctx, "SELECT id FROM orders WHERE number = $1", []any{number}, &id)
-	return id, err
+func (q Queries) OrderIDByNumber(ctx context.Context, number string) (string, error) {
+	return value[string](ctx, q, "SELECT id FROM orders WHERE number = $1", number)
 }
 
 // Refunded reports whether an order was refunded.
 func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
-	var n int
-	err := q.row(ctx, `SELECT COUNT(*) FROM ledger_entries c JOIN ledger_entries r ON r.charge_id = c.id
-		WHERE c.order_id = $1 AND c.kind = 'charge'`, []any{orderID}, &n)
-	return n > 0, err
+	return q.exists(ctx, `FROM ledger_entries c JOIN ledger_entries r ON r.charge_id = c.id
+		WHERE c.order_id = $1 AND c.kind = 'charge'`, orderID)
+}
+
+const nextQueued = `SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'
+	ORDER BY ` + dueKey + ", id LIMIT 1"
+
+// NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
+// take, or ErrNotFound.
+func (t *Tx) NextQueued() (string, error) {
+	return value[string](t.ctx, t.Queries, nextQueued+t.d.skipLocked)
+}
+
+// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time, the longest idle first.
+func (q Queries) StaleClaims(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'processing'
+		AND claimed_at <= $1 ORDER BY claimed_at LIMIT $2`, micros(since), limit)
+}
+
+// ClaimsOf returns the Live orders that a staff user holds.
+func (q Queries) ClaimsOf(ctx context.Context, staffID string) ([]string, error) {
+	return column[string](ctx, q, `SELECT id FROM orders WHERE assignee_id = $1 AND environment = 'live'
+		AND status = 'processing' ORDER BY `+dueKey+", id", staffID)
+}
+
+// TouchClaim records activity of the assignee of an order, unless some was recorded after the time noted.
+func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
+	err := t.one(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'
+		AND claimed_at <= $4`, micros(now), orderID, staffID, micros(noted))
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
+func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
+	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos'
+		AND updated_at <= $1 ORDER BY updated_at LIMIT $2`, micros(since), limit)
 }

@@ -1,10 +1,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
@@ -22,9 +27,7 @@ func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) 
 
 // InsertOrderNote adds the note of a submission.
 func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
-	_, err := t.exec("INSERT INTO order_notes (order_id, round, note, created_at) VALUES ($1, $2, $3, $4)",
-		orderID, n.Round, n.Note, micros(n.CreatedAt))
-	return err
+	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
 // AppendTimeline adds an entry to the timeline of an order.
@@ -37,10 +40,8 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	_, err := t.exec(`INSERT INTO order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-		orderID, NewID(), micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
-	return err
+	return t.insert("order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)", orderID, NewID(),
+		micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
 }
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
@@ -57,53 +58,235 @@ func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.Hist
 
 // OrderPhotos returns all photos of an order: those of its creation, then those of each round.
 func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo, error) {
-	photos := []order.Photo{}
-	err := q.rows(ctx, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position",
-		[]any{orderID},
-		func(scan func(...any) error) error {
-			var p order.Photo
-			var name sql.NullString
-			err := scan(&name, &p.IndexCode, &p.Round)
-			p.Name = name.String
-			photos = append(photos, p)
-			return err
-		})
-	return photos, err
+	return collect(ctx, q, func(scan scanner) (p order.Photo, err error) {
+		err = scan(asText(&p.Name), &p.IndexCode, &p.Round)
+		return p, err
+	}, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", orderID)
 }
 
 // OrderNotes returns the notes of an order by round.
 func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, error) {
-	notes := []order.Note{}
-	err := q.rows(ctx, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round",
-		[]any{orderID},
-		func(scan func(...any) error) error {
-			var n order.Note
-			var created int64
-			err := scan(&n.Round, &n.Note, &created)
-			n.CreatedAt = timeOf(created)
-			notes = append(notes, n)
-			return err
-		})
-	return notes, err
+	return collect(ctx, q, func(scan scanner) (n order.Note, err error) {
+		err = scan(&n.Round, &n.Note, asTime(&n.CreatedAt))
+		return n, err
+	}, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", orderID)
 }
 
 // Timeline returns what happened to an order, oldest first.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
-	entries := []order.TimelineEntry{}
-	err := q.rows(ctx, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
-		WHERE order_id = $1 ORDER BY id`, []any{orderID},
-		func(scan func(...any) error) error {
-			var e order.TimelineEntry
-			var at int64
-			var actorID sql.NullString
-			var details string
-			if err := scan(&at, &e.Event, &e.Actor.Kind, &actorID, &e.Actor.Name, &details); err != nil {
-				return err
-			}
-			e.At, e.Actor.ID = timeOf(at), actorID.String
-			err := json.Unmarshal([]byte(details), &e.Details)
-			entries = append(entries, e)
+	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
+		var details string
+		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
+		if err == nil {
+			err = json.Unmarshal([]byte(details), &e.Details)
+		}
+		return e, err
+	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
+		WHERE order_id = $1 ORDER BY id`, orderID)
+}
+
+// OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
+func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
+	var files []order.PhotoFile
+	seen := make(map[string]bool)
+	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
+		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan scanner) error {
+		var f order.PhotoFile
+		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
+		if !seen[f.Name] {
+			seen[f.Name] = true
+			files = append(files, f)
+		}
+		return err
+	})
+	return files, err
+}
+
+// SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.
+func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) error {
+	_, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, draft, updated_at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (order_id, staff_id) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
+		orderID, staffID, draft, micros(now))
+	return err
+}
+
+const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
+
+// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
+func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (string, error) {
+	return value[string](ctx, q, verdictDraft, orderID, staffID)
+}
+
+// OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
+// counted: the moves keep the numbers. In Test, where a move is as frequent as a creation, all but the completed orders
+// are counted.
+func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
+	const all = "SELECT 'all', CAST(COALESCE(SUM(orders), 0) AS BIGINT) FROM balances WHERE environment = $1"
+	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all
+	if env == access.Test {
+		rest = order.Completed
+		text = `SELECT status, COUNT(*) FROM orders WHERE environment = $1
+			AND status IN ('queued', 'processing', 'update-photos', 'error') GROUP BY status UNION ALL ` + all
+	}
+	counts := make(map[order.Status]int64, len(order.Statuses))
+	err := q.rows(ctx, text, []any{string(env)}, func(scan scanner) error {
+		var status string
+		var n int64
+		err := scan(&status, &n)
+		if status == "all" {
+			counts[rest] += n
+		} else {
+			counts[order.Status(status)] = n
+			counts[rest] -= n
+		}
+		return err
+	})
+	return counts, err
+}
+
+// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one. The rows are
+// changed in one order by everybody, so that no two moves wait for each other.
+func (t *Tx) countMove(o *order.Order) error {
+	if o.Environment != access.Live {
+		return nil
+	}
+	var from order.Status
+	if err := t.row(t.ctx, "SELECT status FROM orders WHERE id = $1", []any{o.ID}, &from); err != nil || from == o.Status {
+		return err
+	}
+	for _, s := range order.Statuses {
+		if s == order.Queued || s != from && s != o.Status { // queued is what is in no other status
+			continue
+		}
+		change := 1
+		if s == from {
+			change = -1
+		}
+		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change,
+			string(s)); err != nil {
 			return err
-		})
-	return entries, err
+		}
+	}
+	if !o.Status.Terminal() {
+		return nil
+	}
+	due := int64(neverDue)
+	if o.DueAt != nil {
+		due = micros(*o.DueAt)
+	}
+	_, err := t.exec(`INSERT INTO live_ended_due_days (status, day, orders) VALUES ($1, $2, 1)
+		ON CONFLICT (status, day) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(o.Status), due/microsPerDay)
+	return err
+}
+
+// walkedOffset is up to which offset a page is found by walking along the index: that is faster than adding up days.
+const walkedOffset = 2000
+
+// afterAnyID sorts after every id.
+const afterAnyID = "g"
+
+// orderPosition returns a cursor near an offset of a list that is sorted by the due date, and how many orders there are
+// to skip from there. The cost of a page must not grow with all the orders there have ever been: for Live orders that
+// have ended, which nothing moves any more, the number of each due day is kept; open ones are counted. What is walked
+// is one day. There is no such number for Test orders and for one reviewer's: their pages are walked to.
+func (q Queries) orderPosition(
+	ctx context.Context, f *order.Filter, offset int64,
+) (after *order.Cursor, skip int64, err error) {
+	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
+		return nil, offset, nil
+	}
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
+	for _, s := range statuses(f) {
+		if !s.Terminal() {
+			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
+				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
+		}
+	}
+	counts := make(map[int64]int64)
+	if err := q.rows(ctx, text, nil, func(scan scanner) error {
+		var day, n int64
+		err := scan(&day, &n)
+		counts[day] += n
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	for _, day := range slices.Sorted(maps.Keys(counts)) {
+		if offset < counts[day] {
+			return &order.Cursor{At: day*microsPerDay - 1, ID: afterAnyID}, offset, nil
+		}
+		offset -= counts[day]
+	}
+	return &order.Cursor{At: neverDue, ID: afterAnyID}, 0, nil // orders have moved since they were counted
+}
+
+const claimCounts = `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
+	AND status IN ('processing', 'update-photos') GROUP BY status`
+
+// ClaimCounts returns how many Live orders a staff user holds, and for how many they wait for photos.
+func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Status]int64, error) {
+	return pairs[order.Status, int64](ctx, q, claimCounts, staffID)
+}
+
+// CountWaiting counts the orders that wait for photos, up to limit.
+func (q Queries) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
+	return value[int](ctx, q, `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE account_id = $1 AND environment = $2
+		AND COALESCE(outcome, status) = 'update-photos' LIMIT $3) AS found`,
+		tenant.AccountID, string(tenant.Environment), limit)
+}
+
+// OrderTimes returns when orders were created, by sequence number.
+func (q Queries) OrderTimes(
+	ctx context.Context, accountID string, env access.Environment, seqs []int64,
+) (map[int64]time.Time, error) {
+	times := make(map[int64]time.Time, len(seqs))
+	for len(seqs)%batchSizes[0] != 0 { // one long list instead of several short ones
+		seqs = append(seqs, seqs[len(seqs)-1])
+	}
+	err := inBatches(seqs, func(seqs []int64) error {
+		found, err := pairs[int64, int64](ctx, q, `SELECT seq, created_at FROM orders
+			WHERE account_id = $1 AND environment = $2 AND seq IN `+list(3, len(seqs)),
+			append([]any{accountID, string(env)}, anys(seqs)...)...)
+		for seq, at := range found {
+			times[seq] = timeOf(at)
+		}
+		return err
+	})
+	return times, err
+}
+
+const microsPerDay = int64(24 * time.Hour / time.Microsecond)
+
+// CountResult counts an order that has just ended, by the day of its end, its result, which is the outcome or the
+// error, and the bucket of its turnaround, -1 where it has none. It is one row an account changes in many transactions:
+// it comes last in them, after the balance.
+func (t *Tx) CountResult(o *order.Order, took int) error {
+	_, err := t.exec(`INSERT INTO order_results (account_id, environment, day, result, took, orders)
+		VALUES ($1, $2, $3, $4, $5, 1)
+		ON CONFLICT (account_id, environment, day, result, took) DO UPDATE SET orders = order_results.orders + 1`,
+		o.AccountID, string(o.Environment), micros(*o.EndedAt)/microsPerDay,
+		cmp.Or(string(o.Outcome), string(o.Status)), took)
+	return err
+}
+
+// ResultCount is how many orders ended on a day with a result and a turnaround.
+type ResultCount struct {
+	Day    time.Time // its beginning, in UTC
+	Result string    // the outcome, or error
+	Took   int       // the bucket of the turnaround; -1: none
+	Orders int64
+}
+
+// Results returns how the orders of an account ended from a day on: so many rows as there are days, results and
+// buckets.
+func (q Queries) Results(
+	ctx context.Context, accountID string, env access.Environment, from time.Time,
+) ([]ResultCount, error) {
+	return collect(ctx, q, func(scan scanner) (c ResultCount, err error) {
+		var day int64
+		err = scan(&day, &c.Result, &c.Took, &c.Orders)
+		c.Day = timeOf(day * microsPerDay)
+		return c, err
+	}, `SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
+		accountID, string(env), micros(from)/microsPerDay)
 }

@@ -65,7 +65,7 @@ func (q Queries) summaries(
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
 	r := newOrderRow(c)
-	err := q.rows(q.uncancelable(ctx), text, args, func(scan func(...any) error) error {
+	err := q.rows(q.uncancelable(ctx), text, args, func(scan scanner) error {
 		if err := scan(r.dest...); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ type orderList struct {
 	down    string // " DESC" in a list that descends
 	ranges  []orderRange
 	source  string // where the ranges are taken from
-	args    []any
+	args    arguments
 	dense   bool // one range holds exactly as many orders as its ends are apart
 	none    bool // nothing can be chosen
 }
@@ -131,20 +131,14 @@ func newOrderList(f *order.Filter, after *order.Cursor) *orderList {
 	return l
 }
 
-// arg adds an argument and returns its place in the text.
-func (l *orderList) arg(v any) string {
-	l.args = append(l.args, v)
-	return fmt.Sprintf("$%d", len(l.args))
-}
-
 // newest reads the sequence of one account and environment. A state is the outcome of an order that has one, else its
 // status; it is one of the program's words and stands in the text, where the planners see it.
 func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	l.key, l.down = "seq", " DESC"
-	tenant := "account_id = " + l.arg(f.Tenant.AccountID) +
-		" AND environment = CAST(" + l.arg(string(f.Tenant.Environment)) + " AS TEXT)"
+	tenant := "account_id = " + l.args.add(f.Tenant.AccountID) +
+		" AND environment = CAST(" + l.args.add(string(f.Tenant.Environment)) + " AS TEXT)"
 	if after != nil {
-		tenant += " AND seq < " + l.arg(after.At)
+		tenant += " AND seq < " + l.args.add(after.At)
 	}
 	states := f.States()
 	if states == nil {
@@ -169,9 +163,9 @@ func (l *orderList) dueFirst(f *order.Filter, after *order.Cursor) {
 	}
 	follows := []orderRange{{}}
 	if after != nil {
-		at := l.arg(after.At)
+		at := l.args.add(after.At)
 		follows = []orderRange{
-			{where: " AND " + dueKey + " = " + at + " AND id > " + l.arg(after.ID), sort: " ORDER BY id"},
+			{where: " AND " + dueKey + " = " + at + " AND id > " + l.args.add(after.ID), sort: " ORDER BY id"},
 			{where: " AND " + dueKey + " > " + at},
 		}
 	}
@@ -197,7 +191,7 @@ func (l *orderList) endedLast(f *order.Filter, after *order.Cursor) {
 	where := l.conditions(f)
 	follows := ""
 	if after != nil {
-		follows = " AND (ended_at, id) < (" + l.arg(after.At) + ", " + l.arg(after.ID) + ")"
+		follows = " AND (ended_at, id) < (" + l.args.add(after.At) + ", " + l.args.add(after.ID) + ")"
 	}
 	l.ranges = []orderRange{{where: ended + follows}}
 	if where != "" || !slices.Equal(f.Statuses, endedStatuses) {
@@ -212,25 +206,19 @@ func (l *orderList) withNames() {
 }
 
 func (l *orderList) conditions(f *order.Filter) string {
-	where := ""
-	for _, c := range []struct{ column, value string }{
+	return l.args.equal([]condition{
 		{"assignee_id", f.AssigneeID}, {"brand_code", f.BrandCode}, {"category_code", f.CategoryCode},
-	} {
-		if c.value != "" {
-			where += " AND " + c.column + " = " + l.arg(c.value)
-		}
-	}
-	return where
+	})
 }
 
 // query takes from each range as many orders as could be on the page, merges them, and reads what is left after skip.
 func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 	if l.dense { // without LIMIT: see pool
-		low := l.arg(l.args[len(l.args)-1].(int64) - int64(limit))
+		low := l.args.add(l.args[len(l.args)-1].(int64) - int64(limit))
 		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
 			" AND seq >= " + low + " ORDER BY seq DESC", l.args
 	}
-	most := " LIMIT " + l.arg(skip+int64(limit))
+	most := " LIMIT " + l.args.add(skip+int64(limit))
 	parts := make([]string, len(l.ranges))
 	for i, r := range l.ranges {
 		sort := cmp.Or(r.sort, l.sorted(l.key, "id"))
@@ -242,7 +230,7 @@ func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 	page := "(" + strings.Join(parts, " UNION ALL ") + ") AS page"
 	if len(parts) > 1 || skip > 0 {
 		page = "(SELECT id, key FROM " + page + l.sorted("key", "id") +
-			" LIMIT " + l.arg(int64(limit)) + " OFFSET " + l.arg(skip) + ") AS page"
+			" LIMIT " + l.args.add(int64(limit)) + " OFFSET " + l.args.add(skip) + ") AS page"
 	}
 	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON o.id = page.id" + l.joins +
 		l.sorted("page.key", "page.id"), l.args
@@ -300,16 +288,4 @@ func (q Queries) FindOrders(
 	}
 	text += "o.external_id = $3 ORDER BY o.seq DESC LIMIT $4"
 	return q.summaries(ctx, allColumns, text, append(args, externalID, limit), limit)
-}
-
-// quoted returns "('a','b')" for words of the program.
-func quoted[S ~string](words []S) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString("'" + string(w) + "'")
-	}
-	return "(" + b.String() + ")"
 }

@@ -5,8 +5,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -52,22 +50,16 @@ func (q Queries) KnownPhotos(ctx context.Context, tenant access.Tenant, names []
 }
 
 func photosByName(text string, tenant access.Tenant, names []string) (string, []any) {
-	args := make([]any, 0, len(names)+2)
-	args = append(args, tenant.AccountID, string(tenant.Environment))
-	for _, n := range names {
-		args = append(args, n)
-	}
+	args := append([]any{tenant.AccountID, string(tenant.Environment)}, anys(names)...)
 	return text + list(3, len(names)) + " AND account_id = $1 AND environment = $2", args
 }
 
 func (q Queries) names(ctx context.Context, text string, args []any) (map[string]bool, error) {
-	found := make(map[string]bool, len(args))
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
-		var name string
-		err := scan(&name)
+	names, err := column[string](ctx, q, text, args...)
+	found := make(map[string]bool, len(names))
+	for _, name := range names {
 		found[name] = true
-		return err
-	})
+	}
 	return found, err
 }
 
@@ -89,12 +81,10 @@ func (q Queries) PhotosOfOrder(ctx context.Context, orderID string) (map[string]
 func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored)
 	err := q.rows(ctx, `SELECT p.name, p.account_id, p.environment, p.sha256, p.bytes, p.width, p.height, p.original_name,
-		p.created_at FROM `+from, []any{arg}, func(scan func(...any) error) error {
+		p.created_at FROM `+from, []any{arg}, func(scan scanner) error {
 		var p photo.Stored
-		var created int64
 		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
-			&created)
-		p.CreatedAt = timeOf(created)
+			asTime(&p.CreatedAt))
 		photos[p.Name] = p
 		return err
 	})
@@ -104,15 +94,12 @@ func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo
 // DeleteUnusedPhotos removes the rows of up to limit photos that no order has used and that are older than before,
 // and returns their names: the files are deleted after the transaction.
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
-	var deleted []photo.Stored
-	err := t.rows(t.ctx, `DELETE FROM photos WHERE name IN (
+	deleted, err := collect(t.ctx, t.Queries, func(scan scanner) (p photo.Stored, err error) {
+		err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
+		return p, err
+	}, `DELETE FROM photos WHERE name IN (
 		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`)
-		AND used = 0 RETURNING name, account_id, environment, bytes`, []any{micros(before), limit}, func(scan func(...any) error) error {
-		var p photo.Stored
-		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
-		deleted = append(deleted, p)
-		return err
-	})
+		AND used = 0 RETURNING name, account_id, environment, bytes`, micros(before), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -132,8 +119,7 @@ func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
 	}
 	// Always in the same order: none waits for the other.
 	owners := slices.SortedFunc(maps.Keys(totals), func(a, b access.Tenant) int {
-		return cmp.Or(strings.Compare(a.AccountID, b.AccountID), strings.Compare(string(a.Environment),
-			string(b.Environment)))
+		return cmp.Or(cmp.Compare(a.AccountID, b.AccountID), cmp.Compare(a.Environment, b.Environment))
 	})
 	for _, o := range owners {
 		if _, err := t.exec(`INSERT INTO photo_totals (account_id, environment, photos, bytes) VALUES ($1, $2, $3, $4)
@@ -159,35 +145,5 @@ func (q Queries) PhotoTotals(ctx context.Context) (PhotoTotals, error) {
 
 // HasUnusedPhotos reports whether there are photos that no order has used and that are older than before.
 func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
-	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM (SELECT 1 FROM photos WHERE used = 0 AND created_at < $1 LIMIT 1) AS found",
-		[]any{micros(before)}, &n)
-	return n > 0, err
-}
-
-// list returns "($first, $first+1, …)" with n parameters.
-func list(first, n int) string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(first + i))
-	}
-	b.WriteByte(')')
-	return b.String()
-}
-
-// tuples returns rows "($1, …), ($k, …)" for an INSERT of many rows.
-func tuples(rows, columns int) string {
-	var b strings.Builder
-	for r := range rows {
-		if r > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteString(list(1+r*columns, columns))
-	}
-	return b.String()
+	return q.exists(ctx, "FROM photos WHERE used = 0 AND created_at < $1", micros(before))
 }

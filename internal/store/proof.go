@@ -22,16 +22,10 @@ type AccountProof struct {
 
 // AccountsAfter returns up to limit accounts whose ids follow the given one, in the order of ids.
 func (q Queries) AccountsAfter(ctx context.Context, id string, limit int) ([]AccountProof, error) {
-	var accounts []AccountProof
-	err := q.rows(ctx, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2",
-		[]any{id, limit},
-		func(scan func(...any) error) error {
-			var a AccountProof
-			err := scan(&a.ID, &a.AuditCount, &a.AuditHead)
-			accounts = append(accounts, a)
-			return err
-		})
-	return accounts, err
+	return collect(ctx, q, func(scan scanner) (a AccountProof, err error) {
+		err = scan(&a.ID, &a.AuditCount, &a.AuditHead)
+		return a, err
+	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", id, limit)
 }
 
 // BalanceProof is what a balance says of its ledger and orders.
@@ -44,16 +38,10 @@ type BalanceProof struct {
 
 // BalancesOf returns the balances of an account.
 func (q Queries) BalancesOf(ctx context.Context, accountID string) ([]BalanceProof, error) {
-	var balances []BalanceProof
-	err := q.rows(ctx, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1",
-		[]any{accountID},
-		func(scan func(...any) error) error {
-			var b BalanceProof
-			err := scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
-			balances = append(balances, b)
-			return err
-		})
-	return balances, err
+	return collect(ctx, q, func(scan scanner) (b BalanceProof, err error) {
+		err = scan(&b.Environment, &b.Credits, &b.Orders, &b.Entries)
+		return b, err
+	}, "SELECT environment, credits, orders, entries FROM balances WHERE account_id = $1", accountID)
 }
 
 // EntryProof is a ledger entry with what it refers to, as far as that belongs to the same account and environment.
@@ -73,7 +61,7 @@ func (q Queries) EachEntry(
 		c.kind, c.order_id, c.account_id, c.environment, c.amount FROM ledger_entries AS e
 		LEFT JOIN orders AS o ON o.id = e.order_id LEFT JOIN ledger_entries AS c ON c.id = e.charge_id
 		WHERE e.account_id = $1 AND e.environment = $2 ORDER BY e.seq`, []any{accountID, string(env)},
-		func(scan func(...any) error) error {
+		func(scan scanner) error {
 			e := EntryProof{Entry: credit.Entry{AccountID: accountID, Environment: env}}
 			var orderID, chargeID, orderAccount, orderEnv, chargeKind, chargeOrder, chargeAccount, chargeEnv sql.NullString
 			var chargeAmount sql.NullInt64
@@ -108,19 +96,16 @@ type OrderProof struct {
 func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
-	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, c.amount, r.id FROM orders AS o
-		LEFT JOIN ledger_entries AS c ON c.order_id = o.id AND c.kind = 'charge'
+	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, COALESCE(c.amount, 0), r.id
+		FROM orders AS o LEFT JOIN ledger_entries AS c ON c.order_id = o.id AND c.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = c.id
 		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
-		func(scan func(...any) error) error {
+		func(scan scanner) error {
 			var o OrderProof
-			var outcome, chargeID, refundID sql.NullString
-			var amount sql.NullInt64
-			if err := scan(&o.ID, &o.Seq, &o.Price, &o.Status, &outcome, &chargeID, &amount, &refundID); err != nil {
+			if err := scan(&o.ID, &o.Seq, &o.Price, &o.Status, asText(&o.Outcome), asText(&o.ChargeID), &o.ChargeAmount,
+				asText(&o.RefundID)); err != nil {
 				return err
 			}
-			o.Outcome = order.Outcome(outcome.String)
-			o.ChargeID, o.ChargeAmount, o.RefundID = chargeID.String, amount.Int64, refundID.String
 			return f(&o)
 		})
 }
@@ -131,18 +116,11 @@ func (q Queries) EachAuditEvent(
 	ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error,
 ) error {
 	return q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 ORDER BY seq", []any{accountID},
-		func(scan func(...any) error) error {
-			e := new(audit.Event)
-			var at int64
-			var actorID, targetID, ip, userAgent sql.NullString
-			var metadata string
-			if err := scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, &at, &e.Code, &e.Actor.Type, &actorID, &e.Actor.Name,
-				&e.Actor.Source,
-				&e.Target.Type, &targetID, &ip, &userAgent, &metadata, &e.Hash); err != nil {
+		func(scan scanner) error {
+			e, metadata, err := scanStoredEvent(scan)
+			if err != nil {
 				return err
 			}
-			e.At, e.Actor.ID, e.Target.ID = timeOf(at), actorID.String, targetID.String
-			e.Actor.IP, e.Actor.UserAgent = ip.String, userAgent.String
 			return f(e, metadata)
 		})
 }
@@ -151,24 +129,15 @@ func (q Queries) EachAuditEvent(
 // lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no counter: they
 // are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
-	read := func(text string) (map[order.Status]int64, error) {
-		counts := make(map[order.Status]int64, len(order.Statuses))
-		err := q.rows(ctx, text, nil, func(scan func(...any) error) error {
-			var status order.Status
-			var n int64
-			err := scan(&status, &n)
-			counts[status] = n
-			return err
-		})
-		return counts, err
-	}
-	if counted, err = read("SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status"); err != nil {
+	read := pairs[order.Status, int64]
+	counted, err = read(ctx, q, "SELECT status, COUNT(*) FROM orders WHERE environment = 'live' GROUP BY status")
+	if err != nil {
 		return nil, nil, err
 	}
-	if kept, err = read("SELECT status, orders FROM live_order_counts"); err != nil {
+	if kept, err = read(ctx, q, "SELECT status, orders FROM live_order_counts"); err != nil {
 		return nil, nil, err
 	}
-	byDay, err := read("SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
+	byDay, err := read(ctx, q, "SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
 	for _, s := range endedStatuses {
 		if byDay[s] != counted[s] {
 			kept[s] = byDay[s]
@@ -179,9 +148,7 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 
 // LastOrderID returns the greatest id of an order; empty when there is none.
 func (q Queries) LastOrderID(ctx context.Context) (string, error) {
-	var id string
-	err := q.row(ctx, "SELECT COALESCE(MAX(id), '') FROM orders", nil, &id)
-	return id, err
+	return value[string](ctx, q, "SELECT COALESCE(MAX(id), '') FROM orders")
 }
 
 // OrderPhotoKey is the place of a photo in the list of all photos of orders; the zero value is before the first.
@@ -207,25 +174,20 @@ type OrderPhotoProof struct {
 func (q Queries) OrderPhotosAfter(
 	ctx context.Context, key OrderPhotoKey, last string, limit int,
 ) ([]OrderPhotoProof, error) {
-	var photos []OrderPhotoProof
-	err := q.rows(ctx, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo,
+	return collect(ctx, q, func(scan scanner) (p OrderPhotoProof, err error) {
+		var account, env, owner, ownerEnv sql.NullString
+		var used, bytes sql.NullInt64
+		err = scan(&p.OrderID, &p.Round, &p.Position, &account, &env, &p.Name, &owner, &ownerEnv, &used, &bytes)
+		p.AccountID, p.Environment = account.String, access.Environment(env.String)
+		p.Known, p.Used, p.Owned, p.Bytes = owner.Valid, used.Int64 == 1, owner == account && ownerEnv == env, bytes.Int64
+		return p, err
+	}, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo,
 		p.account_id, p.environment, p.used, p.bytes
 		FROM (SELECT order_id, round, position, photo FROM order_photos
 			WHERE photo IS NOT NULL AND (order_id, round, position) > ($1, $2, $3) AND order_id <= $4
 			ORDER BY order_id, round, position LIMIT $5) AS x
 		LEFT JOIN orders AS o ON o.id = x.order_id LEFT JOIN photos AS p ON p.name = x.photo
-		ORDER BY x.order_id, x.round, x.position`, []any{key.OrderID, key.Round, key.Position, last, limit},
-		func(scan func(...any) error) error {
-			var p OrderPhotoProof
-			var account, env, owner, ownerEnv sql.NullString
-			var used, bytes sql.NullInt64
-			err := scan(&p.OrderID, &p.Round, &p.Position, &account, &env, &p.Name, &owner, &ownerEnv, &used, &bytes)
-			p.AccountID, p.Environment = account.String, access.Environment(env.String)
-			p.Known, p.Used, p.Owned, p.Bytes = owner.Valid, used.Int64 == 1, owner == account && ownerEnv == env, bytes.Int64
-			photos = append(photos, p)
-			return err
-		})
-	return photos, err
+		ORDER BY x.order_id, x.round, x.position`, key.OrderID, key.Round, key.Position, last, limit)
 }
 
 // BrokenReference is a row that refers to a row that does not exist.
@@ -241,7 +203,7 @@ func (q Queries) BrokenReferences(ctx context.Context, f func(BrokenReference) e
 	if q.d != &sqliteDialect {
 		return nil
 	}
-	return q.rows(ctx, "PRAGMA foreign_key_check", nil, func(scan func(...any) error) error {
+	return q.rows(ctx, "PRAGMA foreign_key_check", nil, func(scan scanner) error {
 		var r BrokenReference
 		var id, key sql.NullInt64
 		if err := scan(&r.Table, &id, &r.Parent, &key); err != nil {

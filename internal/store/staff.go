@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"strings"
 	"time"
 
@@ -14,9 +13,8 @@ func (t *Tx) InsertStaff(s *access.Staff, tokenHash string) error {
 	if tokenHash == "" {
 		tokenHash = noToken + s.ID
 	}
-	_, err := t.exec(`INSERT INTO staff (id, email, name, role, password_hash, token_hash, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
-	return err
+	return t.insert("staff (id, email, name, role, password_hash, token_hash, created_at)",
+		s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
 }
 
 const staffColumns = "id, email, name, role, password_hash, created_at, deactivated_at"
@@ -46,21 +44,21 @@ func (q Queries) AllStaff(ctx context.Context) ([]*access.Staff, error) {
 }
 
 func (q Queries) staffList(ctx context.Context, text string, args ...any) ([]*access.Staff, error) {
-	var list []*access.Staff
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*access.Staff, error) {
 		s := new(access.Staff)
-		var created int64
-		var deactivated sql.NullInt64
-		err := scan(&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, &created, &deactivated)
-		s.CreatedAt, s.DeactivatedAt = timeOf(created), timeOrNil(deactivated)
-		list = append(list, s)
-		return err
-	})
-	return list, err
+		return s, scanStaff(scan, s)
+	}, text, args...)
+}
+
+// scanStaff reads staffColumns and what follows them.
+func scanStaff(scan scanner, s *access.Staff, more ...any) error {
+	return scan(append([]any{
+		&s.ID, &s.Email, &s.Name, &s.Role, &s.PasswordHash, asTime(&s.CreatedAt), asTimeOrNil(&s.DeactivatedAt),
+	}, more...)...)
 }
 
 // selectMembers reads staff users with what administrators see of them. $1 is the time now.
-const selectMembers = `SELECT id, email, name, role, password_hash, created_at, deactivated_at, token_hash,
+const selectMembers = "SELECT " + staffColumns + `, token_hash,
 		(SELECT COUNT(*) FROM totp f WHERE f.audience = 'desk' AND f.user_id = s.id),
 		(SELECT COUNT(*) FROM passkeys k WHERE k.audience = 'desk' AND k.user_id = s.id),
 		(SELECT COUNT(*) FROM sessions x WHERE x.audience = 'desk' AND x.user_id = s.id AND x.expires_at > $1),
@@ -79,21 +77,14 @@ func (q Queries) StaffMember(ctx context.Context, id string, now time.Time) (*ac
 }
 
 func (q Queries) members(ctx context.Context, text string, args ...any) ([]*access.StaffMember, error) {
-	var list []*access.StaffMember
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*access.StaffMember, error) {
 		m := new(access.StaffMember)
-		var created int64
-		var deactivated sql.NullInt64
 		var token string
 		var factors int
-		err := scan(&m.ID, &m.Email, &m.Name, &m.Role, &m.PasswordHash, &created, &deactivated, &token,
-			&factors, &m.Passkeys, &m.Sessions, &m.InReview, &m.AwaitingPhotos)
-		m.CreatedAt, m.DeactivatedAt = timeOf(created), timeOrNil(deactivated)
+		err := scanStaff(scan, &m.Staff, &token, &factors, &m.Passkeys, &m.Sessions, &m.InReview, &m.AwaitingPhotos)
 		m.HasToken, m.SecondFactor = !strings.HasPrefix(token, noToken), factors > 0
-		list = append(list, m)
-		return err
-	})
-	return list, err
+		return m, err
+	}, text, args...)
 }
 
 // StaffForUpdate returns a staff user whom the transaction is about to change, or whose being active it relies on.

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/order"
@@ -24,20 +23,15 @@ const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assi
 // EachEndedOrder calls each for the Live orders that ended in [from, to): a range of an index, as long as the period is
 // busy.
 func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*EndedOrder)) error {
-	return q.rows(ctx, endedOrders, []any{micros(from), micros(to)},
-		func(scan func(...any) error) error {
-			var o EndedOrder
-			var outcome, assignee sql.NullString
-			var due sql.NullInt64
-			var ended int64
-			if err := scan(&o.Status, &outcome, &o.AnswerTime, &due, &ended, &assignee); err != nil {
-				return err
-			}
-			o.Outcome, o.AssigneeID = order.Outcome(outcome.String), assignee.String
-			o.DueAt, o.EndedAt = timeOrNil(due), timeOf(ended)
-			each(&o)
-			return nil
-		})
+	return q.rows(ctx, endedOrders, []any{micros(from), micros(to)}, func(scan scanner) error {
+		var o EndedOrder
+		if err := scan(&o.Status, asText(&o.Outcome), &o.AnswerTime, asTimeOrNil(&o.DueAt), asTime(&o.EndedAt),
+			asText(&o.AssigneeID)); err != nil {
+			return err
+		}
+		each(&o)
+		return nil
+	})
 }
 
 // clockSlack is how far the clocks behind ids and behind the times of orders may differ.
@@ -49,25 +43,13 @@ const createdOrders = `SELECT COUNT(*) FROM orders WHERE id >= $1 AND id < $2 AN
 // CountCreatedOrders counts the Live orders that were created in [from, to). Ids are in order of time, so it is a range
 // of the primary key; the environment is hidden from the planner, which would otherwise read all Live orders.
 func (q Queries) CountCreatedOrders(ctx context.Context, from, to time.Time) (int64, error) {
-	var n int64
-	err := q.row(
-		ctx, createdOrders, []any{FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to)},
-		&n,
-	)
-	return n, err
+	return value[int64](ctx, q, createdOrders,
+		FirstID(from.Add(-clockSlack)), FirstID(to.Add(clockSlack)), micros(from), micros(to))
 }
 
 // ClaimedOrders returns how many Live orders each staff user has claimed and not judged yet, by staff id.
 func (q Queries) ClaimedOrders(ctx context.Context) (map[string]int64, error) {
-	claimed := make(map[string]int64)
-	err := q.rows(ctx, claimedOrders, nil, func(scan func(...any) error) error {
-		var staffID string
-		var n int64
-		err := scan(&staffID, &n)
-		claimed[staffID] = n
-		return err
-	})
-	return claimed, err
+	return pairs[string, int64](ctx, q, claimedOrders)
 }
 
 const claimedOrders = `SELECT assignee_id, COUNT(*) FROM orders WHERE environment = 'live' AND status = 'processing'
@@ -75,37 +57,26 @@ const claimedOrders = `SELECT assignee_id, COUNT(*) FROM orders WHERE environmen
 
 // DailyStatistics returns the saved figures of the days from one to another, both included, by day.
 func (q Queries) DailyStatistics(ctx context.Context, from, to string) (map[string]string, error) {
-	figures := make(map[string]string)
-	err := q.rows(ctx, `SELECT day, figures FROM daily_statistics
-			WHERE day >= $1 AND day <= $2`, []any{from, to}, func(scan func(...any) error) error {
-		var day, text string
-		err := scan(&day, &text)
-		figures[day] = text
-		return err
-	})
-	return figures, err
+	const text = "SELECT day, figures FROM daily_statistics WHERE day >= $1 AND day <= $2"
+	return pairs[string, string](ctx, q, text, from, to)
 }
 
 // LastStatisticsDay returns the newest day whose figures are saved; empty when there is none.
 func (q Queries) LastStatisticsDay(ctx context.Context) (string, error) {
-	var day string
-	err := q.row(ctx, "SELECT COALESCE(MAX(day), '') FROM daily_statistics", nil, &day)
-	return day, err
+	return value[string](ctx, q, "SELECT COALESCE(MAX(day), '') FROM daily_statistics")
 }
 
 // FirstOrderAt returns when the first order of all was created, or ErrNotFound.
-func (q Queries) FirstOrderAt(ctx context.Context) (time.Time, error) {
-	var at int64
-	err := q.row(ctx, "SELECT created_at FROM orders ORDER BY id LIMIT 1", nil, &at)
-	return timeOf(at), err
+func (q Queries) FirstOrderAt(ctx context.Context) (at time.Time, err error) {
+	err = q.row(ctx, "SELECT created_at FROM orders ORDER BY id LIMIT 1", nil, asTime(&at))
+	return at, err
 }
 
 // SaveDailyStatistics saves the figures of a day that is over. Another node may have saved them already; they are the
 // same.
 func (t *Tx) SaveDailyStatistics(day, figures string) error {
-	_, err := t.exec(
-		"INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING", day, figures,
-	)
+	_, err := t.exec("INSERT INTO daily_statistics (day, figures) VALUES ($1, $2) ON CONFLICT (day) DO NOTHING",
+		day, figures)
 	return err
 }
 
@@ -117,9 +88,7 @@ type QueueSample struct {
 
 // HasQueueSample reports whether there is a sample of the time.
 func (q Queries) HasQueueSample(ctx context.Context, at time.Time) (bool, error) {
-	var n int
-	err := q.row(ctx, "SELECT COUNT(*) FROM queue_samples WHERE at = $1", []any{micros(at)}, &n)
-	return n > 0, err
+	return q.exists(ctx, "FROM queue_samples WHERE at = $1", micros(at))
 }
 
 // SaveQueueSample saves a sample, unless there is one of the time, and deletes those before another time.
@@ -135,16 +104,38 @@ func (t *Tx) SaveQueueSample(s *QueueSample, before time.Time) error {
 
 // QueueSamples returns the samples from a time on, the oldest first.
 func (q Queries) QueueSamples(ctx context.Context, from time.Time) ([]QueueSample, error) {
-	var samples []QueueSample
-	err := q.rows(ctx, `SELECT at, queued, processing, update_photos FROM queue_samples
-			WHERE at >= $1 ORDER BY at`, []any{micros(from)},
-		func(scan func(...any) error) error {
-			var s QueueSample
-			var at int64
-			err := scan(&at, &s.Queued, &s.Processing, &s.UpdatePhotos)
-			s.At = timeOf(at)
-			samples = append(samples, s)
-			return err
-		})
-	return samples, err
+	return collect(ctx, q, func(scan scanner) (s QueueSample, err error) {
+		err = scan(asTime(&s.At), &s.Queued, &s.Processing, &s.UpdatePhotos)
+		return s, err
+	}, "SELECT at, queued, processing, update_photos FROM queue_samples WHERE at >= $1 ORDER BY at", micros(from))
+}
+
+// SystemFacts is what the database tells of itself.
+type SystemFacts struct {
+	Engine  string // with its version
+	Schema  int64  // version of the schema
+	Bytes   int64  // of the database as a whole
+	Latency time.Duration
+}
+
+// SystemFacts asks the database how it is. The latency is that of a smallest read.
+func (s *Store) SystemFacts(ctx context.Context, now func() time.Time) (*SystemFacts, error) {
+	begun := now()
+	if err := s.Ping(ctx); err != nil {
+		return nil, err
+	}
+	f := &SystemFacts{Latency: now().Sub(begun)}
+	engine := "SELECT 'SQLite ' || sqlite_version()"
+	size := "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+	if s.d == &postgresDialect {
+		engine = "SELECT 'PostgreSQL ' || current_setting('server_version')"
+		size = "SELECT pg_database_size(current_database())"
+	}
+	if err := s.row(ctx, engine, nil, &f.Engine); err != nil {
+		return nil, err
+	}
+	if err := s.row(ctx, size, nil, &f.Bytes); err != nil {
+		return nil, err
+	}
+	return f, s.row(ctx, "SELECT MAX(version_id) FROM goose_db_version", nil, &f.Schema)
 }

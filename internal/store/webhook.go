@@ -1,9 +1,11 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -15,13 +17,9 @@ func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 	if e.OAuth != nil {
 		tokenURL, clientID, scope = e.OAuth.TokenURL, e.OAuth.ClientID, textOrNull(e.OAuth.Scope)
 	}
-	_, err := t.exec(`INSERT INTO webhook_endpoints (id, account_id, environment, api_key_id, name, url, canonical_url,
-		events, auth_type, sealed_secret,
-		token_url, client_id, scope, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
-		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, canonicalURL, joinEvents(e.Events),
-		e.AuthType(), e.SealedSecret,
-		tokenURL, clientID, scope, micros(e.CreatedAt))
-	return err
+	return t.insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
+		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, joinEvents(e.Events),
+		e.SealedSecret, tokenURL, clientID, scope, micros(e.CreatedAt), canonicalURL, e.AuthType())
 }
 
 const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
@@ -29,10 +27,8 @@ const endpointColumns = `id, account_id, environment, api_key_id, name, url, eve
 
 // Endpoints returns the endpoints of an API key, newest first.
 func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
-	return q.endpoints(
-		ctx, "SELECT "+endpointColumns+" FROM webhook_endpoints WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC",
-		keyID,
-	)
+	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
+		WHERE api_key_id = $1 ORDER BY created_at DESC, id DESC`, keyID)
 }
 
 // EndpointsOf returns the endpoints of an account in an environment, newest first.
@@ -40,8 +36,7 @@ func (q Queries) EndpointsOf(
 	ctx context.Context, accountID string, env access.Environment,
 ) ([]*webhook.Endpoint, error) {
 	return q.endpoints(ctx, "SELECT "+endpointColumns+` FROM webhook_endpoints
-			WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`,
-		accountID, string(env))
+		WHERE account_id = $1 AND environment = $2 ORDER BY created_at DESC, id DESC`, accountID, string(env))
 }
 
 // ReceivingEndpoints returns the endpoints of an API key that get events: all, unless the key is revoked.
@@ -56,24 +51,18 @@ func (q Queries) Endpoint(ctx context.Context, id string) (*webhook.Endpoint, er
 }
 
 func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*webhook.Endpoint, error) {
-	var endpoints []*webhook.Endpoint
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*webhook.Endpoint, error) {
 		e := new(webhook.Endpoint)
-		var name, tokenURL, clientID, scope sql.NullString
+		var oauth webhook.OAuth
 		var events string
-		var created int64
-		err := scan(
-			&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, &name, &e.URL, &events, &e.SealedSecret, &tokenURL, &clientID,
-			&scope, &created,
-		)
-		e.Name, e.Events, e.CreatedAt = name.String, splitEvents(events), timeOf(created)
-		if tokenURL.Valid {
-			e.OAuth = &webhook.OAuth{TokenURL: tokenURL.String, ClientID: clientID.String, Scope: scope.String}
+		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, asText(&e.Name), &e.URL, &events, &e.SealedSecret,
+			asText(&oauth.TokenURL), asText(&oauth.ClientID), asText(&oauth.Scope), asTime(&e.CreatedAt))
+		e.Events = splitEvents(events)
+		if oauth.TokenURL != "" {
+			e.OAuth = &oauth
 		}
-		endpoints = append(endpoints, e)
-		return err
-	})
-	return endpoints, err
+		return e, err
+	}, text, args...)
 }
 
 // DeleteEndpoint removes an endpoint of an API key together with its pending deliveries, or returns ErrNotFound.
@@ -98,4 +87,82 @@ func splitEvents(s string) []webhook.Event {
 		events = append(events, webhook.Event(f))
 	}
 	return events
+}
+
+const microsPerHour = int64(time.Hour / time.Microsecond)
+
+// hourCount is how the attempts on an endpoint went in an hour.
+type hourCount struct {
+	endpointID           string
+	hour                 int64
+	acknowledged, failed int64
+}
+
+// countAttempts counts attempts by endpoint and hour, in the order of the rows: senders then wait for each other
+// instead of locking each other out.
+func (t *Tx) countAttempts(attempts []*AttemptResult) error {
+	var counts []*hourCount
+	byHour := make(map[hourCount]*hourCount)
+	for _, a := range attempts {
+		at := hourCount{endpointID: a.EndpointID, hour: micros(a.At) / microsPerHour}
+		c := byHour[at]
+		if c == nil {
+			counted := at
+			c = &counted
+			byHour[at], counts = c, append(counts, c)
+		}
+		if a.Acknowledged() {
+			c.acknowledged++
+		} else {
+			c.failed++
+		}
+	}
+	slices.SortFunc(counts, func(a, b *hourCount) int {
+		return cmp.Or(strings.Compare(a.endpointID, b.endpointID), cmp.Compare(a.hour, b.hour))
+	})
+	return inBatches(counts, func(batch []*hourCount) error {
+		args := make([]any, 0, 4*len(batch))
+		for _, c := range batch {
+			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed)
+		}
+		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed) VALUES "+
+			tuples(len(batch), 4)+`
+			ON CONFLICT (endpoint_id, hour) DO UPDATE SET acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
+			failed = endpoint_hours.failed + excluded.failed`, args...)
+		return err
+	})
+}
+
+// EndpointHealth returns how the attempts on the endpoints of an account went in the last 24 hours and 7 days, in whole
+// hours, as far as there were any.
+func (q Queries) EndpointHealth(
+	ctx context.Context, accountID string, env access.Environment, now time.Time,
+) ([]webhook.EndpointHealth, error) {
+	hour := micros(now)/microsPerHour + 1
+	return collect(ctx, q, func(scan scanner) (h webhook.EndpointHealth, err error) {
+		var acknowledged, failed int64
+		err = scan(&h.EndpointID, &h.Day.Acknowledged, &h.Day.Failed, &h.Week.Acknowledged, &h.Week.Failed,
+			&acknowledged, &failed)
+		h.LastAcknowledged, h.LastFailed = hourOrZero(acknowledged), hourOrZero(failed)
+		return h, err
+	}, `SELECT e.id, CAST(SUM(CASE WHEN h.hour >= $4 THEN h.acknowledged ELSE 0 END) AS BIGINT),
+		CAST(SUM(CASE WHEN h.hour >= $4 THEN h.failed ELSE 0 END) AS BIGINT),
+		CAST(SUM(h.acknowledged) AS BIGINT), CAST(SUM(h.failed) AS BIGINT),
+		MAX(CASE WHEN h.acknowledged > 0 THEN h.hour ELSE 0 END), MAX(CASE WHEN h.failed > 0 THEN h.hour ELSE 0 END)
+		FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id
+		WHERE e.account_id = $1 AND e.environment = $2 AND h.hour >= $3 GROUP BY e.id`,
+		accountID, string(env), hour-7*24, hour-24)
+}
+
+func hourOrZero(hour int64) time.Time {
+	if hour == 0 {
+		return time.Time{}
+	}
+	return timeOf(hour * microsPerHour)
+}
+
+// DeleteOldEndpointHours removes the counts from before a time.
+func (t *Tx) DeleteOldEndpointHours(before time.Time) error {
+	_, err := t.exec("DELETE FROM endpoint_hours WHERE hour < $1", micros(before)/microsPerHour)
+	return err
 }

@@ -51,7 +51,7 @@ func TestDeskPlans(t *testing.T) {
 	for name, q := range queries {
 		t.Run(name, func(t *testing.T) {
 			var plan []string
-			if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+q.text, q.args, func(scan func(...any) error) error {
+			if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+q.text, q.args, func(scan scanner) error {
 				var id, parent, unused int
 				var detail string
 				err := scan(&id, &parent, &unused, &detail)

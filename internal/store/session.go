@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -10,11 +9,8 @@ import (
 
 // InsertSession adds a session by the hash of its secret.
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
-	_, err := t.exec(`INSERT INTO sessions (id, token_hash, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-		s.ID, hash, string(s.Audience), s.UserID, textOrNull(s.IP), textOrNull(s.UserAgent),
-		micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt))
-	return err
+	return t.insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID, textOrNull(s.IP),
+		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt), hash)
 }
 
 const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at"
@@ -34,18 +30,11 @@ func (q Queries) Sessions(
 }
 
 func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*access.Session, error) {
-	var sessions []*access.Session
-	err := q.rows(ctx, text, args, func(scan func(...any) error) error {
+	return collect(ctx, q, func(scan scanner) (*access.Session, error) {
 		s := new(access.Session)
-		var ip, agent sql.NullString
-		var created, seen, expires int64
-		err := scan(&s.ID, &s.Audience, &s.UserID, &ip, &agent, &created, &seen, &expires)
-		s.IP, s.UserAgent = ip.String, agent.String
-		s.CreatedAt, s.LastSeenAt, s.ExpiresAt = timeOf(created), timeOf(seen), timeOf(expires)
-		sessions = append(sessions, s)
-		return err
-	})
-	return sessions, err
+		return s, scan(&s.ID, &s.Audience, &s.UserID, asText(&s.IP), asText(&s.UserAgent), asTime(&s.CreatedAt),
+			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt))
+	}, text, args...)
 }
 
 // TouchSession stores the last use of a session. One that is gone meanwhile stays gone.
@@ -68,11 +57,28 @@ func (t *Tx) DeleteSession(audience access.Audience, userID, id string) error {
 
 // DeleteSessions ends all sessions of a user except one, which may be empty, and returns how many.
 func (t *Tx) DeleteSessions(audience access.Audience, userID, exceptID string) (int64, error) {
-	return t.exec("DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id <> $3", string(audience), userID, exceptID)
+	return t.exec("DELETE FROM sessions WHERE audience = $1 AND user_id = $2 AND id <> $3",
+		string(audience), userID, exceptID)
 }
 
 // DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
 func (t *Tx) DeleteExpiredSessions(now time.Time, limit int) (int64, error) {
-	return t.exec(`DELETE FROM sessions WHERE id IN
-		(SELECT id FROM sessions WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+`)`, micros(now), limit)
+	return t.exec(`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions
+		WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2`+t.d.skipLocked+")", micros(now), limit)
+}
+
+// CountUnknownSignIn counts an attempt to sign in with an email that nobody has, with about as much work as the audit
+// log has with the others: how long an answer takes must not tell which emails exist.
+func (t *Tx) CountUnknownSignIn() error {
+	_, err := t.exec(`INSERT INTO unknown_sign_ins (id, attempts) VALUES (1, 1)
+		ON CONFLICT (id) DO UPDATE SET attempts = unknown_sign_ins.attempts + 1`)
+	if err != nil {
+		return err
+	}
+	for range 2 {
+		if _, err := t.exec("UPDATE unknown_sign_ins SET attempts = attempts WHERE id = 1"); err != nil {
+			return err
+		}
+	}
+	return nil
 }

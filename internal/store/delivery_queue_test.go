@@ -1,0 +1,301 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/outbox"
+)
+
+var noon = time.Date(2026, 7, 1, 12, 0, 0, 0, time.UTC)
+
+// queueTest is a database with endpoints and what one sender does to it.
+type queueTest struct {
+	*testing.T
+	store     *store.Store
+	outbox    *outbox.Outbox
+	endpoints []*webhook.Endpoint
+}
+
+func eachQueue(t *testing.T, endpoints int, f func(q *queueTest)) {
+	t.Helper()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		o, err := outbox.New(t.Context(), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q := &queueTest{T: t, store: s, outbox: o}
+		for i := range endpoints {
+			e, err := o.Endpoint(t.Context(), fmt.Sprintf("https://%d.example.com/hook", i), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q.endpoints = append(q.endpoints, e)
+		}
+		f(q)
+	})
+}
+
+// queue puts n deliveries for each endpoint into the queue.
+func (q *queueTest) queue(n int, due time.Time) []*webhook.Delivery {
+	q.Helper()
+	all, err := q.outbox.Queue(q.Context(), q.endpoints, n, due)
+	if err != nil {
+		q.Fatal(err)
+	}
+	return all
+}
+
+func (q *queueTest) update(f func(tx *store.Tx) error) {
+	q.Helper()
+	if err := q.store.Update(q.Context(), f); err != nil {
+		q.Fatal(err)
+	}
+}
+
+// sender is the one whose results are recorded.
+const sender = "01980000-0000-7000-8000-000000000001"
+
+// due returns the deliveries to the endpoint that are due.
+func (q *queueTest) due(e *webhook.Endpoint, after store.Place, now time.Time, limit int) []*store.QueuedDelivery {
+	q.Helper()
+	found, err := q.store.DueDeliveries(q.Context(), e.ID, after, now, limit)
+	if err != nil {
+		q.Fatal(err)
+	}
+	return found
+}
+
+// lease gives all queues to the sender and returns how many it got.
+func (q *queueTest) lease(sender string, now, until time.Time) (got int) {
+	q.Helper()
+	ids := make([]string, len(q.endpoints))
+	for i, e := range q.endpoints {
+		ids[i] = e.ID
+	}
+	slices.Sort(ids)
+	q.update(func(tx *store.Tx) error {
+		leased, err := tx.LeaseQueues(sender, ids, now, until)
+		got = len(leased)
+		return err
+	})
+	return got
+}
+
+func result(e *webhook.Endpoint, d *store.QueuedDelivery, status int, next *time.Time, now time.Time) store.AttemptResult {
+	return store.AttemptResult{
+		Attempt: webhook.Attempt{
+			DeliveryID: d.ID, Number: d.Attempts + 1, At: now, Duration: 5 * time.Millisecond, HTTPStatus: status, Answer: "said",
+		},
+		EndpointID: e.ID, DueAt: d.DueAt, Next: next,
+	}
+}
+
+func (q *queueTest) record(results ...store.AttemptResult) {
+	q.Helper()
+	if err := q.store.RecordAttempts(q.Context(), sender, results); err != nil {
+		q.Fatal(err)
+	}
+}
+
+func (q *queueTest) heads() map[string]time.Time {
+	q.Helper()
+	heads, err := q.store.QueueHeads(q.Context(), noon)
+	if err != nil {
+		q.Fatal(err)
+	}
+	byEndpoint := make(map[string]time.Time)
+	for _, h := range heads {
+		byEndpoint[h.EndpointID] = h.DueAt
+	}
+	return byEndpoint
+}
+
+func TestDueDeliveries(t *testing.T) {
+	eachQueue(t, 3, func(q *queueTest) {
+		if got := q.heads(); len(got) != 0 {
+			q.Errorf("heads of empty queues: %v", got)
+		}
+		first, later := q.queue(3, noon), q.queue(2, noon.Add(time.Second))
+		if got := q.heads(); len(got) != 3 || !got[q.endpoints[1].ID].Equal(noon) {
+			q.Errorf("heads: %v", got)
+		}
+		for now, last := range map[time.Time]time.Time{noon.Add(-1): {}, noon: noon, noon.Add(time.Hour): noon.Add(time.Second)} {
+			heads, err := q.store.QueueHeads(q.Context(), now)
+			if err != nil || !heads[0].LastDueAt.Equal(last) {
+				q.Errorf("last due at %v: %+v, %v, want %v", now, heads[0], err, last)
+			}
+		}
+		e := q.endpoints[1]
+		got := q.due(e, store.Place{}, noon, 2)
+		if len(got) != 2 || got[0].ID != first[1].ID || got[1].ID != first[4].ID {
+			q.Fatalf("due: %+v", got)
+		}
+		if d := got[0]; !d.DueAt.Equal(noon) || string(d.Body) != string(first[1].Body) || d.Event != webhook.OrderOutcome || d.Failures != 0 || d.Attempts != 0 {
+			q.Errorf("due: %+v", d)
+		}
+		if got := q.due(e, got[1].Place, noon, 9); len(got) != 1 || got[0].ID != first[7].ID {
+			q.Errorf("due after a place: %+v", got)
+		}
+		if got := q.due(e, store.Place{}, noon.Add(-time.Microsecond), 9); len(got) != 0 {
+			q.Errorf("due before anything is: %+v", got)
+		}
+		if got := q.due(e, store.Place{}, noon.Add(time.Second), 9); len(got) != 5 || got[4].ID != later[4].ID {
+			q.Errorf("due later: %+v", got)
+		}
+		pending, oldest, err := q.store.QueueState(q.Context(), noon.Add(time.Minute))
+		if pending != 15 || !oldest.Equal(noon) || err != nil {
+			q.Errorf("state: %d since %v, %v", pending, oldest, err)
+		}
+		if _, oldest, _ := q.store.QueueState(q.Context(), noon.Add(-time.Minute)); !oldest.IsZero() {
+			q.Errorf("due since %v before anything is", oldest)
+		}
+	})
+}
+
+func TestLeaseQueues(t *testing.T) {
+	eachQueue(t, 40, func(q *queueTest) {
+		const other = "01980000-0000-7000-8000-000000000002"
+		until := noon.Add(30 * time.Second)
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("leased %d of 40", n)
+		}
+		if n := q.lease(other, until.Add(-time.Microsecond), until); n != 0 {
+			q.Errorf("leased %d queues that another has", n)
+		}
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("extended %d of 40", n)
+		}
+		q.update(func(tx *store.Tx) error {
+			return tx.ReturnQueues(sender, []string{q.endpoints[3].ID, q.endpoints[5].ID})
+		})
+		if n := q.lease(other, noon, until); n != 2 {
+			q.Errorf("leased %d of 2 that were returned", n)
+		}
+		if n := q.lease(other, until, until.Add(time.Hour)); n != 40 {
+			q.Errorf("leased %d of 40 after the lease", n)
+		}
+		q.queue(1, noon)
+		e := q.endpoints[0]
+		d := q.due(e, store.Place{}, noon, 1)[0]
+		q.record(result(e, d, 200, nil, noon))
+		if got := q.delivery(d.ID); q.store.Shared() && got.Attempts != 0 {
+			q.Errorf("who lost the lease could still change the delivery: %+v", got)
+		}
+		q.update(func(tx *store.Tx) error { return tx.SenderGone(other) })
+		if n := q.lease(sender, noon, until); n != 40 {
+			q.Errorf("leased %d of 40 of a sender that is gone", n)
+		}
+	})
+}
+
+func TestReceiving(t *testing.T) {
+	eachQueue(t, 2, func(q *queueTest) {
+		receiving := func() map[string]*webhook.Endpoint {
+			found, err := q.store.Receiving(q.Context(), []string{q.endpoints[0].ID, q.endpoints[1].ID, store.NewID()})
+			if err != nil {
+				q.Fatal(err)
+			}
+			return found
+		}
+		if got := receiving(); len(got) != 2 || got[q.endpoints[0].ID].URL != q.endpoints[0].URL {
+			q.Errorf("receiving: %v", got)
+		}
+		first := q.queue(2, noon)
+		e := q.endpoints[0]
+		q.lease(sender, noon, noon.Add(time.Hour))
+		d, later := q.due(e, store.Place{}, noon, 1)[0], noon.Add(time.Minute)
+		q.record(result(e, d, 500, &later, noon))
+		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID) })
+		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
+		if _, err := q.store.Delivery(q.Context(), first[0].ID); !errors.Is(err, store.ErrNotFound) {
+			q.Errorf("a pending delivery of a deleted endpoint: %v", err)
+		}
+		if attempts, err := q.store.Attempts(q.Context(), d.ID); len(attempts) != 0 || err != nil {
+			q.Errorf("attempts of a deleted endpoint: %v, %v", attempts, err)
+		}
+		if got := receiving(); len(got) != 1 || len(q.heads()) != 1 {
+			q.Errorf("receiving: %v, heads %v", got, q.heads())
+		}
+		q.update(func(tx *store.Tx) error {
+			_, err := tx.RevokeKey(q.outbox.Key.ID, noon)
+			return errors.Join(err, tx.DropPendingDeliveriesOfKey(q.outbox.Key.ID))
+		})
+		if got := receiving(); len(got) != 0 || len(q.heads()) != 0 {
+			q.Errorf("receiving with a revoked key: %v, heads %v", got, q.heads())
+		}
+	})
+}
+
+func TestSenderSeen(t *testing.T) {
+	eachQueue(t, 0, func(q *queueTest) {
+		var got []string
+		seen := func(id string, now time.Time) {
+			q.update(func(tx *store.Tx) (err error) {
+				got, err = tx.SenderSeen(id, now, now.Add(-5*time.Second))
+				return err
+			})
+		}
+		seen("b", noon)
+		seen("a", noon.Add(5*time.Second))
+		if !slices.Equal(got, []string{"a", "b"}) {
+			q.Errorf("at work: %v", got)
+		}
+		seen("a", noon.Add(6*time.Second))
+		if !slices.Equal(got, []string{"a"}) {
+			q.Errorf("at work: %v, want those seen lately", got)
+		}
+		seen("c", noon.Add(6*time.Second))
+		q.update(func(tx *store.Tx) error { return tx.SenderGone("a") })
+		seen("c", noon.Add(6*time.Second))
+		if !slices.Equal(got, []string{"c"}) {
+			q.Errorf("at work: %v, want those that have not ended", got)
+		}
+	})
+}
+
+// TestQueuePlans proves that finding, reading and ending deliveries costs the same however long the queues are: all go
+// by the index alone, with and without statistics.
+func TestQueuePlans(t *testing.T) {
+	eachQueue(t, 5, func(q *queueTest) {
+		q.queue(2000, noon)
+		checkPlans(q, "without statistics")
+		if q.store.Shared() {
+			if err := q.store.Analyze(q.Context(), "delivery_queue"); err != nil {
+				q.Fatal(err)
+			}
+			checkPlans(q, "with statistics")
+		}
+	})
+}
+
+func checkPlans(q *queueTest, when string) {
+	q.Helper()
+	plans, err := q.store.QueuePlans(q.Context())
+	if err != nil {
+		q.Fatal(err)
+	}
+	for name, plan := range plans {
+		reads, more := 0, false
+		for line := range strings.Lines(plan) {
+			switch {
+			case strings.Contains(line, "autoindex_delivery_queue"), strings.Contains(line, "delivery_queue_pkey"):
+				reads++
+			case strings.Contains(line, "Seq Scan"), strings.Contains(line, "SCAN delivery_queue"), strings.Contains(line,
+				"SCAN q"),
+				strings.Contains(line, "Sort"), strings.Contains(line, "B-TREE"):
+				more = true
+			}
+		}
+		if more || reads == 0 || (name == "heads" && reads < 2) {
+			q.Errorf("%s, %s does not go by the index alone:\n%s", when, name, plan)
+		}
+	}
+}

@@ -1,0 +1,330 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/base64"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Queries are the reads, outside and inside transactions.
+type Queries struct {
+	c conn
+	d *dialect
+}
+
+// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
+// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
+type Tx struct {
+	Queries
+	ctx context.Context //nolint:containedctx // a transaction is one unit of work
+}
+
+// Context is the context of the transaction, for functions that have no other.
+func (t *Tx) Context() context.Context { return t.ctx }
+
+// row reads at most one row into dest, or returns ErrNotFound.
+func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
+	rows, err := q.c.query(q.uncancelable(ctx), text, args)
+	if err != nil {
+		return Classify(err)
+	}
+	defer rows.Close()
+	if !rows.Next() {
+		if err := rows.Err(); err != nil {
+			return Classify(err)
+		}
+		return ErrNotFound
+	}
+	if err := rows.Scan(dest...); err != nil {
+		return Classify(err)
+	}
+	return Classify(rows.Close())
+}
+
+// scanner reads the columns of a row.
+type scanner = func(dest ...any) error
+
+// rows calls each for every row; each scans it.
+func (q Queries) rows(ctx context.Context, text string, args []any, each func(scanner) error) error {
+	rows, err := q.c.query(ctx, text, args)
+	if err != nil {
+		return Classify(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := each(rows.Scan); err != nil {
+			return Classify(err)
+		}
+	}
+	return Classify(rows.Err())
+}
+
+// uncancelable returns the context for a read of few rows. In SQLite such a read takes less time than the two
+// goroutines that would watch ctx; in PostgreSQL watching ctx is what ends a wait for the network.
+func (q Queries) uncancelable(ctx context.Context) context.Context {
+	if q.d == &sqliteDialect && ctx.Err() == nil {
+		return context.WithoutCancel(ctx)
+	}
+	return ctx
+}
+
+// collect returns what read makes of each row. Where there is none, the list is empty, not nil.
+func collect[T any](
+	ctx context.Context, q Queries, read func(scanner) (T, error), text string, args ...any,
+) ([]T, error) {
+	found := []T{}
+	err := q.rows(ctx, text, args, func(scan scanner) error {
+		v, err := read(scan)
+		found = append(found, v)
+		return err
+	})
+	return found, err
+}
+
+// column returns the only column of each row.
+func column[T any](ctx context.Context, q Queries, text string, args ...any) ([]T, error) {
+	return collect(ctx, q, func(scan scanner) (v T, err error) {
+		err = scan(&v)
+		return v, err
+	}, text, args...)
+}
+
+// pairs returns the second of two columns by the first.
+func pairs[K comparable, V any](ctx context.Context, q Queries, text string, args ...any) (map[K]V, error) {
+	found := make(map[K]V)
+	err := q.rows(ctx, text, args, func(scan scanner) error {
+		var k K
+		var v V
+		err := scan(&k, &v)
+		found[k] = v
+		return err
+	})
+	return found, err
+}
+
+// value returns the only column of one row, or ErrNotFound.
+func value[T any](ctx context.Context, q Queries, text string, args ...any) (v T, err error) {
+	err = q.row(ctx, text, args, &v)
+	return v, err
+}
+
+// exists reports whether a SELECT without its columns finds a row.
+func (q Queries) exists(ctx context.Context, from string, args ...any) (bool, error) {
+	n, err := value[int](ctx, q, "SELECT COUNT(*) FROM (SELECT 1 "+from+" LIMIT 1) AS found", args...)
+	return n > 0, err
+}
+
+// first returns the first of what was found, or ErrNotFound.
+func first[T any](found []T, err error) (T, error) {
+	if err == nil && len(found) == 0 {
+		err = ErrNotFound
+	}
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return found[0], nil
+}
+
+// exec runs a statement and returns how many rows it touched.
+func (t *Tx) exec(text string, args ...any) (int64, error) {
+	res, err := t.c.exec(t.ctx, text, args)
+	if err != nil {
+		return 0, Classify(err)
+	}
+	n, err := res.RowsAffected()
+	return n, Classify(err)
+}
+
+// one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
+func (t *Tx) one(text string, args ...any) error {
+	n, err := t.exec(text, args...)
+	if err == nil && n != 1 {
+		return ErrNotFound
+	}
+	return err
+}
+
+// insert adds a row; into is the table with the columns that args are for.
+func (t *Tx) insert(into string, args ...any) error {
+	_, err := t.exec("INSERT INTO "+into+" VALUES "+tuples(1, len(args)), args...)
+	return err
+}
+
+// arguments are the parameters of a statement whose text is put together.
+type arguments []any
+
+// add adds a parameter and returns its place in the text.
+func (a *arguments) add(v any) string {
+	*a = append(*a, v)
+	return "$" + strconv.Itoa(len(*a))
+}
+
+// condition asks for a value of a column; empty: any.
+type condition struct{ column, value string }
+
+// equal returns the conditions as text that follows others.
+func (a *arguments) equal(conditions []condition) string {
+	where := ""
+	for _, c := range conditions {
+		if c.value != "" {
+			where += " AND " + c.column + " = " + a.add(c.value)
+		}
+	}
+	return where
+}
+
+// list returns "($first, $first+1, …)" with n parameters.
+func list(first, n int) string {
+	var b strings.Builder
+	b.WriteByte('(')
+	for i := range n {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteByte('$')
+		b.WriteString(strconv.Itoa(first + i))
+	}
+	b.WriteByte(')')
+	return b.String()
+}
+
+// tuples returns rows "($1, …), ($k, …)" for an INSERT of many rows.
+func tuples(rows, columns int) string {
+	var b strings.Builder
+	for r := range rows {
+		if r > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(list(1+r*columns, columns))
+	}
+	return b.String()
+}
+
+// batchSizes are the lengths of lists in statements: few, so that few statements are prepared, and none very long,
+// because SQLite takes the longer for a parameter the more there are.
+var batchSizes = [...]int{32, 8, 2, 1}
+
+// inBatches calls f for all items in batches of these lengths.
+func inBatches[T any](items []T, f func([]T) error) error {
+	for _, size := range batchSizes {
+		for len(items) >= size {
+			if err := f(items[:size]); err != nil {
+				return err
+			}
+			items = items[size:]
+		}
+	}
+	return nil
+}
+
+func anys[T any](values []T) []any {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
+	}
+	return args
+}
+
+// quoted returns "('a','b')" for words of the program.
+func quoted[S ~string](words []S) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString("'" + string(w) + "'")
+	}
+	return "(" + b.String() + ")"
+}
+
+// likePattern takes the meaning from what LIKE would read as a pattern.
+var likePattern = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// micros is the stored form of a time.
+func micros(t time.Time) int64 { return t.UnixMicro() }
+
+func microsOrNull(t *time.Time) any {
+	if t == nil {
+		return nil
+	}
+	return t.UnixMicro()
+}
+
+// textOrNull stores the empty string as NULL, for columns where absence is the only empty value.
+func textOrNull(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// binaryText is the stored form of bytes: both engines keep text exactly, and a dump can hold it.
+func binaryText(b []byte) string { return base64.RawURLEncoding.EncodeToString(b) }
+
+func binaryOf(s string) ([]byte, error) {
+	b, err := base64.RawURLEncoding.DecodeString(s)
+	if err != nil {
+		return nil, fmt.Errorf("stored bytes: %w", err)
+	}
+	return b, nil
+}
+
+func timeOf(m int64) time.Time { return time.UnixMicro(m).UTC() }
+
+func timeOrNil(m sql.NullInt64) *time.Time {
+	if !m.Valid {
+		return nil
+	}
+	t := timeOf(m.Int64)
+	return &t
+}
+
+// asTime returns where to scan a time; NULL is the zero time.
+func asTime(to *time.Time) timeColumn { return timeColumn{to} }
+
+type timeColumn struct{ to *time.Time }
+
+func (c timeColumn) Scan(v any) error {
+	var m sql.NullInt64
+	err := m.Scan(v)
+	if *c.to = (time.Time{}); m.Valid {
+		*c.to = timeOf(m.Int64)
+	}
+	return err
+}
+
+// asTimeOrNil returns where to scan a time; NULL is nil.
+func asTimeOrNil(to **time.Time) nullTimeColumn { return nullTimeColumn{to} }
+
+type nullTimeColumn struct{ to **time.Time }
+
+func (c nullTimeColumn) Scan(v any) error {
+	var m sql.NullInt64
+	err := m.Scan(v)
+	*c.to = timeOrNil(m)
+	return err
+}
+
+// asText returns where to scan a text; NULL is the empty string.
+func asText[S ~string](to *S) textColumn[S] { return textColumn[S]{to} }
+
+type textColumn[S ~string] struct{ to *S }
+
+func (c textColumn[S]) Scan(v any) error {
+	var s sql.NullString
+	err := s.Scan(v)
+	*c.to = S(s.String)
+	return err
+}
