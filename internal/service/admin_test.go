@@ -171,28 +171,28 @@ func TestAdministration(t *testing.T) {
 			}
 		})
 		t.Run("Staff", func(t *testing.T) {
-			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "boss@example.com", "Double", access.Admin)
+			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "boss@example.com", "Double", access.Admin)
 			if got := problemsOf(err); !slices.Equal(got, []string{"email taken"}) {
 				t.Errorf("problems %v", got)
 			}
-			if _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID); fault.CodeOf(err) != "own-access" {
+			if _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), o.boss.ID); fault.CodeOf(err) != "own-access" {
 				t.Errorf("deactivating oneself: %v", err)
 			}
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
 			_, err = o.Service.ClaimOrder(ctx, leaving.Actor(access.Origin{}), id)
 			must.NoError(t, err)
-			m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
+			m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), leaving.ID)
 			must.NoError(t, err)
 			if m.InReview != 1 || m.AwaitingPhotos != 0 || m.SecondFactor || m.Passkeys != 0 || !m.HasToken || m.Sessions != 0 {
 				t.Errorf("staff user %+v", m)
 			}
-			_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
+			_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), leaving.ID)
 			must.NoError(t, err)
 			if got, err := o.Store.Order(ctx, id); err != nil || got.Status != order.Queued {
 				t.Errorf("the order is %+v, %v", got, err)
 			}
-			if _, _, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(service.Origin{}), leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
+			if _, _, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(access.Origin{}), leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("a password for who has left: %v", err)
 			}
 		})
@@ -204,7 +204,7 @@ func actorOf(who *access.Staff) access.Actor {
 	if who == nil {
 		return access.Actor{}
 	}
-	return who.Actor(service.Origin{})
+	return who.Actor(access.Origin{})
 }
 
 func problemsOf(err error) []string {

@@ -196,3 +196,37 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 		})
 	})
 }
+
+// RevokedCertificates returns the certificates that were taken back last.
+func (s *Service) RevokedCertificates(
+	ctx context.Context, actor access.Actor, limit int,
+) ([]certificate.Revoked, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	return s.store.RevokedCertificates(ctx, limit)
+}
+
+// FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
+func (s *Service) FindCertificate(
+	ctx context.Context, actor access.Actor, text string,
+) (*certificate.Issued, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	if order.IsCertificateID(text) {
+		return s.Certificate(ctx, text)
+	}
+	id, err := s.FindOrderID(ctx, text)
+	if err != nil {
+		return nil, CertificateNotFound
+	}
+	o, err := s.store.Order(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
+		return nil, CertificateNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Certificate(ctx, o.CertificateID)
+}

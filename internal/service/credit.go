@@ -21,6 +21,11 @@ func (s *Service) AccountTotals(
 	return s.store.AccountTotals(ctx, t.AccountID, t.Environment)
 }
 
+// Balance returns the credits of a tenant.
+func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
+	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
+}
+
 // GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the
 // balance may not become so.
 func (s *Service) GrantCredits(

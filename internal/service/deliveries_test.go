@@ -42,7 +42,7 @@ func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(service.Origin{}), k.ID, service.NewEndpoint{URL: u, Events: events})
+	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(access.Origin{}), k.ID, service.NewEndpoint{URL: u, Events: events})
 	must.NoError(t, err)
 	return e
 }
@@ -187,7 +187,7 @@ func TestOutbox(t *testing.T) {
 			count(webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: s.Account.ID}}); a != 1 || b != 2 || all != 3 {
 			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
 		}
-		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test.Actor(service.Origin{}), both.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test.Actor(access.Origin{}), both.ID))
 		if n := count(webhook.DeliveryFilter{}); n != 1 {
 			t.Errorf("%d deliveries after an endpoint was deleted", n)
 		}
@@ -247,7 +247,7 @@ func TestRedeliver(t *testing.T) {
 			t.Errorf("%d failed were sent again, %v", n, err)
 		}
 		fail()
-		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test.Actor(service.Origin{}), e.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test.Actor(access.Origin{}), e.ID))
 		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since); n != 0 || err != nil {
 			t.Errorf("%d were sent again to a deleted endpoint, %v", n, err)
 		}
@@ -276,7 +276,7 @@ func TestHostileURLs(t *testing.T) {
 	refuse := func(t *testing.T, n service.NewEndpoint, field string) {
 		t.Helper()
 		n.Events = webhook.Events
-		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(service.Origin{}), s.Test.ID, n)
+		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(access.Origin{}), s.Test.ID, n)
 		if fault.CodeOf(err) != webhook.CodeUnsafe {
 			t.Errorf("%s: %v", field, err)
 		}

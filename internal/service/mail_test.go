@@ -80,7 +80,7 @@ func TestLowBalance(t *testing.T) {
 			return before - after
 		}()
 		balance := before - price
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), balance-price))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -110,7 +110,7 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 1_000_000))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 1_000_000))
 			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
 			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
@@ -125,25 +125,25 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 0))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, below := range []int64{-1, 1_000_000_000_001} {
-				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), below); err == nil {
+				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), below); err == nil {
 					t.Errorf("%d is taken", below)
 				}
 			}
 			viewer := addOwner(t, s, "viewer@acme.example", access.Viewer)
-			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", service.Origin{}), 5); err == nil {
+			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", access.Origin{}), 5); err == nil {
 				t.Error("a viewer sets it")
 			}
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
 			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), book.Credits))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), book.Credits))
 			s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 			s.Order(t, s.Live, "")
 			s.Reconfigure(t, shop.WithMail)
@@ -171,7 +171,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 980))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })

@@ -9,11 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Balance returns the credits of a tenant.
-func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
-	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
-}
-
 // Orders returns up to limit orders that the filter chooses and that follow the cursor, nil for the beginning, and the
 // cursor after them, nil when there are no more.
 func (s *Service) Orders(

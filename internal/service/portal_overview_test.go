@@ -53,7 +53,7 @@ func TestOverviewResults(t *testing.T) {
 		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
-		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, access.Origin{}))
 		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
 		expect.Equal(t, "ended yesterday", before.Ended(), 18)
@@ -71,14 +71,14 @@ func TestOverviewResults(t *testing.T) {
 		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
 		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
 		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
-		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
-		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, access.Origin{}))
 		must.NoError(t, err)
 		if len(o.Days) != 30 {
 			t.Fatalf("%d days, want 30", len(o.Days))
@@ -98,7 +98,7 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
-		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
@@ -106,7 +106,7 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
 		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
 		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
-		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
@@ -120,7 +120,7 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Set(time.Now().UTC().Truncate(time.Microsecond)) // ids of deliveries are of this time
 		health := func() *service.WebhookHealth {
 			t.Helper()
-			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 			must.NoError(t, err)
 			return o.Webhooks
 		}

@@ -31,7 +31,7 @@ func eachPortal(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.
 	})
 }
 
-var portalOrigin = service.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
+var portalOrigin = access.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
 
 // TestPortalLastOwner lets two owners take the role from each other at once: one stays.
 func TestPortalLastOwner(t *testing.T) {
@@ -99,7 +99,7 @@ func TestPortalLists(t *testing.T) {
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)
 		}
-		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)

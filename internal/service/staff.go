@@ -315,7 +315,7 @@ func (s *Service) RotateStaffToken(ctx context.Context, actor access.Actor, id s
 }
 
 // RotateOwnToken gives staff a new token for the desk API, after they have given their password again.
-func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from Origin) (string, error) {
+func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from access.Origin) (string, error) {
 	who, err := s.store.Staff(ctx, staffID)
 	if err != nil {
 		return "", orNotFound(err, fault.Missing("staff user"))

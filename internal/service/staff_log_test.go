@@ -43,7 +43,7 @@ func TestStaffLog(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		const ip = "192.0.2.7"
 		ctx := t.Context()
-		from := service.Origin{IP: ip, UserAgent: "Browser"}
+		from := access.Origin{IP: ip, UserAgent: "Browser"}
 		var secrets []string
 		secret := func(s string) { secrets = append(secrets, s) }
 		signIn := o.Service.SignIn(access.Desk)
@@ -466,10 +466,10 @@ func TestStaffAccess(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		signIn := o.Service.SignIn(access.Desk)
-		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "mika@example.com", "Mika", access.Reviewer)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		session := func() string {
-			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
+			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, access.Origin{})
 			must.NoError(t, err)
 			return token
 		}
@@ -483,57 +483,57 @@ func TestStaffAccess(t *testing.T) {
 		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
 
 		first := session()
-		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Admin)
+		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
 		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
 		}
-		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
+		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
 			t.Errorf("an unknown role: %v", err)
 		}
 
-		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a revoked token", authenticate(n.Token), false)
-		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); err != nil || m.HasToken {
+		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
 		open := session()
-		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		for name, use := range map[string]func() error{
 			"role": func() error {
-				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Reviewer))
+				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Reviewer))
 			},
 			"token": func() error {
-				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 				return err
 			},
 			"revoke": func() error {
-				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
 			},
 			"again": func() error {
-				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
 			},
 		} {
 			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("%s of somebody who has left: %v", name, err)
 			}
 		}
-		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
 		works("a session from before", resume(open), false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, service.Origin{})
+		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, access.Origin{})
 		works("the password from before", err, false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", password, service.Origin{})
+		_, _, err = signIn.Password(ctx, "mika@example.com", password, access.Origin{})
 		works("the new password", err, true)
-		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); fault.CodeOf(err) != "staff-active" {
 			t.Errorf("reactivating again: %v", err)
 		}
 	})
@@ -544,7 +544,7 @@ func TestAdministratorRemains(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		for _, err := range []error{
-			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), o.boss.ID, access.Reviewer)), second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID)),
+			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), o.boss.ID, access.Reviewer)), second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), o.boss.ID)),
 		} {
 			if fault.CodeOf(err) != "own-access" {
 				t.Errorf("the last administrator goes: %v", err)
@@ -553,8 +553,8 @@ func TestAdministratorRemains(t *testing.T) {
 		for round := range 10 {
 			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
 			var both sync.WaitGroup
-			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(service.Origin{}), b.ID, access.Reviewer) })
-			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(service.Origin{}), a.ID) })
+			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(access.Origin{}), b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(access.Origin{}), a.ID) })
 			both.Wait()
 			left := 0
 			for _, s := range []*access.Staff{a, b} {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -252,13 +251,13 @@ func TestStaffInvitation(t *testing.T) {
 		Want(t, http.StatusOK, "Hand this link over")
 	first := link.FindString(p.Body)
 	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Open invitations", "nao@example.com", "New link")
-	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
+	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 	must.NoError(t, err)
 	p = admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/again").Want(t, http.StatusOK, "Hand this link over")
 	second := link.FindString(p.Body)
 	w.Visit(t).Get(first).Want(t, http.StatusNotFound)
 	w.Visit(t).Get(second).Want(t, http.StatusOK, "Join the desk", "nao@example.com")
-	open, err = w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
+	open, err = w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 	must.NoError(t, err)
 	w.AsStaff(t, w.Mika).Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusForbidden)
 	admin.Submit("/desk/admin/staff/invitations/"+open[0].ID+"/delete").

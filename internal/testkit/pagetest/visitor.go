@@ -11,7 +11,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -67,7 +66,7 @@ func (w *World) WithToken(t *testing.T, token string) *Visitor {
 // WithSession returns a browser with a new session of a user in a cookie.
 func (w *World) WithSession(t *testing.T, audience access.Audience, cookie, userID string) *Visitor {
 	t.Helper()
-	_, token, err := w.Service.StartSession(t.Context(), audience, userID, service.Origin{IP: "127.0.0.1"})
+	_, token, err := w.Service.StartSession(t.Context(), audience, userID, access.Origin{IP: "127.0.0.1"})
 	must.NoError(t, err)
 	return w.Visit(t).setCookie(cookie, token)
 }

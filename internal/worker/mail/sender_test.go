@@ -321,7 +321,7 @@ func TestNothingHappened(t *testing.T) {
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := o.Service.SignIn(access.Portal)
-		err = g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", service.Origin{})
+		err = g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", access.Origin{})
 		if err == nil {
 			t.Error("the email of another user was taken")
 		}
