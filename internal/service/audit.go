@@ -7,14 +7,11 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // auditActor returns the actor as the audit log of an account records it.
 func auditActor(a access.Actor) audit.Actor { return audit.By(a) }
-
-func storable(s string, limit int) string { return text.Storable(s, limit) }
 
 // AuditPage returns a page of the audit log of the actor's account, newest first, and how many events match.
 func (s *Service) AuditPage(

@@ -182,13 +182,13 @@ func (s *Service) UploadCatalog(
 	if err != nil {
 		return nil, err
 	}
-	text, err := doc.JSON()
+	encoded, err := doc.JSON()
 	if err != nil {
 		return nil, err
 	}
 	now := s.now()
 	d := &catalog.Draft{
-		ID: store.NewID(), Document: text, FileName: storable(fileName, maxFileName), BaseVersion: version,
+		ID: store.NewID(), Document: encoded, FileName: text.Storable(fileName, maxFileName), BaseVersion: version,
 		StaffID: actor.ID, CreatedAt: now,
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {

@@ -158,7 +158,7 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 	if err := actor.Require(access.Administer); err != nil {
 		return err
 	}
-	reason = strings.TrimSpace(storable(reason, maxRevocationReason+1))
+	reason = strings.TrimSpace(text.Storable(reason, maxRevocationReason+1))
 	switch n := utf8.RuneCountInString(reason); {
 	case n == 0:
 		return fault.Validation(fault.Problem{Field: "reason", Code: "required", Message: "is required"})

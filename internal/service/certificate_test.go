@@ -85,7 +85,8 @@ func TestCertificate(t *testing.T) {
 			if _, err := s.Service.ClaimOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Service.CompleteOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic},
+			if _, err := s.Service.CompleteOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id,
+				&order.Verdict{Outcome: order.Authentic},
 				""); err != nil {
 				t.Fatal(err)
 			}
@@ -111,7 +112,8 @@ func TestCertificate(t *testing.T) {
 		t.Run("Revoke", func(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
 			row, _ := verified(t, s, id)
-			if err := s.Service.RevokeCertificate(ctx, reviewer.Staff.Actor(access.Origin{}), row.ID, "x"); fault.CodeOf(err) != "forbidden" {
+			if err := s.Service.RevokeCertificate(ctx, reviewer.Staff.Actor(access.Origin{}), row.ID,
+				"x"); fault.CodeOf(err) != "forbidden" {
 				t.Errorf("a reviewer revokes: %v", err)
 			}
 			for _, reason := range []string{"", "  ", strings.Repeat("あ", 501)} {
@@ -124,7 +126,8 @@ func TestCertificate(t *testing.T) {
 				"x"); !errors.Is(err, service.CertificateNotFound) {
 				t.Errorf("unknown: %v", err)
 			}
-			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID, " The item was swapped.\n"); err != nil {
+			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID,
+				" The item was swapped.\n"); err != nil {
 				t.Fatal(err)
 			}
 			row, _ = verified(t, s, id)

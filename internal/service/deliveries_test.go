@@ -42,7 +42,8 @@ func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(access.Origin{}), k.ID, service.NewEndpoint{URL: u, Events: events})
+	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(access.Origin{}), k.ID,
+		service.NewEndpoint{URL: u, Events: events})
 	must.NoError(t, err)
 	return e
 }
@@ -63,13 +64,16 @@ func newest(t *testing.T, s *shop.Shop) *webhook.Delivery {
 // The fields of every payload, and those of each event beside them.
 var (
 	commonFields = []string{
-		"classification", "created_at", "delayed", "delivery_id", "due_date", "external_id", "id", "order_number", "outcome", "outcome_locale", "status",
+		"classification", "created_at", "delayed", "delivery_id", "due_date", "external_id", "id", "order_number", "outcome",
+		"outcome_locale", "status",
 		"updated_at", "webhook_event",
 	}
-	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|certificates/[0-9A-Za-z_-]+`)
+	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|` +
+		`certificates/[0-9A-Za-z_-]+`)
 )
 
-// TestPayloads holds the bodies of deliveries against golden files, byte for byte; only what is drawn by chance is masked.
+// TestPayloads holds the bodies of deliveries against golden files, byte for byte; only what is drawn by chance is
+// masked.
 func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
 	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")
@@ -89,7 +93,10 @@ func TestPayloads(t *testing.T) {
 	}
 	create := func(k *access.Key, d order.Draft) string {
 		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
-		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
+		d.Photos = []order.DraftPhoto{
+			{URL: s.Photo(t, k), IndexCode: "overall-picture"},
+			{URL: s.Photo(t, k), IndexCode: "serial-number"},
+		}
 		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
 		must.NoError(t, err)
 		var receipt struct{ ID string }
@@ -120,8 +127,14 @@ func TestPayloads(t *testing.T) {
 			},
 			outcome,
 		},
-		"update_photos":    {func() { create(s.Test, order.Draft{Mock: order.MockUpdatePhotos, ExternalID: &reference}) }, []string{"photos_to_resubmit"}},
-		"update_photos_ja": {func() { create(japanese, order.Draft{Mock: order.MockUpdatePhotos}) }, []string{"photos_to_resubmit"}},
+		"update_photos": {
+			func() { create(s.Test, order.Draft{Mock: order.MockUpdatePhotos, ExternalID: &reference}) },
+			[]string{"photos_to_resubmit"},
+		},
+		"update_photos_ja": {
+			func() { create(japanese, order.Draft{Mock: order.MockUpdatePhotos}) },
+			[]string{"photos_to_resubmit"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.run()
@@ -183,7 +196,8 @@ func TestOutbox(t *testing.T) {
 		}
 		s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Order(t, s.Live, "")
-		if a, b, all := count(webhook.DeliveryFilter{EndpointID: outcomes.ID}), count(webhook.DeliveryFilter{EndpointID: both.ID}),
+		if a, b, all := count(webhook.DeliveryFilter{EndpointID: outcomes.ID}),
+			count(webhook.DeliveryFilter{EndpointID: both.ID}),
 			count(webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: s.Account.ID}}); a != 1 || b != 2 || all != 3 {
 			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
 		}
@@ -240,10 +254,12 @@ func TestRedeliver(t *testing.T) {
 			t.Errorf("redelivered: %+v", got)
 		}
 		since := s.Clock.Now()
-		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since.Add(time.Second)); n != 0 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{},
+			since.Add(time.Second)); n != 0 || err != nil {
 			t.Errorf("%d failed later, %v", n, err)
 		}
-		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{EndpointID: e.ID}, since); n != 249 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{EndpointID: e.ID},
+			since); n != 249 || err != nil {
 			t.Errorf("%d failed were sent again, %v", n, err)
 		}
 		fail()
@@ -293,7 +309,10 @@ func TestHostileURLs(t *testing.T) {
 			if problem != nil {
 				t.Fatalf("%s is a URL and no token URL: %v", target, problem)
 			}
-			refuse(t, service.NewEndpoint{URL: honest, OAuth: &service.NewOAuth{TokenURL: tokenURL, ClientID: "id", ClientSecret: "secret"}}, "token_url")
+			refuse(t, service.NewEndpoint{URL: honest, OAuth: &service.NewOAuth{
+				TokenURL: tokenURL, ClientID: "id",
+				ClientSecret: "secret",
+			}}, "token_url")
 		})
 	}
 	for _, form := range hostile.URLs {

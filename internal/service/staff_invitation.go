@@ -67,7 +67,9 @@ func (s *Service) StaffInvitations(ctx context.Context, actor access.Actor) ([]*
 
 // InviteStaffAgain replaces an open invitation by another link for the same person. It returns what InviteStaff does,
 // and the email.
-func (s *Service) InviteStaffAgain(ctx context.Context, actor access.Actor, id string) (email, address string, err error) {
+func (s *Service) InviteStaffAgain(ctx context.Context, actor access.Actor, id string) (email, address string,
+	err error,
+) {
 	if err := actor.Require(access.Administer); err != nil {
 		return "", "", err
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/store/storetest"
 )
 
-// TestUnknownSignIn holds that a failed sign-in takes as many statements, of which as many write, when nobody has the email as
-// when somebody has: how long it takes must not tell the two apart.
+// TestUnknownSignIn holds that a failed sign-in takes as many statements, of which as many write, when nobody has the
+// email as when somebody has: how long it takes must not tell the two apart.
 func TestUnknownSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: noon}
@@ -42,7 +42,8 @@ func TestUnknownSignIn(t *testing.T) {
 			})
 			unknown, unknownWrites := work(func(tx *store.Tx) error { return tx.CountUnknownSignIn() })
 			if known != unknown || knownWrites != unknownWrites || known == 0 {
-				t.Errorf("a known email takes %d statements (%d writes), an unknown one %d (%d)", known, knownWrites, unknown, unknownWrites)
+				t.Errorf("a known email takes %d statements (%d writes), an unknown one %d (%d)", known, knownWrites, unknown,
+					unknownWrites)
 			}
 		}
 	})

@@ -109,7 +109,8 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	n, err := w.Service.CreateAccount(ctx, access.System, name, strings.ToLower(name)+"@example.com", text.Japanese)
 	must.NoError(t, err)
 	c := customer{Account: &n.Account, URLs: make(map[access.Environment][]string), Credits: 10_000}
-	_, err = w.Service.GrantCredits(ctx, access.System, access.Tenant{AccountID: c.Account.ID, Environment: access.Live}, c.Credits, "for tests")
+	_, err = w.Service.GrantCredits(ctx, access.System, access.Tenant{AccountID: c.Account.ID, Environment: access.Live},
+		c.Credits, "for tests")
 	must.NoError(t, err)
 	key := func(env access.Environment) (*access.Key, string) {
 		k, secret, err := w.Service.CreateKey(ctx, access.Operator, service.NewKey{

@@ -402,7 +402,8 @@ func TestStatistics(t *testing.T) {
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
 		w.Clock.Advance(20 * time.Minute)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id,
+			&order.Verdict{Outcome: order.Authentic}, "")
 		must.NoError(t, err)
 	}
 	_, err := w.Service.SaveStatistics(t.Context())

@@ -139,7 +139,8 @@ var scales = []struct {
 	unit time.Duration
 	most time.Duration
 }{
-	{"seconds", time.Second, 3 * time.Minute}, {"minutes", time.Minute, 3 * time.Hour},
+	{"seconds", time.Second, 3 * time.Minute},
+	{"minutes", time.Minute, 3 * time.Hour},
 	{"hours", time.Hour, math.MaxInt64},
 }
 

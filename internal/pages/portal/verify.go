@@ -12,7 +12,10 @@ var snippetFiles embed.FS
 
 // snippets show how a receiver verifies a delivery. Tests run each of them in its language.
 var snippets = []snippet{
-	{"Go", "verify.go"}, {"TypeScript", "verify.ts"}, {"Python", "verify.py"}, {"PHP", "verify.php"},
+	{"Go", "verify.go"},
+	{"TypeScript", "verify.ts"},
+	{"Python", "verify.py"},
+	{"PHP", "verify.php"},
 	{"Ruby", "verify.rb"},
 }
 

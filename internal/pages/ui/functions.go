@@ -122,7 +122,8 @@ func (f *functions) badge(tone any, label string) (template.HTML, error) {
 	if !slices.Contains(tones, t) {
 		return "", fmt.Errorf("badge: unknown tone %q", t)
 	}
-	return template.HTML(`<span class="badge tone-` + string(t) + `">` + html.EscapeString(label) + `</span>`), nil //nolint:gosec // escaped here
+	badge := `<span class="badge tone-` + string(t) + `">` + html.EscapeString(label) + `</span>`
+	return template.HTML(badge), nil //nolint:gosec // escaped here
 }
 
 var statusTones = map[order.Status]Tone{

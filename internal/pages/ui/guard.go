@@ -79,7 +79,8 @@ func (g *Guard[U]) Handle(
 	})
 }
 
-// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign in.
+// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign
+// in.
 func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
 	if err != nil {
