@@ -92,17 +92,9 @@ type AuditQuery struct {
 // AuditEvents returns one page of the account's audit log, newest first. The API key needs the scope audit:read.
 // [Client.AllAuditEvents] goes through all pages.
 func (c *Client) AuditEvents(ctx context.Context, q AuditQuery) (*Page[AuditEvent], error) {
-	query := params{}
-	query.text("from", timestamp(q.From))
-	query.text("to", timestamp(q.To))
-	query.text("event_code", string(q.EventCode))
-	query.text("actor_type", string(q.ActorType))
-	query.text("actor_id", q.ActorID)
-	query.text("source", string(q.Source))
-	query.text("target_type", string(q.TargetType))
-	query.text("target_id", q.TargetID)
-	query.number("page", q.Page)
-	query.number("limit", q.Limit)
+	query := textParams("from", timestamp(q.From), "to", timestamp(q.To), "event_code", string(q.EventCode),
+		"actor_type", string(q.ActorType), "actor_id", q.ActorID, "source", string(q.Source),
+		"target_type", string(q.TargetType), "target_id", q.TargetID).page(q.Page, q.Limit)
 	return getPage[AuditEvent](ctx, c, "/audit/events", query)
 }
 

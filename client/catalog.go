@@ -107,20 +107,14 @@ type PhotoIndexesQuery struct {
 
 // Categories returns the categories of the catalog.
 func (c *Client) Categories(ctx context.Context, q CategoriesQuery) ([]Category, error) {
-	query := params{}
-	query.text("brand_code", q.BrandCode)
-	query.text("locale", string(q.Locale))
+	query := textParams("brand_code", q.BrandCode, "locale", string(q.Locale))
 	return getList[Category](ctx, c, "/catalog/categories", query)
 }
 
 // Brands returns one page of the brands. [Client.AllBrands] goes through all pages.
 func (c *Client) Brands(ctx context.Context, q BrandsQuery) (*Page[Brand], error) {
-	query := params{}
-	query.text("category_code", q.CategoryCode)
-	query.text("search", q.Search)
-	query.text("locale", string(q.Locale))
-	query.number("page", q.Page)
-	query.number("limit", q.Limit)
+	query := textParams("category_code", q.CategoryCode, "search", q.Search,
+		"locale", string(q.Locale)).page(q.Page, q.Limit)
 	return getPage[Brand](ctx, c, "/catalog/brands", query)
 }
 
@@ -136,13 +130,8 @@ func (c *Client) AllBrands(ctx context.Context, q BrandsQuery) iter.Seq2[Brand, 
 
 // Models returns one page of the models of a brand in a category. [Client.AllModels] goes through all pages.
 func (c *Client) Models(ctx context.Context, q ModelsQuery) (*Page[Model], error) {
-	query := params{}
-	query.text("brand_code", q.BrandCode)
-	query.text("category_code", q.CategoryCode)
-	query.text("search", q.Search)
-	query.text("locale", string(q.Locale))
-	query.number("page", q.Page)
-	query.number("limit", q.Limit)
+	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "search", q.Search,
+		"locale", string(q.Locale)).page(q.Page, q.Limit)
 	return getPage[Model](ctx, c, "/catalog/models", query)
 }
 
@@ -159,20 +148,14 @@ func (c *Client) AllModels(ctx context.Context, q ModelsQuery) iter.Seq2[Model, 
 // AnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read them
 // again shortly before creating an order.
 func (c *Client) AnswerTimes(ctx context.Context, q AnswerTimesQuery) ([]AnswerTime, error) {
-	query := params{}
-	query.text("brand_code", q.BrandCode)
-	query.text("category_code", q.CategoryCode)
-	query.text("locale", string(q.Locale))
+	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "locale", string(q.Locale))
 	return getList[AnswerTime](ctx, c, "/catalog/answer_times", query)
 }
 
 // PhotoIndexes returns the photo indexes for an item. Read them again when brand, category or model change.
 func (c *Client) PhotoIndexes(ctx context.Context, q PhotoIndexesQuery) ([]PhotoIndex, error) {
-	query := params{}
-	query.text("category_code", q.CategoryCode)
-	query.text("brand_code", q.BrandCode)
-	query.text("model_code", q.ModelCode)
-	query.text("locale", string(q.Locale))
+	query := textParams("category_code", q.CategoryCode, "brand_code", q.BrandCode, "model_code", q.ModelCode,
+		"locale", string(q.Locale))
 	return getList[PhotoIndex](ctx, c, "/catalog/photo_indexes", query)
 }
 

@@ -71,10 +71,7 @@ type OrdersQuery struct {
 // ListOrders returns one page of the orders of the account in the environment of the API key, newest first.
 // [Client.AllOrders] goes through all pages.
 func (c *Client) ListOrders(ctx context.Context, q OrdersQuery) (*Page[OrderListItem], error) {
-	query := params{}
-	query.number("page", q.Page)
-	query.number("limit", q.Limit)
-	return getPage[OrderListItem](ctx, c, "/orders", query)
+	return getPage[OrderListItem](ctx, c, "/orders", params{}.page(q.Page, q.Limit))
 }
 
 // AllOrders goes through the orders from page q.Page on, newest first, page by page; without q.Limit it uses the
@@ -95,8 +92,7 @@ func (c *Client) GetOrder(ctx context.Context, idOrExternalID string, locale Loc
 	if err != nil {
 		return nil, err
 	}
-	query := params{}
-	query.text("locale", string(locale))
+	query := textParams("locale", string(locale))
 	var order OrderDetail
 	if err := c.get(ctx, path, query, &order); err != nil {
 		return nil, err

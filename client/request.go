@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 )
 
@@ -155,14 +156,24 @@ func pathSegment(what, id string) (string, error) {
 // params is a query string in the making. Zero values are left out.
 type params url.Values
 
-func (p params) text(name, value string) {
-	if value != "" {
-		p[name] = []string{value}
+// textParams returns parameters from names and values by turns. Empty values are not sent.
+func textParams(namesAndValues ...string) params {
+	p := params{}
+	for pair := range slices.Chunk(namesAndValues, 2) {
+		if name, value := pair[0], pair[1]; value != "" {
+			p[name] = []string{value}
+		}
 	}
+	return p
 }
 
-func (p params) number(name string, value int) {
-	if value != 0 {
-		p[name] = []string{strconv.Itoa(value)}
+// page adds the parameters of a page. Zero is not sent.
+func (p params) page(page, limit int) params {
+	if page != 0 {
+		p["page"] = []string{strconv.Itoa(page)}
 	}
+	if limit != 0 {
+		p["limit"] = []string{strconv.Itoa(limit)}
+	}
+	return p
 }

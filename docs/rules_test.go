@@ -57,7 +57,7 @@ func readRules(t *testing.T) []rule {
 	return rules
 }
 
-// TestRules holds that every rule has an id of its own, a source and a test that exists.
+// TestRules checks that every rule has an id of its own, a source and a test that exists.
 func TestRules(t *testing.T) {
 	rules := readRules(t)
 	if len(rules) < 200 {
@@ -85,7 +85,8 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// tests are the tests of the tree: the names of subtests by package and function. A package is named by its folder.
+// tests are the tests of the tree: the names of subtests by package and function. A package is named by its folder,
+// or by its last two folders (service/signin) where others have the same name.
 type tests map[string]map[string]map[string]bool
 
 // has reports whether a test such as integration.TestCreateOrder/NotEnoughCredits exists. The engines of a test stand
@@ -123,14 +124,15 @@ func findTests(t *testing.T, root string) tests {
 		t.Fatal(err)
 	}
 	for folder, files := range folders {
-		pkg := filepath.Base(folder)
-		if all[pkg] == nil {
-			all[pkg] = make(map[string]map[string]bool)
-		}
-		declared := declarations(files)
-		for name := range declared {
-			if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
-				all[pkg][name] = subtestsOf(name, declared)
+		base, declared := filepath.Base(folder), declarations(files)
+		for _, pkg := range []string{base, filepath.Base(filepath.Dir(folder)) + "/" + base} {
+			if all[pkg] == nil {
+				all[pkg] = make(map[string]map[string]bool)
+			}
+			for name := range declared {
+				if strings.HasPrefix(name, "Test") || strings.HasPrefix(name, "Fuzz") {
+					all[pkg][name] = subtestsOf(name, declared)
+				}
 			}
 		}
 	}

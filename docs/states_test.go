@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// TestStates holds the table of moves in states.md, the state machine and the database's own rules against each other.
+// TestStates compares the table of moves in states.md with the state machine and the rules of the database.
 func TestStates(t *testing.T) {
 	text, err := os.ReadFile("states.md")
 	if err != nil {

@@ -21,12 +21,7 @@ func (v *Validator) Routes() []Route {
 	out := make([]Route, len(v.document.Operations))
 	for i, op := range v.document.Operations {
 		out[i] = Route{
-			Method:      op.Method,
-			Path:        op.Path,
-			Scope:       op.Scope,
-			Category:    op.Category,
-			OperationID: op.ID,
-			Public:      op.Public,
+			Method: op.Method, Path: op.Path, Scope: op.Scope, Category: op.Category, OperationID: op.ID, Public: op.Public,
 		}
 	}
 	return out

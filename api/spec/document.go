@@ -111,9 +111,8 @@ func Parse(document []byte) (*Document, error) {
 
 	info := root.get("info")
 	d := &Document{
-		Title: info.get("title").text(), Version: info.get("version").text(),
-		Summary: info.get("summary").text(), Description: info.get("description").text(),
-		RateLimits: make(map[string]int),
+		Title: info.get("title").text(), Version: info.get("version").text(), Summary: info.get("summary").text(),
+		Description: info.get("description").text(), RateLimits: make(map[string]int),
 	}
 	for _, s := range root.get("servers").items() {
 		d.Server = s.get("variables").get("base_url").get("default").text()

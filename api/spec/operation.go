@@ -8,10 +8,9 @@ import (
 
 func readOperation(n node, method, path string) (*Operation, error) {
 	op := &Operation{
-		ID: n.get("operationId").text(), Method: strings.ToUpper(method), Path: path,
-		Summary: n.get("summary").text(), Description: n.get("description").text(),
-		Scope: n.get("x-required-scope").text(), Category: n.get("x-rate-limit-category").text(),
-		Public: n.has("security") && len(n.get("security").items()) == 0,
+		ID: n.get("operationId").text(), Method: strings.ToUpper(method), Path: path, Summary: n.get("summary").text(),
+		Description: n.get("description").text(), Scope: n.get("x-required-scope").text(),
+		Category: n.get("x-rate-limit-category").text(), Public: n.has("security") && len(n.get("security").items()) == 0,
 	}
 	if tags := n.get("tags").texts(); len(tags) > 0 {
 		op.Tag = tags[0]
@@ -33,9 +32,7 @@ func readOperation(n node, method, path string) (*Operation, error) {
 			return nil, err
 		}
 		op.Body = &Body{
-			Description: body.get("description").text(),
-			Required:    body.get("required").text() == "true",
-			Content:     content,
+			Description: body.get("description").text(), Required: body.get("required").text() == "true", Content: content,
 		}
 	}
 	responses := n.get("responses")
@@ -59,12 +56,8 @@ func readParameter(n node) (*Parameter, error) {
 		return nil, err
 	}
 	return &Parameter{
-		Name:        n.get("name").text(),
-		In:          n.get("in").text(),
-		Description: n.get("description").text(),
-		Example:     n.get("example").text(),
-		Required:    n.get("required").text() == "true",
-		Schema:      s,
+		Name: n.get("name").text(), In: n.get("in").text(), Description: n.get("description").text(),
+		Example: n.get("example").text(), Required: n.get("required").text() == "true", Schema: s,
 	}, nil
 }
 

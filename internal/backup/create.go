@@ -151,7 +151,7 @@ func (f *folder) photo(ctx context.Context, files media.Store, row map[string]an
 		return false, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	_, sha, err := f.copy(ctx, mediaPath(name), file)
+	sha, err := f.copy(ctx, mediaPath(name), file)
 	if err == nil && sha != row["sha256"] {
 		err = errors.New("its file is not what was uploaded")
 	}
@@ -196,6 +196,6 @@ func (f *folder) secret(ctx context.Context, data *os.Root, name string) (err er
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	_, _, err = f.copy(ctx, path.Join(secretsFolder, name), file)
+	_, err = f.copy(ctx, path.Join(secretsFolder, name), file)
 	return err
 }

@@ -126,20 +126,19 @@ func (w *file) list() (string, error) {
 	return sha, err
 }
 
-// copy stores the content of r and returns its size and hash.
-func (f *folder) copy(ctx context.Context, name string, r io.Reader) (size int64, sha string, err error) {
+// copy stores the content of r and returns its hash.
+func (f *folder) copy(ctx context.Context, name string, r io.Reader) (sha string, err error) {
 	if err := checkPath(name); err != nil {
-		return 0, "", err
+		return "", err
 	}
 	w, err := f.create(name)
 	if err != nil {
-		return 0, "", err
+		return "", err
 	}
 	if _, err := io.Copy(w, &interruptible{ctx, r}); err != nil {
-		return 0, "", errors.Join(err, w.file.Close())
+		return "", errors.Join(err, w.file.Close())
 	}
-	sha, err = w.list()
-	return w.size, sha, err
+	return w.list()
 }
 
 // complete makes everything durable and then writes the manifest.

@@ -24,15 +24,13 @@ func accountsCreate() *command {
 		name:  "accounts create",
 		args:  "--name N --owner EMAIL [--locale en|ja]",
 		about: "create an account and its owner",
+		needs: []string{"name", "owner"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
 			fs.StringVar(&inv.locale, "locale", "en", "en or ja: the language of webhook payloads and mail")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"name": inv.name, "owner": inv.owner}); err != nil {
-				return err
-			}
 			locale, ok := text.ParseLocale(inv.locale)
 			if !ok {
 				return errors.New("--locale must be en or ja")
@@ -59,39 +57,35 @@ func accountsResetPassword() *command {
 	return &command{
 		name:  "accounts reset-password",
 		args:  "--email E",
-		about: "create a link with which an account user chooses a new password",
+		about: "create a password reset link for an account user",
+		needs: []string{"email"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` of the user")
 		},
-		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"email": inv.email}); err != nil {
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
+			if errors.Is(err, service.UserNotFound) {
+				return fmt.Errorf("there is no account user with the email %q", inv.email)
+			}
+			if err != nil {
 				return err
 			}
-			return inv.open(ctx, func(app *server.App) error {
-				user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
-				if errors.Is(err, service.UserNotFound) {
-					return fmt.Errorf("there is no account user with the email %q", inv.email)
-				}
-				if err != nil {
-					return err
-				}
-				_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
-				if err != nil {
-					return err
-				}
-				mailed := "Send it through a channel you trust."
-				if app.Service.SendsMail() {
-					mailed = "It is also being sent by mail."
-				}
-				return inv.print(struct {
-					UserID string `json:"user_id"`
-					Email  string `json:"email"`
-					Link   string `json:"link"`
-					Mailed bool   `json:"mailed"`
-				}{user.ID, user.Email, link, app.Service.SendsMail()},
-					"link for %s\n%s\nIt can be used once within one day and is not shown again. %s\n", user.Email, link, mailed)
-			})
-		},
+			_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
+			if err != nil {
+				return err
+			}
+			mailed := "Send it through a channel you trust."
+			if app.Service.SendsMail() {
+				mailed = "It is also being sent by mail."
+			}
+			return inv.print(struct {
+				UserID string `json:"user_id"`
+				Email  string `json:"email"`
+				Link   string `json:"link"`
+				Mailed bool   `json:"mailed"`
+			}{user.ID, user.Email, link, app.Service.SendsMail()},
+				"link for %s\n%s\nIt can be used once within one day and is not shown again. %s\n", user.Email, link, mailed)
+		}),
 	}
 }
 
@@ -139,6 +133,7 @@ func keysCreate() *command {
 		args: "--account ID|NAME --env test|live --name N --scopes all|a,b" +
 			" [--limit CATEGORY=N]… [--allow-network CIDR]…",
 		about: "create an API key",
+		needs: []string{"account", "env", "name", "scopes"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
@@ -151,17 +146,9 @@ func keysCreate() *command {
 				"`CIDR`: network or address that the key may be used from (default: any); may be repeated")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{
-				"account": inv.account,
-				"env":     inv.env,
-				"name":    inv.name,
-				"scopes":  inv.scopes,
-			}); err != nil {
+			env, err := inv.environment()
+			if err != nil {
 				return err
-			}
-			env, ok := access.ParseEnvironment(inv.env)
-			if !ok {
-				return errors.New("--env must be test or live")
 			}
 			scopes, err := access.ParseScopes(inv.scopes)
 			if err != nil {
@@ -169,10 +156,7 @@ func keysCreate() *command {
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				k, secret, err := app.Service.CreateKey(ctx, access.Operator, service.NewKey{
-					Tenant:   access.Tenant{AccountID: a.ID, Environment: env},
-					Name:     inv.name,
-					Scopes:   scopes,
-					Limits:   inv.limits,
+					Tenant: access.Tenant{AccountID: a.ID, Environment: env}, Name: inv.name, Scopes: scopes, Limits: inv.limits,
 					Networks: inv.networks.networks(),
 				})
 				if err != nil {
@@ -205,16 +189,9 @@ type keyView struct {
 
 func viewKey(k *access.Key) keyView {
 	return keyView{
-		ID:          k.ID,
-		Name:        k.Name,
-		Environment: k.Environment,
-		Hint:        k.Hint,
-		Scopes:      k.Scopes,
-		Limits:      k.Limits,
-		Networks:    k.Networks.Texts(),
-		CreatedAt:   order.Timestamp(k.CreatedAt),
-		ExpiresAt:   order.At(k.ExpiresAt),
-		RevokedAt:   order.At(k.RevokedAt),
+		ID: k.ID, Name: k.Name, Environment: k.Environment, Hint: k.Hint, Scopes: k.Scopes, Limits: k.Limits,
+		Networks: k.Networks.Texts(), CreatedAt: order.Timestamp(k.CreatedAt), ExpiresAt: order.At(k.ExpiresAt),
+		RevokedAt: order.At(k.RevokedAt),
 	}
 }
 
@@ -223,13 +200,11 @@ func keysList() *command {
 		name:  "keys list",
 		args:  "--account ID|NAME",
 		about: "list the API keys of an account",
+		needs: []string{"account"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"account": inv.account}); err != nil {
-				return err
-			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				keys, err := app.Service.Keys(ctx, access.Operator, a.ID)
 				if err != nil {
@@ -262,18 +237,16 @@ func keysRevoke() *command {
 		args:  "KEY_ID",
 		about: "revoke an API key permanently",
 		nargs: 1,
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.open(ctx, func(app *server.App) error {
-				k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
-				if errors.Is(err, access.KeyNotFound) {
-					return fmt.Errorf("%q is not a key id", inv.args[0])
-				}
-				if err != nil {
-					return err
-				}
-				return inv.print(viewKey(k), "key %s (%s) is revoked\n", k.ID, k.Name)
-			})
-		},
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
+			if errors.Is(err, access.KeyNotFound) {
+				return fmt.Errorf("%q is not a key id", inv.args[0])
+			}
+			if err != nil {
+				return err
+			}
+			return inv.print(viewKey(k), "key %s (%s) is revoked\n", k.ID, k.Name)
+		}),
 	}
 }
 
@@ -282,6 +255,7 @@ func creditsGrant() *command {
 		name:  "credits grant",
 		args:  "--account ID|NAME --env test|live --amount N --note T",
 		about: "add credits to a balance; N may be negative",
+		needs: []string{"account", "env", "note"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
@@ -289,15 +263,12 @@ func creditsGrant() *command {
 			fs.StringVar(&inv.note, "note", "", "`reason`, stored in the ledger")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"account": inv.account, "env": inv.env, "note": inv.note}); err != nil {
-				return err
-			}
 			if inv.amount == 0 {
 				return errors.New("--amount is required and must not be 0")
 			}
-			env, ok := access.ParseEnvironment(inv.env)
-			if !ok {
-				return errors.New("--env must be test or live")
+			env, err := inv.environment()
+			if err != nil {
+				return err
 			}
 			return inv.withAccount(ctx, func(app *server.App, a *access.Account) error {
 				t := access.Tenant{AccountID: a.ID, Environment: env}
@@ -315,6 +286,16 @@ func creditsGrant() *command {
 	}
 }
 
+// environment parses --env.
+func (inv *invocation) environment() (access.Environment, error) {
+	env, ok := access.ParseEnvironment(inv.env)
+	if !ok {
+		return "", errors.New("--env must be test or live")
+	}
+	return env, nil
+}
+
+// withAccount opens the installation and finds the account of --account while f runs.
 func (inv *invocation) withAccount(ctx context.Context, f func(*server.App, *access.Account) error) error {
 	return inv.open(ctx, func(app *server.App) error {
 		a, err := app.Service.FindAccount(ctx, access.Operator, inv.account)

@@ -80,26 +80,24 @@ func catalogExport() *command {
 	return &command{
 		name:  "catalog export",
 		about: "print the catalog as YAML, or as JSON with --json",
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.open(ctx, func(app *server.App) error {
-				doc, err := app.Service.CatalogDocument(ctx)
-				if err != nil {
-					return err
-				}
-				if inv.json {
-					text, err := doc.JSON()
-					if err != nil {
-						return err
-					}
-					return inv.print(json.RawMessage(text), "")
-				}
-				text, err := doc.YAML()
-				if err != nil {
-					return err
-				}
-				_, err = inv.Stdout.Write(text)
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			doc, err := app.Service.CatalogDocument(ctx)
+			if err != nil {
 				return err
-			})
-		},
+			}
+			if inv.json {
+				text, err := doc.JSON()
+				if err != nil {
+					return err
+				}
+				return inv.print(json.RawMessage(text), "")
+			}
+			text, err := doc.YAML()
+			if err != nil {
+				return err
+			}
+			_, err = inv.Stdout.Write(text)
+			return err
+		}),
 	}
 }

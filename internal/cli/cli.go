@@ -33,7 +33,8 @@ type command struct {
 	args   string // arguments in the usage line
 	about  string
 	flags  func(*flag.FlagSet, *invocation)
-	nargs  int // positional arguments; anyArgs: the command checks them itself
+	needs  []string // flags that must have a value
+	nargs  int      // positional arguments; anyArgs: the command checks them itself
 	run    func(context.Context, *invocation) error
 	hidden bool // used by the program itself
 }
@@ -44,6 +45,7 @@ type invocation struct {
 	settings server.Settings
 	json     bool
 	args     []string
+	flags    *flag.FlagSet
 	options
 }
 
@@ -101,7 +103,11 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	if err := c.run(ctx, inv); err != nil {
+	err = inv.missing(c.needs)
+	if err == nil {
+		err = c.run(ctx, inv)
+	}
+	if err != nil {
 		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
 		return exitFailed
 	}
@@ -140,6 +146,7 @@ func (c *command) parse(inv *invocation, args []string) error {
 		fmt.Fprintf(inv.Stderr, "Usage: assay %s %s\n\n%s\n\nFlags:\n", c.name, c.args, c.about)
 		fs.PrintDefaults()
 	}
+	inv.flags = fs
 	inv.settings.Bind(fs)
 	if err := server.FromEnvironment(fs, inv.LookupEnv); err != nil {
 		return err
@@ -191,6 +198,15 @@ func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err
 	return f(app)
 }
 
+// withApp returns f as the run function of a command that opens the installation first.
+func withApp(
+	f func(context.Context, *invocation, *server.App) error,
+) func(context.Context, *invocation) error {
+	return func(ctx context.Context, inv *invocation) error {
+		return inv.open(ctx, func(app *server.App) error { return f(ctx, inv, app) })
+	}
+}
+
 // print writes v as JSON with --json, otherwise the formatted text.
 func (inv *invocation) print(v any, format string, args ...any) error {
 	if inv.json {
@@ -202,10 +218,11 @@ func (inv *invocation) print(v any, format string, args ...any) error {
 	return err
 }
 
-func required(flags map[string]string) error {
+// missing returns an error for each of the flags that has no value.
+func (inv *invocation) missing(flags []string) error {
 	var problems []error
-	for name, value := range flags {
-		if value == "" {
+	for _, name := range flags {
+		if inv.flags.Lookup(name).Value.String() == "" {
 			problems = append(problems, fmt.Errorf("--%s is required", name))
 		}
 	}

@@ -43,18 +43,9 @@ type attemptView struct {
 
 func viewDelivery(d *webhook.Delivery) deliveryView {
 	return deliveryView{
-		ID:            d.ID,
-		AccountID:     d.AccountID,
-		Environment:   string(d.Environment),
-		EndpointID:    d.EndpointID,
-		URL:           d.EndpointURL,
-		OrderID:       d.OrderID,
-		Event:         d.Event,
-		Status:        d.Status,
-		Attempts:      d.Attempts,
-		CreatedAt:     order.Timestamp(d.CreatedAt),
-		NextAttemptAt: orNull(d.NextAttemptAt),
-		FinishedAt:    orNull(d.FinishedAt),
+		ID: d.ID, AccountID: d.AccountID, Environment: string(d.Environment), EndpointID: d.EndpointID, URL: d.EndpointURL,
+		OrderID: d.OrderID, Event: d.Event, Status: d.Status, Attempts: d.Attempts, CreatedAt: order.Timestamp(d.CreatedAt),
+		NextAttemptAt: orNull(d.NextAttemptAt), FinishedAt: orNull(d.FinishedAt),
 	}
 }
 
@@ -74,9 +65,11 @@ func deliveryFlags(fs *flag.FlagSet, inv *invocation) {
 // deliveryFilter returns the filter selected by the flags.
 func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (webhook.DeliveryFilter, error) {
 	f := webhook.DeliveryFilter{EndpointID: inv.endpoint, Status: webhook.Status(inv.status)}
-	f.Environment = access.Environment(inv.env)
-	if _, ok := access.ParseEnvironment(inv.env); inv.env != "" && !ok {
-		return f, errors.New("--env must be test or live")
+	if inv.env != "" {
+		var err error
+		if f.Environment, err = inv.environment(); err != nil {
+			return f, err
+		}
 	}
 	statuses := []webhook.Status{"", webhook.Pending, webhook.Delivered, webhook.Failed}
 	if !slices.Contains(statuses, f.Status) {
@@ -136,28 +129,26 @@ func deliveriesShow() *command {
 		args:  "DELIVERY_ID",
 		about: "show a webhook delivery with its body and attempts",
 		nargs: 1,
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.open(ctx, func(app *server.App) error {
-				d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
-				if err != nil {
-					return err
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
+			if err != nil {
+				return err
+			}
+			view := struct {
+				deliveryView
+				Body       json.RawMessage `json:"body"`
+				AttemptLog []attemptView   `json:"attempt_log"`
+			}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
+			var lines strings.Builder
+			for i, a := range attempts {
+				view.AttemptLog[i] = attemptView{
+					a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
 				}
-				view := struct {
-					deliveryView
-					Body       json.RawMessage `json:"body"`
-					AttemptLog []attemptView   `json:"attempt_log"`
-				}{viewDelivery(d), json.RawMessage(d.Body), make([]attemptView, len(attempts))}
-				var lines strings.Builder
-				for i, a := range attempts {
-					view.AttemptLog[i] = attemptView{
-						a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
-					}
-					fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n",
-						a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
-				}
-				return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
-			})
-		},
+				fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n",
+					a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
+			}
+			return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
+		}),
 	}
 }
 
@@ -189,10 +180,8 @@ func deliveriesRedeliver() *command {
 					if n, err = app.Service.RedeliverFailed(ctx, access.Operator, f, since); err != nil {
 						return err
 					}
-				} else {
-					if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
-						return err
-					}
+				} else if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
+					return err
 				}
 				return inv.print(map[string]int{"redelivered": n}, "%d deliveries queued to be resent\n", n)
 			})

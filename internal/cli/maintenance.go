@@ -14,29 +14,27 @@ func checkCommand() *command {
 	return &command{
 		name:  "check",
 		about: "check the integrity of the ledger, the audit log, the order counters and the stored photos",
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.open(ctx, func(app *server.App) error {
-				report, err := proof.Check(ctx, app.Store, app.Media)
-				if err != nil {
-					return err
-				}
-				var lines strings.Builder
-				for _, p := range report.Problems {
-					fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
-				}
-				err = inv.print(report,
-					"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
-					lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
-					report.Photos, report.ProblemCount)
-				if err != nil {
-					return err
-				}
-				if !report.OK {
-					return fmt.Errorf("%d problems found", report.ProblemCount)
-				}
-				return nil
-			})
-		},
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			report, err := proof.Check(ctx, app.Store, app.Media)
+			if err != nil {
+				return err
+			}
+			var lines strings.Builder
+			for _, p := range report.Problems {
+				fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
+			}
+			err = inv.print(report,
+				"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
+				lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
+				report.Photos, report.ProblemCount)
+			if err != nil {
+				return err
+			}
+			if !report.OK {
+				return fmt.Errorf("%d problems found", report.ProblemCount)
+			}
+			return nil
+		}),
 	}
 }
 
@@ -46,15 +44,13 @@ func backupCommand() *command {
 		args:  "DIR",
 		about: "copy database, photos and generated secrets into an empty directory; the server may be running",
 		nargs: 1,
-		run: func(ctx context.Context, inv *invocation) error {
-			return inv.open(ctx, func(app *server.App) error {
-				s, err := app.Backup(ctx, inv.args[0], inv.progress)
-				if err != nil {
-					return err
-				}
-				return inv.printSummary("backed up", s)
-			})
-		},
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			s, err := app.Backup(ctx, inv.args[0], inv.progress)
+			if err != nil {
+				return err
+			}
+			return inv.printSummary("backed up", s)
+		}),
 	}
 }
 

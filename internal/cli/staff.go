@@ -14,15 +14,13 @@ func staffCreate() *command {
 		name:  "staff create",
 		args:  "--email E --name N --role reviewer|admin",
 		about: "create a staff user with a password and a token for the desk API",
+		needs: []string{"email", "name", "role"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
 			fs.StringVar(&inv.name, "name", "", "`name` shown at the desk")
 			fs.StringVar(&inv.role, "role", "", "reviewer or admin")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if err := required(map[string]string{"email": inv.email, "name": inv.name, "role": inv.role}); err != nil {
-				return err
-			}
 			role, ok := access.ParseStaffRole(inv.role)
 			if !ok {
 				return errors.New("--role must be reviewer or admin")

@@ -42,7 +42,7 @@ func issued(t *testing.T, signer *certificate.Signer, test bool, revoked *certif
 
 // TestVerify checks the text, the JSON and the exit status of verify.
 func TestVerify(t *testing.T) {
-	signer, stranger := newSigner(t, "a"), newSigner(t, "b")
+	signer, otherSigner := newSigner(t, "a"), newSigner(t, "b")
 	keys := keysOf(t, signer)
 	good := issued(t, signer, false, nil)
 	revoked := issued(t, signer, true, &certificate.Revocation{
@@ -78,7 +78,7 @@ func TestVerify(t *testing.T) {
 			"TestTakenAway", strings.Replace(issued(t, signer, true, nil), `"test": true`, `"test": false`, 1), 1, nil,
 			[]string{"the signature is wrong"},
 		},
-		{"OtherKey", issued(t, stranger, false, nil), 1, nil, []string{"a key that is not in the key set"}},
+		{"OtherKey", issued(t, otherSigner, false, nil), 1, nil, []string{"a key that is not in the key set"}},
 		{"NoCertificate", `{"hello": 1}`, 1, nil, []string{"this is not a certificate file"}},
 		{
 			"TwoReadings", strings.Replace(good, `"outcome"`, `"outcome": "x", "outcome"`, 1), 1, nil,

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,31 +27,16 @@ type envelope struct {
 
 var bearerChallenge = []string{"Bearer"}
 
-// Status returns the HTTP status of a kind of fault.
-func Status(k fault.Kind) int {
-	switch k {
-	case fault.Invalid:
-		return http.StatusBadRequest
-	case fault.Unauthorized:
-		return http.StatusUnauthorized
-	case fault.PaymentRequired:
-		return http.StatusPaymentRequired
-	case fault.Forbidden:
-		return http.StatusForbidden
-	case fault.NotFound:
-		return http.StatusNotFound
-	case fault.Conflict:
-		return http.StatusConflict
-	case fault.TooLarge:
-		return http.StatusRequestEntityTooLarge
-	case fault.RateLimited:
-		return http.StatusTooManyRequests
-	case fault.Unavailable:
-		return http.StatusServiceUnavailable
-	case fault.Internal:
-	}
-	return http.StatusInternalServerError
+var statuses = map[fault.Kind]int{
+	fault.Invalid: http.StatusBadRequest, fault.Unauthorized: http.StatusUnauthorized,
+	fault.PaymentRequired: http.StatusPaymentRequired, fault.Forbidden: http.StatusForbidden,
+	fault.NotFound: http.StatusNotFound, fault.Conflict: http.StatusConflict,
+	fault.TooLarge: http.StatusRequestEntityTooLarge, fault.RateLimited: http.StatusTooManyRequests,
+	fault.Unavailable: http.StatusServiceUnavailable, fault.Internal: http.StatusInternalServerError,
 }
+
+// Status returns the HTTP status of a kind of fault.
+func Status(k fault.Kind) int { return cmp.Or(statuses[k], http.StatusInternalServerError) }
 
 // RetrySeconds is a delay as Retry-After gives it: in seconds, rounded up, at least 1.
 func RetrySeconds(d time.Duration) int {
@@ -68,8 +54,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	status := Status(f.Kind)
 	h := w.Header()
 	for _, name := range [...]string{
-		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range",
-		"Cache-Control", "Expires",
+		"Etag", "Last-Modified", "Content-Encoding", "Content-Disposition", "Content-Range", "Cache-Control", "Expires",
 	} {
 		delete(h, name)
 	}
@@ -80,13 +65,8 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 		h.Set("Retry-After", strconv.Itoa(RetrySeconds(f.RetryAfter)))
 	}
 	body := envelope{
-		StatusCode: status,
-		Code:       f.Code,
-		Message:    f.Message,
-		Details:    wireDetails(f.Details),
-		Timestamp:  order.Timestamp(p.now()),
-		Path:       requestPath(r),
-		RequestID:  ensureRequestID(w, r),
+		StatusCode: status, Code: f.Code, Message: f.Message, Details: wireDetails(f.Details),
+		Timestamp: order.Timestamp(p.now()), Path: requestPath(r), RequestID: ensureRequestID(w, r),
 	}
 	if err := WriteJSON(w, status, body); err != nil {
 		p.log().LogAttrs(r.Context(), slog.LevelError, "error details cannot be encoded", p.attrs(r, err)...)

@@ -91,8 +91,7 @@ func TestEnvelope(t *testing.T) {
 		},
 		"internal": {orders, errors.New("sql: secret detail"), 500, nil},
 		"deadline": {
-			orders, fmt.Errorf("read rows: %w", context.DeadlineExceeded), 503,
-			map[string]string{"Retry-After": "5"},
+			orders, fmt.Errorf("read rows: %w", context.DeadlineExceeded), 503, map[string]string{"Retry-After": "5"},
 		},
 		"wrapped": {
 			orders, fmt.Errorf("create order: %w", fault.New(fault.Conflict, "request-in-progress", "Still running.")),
@@ -171,12 +170,10 @@ func TestWriteErrorLog(t *testing.T) {
 		holds  string
 	}{
 		"Opaque": {
-			context.Background(), fmt.Errorf("insert: %w", errors.New("disk full")), 500, "ERROR",
-			"insert: disk full",
+			context.Background(), fmt.Errorf("insert: %w", errors.New("disk full")), 500, "ERROR", "insert: disk full",
 		},
 		"FaultCause": {
-			context.Background(), fault.UnavailableError(errors.New("no route to host")), 503, "WARN",
-			"no route to host",
+			context.Background(), fault.UnavailableError(errors.New("no route to host")), 503, "WARN", "no route to host",
 		},
 		"InternalFault": {
 			context.Background(),

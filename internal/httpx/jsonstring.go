@@ -1,7 +1,8 @@
 package httpx
 
 import (
-	"strings"
+	"encoding/json"
+	"strconv"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -80,58 +81,15 @@ func hex4(s string) (rune, bool) {
 	if len(s) < 4 {
 		return 0, false
 	}
-	var r rune
-	for i := range 4 {
-		c := s[i]
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
+	n, err := strconv.ParseUint(s[:4], 16, 16)
+	return rune(n), err == nil
 }
 
 // unescape returns the text of a string's content that the parser has accepted. An unpaired surrogate becomes U+FFFD.
 func unescape(raw string) string {
-	var b strings.Builder
-	b.Grow(len(raw))
-	for {
-		i := strings.IndexByte(raw, '\\')
-		if i < 0 {
-			b.WriteString(raw)
-			return b.String()
-		}
-		b.WriteString(raw[:i])
-		raw = raw[i:]
-		n := 2
-		switch c := raw[1]; c {
-		case 'b':
-			b.WriteByte('\b')
-		case 'f':
-			b.WriteByte('\f')
-		case 'n':
-			b.WriteByte('\n')
-		case 'r':
-			b.WriteByte('\r')
-		case 't':
-			b.WriteByte('\t')
-		case 'u':
-			n, _ = escapeLen(raw)
-			r, _ := hex4(raw[2:])
-			if utf16.IsSurrogate(r) {
-				r = pairAt(raw)
-			}
-			b.WriteRune(r)
-		default:
-			b.WriteByte(c)
-		}
-		raw = raw[n:]
+	var s string
+	if err := json.Unmarshal([]byte(`"`+raw+`"`), &s); err != nil {
+		panic(err) // the parser has accepted it
 	}
+	return s
 }

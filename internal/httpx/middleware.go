@@ -54,15 +54,9 @@ func (p *Responder) AccessLog(next http.Handler) http.Handler {
 			}
 			attrs := make([]slog.Attr, 0, 12)
 			attrs = append(
-				attrs,
-				slog.String("method", r.Method),
-				slog.String("path", requestPath(r)),
-				slog.String("route", route),
-				slog.Int("status", status),
-				slog.Int64("bytes", rec.Bytes()),
-				slog.Duration("duration", p.now().Sub(start)),
-				slog.String("request_id", RequestIDFrom(r.Context())),
-				slog.String("remote", ClientIP(r)),
+				attrs, slog.String("method", r.Method), slog.String("path", requestPath(r)), slog.String("route", route),
+				slog.Int("status", status), slog.Int64("bytes", rec.Bytes()), slog.Duration("duration", p.now().Sub(start)),
+				slog.String("request_id", RequestIDFrom(r.Context())), slog.String("remote", ClientIP(r)),
 			)
 			if aborted {
 				attrs = append(attrs, slog.Bool("aborted", true))

@@ -39,6 +39,23 @@ func TestRequestID(t *testing.T) {
 	}
 }
 
+// serveOnce sends one request over a connection to a handler, waits for the end of the handler, and returns the body.
+func serveOnce(t *testing.T, h http.Handler) ([]byte, error) {
+	t.Helper()
+	srv := httptest.NewServer(h)
+	defer srv.Close()
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := srv.Client().Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	return io.ReadAll(resp.Body)
+}
+
 func TestHandleErrorAfterBody(t *testing.T) {
 	p, log := testResponder()
 	handler := RequestID(p.AccessLog(p.Recover(p.Handle(func(w http.ResponseWriter, _ *http.Request) error {
@@ -48,18 +65,7 @@ func TestHandleErrorAfterBody(t *testing.T) {
 		w.(http.Flusher).Flush()
 		return errors.New("the other half is lost")
 	}))))
-	srv := httptest.NewServer(handler)
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, http.NoBody)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := srv.Client().Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, err := io.ReadAll(resp.Body)
-	_ = resp.Body.Close()
-	srv.Close() // waits for the handler, and so for the log
+	body, err := serveOnce(t, handler)
 	if err == nil || string(body) != "half" {
 		t.Errorf("got %q, %v; want a cut connection", body, err)
 	}

@@ -26,8 +26,7 @@ func ParseObject(body []byte) (Object, error) {
 	}
 	if kind := nodes[0].kind; kind != KindObject {
 		return Object{}, fault.Validation(fault.Problem{
-			Field: "body", Code: CodeType,
-			Message: "must be an object, is " + kind.String(),
+			Field: "body", Code: CodeType, Message: "must be an object, is " + kind.String(),
 		})
 	}
 	return Value{&document{text: text, nodes: nodes, defects: defects}, 0}.Object(), nil
@@ -84,17 +83,13 @@ func (o Object) Object(name string, rules ...Rule) Object {
 // returned as the missing object, so that indexes stay right.
 func (o Object) Objects(name string, rules ...Rule) []Object {
 	mustFit(rules, arrayRules, name)
-	v := o.read(name, rules)
-	if !v.is(KindArray) {
+	elements := o.read(name, rules).readArray(rules)
+	if elements == nil {
 		return nil
 	}
-	n := v.checkedLen(rules)
-	if n == 0 {
-		return nil
-	}
-	objects := make([]Object, 0, n)
-	for i := v.at + 1; len(objects) < n; i = int(v.doc.nodes[i].next) {
-		objects = append(objects, Value{v.doc, i}.Object())
+	objects := make([]Object, len(elements))
+	for i, v := range elements {
+		objects[i] = v.Object()
 	}
 	return objects
 }

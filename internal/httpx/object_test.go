@@ -37,20 +37,40 @@ func problemsOf(t *testing.T, err error) []string {
 	return out
 }
 
+// wantProblems checks the problems of a validation fault; an empty one stands for none.
 func wantProblems(t *testing.T, err error, want ...string) {
 	t.Helper()
+	want = slices.DeleteFunc(want, func(s string) bool { return s == "" })
 	if got := problemsOf(t, err); !slices.Equal(got, want) {
 		t.Errorf("problems %q, want %q", got, want)
 	}
 }
 
+// readTest is a value that is read from a body or a query, and the only problem of it.
+type readTest[T any] struct {
+	in      string
+	rules   []Rule
+	want    T
+	problem string
+}
+
+func eachRead[T comparable](
+	t *testing.T, tests map[string]readTest[T], read func(t *testing.T, in string, rules []Rule) (T, error),
+) {
+	t.Helper()
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := read(t, tt.in, tt.rules)
+			if got != tt.want {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+			wantProblems(t, err, tt.problem)
+		})
+	}
+}
+
 func TestObjectString(t *testing.T) {
-	tests := map[string]struct {
-		body    string
-		rules   []Rule
-		want    string
-		problem string
-	}{
+	tests := map[string]readTest[string]{
 		"Plain":             {`{"a":"x"}`, nil, "x", ""},
 		"Escaped":           {`{"a":"\u00e9\n\ud83d\ude00"}`, nil, "é\n😀", ""},
 		"EscapedName":       {`{"\u0061":"x"}`, nil, "x", ""},
@@ -74,30 +94,17 @@ func TestObjectString(t *testing.T) {
 		"Duplicate":         {`{"a":"x","a":"y"}`, nil, "x", "a duplicate"},
 		"DuplicateEscaped":  {`{"a":"x","\u0061":"x"}`, nil, "x", "a duplicate"},
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			o := parseObject(t, tt.body)
-			if got := o.String("a", tt.rules...); got != tt.want {
-				t.Errorf("got %q, want %q", got, tt.want)
-			}
-			if tt.problem == "" {
-				wantProblems(t, o.Done())
-			} else {
-				wantProblems(t, o.Done(), tt.problem)
-			}
-		})
-	}
+	eachRead(t, tests, func(t *testing.T, body string, rules []Rule) (string, error) {
+		t.Helper()
+		o := parseObject(t, body)
+		return o.String("a", rules...), o.Done()
+	})
 }
 
 func isHTTPS(s string) bool { return strings.HasPrefix(s, "https://") }
 
 func TestObjectInt(t *testing.T) {
-	tests := map[string]struct {
-		body    string
-		rules   []Rule
-		want    int64
-		problem string
-	}{
+	tests := map[string]readTest[int64]{
 		"Integer":       {`{"a":30}`, []Rule{Min(1), Max(30)}, 30, ""},
 		"Integral":      {`{"a":3.0e1}`, []Rule{Min(1)}, 30, ""},
 		"Absent":        {`{}`, []Rule{Min(1)}, 0, ""},
@@ -112,19 +119,11 @@ func TestObjectInt(t *testing.T) {
 		"Over64BitsMax": {`{"a":9223372036854775808}`, []Rule{Min(1), Max(5)}, 0, "a max"},
 		"BelowMin64":    {`{"a":-1e30}`, []Rule{Min(1)}, 0, "a min"},
 	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			o := parseObject(t, tt.body)
-			if got := o.Int("a", tt.rules...); got != tt.want {
-				t.Errorf("got %d, want %d", got, tt.want)
-			}
-			if tt.problem == "" {
-				wantProblems(t, o.Done())
-			} else {
-				wantProblems(t, o.Done(), tt.problem)
-			}
-		})
-	}
+	eachRead(t, tests, func(t *testing.T, body string, rules []Rule) (int64, error) {
+		t.Helper()
+		o := parseObject(t, body)
+		return o.Int("a", rules...), o.Done()
+	})
 }
 
 func TestObjectOptional(t *testing.T) {

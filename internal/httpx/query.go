@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"math"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
@@ -93,20 +95,7 @@ func (q *Query) Page(defaultLimit, maxLimit int) (page, limit int) {
 
 // Locale returns the parameter locale; English when it is absent.
 func (q *Query) Locale() text.Locale {
-	s, ok := q.read("locale")
-	if !ok {
-		return text.English
-	}
-	locale, known := text.ParseLocale(s)
-	if !known || s == "" {
-		names := make([]string, len(text.Locales))
-		for i, l := range text.Locales {
-			names[i] = string(l)
-		}
-		q.Problem("locale", CodeEnum, alternatives(names))
-		return text.English
-	}
-	return locale
+	return text.Locale(cmp.Or(q.Enum("locale", enum.Names(text.Locales)...), string(text.English)))
 }
 
 // Time returns an RFC 3339 timestamp in UTC, or the zero time when it is absent or wrong.
@@ -205,13 +194,5 @@ func nextParameter(query string) (name, value, rest string) {
 // isDecimal reports whether s is an optional minus sign and digits.
 func isDecimal(s string) bool {
 	digits := strings.TrimPrefix(s, "-")
-	if digits == "" {
-		return false
-	}
-	for i := range len(digits) {
-		if digits[i] < '0' || digits[i] > '9' {
-			return false
-		}
-	}
-	return true
+	return digits != "" && strings.Trim(digits, "0123456789") == ""
 }

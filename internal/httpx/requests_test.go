@@ -29,18 +29,15 @@ func readOrder(body []byte) (orderRequest, error) {
 		return orderRequest{}, err
 	}
 	req := orderRequest{
-		Brand:      o.String("brand_code", Required, NotEmpty),
-		Category:   o.String("category_code", Required, NotEmpty),
-		Model:      o.String("model_code", NotEmpty),
-		ExternalID: o.OptString("external_id", NotEmpty, MaxChars(100)),
+		Brand: o.String("brand_code", Required, NotEmpty), Category: o.String("category_code", Required, NotEmpty),
+		Model: o.String("model_code", NotEmpty), ExternalID: o.OptString("external_id", NotEmpty, MaxChars(100)),
 		AnswerTime: o.Int("answer_time", Min(1)),
 	}
 	photos := o.Objects("photos", Required, MinItems(1), MaxItems(75))
 	req.Photos = make([]photoRef, 0, len(photos))
 	for _, p := range photos {
 		req.Photos = append(req.Photos, photoRef{
-			URL:       p.String("url", Required, NotEmpty, MaxChars(2048)),
-			IndexCode: p.String("index_code", Required, NotEmpty),
+			URL: p.String("url", Required, NotEmpty, MaxChars(2048)), IndexCode: p.String("index_code", Required, NotEmpty),
 		})
 	}
 	req.MockOutcome, _ = o.Raw("mock_outcome").Text() // a wrong value counts as missing
@@ -62,8 +59,7 @@ func readWebhook(body []byte) (webhookRequest, error) {
 	}
 	https := Format("must start with https://", isHTTPS)
 	req := webhookRequest{
-		URL:    o.String("url", Required, MaxChars(2048), https),
-		Name:   o.String("name", NotEmpty, MaxChars(100)),
+		URL: o.String("url", Required, MaxChars(2048), https), Name: o.String("name", NotEmpty, MaxChars(100)),
 		Events: o.Strings("events", Required, MinItems(1), MaxItems(2), Unique, OneOf("order-outcome", "update-photos")),
 	}
 	if auth := o.Object("auth"); auth.Exists() {
@@ -90,9 +86,8 @@ func readPhotoUpdates(body []byte) (updates []photoUpdate, note string, err erro
 	}
 	for _, p := range o.Objects("photos", Required, MinItems(1), MaxItems(75)) {
 		updates = append(updates, photoUpdate{
-			IndexCode: p.String("index_code", Required, NotEmpty),
-			URL:       p.String("url", MaxChars(2048)),
-			Unable:    p.Bool("is_unable_to_provide"),
+			IndexCode: p.String("index_code", Required, NotEmpty), URL: p.String("url", MaxChars(2048)),
+			Unable: p.Bool("is_unable_to_provide"),
 		})
 	}
 	return updates, o.String("note", MaxChars(1000)), o.Done()

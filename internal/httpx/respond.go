@@ -31,6 +31,14 @@ var jsonBuffers = sync.Pool{New: func() any {
 	return b
 }}
 
+// Page is one page of a list.
+type Page[T any] struct {
+	Data  []T   `json:"data"`
+	Page  int   `json:"page"`
+	Limit int   `json:"limit"`
+	Total int64 `json:"total"`
+}
+
 // WriteJSON answers with v as JSON. It returns an error, and has written nothing, when v cannot be encoded.
 func WriteJSON(w http.ResponseWriter, status int, v any) error {
 	b := jsonBuffers.Get().(*jsonBuffer)

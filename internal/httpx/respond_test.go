@@ -84,19 +84,11 @@ func TestRecorder(t *testing.T) {
 	})
 	t.Run("Unwrap", func(t *testing.T) {
 		served := make(chan error, 1)
-		srv := httptest.NewServer(RequestID(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if _, err := serveOnce(t, RequestID(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			served <- http.NewResponseController(w).SetReadDeadline(time.Time{})
-		})))
-		defer srv.Close()
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, srv.URL, http.NoBody)
-		if err != nil {
-			t.Fatal(err)
+		}))); err != nil {
+			t.Error(err)
 		}
-		resp, err := srv.Client().Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_ = resp.Body.Close()
 		if err := <-served; err != nil {
 			t.Errorf("the connection is not reached: %v", err)
 		}

@@ -71,12 +71,7 @@ func MaxItems(n int) Rule { return Rule{kind: ruleMaxItems, n: int64(n)} }
 
 // has reports whether a rule of the kind is among the rules.
 func has(rules []Rule, kind ruleKind) bool {
-	for i := range rules {
-		if rules[i].kind == kind {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rules, func(r Rule) bool { return r.kind == kind })
 }
 
 // mustFit panics when a rule is used with a type it says nothing about.

@@ -22,6 +22,10 @@ type pixels struct {
 // fit returns a photo as planes whose longest edge is at most edge, on white where it is transparent.
 func (p *pixels) fit(edge int) *image.YCbCr {
 	size := fitted(p.size, edge)
+	if i, ok := p.Image.(*image.YCbCr); ok && i.SubsampleRatio == image.YCbCrSubsampleRatio420 &&
+		i.Rect == (image.Rectangle{Max: size}) {
+		return i
+	}
 	out := newPlanes(size)
 	from, to := p.size.Mul(eighth).Div(p.scale), size.Mul(eighth)
 	switch i := p.Image.(type) {

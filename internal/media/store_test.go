@@ -1,4 +1,4 @@
-package media_test
+package media
 
 import (
 	"bytes"
@@ -12,10 +12,9 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
-	"github.com/assayhq/assay/internal/media"
 )
 
-// TestStore checks what every media.Store promises, on the disk.
+// TestStore checks what every Store promises, on the disk.
 func TestStore(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -37,19 +36,7 @@ func TestStore(t *testing.T) {
 		{"Ping", testPing},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			disk, err := media.NewDisk(t.TempDir())
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() {
-				if err := disk.Close(); err != nil {
-					t.Error(err)
-				}
-			})
-			staging, err := media.NewStaging(disk.StagingDir())
-			if err != nil {
-				t.Fatal(err)
-			}
+			disk, staging := openDisk(t)
 			c.test(t, &suite{Store: disk, staging: staging})
 		})
 	}
@@ -57,22 +44,13 @@ func TestStore(t *testing.T) {
 
 // suite is a store under test with its staging.
 type suite struct {
-	media.Store
-	staging *media.Staging
+	Store
+	staging *Staging
 }
 
-func (s *suite) stage(t *testing.T, content []byte) *media.Staged {
+func (s *suite) stage(t *testing.T, content []byte) *Staged {
 	t.Helper()
-	staged, err := s.staging.Stage(t.Context(), bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := staged.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return staged
+	return stage(t, s.staging, string(content))
 }
 
 func (s *suite) put(t *testing.T, name string, content []byte) {
@@ -166,7 +144,7 @@ func testPutKeepsStagedReadable(t *testing.T, s *suite) {
 func testPutSameNameConcurrently(t *testing.T, s *suite) {
 	name := photo.NewName(photo.WebP)
 	whole := map[string]bool{}
-	var staged []*media.Staged
+	var staged []*Staged
 	for i := range 8 {
 		b := content(fmt.Sprintf("writer %d", i), 200_000+i)
 		whole[string(b)] = true
@@ -183,7 +161,7 @@ func testPutSameNameConcurrently(t *testing.T, s *suite) {
 				if err := errors.Join(err, f.Close()); err != nil || !whole[string(b)] {
 					t.Errorf("read %d bytes that nobody put, %v", len(b), err)
 				}
-			case !errors.Is(err, media.ErrNotFound):
+			case !errors.Is(err, ErrNotFound):
 				t.Error(err)
 			}
 			select {
@@ -263,10 +241,10 @@ func testSeek(t *testing.T, s *suite) {
 
 func testMissing(t *testing.T, s *suite) {
 	name := photo.NewName(photo.HEIC)
-	if _, err := s.Open(t.Context(), name); !errors.Is(err, media.ErrNotFound) {
+	if _, err := s.Open(t.Context(), name); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Open: %v", err)
 	}
-	if _, err := s.Stat(t.Context(), name); !errors.Is(err, media.ErrNotFound) {
+	if _, err := s.Stat(t.Context(), name); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Stat: %v", err)
 	}
 	if err := s.Delete(t.Context(), name); err != nil {
@@ -282,7 +260,7 @@ func testDelete(t *testing.T, s *suite) {
 		if err := s.Delete(t.Context(), name); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Stat(t.Context(), name); !errors.Is(err, media.ErrNotFound) {
+		if _, err := s.Stat(t.Context(), name); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Stat: %v", err)
 		}
 	}
@@ -296,7 +274,7 @@ func testDerived(t *testing.T, s *suite) {
 	name, other := photo.NewName(photo.HEIC), photo.NewName(photo.JPEG)
 	s.put(t, name, content("photo", 100))
 	s.put(t, other, content("other", 100))
-	for _, derived := range media.WithDerived(name)[1:] {
+	for _, derived := range WithDerived(name)[1:] {
 		want := content(derived, 5000)
 		s.put(t, derived, content("before", 10))
 		s.put(t, derived, want)
@@ -307,7 +285,7 @@ func testDerived(t *testing.T, s *suite) {
 			t.Errorf("Stat(%s) = %+v, %v", derived, stat, err)
 		}
 	}
-	kept := media.DerivedName(other, "thumb")
+	kept := DerivedName(other, "thumb")
 	s.put(t, kept, content(kept, 10))
 	if got := s.read(t, name); len(got) != 100 {
 		t.Error("a derived image harmed its photo")
@@ -322,7 +300,7 @@ func testDerived(t *testing.T, s *suite) {
 	if listed != 2 {
 		t.Errorf("%d names, want those of the 2 photos", listed)
 	}
-	if err := s.Delete(t.Context(), media.DerivedName(name, "thumb")); err != nil {
+	if err := s.Delete(t.Context(), DerivedName(name, "thumb")); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Stat(t.Context(), name); err != nil {
@@ -331,8 +309,8 @@ func testDerived(t *testing.T, s *suite) {
 	if err := s.Delete(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	for _, gone := range media.WithDerived(name) {
-		if _, err := s.Stat(t.Context(), gone); !errors.Is(err, media.ErrNotFound) {
+	for _, gone := range WithDerived(name) {
+		if _, err := s.Stat(t.Context(), gone); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Stat(%s) after Delete: %v", gone, err)
 		}
 	}
@@ -411,10 +389,10 @@ func testForeignNames(t *testing.T, s *suite) {
 		if err := s.Delete(t.Context(), name); err == nil {
 			t.Errorf("Delete(%q) went through", name)
 		}
-		if _, err := s.Open(t.Context(), name); !errors.Is(err, media.ErrNotFound) {
+		if _, err := s.Open(t.Context(), name); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Open(%q): %v", name, err)
 		}
-		if _, err := s.Stat(t.Context(), name); !errors.Is(err, media.ErrNotFound) {
+		if _, err := s.Stat(t.Context(), name); !errors.Is(err, ErrNotFound) {
 			t.Errorf("Stat(%q): %v", name, err)
 		}
 	}

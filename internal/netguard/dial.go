@@ -59,10 +59,7 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	}
 	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
 	defer cancel()
-	dialer := net.Dialer{
-		Timeout: max(connectTimeout/time.Duration(len(addrs)), minConnectTimeout),
-		Control: g.Control,
-	}
+	dialer := net.Dialer{Timeout: max(connectTimeout/time.Duration(len(addrs)), minConnectTimeout), Control: g.Control}
 	var first error
 	for _, addr := range addrs {
 		conn, err := dialer.DialContext(ctx, network, net.JoinHostPort(addr.String(), port))
@@ -109,7 +106,6 @@ func (g *Guard) Transport(tlsConfig *tls.Config) *http.Transport {
 func (g *Guard) Client(tlsConfig *tls.Config, timeout time.Duration) *http.Client {
 	return &http.Client{
 		Transport:     g.Transport(tlsConfig),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       timeout,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, Timeout: timeout,
 	}
 }

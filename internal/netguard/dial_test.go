@@ -199,8 +199,7 @@ func TestTransportGuardsRedirects(t *testing.T) {
 	outside := roundTripper(func(r *http.Request) (*http.Response, error) {
 		if r.URL.Hostname() == "example.com" {
 			return &http.Response{
-				StatusCode: http.StatusFound, Request: r, Body: http.NoBody,
-				Header: http.Header{"Location": {inside.URL}},
+				StatusCode: http.StatusFound, Request: r, Body: http.NoBody, Header: http.Header{"Location": {inside.URL}},
 			}, nil
 		}
 		return (&Guard{Resolver: world}).Transport(trusting(inside)).RoundTrip(r)

@@ -68,160 +68,174 @@ func TestCheck(t *testing.T) {
 // tampering is a change behind the program's back, what a check says to it, and the way back.
 type tampering struct {
 	name   string
-	do     string
-	undo   string
+	change change
 	want   []proof.ProblemKind // each at least once, and no other
 	id     string              // of one of the problems
 	env    access.Environment
 	engine string // empty: both
 }
 
+type change struct{ do, undo string }
+
+// set sets a column to a value, and back to the value before.
+func set(table, column, value, before, where string) change {
+	to := func(v string) string { return "UPDATE " + table + " SET " + column + " = " + v + " WHERE " + where }
+	return change{to(value), to(before)}
+}
+
 var tamperings = []tampering{
 	{
-		name: "Balance", do: "UPDATE balances SET credits = credits + 5 WHERE environment = 'live'",
-		undo: "UPDATE balances SET credits = credits - 5 WHERE environment = 'live'",
+		name: "Balance", change: set("balances", "credits", "credits + 5", "credits - 5", "environment = 'live'"),
 		want: []proof.ProblemKind{proof.LedgerBalance}, env: access.Live,
 	},
 	{
-		name: "EntryAmount", do: "UPDATE ledger_entries SET amount = amount + 1 WHERE id = '{grant}'",
-		undo: "UPDATE ledger_entries SET amount = amount - 1 WHERE id = '{grant}'",
+		name: "EntryAmount", change: set("ledger_entries", "amount", "amount + 1", "amount - 1", "id = '{grant}'"),
 		want: []proof.ProblemKind{proof.LedgerBalance, proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
-		name: "EntryBalanceAfter", do: "UPDATE ledger_entries SET balance_after = 7 WHERE id = '{grant}'",
-		undo: "UPDATE ledger_entries SET balance_after = 1000 WHERE id = '{grant}'",
+		name: "EntryBalanceAfter", change: set("ledger_entries", "balance_after", "7", "1000", "id = '{grant}'"),
 		want: []proof.ProblemKind{proof.LedgerRunning}, id: "{grant}", env: access.Live,
 	},
 	{
-		name: "EntrySeq", do: "UPDATE ledger_entries SET seq = 1000 WHERE id = '{last}'",
-		undo: "UPDATE ledger_entries SET seq = 6 WHERE id = '{last}'",
+		name: "EntrySeq", change: set("ledger_entries", "seq", "1000", "6", "id = '{last}'"),
 		want: []proof.ProblemKind{proof.LedgerSequence}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "EntryCount", do: "UPDATE balances SET entries = entries + 1 WHERE environment = 'live'",
-		undo: "UPDATE balances SET entries = entries - 1 WHERE environment = 'live'",
+		name: "EntryCount", change: set("balances", "entries", "entries + 1", "entries - 1", "environment = 'live'"),
 		want: []proof.ProblemKind{proof.LedgerSequence}, env: access.Live,
 	},
 	{
-		name: "ChargeOfUnknownOrder", do: "UPDATE ledger_entries SET order_id = 'nowhere' WHERE id = '{charge}'",
-		undo: "UPDATE ledger_entries SET order_id = '{open}' WHERE id = '{charge}'",
+		name: "ChargeOfUnknownOrder", change: set("ledger_entries", "order_id", "'nowhere'", "'{open}'", "id = '{charge}'"),
 		want: []proof.ProblemKind{proof.LedgerOrder, proof.OrderCharge}, id: "{charge}", env: access.Live,
 	},
 	{
 		name: "RefundAmount",
-		do: `UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}';
+		change: change{
+			do: `UPDATE ledger_entries SET amount = amount + 1, balance_after = balance_after + 1 WHERE id = '{last}';
 			UPDATE balances SET credits = credits + 1 WHERE environment = 'live'`,
-		undo: `UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}';
+			undo: `UPDATE ledger_entries SET amount = amount - 1, balance_after = balance_after - 1 WHERE id = '{last}';
 			UPDATE balances SET credits = credits - 1 WHERE environment = 'live'`,
+		},
 		want: []proof.ProblemKind{proof.LedgerRefund}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "RefundOfAnotherCharge", do: "UPDATE ledger_entries SET charge_id = '{charge}' WHERE id = '{last}'",
-		undo: "UPDATE ledger_entries SET charge_id = '{failed-charge}' WHERE id = '{last}'",
-		want: []proof.ProblemKind{proof.LedgerRefund, proof.OrderRefund}, id: "{last}", env: access.Live,
+		name:   "RefundOfAnotherCharge",
+		change: set("ledger_entries", "charge_id", "'{charge}'", "'{failed-charge}'", "id = '{last}'"),
+		want:   []proof.ProblemKind{proof.LedgerRefund, proof.OrderRefund}, id: "{last}", env: access.Live,
 	},
 	{
-		name: "OrderSeq", do: "UPDATE orders SET seq = 1000 WHERE id = '{failed}'",
-		undo: "UPDATE orders SET seq = 3 WHERE id = '{failed}'",
+		name: "OrderSeq", change: set("orders", "seq", "1000", "3", "id = '{failed}'"),
 		want: []proof.ProblemKind{proof.OrderSequence}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "OrderCount", do: "UPDATE balances SET orders = orders + 1 WHERE environment = 'test'",
-		undo: "UPDATE balances SET orders = orders - 1 WHERE environment = 'test'",
+		name: "OrderCount", change: set("balances", "orders", "orders + 1", "orders - 1", "environment = 'test'"),
 		want: []proof.ProblemKind{proof.OrderSequence}, env: access.Test,
 	},
 	{
-		name: "OrderPrice", do: "UPDATE orders SET price = price + 1 WHERE id = '{open}'",
-		undo: "UPDATE orders SET price = price - 1 WHERE id = '{open}'",
+		name: "OrderPrice", change: set("orders", "price", "price + 1", "price - 1", "id = '{open}'"),
 		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "CanceledWithoutRefund",
-		do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
-		undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
+		change: change{
+			do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
+			undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
+		},
 		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{open}", env: access.Live,
 	},
 	{
-		name: "RefundedWithoutReason", do: "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
-		undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
+		name: "RefundedWithoutReason",
+		change: change{
+			do:   "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
+			undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
+		},
 		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "CountTooHigh", do: "UPDATE live_order_counts SET orders = orders + 1 WHERE status = 'completed'",
-		undo: "UPDATE live_order_counts SET orders = orders - 1 WHERE status = 'completed'",
+		name: "CountTooHigh", change: set("live_order_counts", "orders", "orders + 1", "orders - 1", "status = 'completed'"),
 		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
-		name: "CountMissing", do: "DELETE FROM live_order_counts WHERE status = 'update-photos'",
-		undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+		name: "CountMissing",
+		change: change{
+			do:   "DELETE FROM live_order_counts WHERE status = 'update-photos'",
+			undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+		},
 		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},
 	{
 		name: "ChargedTwice",
-		do: `DROP INDEX ledger_charge_of_order;
+		change: change{
+			do: `DROP INDEX ledger_charge_of_order;
 			INSERT INTO ledger_entries
 				(id, account_id, environment, seq, kind, amount, balance_after, order_id, note, created_at)
 			SELECT 'again', account_id, environment, entries + 1, 'charge', 0, credits, '{open}', '', 1
 			FROM balances WHERE environment = 'live';
 			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
-		undo: `DELETE FROM ledger_entries WHERE id = 'again';
+			undo: `DELETE FROM ledger_entries WHERE id = 'again';
 			UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
 			CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge'`,
+		},
 		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedTwice", engine: "postgres", // SQLite's constraint cannot be dropped
-		do: `ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_charge_id_key;
+		change: change{
+			do: `ALTER TABLE ledger_entries DROP CONSTRAINT ledger_entries_charge_id_key;
 			INSERT INTO ledger_entries
 				(id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at)
 			SELECT 'again', account_id, environment, seq + 1, kind, amount, balance_after + amount, order_id, charge_id, '', 1
 			FROM ledger_entries WHERE id = '{last}';
 			UPDATE balances SET entries = entries + 1,
 				credits = credits + (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live'`,
-		undo: `UPDATE balances SET entries = entries - 1,
+			undo: `UPDATE balances SET entries = entries - 1,
 				credits = credits - (SELECT amount FROM ledger_entries WHERE id = 'again') WHERE environment = 'live';
 			DELETE FROM ledger_entries WHERE id = 'again'; ALTER TABLE ledger_entries ADD UNIQUE (charge_id)`,
+		},
 		want: []proof.ProblemKind{proof.OrderRefund}, id: "{failed}", env: access.Live,
 	},
 	{
-		name: "AuditEvent", do: "UPDATE audit_events SET actor_name = 'nobody' WHERE id = '{event}'",
-		undo: "UPDATE audit_events SET actor_name = 'system' WHERE id = '{event}'",
+		name: "AuditEvent", change: set("audit_events", "actor_name", "'nobody'", "'system'", "id = '{event}'"),
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditMetadata", do: "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'",
-		undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
+		name: "AuditMetadata",
+		change: change{
+			do:   "UPDATE audit_events SET metadata = '{' || metadata WHERE id = '{event}'",
+			undo: "UPDATE audit_events SET metadata = substr(metadata, 2) WHERE id = '{event}'",
+		},
 		want: []proof.ProblemKind{proof.AuditHash}, id: "{event}",
 	},
 	{
-		name: "AuditHead", do: "UPDATE accounts SET audit_head = 'x' || audit_head",
-		undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
+		name: "AuditHead",
+		change: change{
+			do:   "UPDATE accounts SET audit_head = 'x' || audit_head",
+			undo: "UPDATE accounts SET audit_head = substr(audit_head, 2)",
+		},
 		want: []proof.ProblemKind{proof.AuditHead},
 	},
 	{
-		name: "AuditCount", do: "UPDATE accounts SET audit_count = audit_count + 1",
-		undo: "UPDATE accounts SET audit_count = audit_count - 1",
+		name: "AuditCount", change: set("accounts", "audit_count", "audit_count + 1", "audit_count - 1", "true"),
 		want: []proof.ProblemKind{proof.AuditSequence},
 	},
 	{
-		name: "AuditSeq", do: "UPDATE audit_events SET seq = 1000 WHERE id = '{last-event}'",
-		undo: "UPDATE audit_events SET seq = 2 WHERE id = '{last-event}'",
+		name: "AuditSeq", change: set("audit_events", "seq", "1000", "2", "id = '{last-event}'"),
 		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
 	},
 	{
-		name: "PhotoNotMarked", do: "UPDATE photos SET used = 0 WHERE name = '{photo}'",
-		undo: "UPDATE photos SET used = 1 WHERE name = '{photo}'",
+		name: "PhotoNotMarked", change: set("photos", "used", "0", "1", "name = '{photo}'"),
 		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
-		name: "PhotoOfOtherEnvironment", do: "UPDATE photos SET environment = 'test' WHERE name = '{photo}'",
-		undo: "UPDATE photos SET environment = 'live' WHERE name = '{photo}'",
+		name: "PhotoOfOtherEnvironment", change: set("photos", "environment", "'test'", "'live'", "name = '{photo}'"),
 		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
 	{
 		name: "PhotoUnknown", engine: "sqlite", // PostgreSQL does not let go of a row that is referred to
-		do:   "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'",
-		undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
+		change: change{
+			do:   "UPDATE photos SET name = 'x' || name WHERE name = '{photo}'",
+			undo: "UPDATE photos SET name = '{photo}' WHERE name = 'x{photo}'",
+		},
 		want: []proof.ProblemKind{proof.PhotoRow, proof.BrokenReference}, id: "{photo}", env: access.Live,
 	},
 }
@@ -234,11 +248,10 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 		return one("SELECT id FROM ledger_entries WHERE kind = 'charge' AND order_id = '" + id + "'")
 	}
 	names := strings.NewReplacer(
-		"{open}", open, "{failed}", failed, "{charge}", charge(open), "{failed-charge}", charge(failed),
-		"{grant}", one("SELECT id FROM ledger_entries WHERE environment = 'live' AND kind = 'grant'"),
-		"{last}", one("SELECT id FROM ledger_entries WHERE environment = 'live' AND seq = 6"),
-		"{event}", one("SELECT id FROM audit_events WHERE seq = 1"),
-		"{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
+		"{open}", open, "{failed}", failed, "{charge}", charge(open), "{failed-charge}", charge(failed), "{grant}",
+		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND kind = 'grant'"), "{last}",
+		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND seq = 6"), "{event}",
+		one("SELECT id FROM audit_events WHERE seq = 1"), "{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
 		"{photo}", one("SELECT photo FROM order_photos WHERE order_id = '"+open+"'"),
 	)
 	engine := "sqlite"
@@ -250,9 +263,9 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 			continue
 		}
 		t.Run(c.name, func(t *testing.T) {
-			rawsql.Exec(t, s.Target, names.Replace(c.do))
+			rawsql.Exec(t, s.Target, names.Replace(c.change.do))
 			r := check(t, s)
-			rawsql.Exec(t, s.Target, names.Replace(c.undo))
+			rawsql.Exec(t, s.Target, names.Replace(c.change.undo))
 			wantProblems(t, r, c.want...)
 			if r.OK || int(r.ProblemCount) != len(r.Problems) {
 				t.Errorf("ok %v and a count of %d with %d problems", r.OK, r.ProblemCount, len(r.Problems))

@@ -59,29 +59,29 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.bodyTimeLimit = 30 * time.Second
 
 	fs.StringVar(&s.Data, "data", "data",
-		"`folder` of the embedded default: SQLite database, media, generated certificate and secrets")
+		"`folder` for the SQLite database, media, generated certificate and secrets")
 	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
-	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for the same over TLS; empty: off")
+	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
 		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
 	fs.StringVar(&s.TLSCert, "tls-cert", "",
 		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
 	fs.StringVar(&s.TLSDomain, "tls-domain", "", "`name` to get automatic certificates for")
-	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "where people open the portal and certificates")
-	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "where photos are served; must be https")
+	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "base URL of the portal, the desk and certificates")
+	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "base URL of photos; must be https")
 	fs.StringVar(&s.SecretKey, "secret-key", "",
 		"encrypts secrets at rest; empty: generated into --data; required with --database")
 	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
 	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
-		"failed authentications a minute from one address before it has to wait; 0: no limit")
-	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each repeated delivery attempt")
-	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time for one whole delivery attempt")
+		"failed authentications per minute from one address before it is throttled; 0: no limit")
+	fs.Var(&s.WebhookDelays, "webhook-retry-delays", "`delays` before each retry of a delivery")
+	fs.DurationVar(&s.WebhookTimeout, "webhook-timeout", 10*time.Second, "time limit of one delivery attempt")
 	fs.BoolVar(&s.WebhookPrivate, "webhook-allow-private", false,
 		"development only: allow private addresses as webhook destinations")
-	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` of further trusted CAs for webhook destinations, in PEM")
-	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", deliver.DefaultInFlight, "delivery attempts at a time")
+	fs.StringVar(&s.WebhookCAFile, "webhook-ca-file", "", "`file` with additional trusted CAs for webhooks, in PEM")
+	fs.IntVar(&s.WebhookInFlight, "webhook-in-flight", deliver.DefaultInFlight, "concurrent delivery attempts")
 	fs.DurationVar(&s.PhotoRequestAge, "photo-request-expiry", 168*time.Hour,
 		"unanswered photo requests end as unable-to-verify")
 	fs.DurationVar(&s.UnusedPhotoAge, "unused-photo-expiry", 168*time.Hour,
@@ -92,7 +92,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
 		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
-	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` of further trusted CAs for the mail server, in PEM")
+	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` with additional trusted CAs for the mail server, in PEM")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 

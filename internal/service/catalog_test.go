@@ -10,7 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 )
 
-// TestCatalogImport holds that an import is whole or not at all, and reaches every node.
+// TestCatalogImport checks that an import is whole or not at all, and reaches every node.
 func TestCatalogImport(t *testing.T) {
 	const small = `
 locales: [en, ja]

@@ -29,7 +29,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
-var updateGolden = flag.Bool("update", false, "write the golden files anew")
+var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
 // hostileNetwork gives the use cases a resolver with hosts that must not be called.
 func hostileNetwork(c *service.Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} }
@@ -72,7 +72,7 @@ var (
 		`certificates/[0-9A-Za-z_-]+`)
 )
 
-// TestPayloads holds the bodies of deliveries against golden files, byte for byte; only what is drawn by chance is
+// TestPayloads compares the bodies of deliveries with golden files, byte for byte; only what is drawn by chance is
 // masked.
 func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))

@@ -214,7 +214,7 @@ func TestMadeReset(t *testing.T) {
 			_, address, err := s.Service.ResetUserPassword(t.Context(), owner.Actor("", portalOrigin), s.Account.ID, hana.ID)
 			must.NoError(t, err)
 			m := wantPosted(t, s, "reset-made hana@acme.example")[0]
-			if address != "" || !strings.Contains(m.Text, owner.Email+" has made a link") {
+			if address != "" || !strings.Contains(m.Text, owner.Email+" created a password reset link") {
 				t.Errorf("%q\n%s", address, m.Text)
 			}
 		})
@@ -232,7 +232,7 @@ func TestMadeReset(t *testing.T) {
 	})
 }
 
-// TestMailOfAnotherKey holds that what another secret key has sealed is given up, and does not hold up the rest.
+// TestMailOfAnotherKey checks that what another secret key has sealed is given up, and does not hold up the rest.
 func TestMailOfAnotherKey(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		_, err := s.Service.Invite(t.Context(), owner.Actor("", portalOrigin), "first@acme.example", access.Viewer)

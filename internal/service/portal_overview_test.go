@@ -91,7 +91,7 @@ func TestOverviewResults(t *testing.T) {
 	})
 }
 
-// TestOverviewWaitingIsNotCounted holds that the time in which an order waits for the customer's photos is not ours.
+// TestOverviewWaitingIsNotCounted checks that the time in which an order waits for the customer's photos is not ours.
 func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)

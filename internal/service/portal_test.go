@@ -129,7 +129,7 @@ func TestPortalLists(t *testing.T) {
 	})
 }
 
-// TestKeyUse holds that the last use of a key becomes known without its request waiting for it.
+// TestKeyUse checks that the last use of a key becomes known without its request waiting for it.
 func TestKeyUse(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		k, secret, err := s.Service.CreateKey(t.Context(), owner.Actor("", portalOrigin), service.NewKey{
@@ -161,8 +161,7 @@ func awaitUse(t *testing.T, s *shop.Shop, keyID string) time.Time {
 	}
 }
 
-// TestKeyUseElsewhere holds that a refused request is no use of the key: its owner would look for it in the wrong
-// place.
+// TestKeyUseElsewhere checks that a refused request does not count as a use of the key.
 func TestKeyUseElsewhere(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		networks, problem := access.CheckNetworks("networks", []string{"192.0.2.0/24"})

@@ -37,8 +37,8 @@ func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
 	return all
 }
 
-// TestStaffLog does everything that the log of administration has a word for, and holds that each is there once, with
-// who, what and from where, and without a secret.
+// TestStaffLog performs every action of the administration log and checks that each is recorded once, with actor,
+// target and address, and without a secret.
 func TestStaffLog(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		const ip = "192.0.2.7"

@@ -252,7 +252,7 @@ type DayFigures struct {
 }
 
 // TimeFigures is how the verdicts of an answer time came about. Turnaround is the time on the customer's clock, which
-// stands still while photos are requested: it is what the due date promises.
+// is paused while photos are requested: it is what the due date promises.
 type TimeFigures struct {
 	Verdicts   int64     `json:"verdicts"`
 	OnTime     int64     `json:"on_time"`
@@ -351,7 +351,7 @@ func bucket(d time.Duration, every int) int {
 // account has one, so they are smaller and up to 6% off.
 const resultBuckets = 3
 
-// turnaround is how long an order took on the customer's clock, which stands still while photos are requested.
+// turnaround is how long an order took on the customer's clock, which is paused while photos are requested.
 func turnaround(answerTime int, due, ended time.Time) time.Duration {
 	return time.Duration(answerTime)*time.Minute - due.Sub(ended)
 }

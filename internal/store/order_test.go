@@ -56,8 +56,8 @@ func insertOrders(t *testing.T, s *store.Store, name string, externalIDs ...stri
 
 func TestFindOrder(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
-		_, strangers := insertOrders(t, s, "stranger", "")
-		account, ids := insertOrders(t, s, "acme", "bag", "bag", strangers[0])
+		_, others := insertOrders(t, s, "other", "")
+		account, ids := insertOrders(t, s, "acme", "bag", "bag", others[0])
 		tests := []struct {
 			name, key string
 			env       access.Environment
@@ -65,7 +65,7 @@ func TestFindOrder(t *testing.T) {
 		}{
 			{"ID", ids[0], access.Live, ids[0]},
 			{"ExternalIDNewest", "bag", access.Live, ids[1]},
-			{"ExternalIDThatIsAStrangersID", strangers[0], access.Live, ids[2]},
+			{"ExternalIDThatIsAnotherAccountsID", others[0], access.Live, ids[2]},
 			{"OtherEnvironment", ids[0], access.Test, ""},
 			{"ExternalIDInOtherEnvironment", "bag", access.Test, ""},
 			{"Unknown", store.NewID(), access.Live, ""},

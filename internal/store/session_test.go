@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/store/storetest"
 )
 
-// TestUnknownSignIn holds that a failed sign-in takes as many statements, of which as many write, when nobody has the
-// email as when somebody has: how long it takes must not tell the two apart.
+// TestUnknownSignIn checks that a failed sign-in runs the same number of statements and writes for known and unknown
+// emails, so that its duration does not reveal which it was.
 func TestUnknownSignIn(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		account := &access.Account{ID: store.NewID(), Name: "Acme", Locale: "en", CreatedAt: noon}

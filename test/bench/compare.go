@@ -48,16 +48,8 @@ func (s *suite) compare(ctx context.Context, name, versus string, measured, base
 	}
 	slices.Sort(latencies)
 	s.report.add(figure{
-		Name:     name,
-		Ratio:    median(ratios),
-		Rate:     median(rates),
-		Base:     median(bases),
-		Unit:     requestUnit,
-		Work:     median(work),
-		BaseWork: median(baseWork),
-		P50:      percentile(latencies, 0.5),
-		P99:      percentile(latencies, 0.99),
-		Versus:   versus,
+		Name: name, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit, Work: median(work),
+		BaseWork: median(baseWork), P50: percentile(latencies, 0.5), P99: percentile(latencies, 0.99), Versus: versus,
 	})
 	return s.saveProfile(ctx, name, measured)
 }

@@ -99,19 +99,23 @@ type shop struct {
 	orders int
 }
 
-func (s *suite) seeded(ctx context.Context, e engine, w crowd.Wish) (*shop, error) {
+func (s *suite) seeded(ctx context.Context, e engine, wishes ...crowd.Wish) (*shop, error) {
 	i, err := s.install(ctx, e)
 	if err != nil {
 		return nil, err
 	}
-	if err := i.seed(ctx, w); err != nil {
-		return nil, errors.Join(err, i.remove())
+	orders := 0
+	for _, w := range wishes {
+		if err := i.seed(ctx, w); err != nil {
+			return nil, errors.Join(err, i.remove())
+		}
+		orders += w.Completed + w.Queued
 	}
 	running, err := i.start(ctx)
 	if err != nil {
 		return nil, errors.Join(err, i.remove())
 	}
-	return &shop{i, running, w.Completed + w.Queued}, nil
+	return &shop{i, running, orders}, nil
 }
 
 func (s *shop) close() error { return errors.Join(s.server.stop(), s.remove()) }

@@ -70,8 +70,7 @@ func (s *suite) install(ctx context.Context, e engine) (*installation, error) {
 		folder: folder,
 		environment: append(
 			os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=",
-			"ASSAY_OPS_LISTEN=127.0.0.1:0",
-			"ASSAY_LOG_FORMAT=json",
+			"ASSAY_OPS_LISTEN=127.0.0.1:0", "ASSAY_LOG_FORMAT=json",
 		),
 	}
 	if e == postgres {

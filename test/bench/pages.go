@@ -48,9 +48,7 @@ var pageCosts = []pageCost{
 	{name: "desk: next, 1,000,000 queued", in: "waiting", path: nextPath},
 	{name: "desk: rare brand, 1,000,000 queued", in: "waiting", path: "/desk?brand=gucci&category=shoes"},
 	{
-		name: "desk: last page, 1,000,000 queued",
-		in:   "waiting",
-		path: "/desk?status=queued&after={place}",
+		name: "desk: last page, 1,000,000 queued", in: "waiting", path: "/desk?status=queued&after={place}",
 		base: "/desk?status=queued",
 	},
 	// The desk API has numbered pages: a deep one is found by walking the index.
@@ -63,9 +61,7 @@ var pageCosts = []pageCost{
 	{name: "portal: orders that wait", in: "done", path: "/portal/live/orders?status=update-photos"},
 	{name: "portal: orders completed", in: "done", path: "/portal/live/orders?status=completed"},
 	{
-		name: "portal: orders of an outcome, deep",
-		in:   "done",
-		path: "/portal/live/orders?outcome=authentic&before=500000",
+		name: "portal: orders of an outcome, deep", in: "done", path: "/portal/live/orders?outcome=authentic&before=500000",
 		base: "/portal/live/orders?outcome=authentic",
 	},
 	{name: "portal: orders found", in: "done", path: "/portal/live/orders?q=SKU-none"},

@@ -32,27 +32,22 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 	if !some {
 		return nil
 	}
-	i, err := s.install(ctx, e)
+	i, err := s.seeded(ctx, e)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.remove()) }()
-	assay, err := i.start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, assay.stop()) }()
+	defer func() { err = errors.Join(err, i.close()) }()
 	plain, err := s.startBare(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, plain.stop()) }()
 
-	draft, err := i.draft(ctx, assay)
+	draft, err := i.draft(ctx)
 	if err != nil {
 		return err
 	}
-	ids, err := i.orders(ctx, assay, draft, sampleOrders)
+	ids, err := i.create(ctx, draft, sampleOrders)
 	if err != nil {
 		return err
 	}
@@ -84,7 +79,7 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 		if operation.body != nil {
 			header.Set("Content-Type", "application/json")
 		}
-		answer, err := exchange(ctx, operation.method, "http://"+assay.http+operation.paths[0], header, operation.body,
+		answer, err := exchange(ctx, operation.method, "http://"+i.server.http+operation.paths[0], header, operation.body,
 			operation.status)
 		if err != nil {
 			return err
@@ -95,7 +90,7 @@ func (s *suite) requests(ctx context.Context, e engine) (err error) {
 			}
 		}
 		if err := s.compare(ctx, names[operation.name], bareHandler,
-			newTarget(assay, operation.method, operation.paths, header, operation.body, operation.status),
+			newTarget(i.server, operation.method, operation.paths, header, operation.body, operation.status),
 			newTarget(plain.server, operation.method, operation.paths, header, operation.body, operation.status)); err != nil {
 			return err
 		}
@@ -123,20 +118,19 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 }
 
 // client returns a client over plain HTTP.
-func (i *installation) client(s *server) (*client.Client, error) {
-	return client.New("http://"+s.http+prefix, i.key.Secret, client.WithoutRetry())
+func (i *shop) client() (*client.Client, error) {
+	return client.New("http://"+i.server.http+prefix, i.key.Secret, client.WithoutRetry())
 }
 
 // draft uploads the photos for an order of the demo catalog, and returns the order.
-func (i *installation) draft(ctx context.Context, s *server) (*client.CreateOrder, error) {
-	c, err := i.client(s)
+func (i *shop) draft(ctx context.Context) (*client.CreateOrder, error) {
+	c, err := i.client()
 	if err != nil {
 		return nil, err
 	}
 	draft := &client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
 	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
-		CategoryCode: draft.CategoryCode,
-		BrandCode:    draft.BrandCode,
+		CategoryCode: draft.CategoryCode, BrandCode: draft.BrandCode,
 	})
 	if err != nil {
 		return nil, err
@@ -158,9 +152,9 @@ func (i *installation) draft(ctx context.Context, s *server) (*client.CreateOrde
 	return draft, nil
 }
 
-// orders creates orders and returns their ids.
-func (i *installation) orders(ctx context.Context, s *server, draft *client.CreateOrder, count int) ([]string, error) {
-	c, err := i.client(s)
+// create creates orders and returns their ids.
+func (i *shop) create(ctx context.Context, draft *client.CreateOrder, count int) ([]string, error) {
+	c, err := i.client()
 	if err != nil {
 		return nil, err
 	}

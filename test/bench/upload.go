@@ -34,23 +34,18 @@ func uploads(ctx context.Context, s *suite) (err error) {
 	if !s.wanted(uploadName) {
 		return nil
 	}
-	i, err := s.install(ctx, sqlite)
+	i, err := s.seeded(ctx, sqlite)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.remove()) }()
-	assay, err := i.start(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, assay.stop()) }()
+	defer func() { err = errors.Join(err, i.close()) }()
 	photo, err := largePhoto(photoSize)
 	if err != nil {
 		return err
 	}
 	var rates, bases, ratios []float64
 	for range uploadRounds {
-		rate, err := throughput(func(int) error { return upload(ctx, assay.http, i.header(), photo) })
+		rate, err := throughput(func(int) error { return upload(ctx, i.server.http, i.header(), photo) })
 		if err != nil {
 			return err
 		}
@@ -68,11 +63,7 @@ func uploads(ctx context.Context, s *suite) (err error) {
 		rates, bases, ratios = append(rates, rate), append(bases, base), append(ratios, rate/base)
 	}
 	s.report.add(figure{
-		Name:   uploadName,
-		Ratio:  median(ratios),
-		Rate:   median(rates),
-		Base:   median(bases),
-		Unit:   "MB/s",
+		Name: uploadName, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: "MB/s",
 		Versus: "a bare copy to disk with fsync",
 	})
 	return nil

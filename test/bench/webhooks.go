@@ -73,7 +73,7 @@ func webhooks(ctx context.Context, s *suite) error {
 
 type webhookMeasure struct {
 	name string
-	run  func(ctx context.Context, open func() (*webhookSite, error)) (figure, error)
+	run  func(ctx context.Context, open openSite) (figure, error)
 }
 
 var webhookMeasures = []webhookMeasure{
@@ -191,14 +191,8 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 // start runs a sender until the site is closed, which also releases hanging requests.
 func (w *webhookSite) start(ctx context.Context) {
 	w.sender = deliver.New(deliver.Config{
-		Store:    w.store,
-		Secrets:  w.outbox.Secrets,
-		Guard:    &netguard.Guard{AllowPrivate: true},
-		RootCAs:  w.cas(),
-		Schedule: webhook.DefaultSchedule(),
-		Timeout:  10 * time.Second,
-		Now:      time.Now,
-		Log:      slog.New(slog.DiscardHandler),
+		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, RootCAs: w.cas(),
+		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
 	w.hang()
 	ctx, cancel := context.WithCancel(ctx)
@@ -255,8 +249,7 @@ func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n
 // post is the baseline: clients post n bodies concurrently.
 func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (float64, error) {
 	transport := &http.Transport{
-		TLSClientConfig:     &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12},
-		ForceAttemptHTTP2:   true,
+		TLSClientConfig: &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
 		MaxIdleConnsPerHost: clients,
 	}
 	defer transport.CloseIdleConnections()
@@ -321,13 +314,22 @@ func alternate(rounds int, versus string, measured, base func() (float64, error)
 	return figure{Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit, Versus: versus}, nil
 }
 
-// webhookThroughput sends a backlog, alternating with the baseline.
-func webhookThroughput(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
+// openSite opens the site of one figure.
+type openSite func() (*webhookSite, error)
+
+// with opens the site with endpoints that answer.
+func (open openSite) with(ctx context.Context, count int) (*webhookSite, []*webhook.Endpoint, error) {
 	w, err := open()
 	if err != nil {
-		return figure{}, err
+		return nil, nil, err
 	}
-	endpoints, err := w.endpoints(ctx, "/hook", throughputEndpoints)
+	endpoints, err := w.endpoints(ctx, "/hook", count)
+	return w, endpoints, err
+}
+
+// webhookThroughput sends a backlog, alternating with the baseline.
+func webhookThroughput(ctx context.Context, open openSite) (figure, error) {
+	w, endpoints, err := open.with(ctx, throughputEndpoints)
 	if err != nil {
 		return figure{}, err
 	}
@@ -339,12 +341,8 @@ func webhookThroughput(ctx context.Context, open func() (*webhookSite, error)) (
 }
 
 // webhookHanging compares the rate of 80 endpoints while 20 others hang with their rate while the others are idle.
-func webhookHanging(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
-	w, err := open()
-	if err != nil {
-		return figure{}, err
-	}
-	healthy, err := w.endpoints(ctx, "/hook", 80)
+func webhookHanging(ctx context.Context, open openSite) (figure, error) {
+	w, healthy, err := open.with(ctx, 80)
 	if err != nil {
 		return figure{}, err
 	}
@@ -392,12 +390,8 @@ func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool)
 }
 
 // webhookBacklog sends a large backlog in a database with a long history, alternating with the baseline.
-func webhookBacklog(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
-	w, err := open()
-	if err != nil {
-		return figure{}, err
-	}
-	endpoints, err := w.endpoints(ctx, "/hook", throughputEndpoints)
+func webhookBacklog(ctx context.Context, open openSite) (figure, error) {
+	w, endpoints, err := open.with(ctx, throughputEndpoints)
 	if err != nil {
 		return figure{}, err
 	}
@@ -422,12 +416,8 @@ func (w *webhookSite) deleteEndpoints(ctx context.Context, endpoints []*webhook.
 }
 
 // webhookDelay measures the time from commit to receipt in an idle system.
-func webhookDelay(ctx context.Context, open func() (*webhookSite, error)) (figure, error) {
-	w, err := open()
-	if err != nil {
-		return figure{}, err
-	}
-	endpoints, err := w.endpoints(ctx, "/hook", 1)
+func webhookDelay(ctx context.Context, open openSite) (figure, error) {
+	w, endpoints, err := open.with(ctx, 1)
 	if err != nil {
 		return figure{}, err
 	}
@@ -453,12 +443,7 @@ func webhookDelay(ctx context.Context, open func() (*webhookSite, error)) (figur
 	slices.Sort(delays)
 	delay := percentile(delays, 0.5)
 	return figure{
-		Ratio:  allowedDelay / delay,
-		Rate:   1000 / delay,
-		Base:   1000 / allowedDelay,
-		Unit:   requestUnit,
-		P50:    delay,
-		P99:    percentile(delays, 0.99),
-		Versus: "20 ms from commit to receipt, one at a time",
+		Ratio: allowedDelay / delay, Rate: 1000 / delay, Base: 1000 / allowedDelay, Unit: requestUnit, P50: delay,
+		P99: percentile(delays, 0.99), Versus: "20 ms from commit to receipt, one at a time",
 	}, nil
 }

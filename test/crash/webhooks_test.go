@@ -208,8 +208,7 @@ func newKey(t *testing.T, installation *program.Installation) string {
 func prepare(t *testing.T, c *client.Client, r *receiver) (photo string) {
 	t.Helper()
 	w, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-		URL:    r.URL + "/hook",
-		Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos},
+		URL: r.URL + "/hook", Events: []client.WebhookEvent{client.EventOrderOutcome, client.EventUpdatePhotos},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
-	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -41,13 +40,7 @@ func TestCrash(t *testing.T) {
 // TestDatabaseCrash kills PostgreSQL instead: the server must continue with it afterwards.
 func TestDatabaseCrash(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.Cluster(t)
-	database, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, program.Settings{"database": database, "secret-key": secretKey})
-	s.failures = true
+	cluster, _, s := startOnCluster(t)
 	a := s.open(t)
 	acknowledged := map[string]string{}
 	for crash := range crashes {

@@ -18,8 +18,7 @@ func (i *inbox) hook(t *testing.T, settings program.Settings) (*site, *client.Cl
 	s := start(t, settings)
 	c := s.client(t, s.open(t).Test)
 	hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-		URL:    i.server.URL,
-		Events: []client.WebhookEvent{client.EventOrderOutcome},
+		URL: i.server.URL, Events: []client.WebhookEvent{client.EventOrderOutcome},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -56,8 +56,7 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	t.Helper()
 	ctx := t.Context()
 	if got, err := c.Categories(ctx, client.CategoriesQuery{
-		BrandCode: "contoso",
-		Locale:    client.LocaleJapanese,
+		BrandCode: "contoso", Locale: client.LocaleJapanese,
 	}); err != nil || len(got) != 1 ||
 		got[0].NameLocale != "バッグ" {
 		t.Errorf("categories of contoso are %+v, %v", got, err)
@@ -71,9 +70,7 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 		t.Fatalf("models are %+v, %v", models, err)
 	}
 	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
-		CategoryCode: "bags",
-		BrandCode:    "northwind",
-		ModelCode:    "northwind-tote",
+		CategoryCode: "bags", BrandCode: "northwind", ModelCode: "northwind-tote",
 	})
 	if err != nil || len(indexes) != 2 || !indexes[0].Required || indexes[0].PhotoLimit != 2 {
 		t.Fatalf("photo indexes are %+v, %v", indexes, err)

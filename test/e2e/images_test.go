@@ -72,7 +72,7 @@ func TestImageMemory(t *testing.T) {
 	browser := s.reviewer(t)
 	page := fetch(t, browser, s.URL("/desk/orders/"+created.ID))
 	sources := regexp.MustCompile(
-		`<img src="(/desk/photos/[^"]+)"[^>]* width="\d+" height="\d+" loading="(eager|lazy)"`,
+		`<img src="(/desk/photos/[^"]+)"[^>]*\swidth="\d+"\s+height="\d+"\s+loading="(eager|lazy)"`,
 	).FindAllStringSubmatch(string(page), -1)
 	if len(sources) != count {
 		t.Fatalf("%d images on the page", len(sources))

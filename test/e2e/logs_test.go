@@ -39,9 +39,7 @@ func TestLogs(t *testing.T) {
 			URL:    "https://127.0.0.1:9/second",
 			Events: []client.WebhookEvent{client.EventOrderOutcome},
 			Auth: &client.OAuth2{
-				TokenURL:     "https://127.0.0.1:9/token",
-				ClientID:     "shop",
-				ClientSecret: secrets["client secret"],
+				TokenURL: "https://127.0.0.1:9/token", ClientID: "shop", ClientSecret: secrets["client secret"],
 			},
 		}); err != nil {
 			t.Fatal(err)

@@ -49,7 +49,7 @@ func TestMail(t *testing.T) {
 		}
 		defer func() { _ = answer.Body.Close() }()
 		if page, err := io.ReadAll(answer.Body); err != nil || answer.StatusCode != http.StatusOK ||
-			!strings.Contains(string(page), "on its way") {
+			!strings.Contains(string(page), "we have sent a mail with a link") {
 			t.Errorf("status %d (%v):\n%s", answer.StatusCode, err, page)
 		}
 		asked := server.Await(t, "owner@acme.example", "Choose a new password")

@@ -5,9 +5,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/assayhq/assay/internal/testkit/pgtest"
-	"github.com/assayhq/assay/internal/testkit/program"
 )
 
 func TestOps(t *testing.T) {
@@ -50,13 +47,7 @@ func TestOps(t *testing.T) {
 // TestDatabaseOutage stops PostgreSQL under the running server: readiness fails, and recovers by itself.
 func TestDatabaseOutage(t *testing.T) {
 	t.Parallel()
-	cluster := pgtest.Cluster(t)
-	database, err := cluster.Database()
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := start(t, program.Settings{"database": database, "secret-key": secretKey})
-	s.failures = true
+	cluster, database, s := startOnCluster(t)
 	a := s.open(t)
 	s.ops(t, "/readyz").wantStatus(t, http.StatusOK)
 	paths := []string{prefix + "/balance", prefix + "/orders", prefix + "/orders/some-id", prefix + "/audit/events"}

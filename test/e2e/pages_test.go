@@ -59,7 +59,7 @@ func TestPages(t *testing.T) {
 		}
 	}
 	if page := b.Text("main"); strings.Contains(page, secretKey) || !strings.Contains(page, "--secret-key") ||
-		!strings.Contains(page, "Everything works") {
+		!strings.Contains(page, "All systems operational") {
 		t.Errorf("the page of the system says\n%s", page)
 	}
 	b.Open("/desk/admin/log?staff=operator") // the demo was made at the command line

@@ -74,15 +74,13 @@ func TestFlagWins(t *testing.T) {
 			s := start(t, program.Settings{"max-photo-bytes": "2KiB"}, tt.arguments...)
 			c := s.client(t, s.open(t).Test)
 			_, err := c.UploadPhotos(t.Context(), client.File{
-				Name:    "large.png",
-				Content: bytes.NewReader(newPhoto(t, int(tt.want)+1)),
+				Name: "large.png", Content: bytes.NewReader(newPhoto(t, int(tt.want)+1)),
 			})
 			if !client.IsCode(err, client.CodeFileTooLarge) {
 				t.Fatalf("one byte too many: %v", err)
 			}
 			if _, err := c.UploadPhotos(t.Context(), client.File{
-				Name:    "fits.png",
-				Content: bytes.NewReader(newPhoto(t, int(tt.want))),
+				Name: "fits.png", Content: bytes.NewReader(newPhoto(t, int(tt.want))),
 			}); err != nil {
 				t.Errorf("a photo that fits: %v", err)
 			}
@@ -136,8 +134,7 @@ func TestRefusedSettings(t *testing.T) {
 func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	for _, url := range []string{
-		"postgres://assay:hush-hush@127.0.0.1:1/assay",
-		"postgres://assay:hush-hush@127.0.0.1:not-a-port/assay",
+		"postgres://assay:hush-hush@127.0.0.1:1/assay", "postgres://assay:hush-hush@127.0.0.1:not-a-port/assay",
 		"postgres://assay:hush-hush@127.0.0.1:1/assay?sslmode=perhaps",
 	} {
 		got := program.New(t, program.Settings{"database": url, "secret-key": secretKey}).Run(t, "serve")

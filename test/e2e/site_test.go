@@ -66,6 +66,19 @@ func start(t *testing.T, settings program.Settings, arguments ...string) *site {
 	return run(t, program.New(t, all), all["data"], arguments...)
 }
 
+// startOnCluster starts a server on a PostgreSQL of its own, which may fail under it.
+func startOnCluster(t *testing.T) (cluster *pgtest.Instance, database string, s *site) {
+	t.Helper()
+	cluster = pgtest.Cluster(t)
+	database, err := cluster.Database()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s = start(t, program.Settings{"database": database, "secret-key": secretKey})
+	s.failures = true
+	return cluster, database, s
+}
+
 // again starts a server on the same settings, after the first has ended.
 func (s *site) again(t *testing.T, arguments ...string) *site {
 	t.Helper()

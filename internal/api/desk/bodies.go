@@ -4,6 +4,7 @@ import (
 	"math"
 	"net/http"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
@@ -37,7 +38,8 @@ func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", httpx.Required, httpx.OneOf(names(order.Verdicts)...)))}
+	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", httpx.Required,
+		httpx.OneOf(enum.Names(order.Verdicts)...)))}
 	reasons := []httpx.Rule{httpx.NotEmpty, httpx.Unique}
 	if v.Outcome == order.Fake {
 		reasons = append(reasons, httpx.Required, httpx.MinItems(1))

@@ -31,7 +31,7 @@ type modelOrder struct {
 	status   order.Status
 	assignee string
 	due      time.Time
-	left     time.Duration // of the clock, while it stands still
+	left     time.Duration // of the clock, while it is paused
 	since    time.Time     // the last activity, or the time of the photo request
 	refunded bool
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
@@ -20,10 +21,10 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	q := httpx.ReadQuery(r)
 	l := q.Locale()
 	f := order.Filter{Sort: order.DueFirst, Environment: access.Live}
-	if status := q.Enum("status", names(order.Statuses)...); status != "" {
+	if status := q.Enum("status", enum.Names(order.Statuses)...); status != "" {
 		f.Statuses = []order.Status{order.Status(status)}
 	}
-	if env := q.Enum("environment", names(access.Environments)...); env != "" {
+	if env := q.Enum("environment", enum.Names(access.Environments)...); env != "" {
 		f.Environment = access.Environment(env)
 	}
 	if q.Enum("assignee", "me") != "" {
@@ -37,12 +38,7 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err != nil {
 		return err
 	}
-	view := struct {
-		Data  []itemView `json:"data"`
-		Page  int        `json:"page"`
-		Limit int        `json:"limit"`
-		Total int64      `json:"total"`
-	}{make([]itemView, len(orders)), page, limit, total}
+	view := httpx.Page[itemView]{Data: make([]itemView, len(orders)), Page: page, Limit: limit, Total: total}
 	for i := range orders {
 		view.Data[i] = a.viewItem(&orders[i], l)
 	}
@@ -143,12 +139,4 @@ func (a *API) onOrder(w http.ResponseWriter, r *http.Request, do func() (*servic
 func locale(r *http.Request) (text.Locale, error) {
 	q := httpx.ReadQuery(r)
 	return q.Locale(), q.Done()
-}
-
-func names[S ~string](values []S) []string {
-	list := make([]string, len(values))
-	for i, v := range values {
-		list[i] = string(v)
-	}
-	return list
 }

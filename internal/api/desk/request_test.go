@@ -116,7 +116,7 @@ func TestRequestPhotos(t *testing.T) {
 			must.NoError(t, w.submit(t, id, ""))
 			r := w.get(t, w.Mika, "/orders/"+id)
 			if r.text("status") != "queued" || r.at("assignee") != nil || r.text("due_date") == "" {
-				t.Errorf("got %v in the hands of %v, want it queued", r.at("status"), r.at("assignee"))
+				t.Errorf("got %v assigned to %v, want it queued", r.at("status"), r.at("assignee"))
 			}
 			if got := r.events(); !slices.Equal(got[3:], []string{"photos-submitted", "released"}) ||
 				r.at("timeline", 4, "actor") != nil ||

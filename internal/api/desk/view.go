@@ -80,10 +80,9 @@ func (a *API) viewItem(o *order.Summary, l text.Locale) itemView {
 // answer writes an order as the answer to an operation on it.
 func (a *API) answer(w http.ResponseWriter, o *service.OrderRecord, l text.Locale) error {
 	v := orderView{
-		Detail:      a.Service.ViewOrder(o.Order, l),
-		OrderNumber: o.Number, ExternalID: o.ExternalID, Environment: o.Environment, AnswerTime: o.AnswerTime,
-		Photos: make([]photoView, 0, len(o.Photos)), Notes: make([]noteView, len(o.Notes)),
-		Timeline: make([]entryView, len(o.Timeline)),
+		Detail: a.Service.ViewOrder(o.Order, l), OrderNumber: o.Number, ExternalID: o.ExternalID,
+		Environment: o.Environment, AnswerTime: o.AnswerTime, Photos: make([]photoView, 0, len(o.Photos)),
+		Notes: make([]noteView, len(o.Notes)), Timeline: make([]entryView, len(o.Timeline)),
 	}
 	for _, p := range o.Photos {
 		if p.Name != "" { // what could not be provided is in the timeline

@@ -43,10 +43,8 @@ func TestAnswerTimes(t *testing.T) {
 				Invalid(t, "category_code empty", "locale enum")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/answer_times?brand_code=x&category_code=bags").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "brand", "code": "x"})
-			c.Get(t, "/catalog/answer_times?brand_code=chanel&category_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "category", "code": "x"})
+			wantUnknown(t, c.Get(t, "/catalog/answer_times?brand_code=x&category_code=bags"), "brand")
+			wantUnknown(t, c.Get(t, "/catalog/answer_times?brand_code=chanel&category_code=x"), "category")
 		})
 		t.Run("BrandDoesNotServeCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/answer_times?brand_code=nike&category_code=bags").Refused(t, 400, "bad-request")

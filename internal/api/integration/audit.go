@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
@@ -34,10 +35,9 @@ type auditView struct {
 func viewAudit(e *audit.Event) auditView {
 	return auditView{
 		ID: e.ID, AccountUserID: e.UserID, OccurredAt: order.Timestamp(e.At), EventCode: e.Code, ActorType: e.Actor.Type,
-		ActorID:   optional(e.Actor.ID),
-		ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type, TargetID: optional(e.Target.ID),
-		IPAddress: optional(e.Actor.IP),
-		UserAgent: optional(e.Actor.UserAgent), Metadata: e.Metadata,
+		ActorID: optional(e.Actor.ID), ActorName: e.Actor.Name, Source: e.Actor.Source, TargetType: e.Target.Type,
+		TargetID: optional(e.Target.ID), IPAddress: optional(e.Actor.IP), UserAgent: optional(e.Actor.UserAgent),
+		Metadata: e.Metadata,
 	}
 }
 
@@ -46,12 +46,10 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	from, to := q.Time("from"), q.Time("to")
 	f := audit.Filter{
 		From: given(q, "from", from), To: given(q, "to", to),
-		Code:       audit.Code(q.Enum("event_code", names(audit.Codes)...)),
-		ActorType:  audit.ActorType(q.Enum("actor_type", names(audit.ActorTypes)...)),
-		ActorID:    q.UUID("actor_id"),
-		Source:     audit.Source(q.Enum("source", names(audit.Sources)...)),
-		TargetType: audit.TargetType(q.Enum("target_type", names(audit.TargetTypes)...)),
-		TargetID:   q.UUID("target_id"),
+		Code:      audit.Code(q.Enum("event_code", enum.Names(audit.Codes)...)),
+		ActorType: audit.ActorType(q.Enum("actor_type", enum.Names(audit.ActorTypes)...)), ActorID: q.UUID("actor_id"),
+		Source:     audit.Source(q.Enum("source", enum.Names(audit.Sources)...)),
+		TargetType: audit.TargetType(q.Enum("target_type", enum.Names(audit.TargetTypes)...)), TargetID: q.UUID("target_id"),
 	}
 	page, limit := q.Page(auditLimit, maxAuditLimit)
 	if err := q.Done(); err != nil {
@@ -65,9 +63,8 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(
-		w, http.StatusOK, pageView[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total},
-	)
+	return httpx.WriteJSON(w, http.StatusOK,
+		httpx.Page[auditView]{Data: views(events, viewAudit), Page: page, Limit: limit, Total: total})
 }
 
 // given returns the time of a parameter that is there. The zero time is a time like any other: 0001-01-01T00:00:00Z.
@@ -83,8 +80,4 @@ func optional(s string) *string {
 		return nil
 	}
 	return &s
-}
-
-func names[S ~string](values []S) []string {
-	return views(values, func(v S) string { return string(v) })
 }

@@ -149,7 +149,7 @@ func TestKeyLife(t *testing.T) {
 func TestEnvironments(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		account, other := w.NewAccount(t), w.NewAccount(t)
-		test, live, stranger := account.Test(t), account.Live(t), other.Test(t)
+		test, live, otherAccount := account.Test(t), account.Live(t), other.Test(t)
 		id := test.CreateID(t, obj{"external_id": "shared"})
 		liveID := live.CreateID(t)
 
@@ -159,8 +159,8 @@ func TestEnvironments(t *testing.T) {
 			test.Get(t, "/orders/"+liveID).Refused(t, 404, "order-not-found")
 		})
 		t.Run("OrderOfOtherAccount", func(t *testing.T) {
-			stranger.Get(t, "/orders/"+id).Refused(t, 404, "order-not-found")
-			stranger.Get(t, "/orders/shared").Refused(t, 404, "order-not-found")
+			otherAccount.Get(t, "/orders/"+id).Refused(t, 404, "order-not-found")
+			otherAccount.Get(t, "/orders/shared").Refused(t, 404, "order-not-found")
 		})
 		t.Run("OrderOfOtherKey", func(t *testing.T) { // of the same account and environment: a rotated key keeps its history
 			rotated := account.Test(t)
@@ -170,7 +170,7 @@ func TestEnvironments(t *testing.T) {
 		t.Run("ListsAreApart", func(t *testing.T) {
 			test.Get(t, "/orders").Is(t, "total", 1).Is(t, "data.0.id", id)
 			live.Get(t, "/orders").Is(t, "total", 1).Is(t, "data.0.id", liveID)
-			stranger.Get(t, "/orders").Is(t, "total", 0).Is(t, "data", []any{})
+			otherAccount.Get(t, "/orders").Is(t, "total", 0).Is(t, "data", []any{})
 		})
 		t.Run("BalancesAreApart", func(t *testing.T) {
 			test.Get(t, "/balance").Is(t, "", obj{"availableCredits": access.InitialTestCredits - 4})
@@ -190,13 +190,13 @@ func TestEnvironments(t *testing.T) {
 		t.Run("UpdatePhotosOfOtherEnvironment", func(t *testing.T) {
 			body := obj{"photos": []any{obj{"index_code": "overall", "is_unable_to_provide": true}}}
 			live.Post(t, "/orders/"+id+"/update_photos", body).Refused(t, 404, "order-not-found")
-			stranger.Post(t, "/orders/"+id+"/update_photos", body).Refused(t, 404, "order-not-found")
+			otherAccount.Post(t, "/orders/"+id+"/update_photos", body).Refused(t, 404, "order-not-found")
 		})
 		t.Run("PhotoOfOtherEnvironment", func(t *testing.T) {
 			live.Post(t, "/orders", with(live.Bag(t), "photos", test.Bag(t)["photos"])).Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("PhotoOfOtherAccount", func(t *testing.T) {
-			stranger.Post(t, "/orders", with(stranger.Bag(t), "photos", test.Bag(t)["photos"])).
+			otherAccount.Post(t, "/orders", with(otherAccount.Bag(t), "photos", test.Bag(t)["photos"])).
 				Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("PhotoOfOtherKey", func(t *testing.T) {
@@ -207,7 +207,7 @@ func TestEnvironments(t *testing.T) {
 			e := test.Post(t, "/webhooks", obj{"url": "https://a.public.example/x", "events": []string{"order-outcome"}}).
 				Want(t, 201)
 			rotated := account.Test(t)
-			for _, c := range []*client{rotated, live, stranger} {
+			for _, c := range []*client{rotated, live, otherAccount} {
 				c.Get(t, "/webhooks").Want(t, 200).Is(t, "data", []any{})
 				c.Delete(t, "/webhooks/"+e.Text(t, "id")).Refused(t, 404, "not-found")
 			}

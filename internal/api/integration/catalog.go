@@ -14,46 +14,47 @@ const (
 	maxCatalogLimit = 100
 )
 
+// namedView begins the view of everything in the catalog that has a code.
+type namedView[C string | int] struct {
+	Code       C      `json:"code"`
+	Name       string `json:"name"`
+	NameLocale string `json:"name_locale"`
+}
+
+func viewNamed[C string | int](code C, name text.Text, l text.Locale) namedView[C] {
+	return namedView[C]{Code: code, Name: name.EN, NameLocale: name.In(l)}
+}
+
 type categoryView struct {
-	Code       string  `json:"code"`
-	Name       string  `json:"name"`
-	NameLocale string  `json:"name_locale"`
-	IconURL    *string `json:"icon_url"`
+	namedView[string]
+	IconURL *string `json:"icon_url"`
 }
 
 func viewCategory(c *catalog.Category, l text.Locale) categoryView {
-	return categoryView{Code: c.Code, Name: c.Name.EN, NameLocale: c.Name.In(l), IconURL: c.IconURL}
+	return categoryView{viewNamed(c.Code, c.Name, l), c.IconURL}
 }
 
 type brandView struct {
-	Code       string         `json:"code"`
-	Name       string         `json:"name"`
-	NameLocale string         `json:"name_locale"`
+	namedView[string]
 	Categories []categoryView `json:"categories"`
 }
 
 func viewBrand(b *catalog.Brand, l text.Locale) brandView {
-	return brandView{
-		Code: b.Code, Name: b.Name.EN, NameLocale: b.Name.In(l),
-		Categories: views(b.Categories, func(c *catalog.Category) categoryView { return viewCategory(c, l) }),
-	}
+	categories := views(b.Categories, func(c *catalog.Category) categoryView { return viewCategory(c, l) })
+	return brandView{viewNamed(b.Code, b.Name, l), categories}
 }
 
 type modelView struct {
-	Code       string  `json:"code"`
-	Name       string  `json:"name"`
-	NameLocale string  `json:"name_locale"`
-	ImageURL   *string `json:"image_url"`
+	namedView[string]
+	ImageURL *string `json:"image_url"`
 }
 
 func viewModel(m *catalog.Model, l text.Locale) modelView {
-	return modelView{Code: m.Code, Name: m.Name.EN, NameLocale: m.Name.In(l), ImageURL: m.ImageURL}
+	return modelView{viewNamed(m.Code, m.Name, l), m.ImageURL}
 }
 
 type photoIndexView struct {
-	Code        string   `json:"code"`
-	Name        string   `json:"name"`
-	NameLocale  string   `json:"name_locale"`
+	namedView[string]
 	Required    bool     `json:"required"`
 	PhotoLimit  int      `json:"photo_limit"`
 	IconURL     *string  `json:"icon_url"`
@@ -62,16 +63,13 @@ type photoIndexView struct {
 
 func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	return photoIndexView{
-		Code: x.Code, Name: x.Name.EN, NameLocale: x.Name.In(l), Required: x.Required, PhotoLimit: x.PhotoLimit,
-		IconURL:     x.IconURL,
+		namedView: viewNamed(x.Code, x.Name, l), Required: x.Required, PhotoLimit: x.PhotoLimit, IconURL: x.IconURL,
 		ExampleURLs: append([]string{}, x.ExampleURLs...),
 	}
 }
 
 type answerTimeView struct {
-	Code            int              `json:"code"`
-	Name            string           `json:"name"`
-	NameLocale      string           `json:"name_locale"`
+	namedView[int]
 	Price           int64            `json:"price"`
 	Default         bool             `json:"default"`
 	Available       bool             `json:"available"`
@@ -171,7 +169,7 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 	})
 }
 
-// listAnswerTimes depends on the account, the hour and the open orders, so it is made anew for every request.
+// listAnswerTimes depends on the account, the hour and the open orders, so it is computed for every request.
 func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	brand, category, l := q.Required("brand_code"), q.Required("category_code"), q.Locale()
@@ -191,8 +189,8 @@ func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) e
 	for i := range offers {
 		o := &offers[i]
 		view.Data[i] = answerTimeView{
-			Code: o.Code, Name: o.Name.EN, NameLocale: o.Name.In(l), Price: o.Price, Default: o.Default,
-			Available: o.Available, NextAvailableAt: order.At(o.NextAvailableAt),
+			namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
+			NextAvailableAt: order.At(o.NextAvailableAt),
 		}
 	}
 	p, err := render(view)

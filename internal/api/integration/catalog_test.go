@@ -23,8 +23,7 @@ func TestCategories(t *testing.T) {
 			wantCodes(t, c.Get(t, "/catalog/categories?brand_code=nike"), "shoes")
 		})
 		t.Run("UnknownBrand", func(t *testing.T) {
-			c.Get(t, "/catalog/categories?brand_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "brand", "code": "x"})
+			wantUnknown(t, c.Get(t, "/catalog/categories?brand_code=x"), "brand")
 		})
 		t.Run("EmptyBrand", func(t *testing.T) { c.Get(t, "/catalog/categories?brand_code=").Invalid(t, "brand_code empty") })
 		t.Run("CodesAreCaseSensitive", func(t *testing.T) {
@@ -63,8 +62,7 @@ func TestBrands(t *testing.T) {
 			wantCodes(t, c.Get(t, "/catalog/brands?category_code=watches").Is(t, "total", 1), "omega")
 		})
 		t.Run("UnknownCategory", func(t *testing.T) {
-			c.Get(t, "/catalog/brands?category_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "category", "code": "x"})
+			wantUnknown(t, c.Get(t, "/catalog/brands?category_code=x"), "category")
 		})
 		t.Run("EmptyCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/brands?category_code=").Invalid(t, "category_code empty")
@@ -110,10 +108,8 @@ func TestModels(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=&limit=0").Invalid(t, "brand_code empty", "category_code required", "limit min")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/models?brand_code=x&category_code=bags").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "brand", "code": "x"})
-			c.Get(t, "/catalog/models?brand_code=nike&category_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "category", "code": "x"})
+			wantUnknown(t, c.Get(t, "/catalog/models?brand_code=x&category_code=bags"), "brand")
+			wantUnknown(t, c.Get(t, "/catalog/models?brand_code=nike&category_code=x"), "category")
 		})
 		t.Run("BrandDoesNotServeCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=nike&category_code=bags").Refused(t, 400, "bad-request")
@@ -171,12 +167,9 @@ func TestPhotoIndexes(t *testing.T) {
 			c.Get(t, "/catalog/photo_indexes?model_code=boy-bag").Invalid(t, "category_code required", "brand_code required")
 		})
 		t.Run("UnknownCodes", func(t *testing.T) {
-			c.Get(t, "/catalog/photo_indexes?category_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "category", "code": "x"})
-			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "brand", "code": "x"})
-			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=x").Refused(t, 404, "not-found").
-				Is(t, "details", obj{"entity": "model", "code": "x"})
+			wantUnknown(t, c.Get(t, "/catalog/photo_indexes?category_code=x"), "category")
+			wantUnknown(t, c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=x"), "brand")
+			wantUnknown(t, c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=chanel&model_code=x"), "model")
 		})
 		t.Run("BrandDoesNotServeCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/photo_indexes?category_code=bags&brand_code=nike").Refused(t, 400, "bad-request")
@@ -218,4 +211,10 @@ answer_times: [{code: 1440, name: {en: 24 hours}, price: 5, default: true}]
 			}).Is(t, "outcome_reasons_locale", []any{"縫製が一貫しています", "Hardware is genuine"})
 		})
 	})
+}
+
+// wantUnknown checks that the code x of a kind is unknown.
+func wantUnknown(t *testing.T, r *integrationtest.Response, entity string) {
+	t.Helper()
+	r.Refused(t, 404, "not-found").Is(t, "details", obj{"entity": entity, "code": "x"})
 }

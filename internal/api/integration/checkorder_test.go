@@ -90,22 +90,11 @@ func TestCreateOrder_OrderOfChecks(t *testing.T) {
 			live.Post(t, "/orders", with(live.Bag(t), "photos", photos)).Refused(t, 400, "unsupported-photo-url")
 		})
 		t.Run("MissingIndexesBeforePhotoLimit", func(t *testing.T) {
-			urls := live.Photos(t, 3)
-			photos := []any{
-				obj{"url": urls[0], "index_code": "overall"},
-				obj{"url": urls[1], "index_code": "overall"},
-				obj{"url": urls[2], "index_code": "overall"},
-			}
+			photos := photosOf(live.Photos(t, 3), "overall", "overall", "overall")
 			live.Post(t, "/orders", with(live.Bag(t), "photos", photos)).Refused(t, 400, "missing-required-photo-indexes")
 		})
 		t.Run("PhotoLimitBeforeAnswerTime", func(t *testing.T) {
-			urls := live.Photos(t, 4)
-			photos := []any{
-				obj{"url": urls[0], "index_code": "overall"},
-				obj{"url": urls[1], "index_code": "overall"},
-				obj{"url": urls[2], "index_code": "overall"},
-				obj{"url": urls[3], "index_code": "serial"},
-			}
+			photos := photosOf(live.Photos(t, 4), "overall", "overall", "overall", "serial")
 			live.Post(t, "/orders", with(with(live.Bag(t), "photos", photos), "answer_time", 7)).
 				Refused(t, 400, "photo-limit-exceeded")
 		})
@@ -191,4 +180,13 @@ func TestUpdatePhotos_OrderOfChecks(t *testing.T) {
 			}
 		})
 	})
+}
+
+// photosOf are photos of an order, one for each index.
+func photosOf(urls []string, indexes ...string) []any {
+	photos := make([]any, len(indexes))
+	for i, index := range indexes {
+		photos[i] = obj{"url": urls[i], "index_code": index}
+	}
+	return photos
 }

@@ -77,44 +77,39 @@ func TestFailure_Internal(t *testing.T) {
 	})
 }
 
-// panicking is a limiter with a bug.
-type panicking struct{ ratelimit.Limiter }
-
-func (panicking) Take(context.Context, string, string, int) (ratelimit.Decision, error) {
-	panic("secret of the inside")
+// brokenLimiter is a limiter that fails in its own way.
+type brokenLimiter struct {
+	ratelimit.Limiter
+	fail func() error
 }
 
-// TestFailure_Panic checks that a panic is an opaque 500 too.
-func TestFailure_Panic(t *testing.T) {
-	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return panicking{l} }}
-	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
-		t.Run("EveryOperation", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
-			for _, op := range operations {
-				wantOpaque(t, c.Send(t, op.send).Refused(t, 500, "internal-error"))
-			}
-		})
-	})
+func (l brokenLimiter) Take(context.Context, string, string, int) (ratelimit.Decision, error) {
+	return ratelimit.Decision{}, l.fail()
 }
 
-// failing is a limiter whose counts cannot be reached.
-type failing struct{ ratelimit.Limiter }
-
-func (failing) Take(context.Context, string, string, int) (ratelimit.Decision, error) {
-	return ratelimit.Decision{}, errors.New("connect 127.0.0.1: refused")
-}
-
-// TestFailure_Limiter checks that a limiter out of reach is a 503, for every operation.
+// TestFailure_Limiter checks for every operation that a limiter out of reach is a 503, and a panic an opaque 500.
 func TestFailure_Limiter(t *testing.T) {
-	o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return failing{l} }}
-	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
-		t.Run("EveryOperation", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
-			for _, op := range operations {
-				wantUnavailable(t, c.Send(t, op.send))
-			}
+	for _, c := range []struct {
+		name string
+		fail func() error
+		want func(*testing.T, *integrationtest.Response)
+	}{
+		{"OutOfReach", func() error { return errors.New("connect 127.0.0.1: refused") }, wantUnavailable},
+		{"Panic", func() error { panic("secret of the inside") }, func(t *testing.T, r *integrationtest.Response) {
+			t.Helper()
+			wantOpaque(t, r.Refused(t, 500, "internal-error"))
+		}},
+	} {
+		o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return brokenLimiter{l, c.fail} }}
+		t.Run(c.name, func(t *testing.T) {
+			integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
+				key := w.NewAccount(t).Live(t)
+				for _, op := range operations {
+					c.want(t, key.Send(t, op.send))
+				}
+			})
 		})
-	})
+	}
 }
 
 // fullDisk is a media store that takes nothing.
@@ -134,9 +129,7 @@ func TestFailure_Media(t *testing.T) {
 			if known := rows(t, w, "SELECT name FROM photos"); len(known) != 0 {
 				t.Errorf("%d photos are known", len(known))
 			}
-			if left := w.StagedFiles(t); len(left) != 0 {
-				t.Errorf("%d files wait in the staging folder", len(left))
-			}
+			wantNoStagedFiles(t, w)
 		})
 	})
 }

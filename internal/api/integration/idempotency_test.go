@@ -101,8 +101,8 @@ func TestIdempotency(t *testing.T) {
 			if r := create(t, test, "scope", test.Bag(t)).Want(t, 201); replayed(r) {
 				t.Error("the other environment shares the key")
 			}
-			stranger := w.NewAccount(t).Live(t)
-			if r := create(t, stranger, "scope", stranger.Bag(t)).Want(t, 201); replayed(r) {
+			otherAccount := w.NewAccount(t).Live(t)
+			if r := create(t, otherAccount, "scope", otherAccount.Bag(t)).Want(t, 201); replayed(r) {
 				t.Error("another account shares the key")
 			}
 		})

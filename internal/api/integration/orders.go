@@ -107,7 +107,7 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err != nil {
 		return err
 	}
-	view := pageView[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
+	view := httpx.Page[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
 	for i := range orders {
 		view.Data[i] = orders[i].Item()
 	}
@@ -164,8 +164,7 @@ func readSubmission(body []byte) (*order.Submission, error) {
 	for i, e := range entries {
 		sub.Entries[i] = order.SubmissionEntry{
 			IndexCode: e.String("index_code", httpx.Required, httpx.NotEmpty),
-			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)),
-			Unable:    e.Bool("is_unable_to_provide"),
+			URL:       e.OptString("url", httpx.MaxChars(maxPhotoURL)), Unable: e.Bool("is_unable_to_provide"),
 		}
 	}
 	return sub, o.Done()

@@ -172,20 +172,19 @@ func TestOutbox(t *testing.T) {
 			w.Complete(t, id, order.Verdict{Outcome: order.Authentic})
 			want(t, id, "update-photos update-photos order-outcome")
 		})
-		t.Run("ErrorSendsNone", func(t *testing.T) {
-			c := account.Live(t)
-			subscribe(t, c, "order-outcome", "update-photos")
-			id := c.CreateID(t)
-			w.Fail(t, id)
-			want(t, id, "")
-		})
-		t.Run("CanceledSendsOutcome", func(t *testing.T) {
-			c := account.Live(t)
-			subscribe(t, c, "order-outcome", "update-photos")
-			id := c.CreateID(t)
-			w.Cancel(t, id)
-			want(t, id, "order-outcome")
-		})
+		for _, end := range []struct {
+			name string
+			move func(testing.TB, string)
+			want string
+		}{{"ErrorSendsNone", w.Fail, ""}, {"CanceledSendsOutcome", w.Cancel, "order-outcome"}} {
+			t.Run(end.name, func(t *testing.T) {
+				c := account.Live(t)
+				subscribe(t, c, "order-outcome", "update-photos")
+				id := c.CreateID(t)
+				end.move(t, id)
+				want(t, id, end.want)
+			})
+		}
 		t.Run("ExpiredRequestSendsOutcome", func(t *testing.T) {
 			c := account.Live(t)
 			subscribe(t, c, "order-outcome")

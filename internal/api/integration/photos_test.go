@@ -82,9 +82,7 @@ func TestUploadPhotos(t *testing.T) {
 			}
 		})
 		t.Run("NothingStaysStaged", func(t *testing.T) {
-			if left := w.StagedFiles(t); len(left) != 0 {
-				t.Errorf("%d files wait in the staging folder", len(left))
-			}
+			wantNoStagedFiles(t, w)
 		})
 	})
 }
@@ -179,11 +177,16 @@ func TestUploadPhotos_Refused(t *testing.T) {
 			if len(stored) != len(known) || len(known) != len(refused)+2 {
 				t.Errorf("%d files and %d rows are stored", len(stored), len(known))
 			}
-			if left := w.StagedFiles(t); len(left) != 0 {
-				t.Errorf("%d files wait in the staging folder", len(left))
-			}
+			wantNoStagedFiles(t, w)
 		})
 	})
+}
+
+func wantNoStagedFiles(t *testing.T, w *world) {
+	t.Helper()
+	if left := w.StagedFiles(t); len(left) != 0 {
+		t.Errorf("%d files wait in the staging folder", len(left))
+	}
 }
 
 // TestUploadPhotos_Whole checks what makes an upload fail completely: nothing of it is stored.
@@ -226,9 +229,7 @@ func TestUploadPhotos_Whole(t *testing.T) {
 			if stored, known := w.StoredFiles(t), rows(t, w, "SELECT name FROM photos"); len(stored)+len(known) != 0 {
 				t.Errorf("%d files and %d rows are stored", len(stored), len(known))
 			}
-			if left := w.StagedFiles(t); len(left) != 0 {
-				t.Errorf("%d files wait in the staging folder", len(left))
-			}
+			wantNoStagedFiles(t, w)
 		})
 	})
 }

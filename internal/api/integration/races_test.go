@@ -23,25 +23,22 @@ func count(results []int, want int) int {
 // TestCredits_Race creates 100 orders at once with credits for 37.
 func TestCredits_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		for _, env := range []struct {
-			name string
-			env  access.Environment
-		}{{name: "Live", env: access.Live}, {name: "Test", env: access.Test}} {
-			t.Run(env.name, func(t *testing.T) {
+		for _, env := range access.Environments {
+			t.Run(string(env), func(t *testing.T) {
 				account := w.NewAccount(t)
-				account.SetCredits(t, env.env, 37*4)
-				keys := []*client{account.Key(t, env.env), account.Key(t, env.env)} // they share the balance
+				account.SetCredits(t, env, 37*4)
+				keys := []*client{account.Key(t, env), account.Key(t, env)} // they share the balance
 				body := keys[0].Bag(t)
 				statuses := parallel(100, func(i int) int { return keys[i%2].Post(t, "/orders", body).Status })
 				if made, refused := count(statuses, 201), count(statuses, 402); made != 37 || refused != 63 {
 					t.Errorf("%d orders were made and %d refused", made, refused)
 				}
-				if got := account.Balance(t, env.env); got != 0 {
+				if got := account.Balance(t, env); got != 0 {
 					t.Errorf("the balance is %d", got)
 				}
 				keys[0].Get(t, "/orders").Is(t, "total", 37)
 				seqs := rows(t, w, "SELECT seq FROM orders WHERE account_id = $1 AND environment = $2 ORDER BY seq",
-					account.Account.ID, string(env.env))
+					account.Account.ID, string(env))
 				for i, seq := range seqs {
 					if seq[0] != fmt.Sprint(i+1) {
 						t.Fatalf("order %d has the number %s in sequence", i+1, seq[0])

@@ -91,10 +91,9 @@ func TestRoutes(t *testing.T) {
 		t.Run("UnknownRoute", func(t *testing.T) {
 			c := w.NewAccount(t).Test(t)
 			for _, path := range []string{
-				"", "/", "/nothing", "/orders/", "/orders/a/b", "/orders/a/update_photos/", "/orders//update_photos", "/catalog",
-				"/catalog/", "/catalog/colors",
-				"//orders", "/orders/../orders", "/./orders", "/Orders", "/ORDERS", "/orders;x=1", "/%6frders", "/catalog%2fbrands",
-				"/webhooks/", "/audit",
+				"", "/", "/nothing", "/orders/", "/orders/a/b", "/orders/a/update_photos/", "/orders//update_photos",
+				"/catalog", "/catalog/", "/catalog/colors", "//orders", "/orders/../orders", "/./orders", "/Orders", "/ORDERS",
+				"/orders;x=1", "/%6frders", "/catalog%2fbrands", "/webhooks/", "/audit",
 			} {
 				r := c.Get(t, path)
 				r.Refused(t, 404, "not-found")

@@ -298,16 +298,13 @@ func TestUpdatePhotos_MostEntries(t *testing.T) {
 // TestUpdatePhotos_Race checks that of submissions that race one is accepted.
 func TestUpdatePhotos_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		for _, env := range []struct {
-			name string
-			env  access.Environment
-		}{{name: "Live", env: access.Live}, {name: "Test", env: access.Test}} {
-			t.Run(env.name, func(t *testing.T) {
-				c := w.NewAccount(t).Key(t, env.env)
+		for _, env := range access.Environments {
+			t.Run(string(env), func(t *testing.T) {
+				c := w.NewAccount(t).Key(t, env)
 				for range 5 {
 					var id string
 					entries := unable()
-					if env.env == access.Live {
+					if env == access.Live {
 						id = c.CreateID(t)
 						w.RequestPhotos(t, id)
 					} else {

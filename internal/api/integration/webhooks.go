@@ -3,6 +3,7 @@ package integration
 import (
 	"net/http"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
@@ -68,7 +69,7 @@ func readEndpoint(body []byte) (service.NewEndpoint, error) {
 	n.Name = o.String("name", httpx.NotEmpty, httpx.MaxChars(webhook.MaxName))
 	n.URL = readURL(o, "url", webhook.CheckURL)
 	for _, name := range o.Strings("events", httpx.Required, httpx.MinItems(1), httpx.MaxItems(len(webhook.Events)),
-		httpx.Unique, httpx.OneOf(names(webhook.Events)...)) {
+		httpx.Unique, httpx.OneOf(enum.Names(webhook.Events)...)) {
 		n.Events = append(n.Events, webhook.Event(name))
 	}
 	if auth := o.Object("auth"); auth.Exists() {
@@ -83,7 +84,7 @@ func readEndpoint(body []byte) (service.NewEndpoint, error) {
 	return n, o.Done()
 }
 
-// readURL reads a required URL and holds it against the rules of webhook URLs.
+// readURL reads a required URL and checks it against the rules of webhook URLs.
 func readURL(o httpx.Object, name string, check func(field, raw string) (webhook.URL, *fault.Problem)) webhook.URL {
 	raw := o.OptString(name, httpx.Required)
 	if raw == nil {

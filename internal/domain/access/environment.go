@@ -2,6 +2,8 @@
 // actor of a request with its permissions.
 package access
 
+import "github.com/assayhq/assay/internal/domain/enum"
+
 // Environment separates Test from Live. Nothing is shared between them.
 type Environment string
 
@@ -15,13 +17,7 @@ const (
 var Environments = []Environment{Test, Live}
 
 // ParseEnvironment returns the environment named by s.
-func ParseEnvironment(s string) (Environment, bool) {
-	switch e := Environment(s); e {
-	case Test, Live:
-		return e, true
-	}
-	return "", false
-}
+func ParseEnvironment(s string) (Environment, bool) { return enum.Parse(s, Environments) }
 
 // InitialTestCredits is the Test balance of a new account.
 const InitialTestCredits = 100_000

@@ -23,8 +23,7 @@ func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 		network, ok := parseNetwork(text)
 		if !ok {
 			return nil, &fault.Problem{
-				Field:   field,
-				Code:    "network",
+				Field: field, Code: "network",
 				Message: strconv.Quote(text) + " is no IPv4 or IPv6 address and no network in CIDR notation",
 			}
 		}
@@ -34,9 +33,7 @@ func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 	}
 	if len(networks) > MaxNetworks {
 		return nil, &fault.Problem{
-			Field:   field,
-			Code:    "max_items",
-			Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks",
+			Field: field, Code: "max_items", Message: "must name at most " + strconv.Itoa(MaxNetworks) + " networks",
 		}
 	}
 	return networks, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -27,26 +28,20 @@ func ParseScopes(s string) ([]Scope, error) {
 	if s == "all" {
 		return slices.Clone(AllScopes), nil
 	}
-	given := make(map[Scope]bool)
+	var given []Scope
 	for part := range strings.SplitSeq(s, ",") {
 		scope := Scope(strings.TrimSpace(part))
 		if !slices.Contains(AllScopes, scope) {
 			return nil, fmt.Errorf("unknown scope %q: use \"all\" or a comma-separated list of %s",
-				scope, joinScopes(AllScopes, ", "))
+				scope, strings.Join(enum.Names(AllScopes), ", "))
 		}
-		given[scope] = true
+		given = append(given, scope)
 	}
-	var scopes []Scope
-	for _, scope := range AllScopes {
-		if given[scope] {
-			scopes = append(scopes, scope)
-		}
-	}
-	return scopes, nil
+	return slices.DeleteFunc(slices.Clone(AllScopes), func(s Scope) bool { return !slices.Contains(given, s) }), nil
 }
 
 // JoinScopes returns the stored form of scopes, separated by spaces.
-func JoinScopes(scopes []Scope) string { return joinScopes(scopes, " ") }
+func JoinScopes(scopes []Scope) string { return strings.Join(enum.Names(scopes), " ") }
 
 // SplitScopes reads the stored form.
 func SplitScopes(s string) []Scope {
@@ -55,14 +50,6 @@ func SplitScopes(s string) []Scope {
 		scopes = append(scopes, Scope(f))
 	}
 	return scopes
-}
-
-func joinScopes(scopes []Scope, sep string) string {
-	parts := make([]string, len(scopes))
-	for i, s := range scopes {
-		parts[i] = string(s)
-	}
-	return strings.Join(parts, sep)
 }
 
 // MissingScope is the error for a key that lacks the scope of an operation.

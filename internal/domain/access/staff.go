@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -20,13 +21,7 @@ const (
 var StaffRoles = []StaffRole{Reviewer, Admin}
 
 // ParseStaffRole returns the staff role named by s.
-func ParseStaffRole(s string) (StaffRole, bool) {
-	switch r := StaffRole(s); r {
-	case Reviewer, Admin:
-		return r, true
-	}
-	return "", false
-}
+func ParseStaffRole(s string) (StaffRole, bool) { return enum.Parse(s, StaffRoles) }
 
 // Staff is a person or a program that reviews orders. Staff belong to the service, not to an account.
 type Staff struct {

@@ -110,9 +110,7 @@ func By(a access.Actor) Actor {
 			Type: ByAPIKey, ID: a.ID, Name: a.Name, Source: FromIntegration, IP: a.Origin.IP, UserAgent: a.Origin.Agent(),
 		}
 	case access.ByUser:
-		return Actor{
-			Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.Agent(),
-		}
+		return Actor{Type: ByUser, ID: a.ID, Name: a.Name, Source: FromPortal, IP: a.Origin.IP, UserAgent: a.Origin.Agent()}
 	case access.ByStaff, access.ByOperator, access.BySystem:
 	}
 	return Actor{Type: BySystem, Name: a.Name, Source: FromSystem}

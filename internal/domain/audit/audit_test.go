@@ -53,12 +53,7 @@ func TestChainHash(t *testing.T) {
 			At:        time.Unix(1, 2000).UTC(),
 			Code:      audit.KeyCreated,
 			Actor: audit.Actor{
-				Type:      audit.ByUser,
-				ID:        "actor",
-				Name:      "name",
-				Source:    audit.FromPortal,
-				IP:        "ip",
-				UserAgent: "agent",
+				Type: audit.ByUser, ID: "actor", Name: "name", Source: audit.FromPortal, IP: "ip", UserAgent: "agent",
 			},
 			Target: audit.Target{Type: audit.OnAPIKey, ID: "target"},
 		}

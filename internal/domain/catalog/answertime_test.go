@@ -53,11 +53,7 @@ func TestAnswerTimes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
 			for _, at := range s.AnswerTimes(test.context, test.account) {
-				mark := ""
-				if at.Default {
-					mark = "*"
-				}
-				got = append(got, fmt.Sprintf("%d:%d%s", at.Code, at.Price, mark))
+				got = append(got, fmt.Sprintf("%d:%d%s", at.Code, at.Price, mark("*", at.Default)))
 			}
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("got %v, want %s", got, test.want)
@@ -70,6 +66,13 @@ func TestAnswerTimes(t *testing.T) {
 	if got := s.AnswerTimes(Context{"bags", "chanel", ""}, "")[0].Name.JA; got != "一日" {
 		t.Errorf("the Japanese name is %q", got)
 	}
+}
+
+func mark(sign string, given bool) string {
+	if given {
+		return sign
+	}
+	return ""
 }
 
 func TestAvailability(t *testing.T) {
@@ -106,9 +109,7 @@ func TestAvailability(t *testing.T) {
 				load.EarliestDue = at(t, test.due)
 			}
 			available, next := Availability(&AnswerTime{
-				Code:          30,
-				Open:          test.open,
-				MaxOpenOrders: test.most,
+				Code: 30, Open: test.open, MaxOpenOrders: test.most,
 			}, at(t, test.now), load)
 			if available != test.available {
 				t.Errorf("available is %t", available)

@@ -30,11 +30,9 @@ type definitions struct {
 
 func (p *parser) definitions() definitions {
 	known := definitions{
-		categories: make(map[string]bool, len(p.doc.Categories)),
-		brands:     make(map[string]*BrandEntry, len(p.doc.Brands)),
-		serves:     make(map[[2]string]bool),
-		models:     make(map[string]*Model, len(p.doc.Models)),
-		times:      make(map[int]bool, len(p.doc.AnswerTimes)),
+		categories: make(map[string]bool, len(p.doc.Categories)), brands: make(map[string]*BrandEntry, len(p.doc.Brands)),
+		serves: make(map[[2]string]bool), models: make(map[string]*Model, len(p.doc.Models)),
+		times: make(map[int]bool, len(p.doc.AnswerTimes)),
 	}
 	for _, c := range p.doc.Categories {
 		known.categories[c.Code] = true

@@ -15,11 +15,7 @@ func TestCompare(t *testing.T) {
 	}{
 		{"Nothing", nil, nil},
 		{"Layout", []string{"categories: [bags, shoes]", "categories:\n    - bags\n    - shoes"}, nil},
-		{
-			"Name",
-			[]string{"ja: シャネル", "ja: CHANEL"},
-			[]string{"changed brand chanel: name.ja: シャネル → CHANEL"},
-		},
+		{"Name", []string{"ja: シャネル", "ja: CHANEL"}, []string{"changed brand chanel: name.ja: シャネル → CHANEL"}},
 		{
 			"NameAdded",
 			[]string{"{en: Classic Flap}", "{en: Classic Flap, ja: フラップ}"},
@@ -31,8 +27,7 @@ func TestCompare(t *testing.T) {
 			[]string{"changed answer-time 30: max_open_orders: 50 → (none)"},
 		},
 		{"SeveralProperties", []string{"price: 4\n    default: true", "price: 5\n    default: false"}, []string{
-			"changed answer-time 1440: price: 4 → 5",
-			"changed answer-time 1440: default: true → false",
+			"changed answer-time 1440: price: 4 → 5", "changed answer-time 1440: default: true → false",
 		}},
 		{"Window", []string{`to: "18:00"`, `to: "24:00"`}, []string{"changed answer-time 30: open.to: 18:00 → 24:00"}},
 		{
@@ -53,8 +48,7 @@ func TestCompare(t *testing.T) {
 			[]string{"removed condition unclear"},
 		},
 		{"Renamed", []string{"- code: unclear", "- code: blurred"}, []string{
-			"removed condition unclear",
-			"added condition blurred: text.en: Unclear, text.ja: 不鮮明です",
+			"removed condition unclear", "added condition blurred: text.en: Unclear, text.ja: 不鮮明です",
 		}},
 		{"IndexRule", []string{"photo_limit: 3", "photo_limit: 4"}, []string{
 			"changed photo-index serial-number (category bags, brand chanel): photo_limit: 3 → 4",

@@ -153,8 +153,7 @@ func (d *Document) CheckAccounts(accounts map[string]string) error {
 			break
 		}
 		problems = append(problems, Problem{
-			Line:    p.line,
-			Path:    fmt.Sprintf("account_prices[%d].account", i),
+			Line: p.line, Path: fmt.Sprintf("account_prices[%d].account", i),
 			Message: fmt.Sprintf("there is no account named %s", quote(p.Account)),
 		})
 	}

@@ -1,6 +1,9 @@
 package catalog
 
-import "github.com/assayhq/assay/internal/domain/text"
+import (
+	"github.com/assayhq/assay/internal/domain/enum"
+	"github.com/assayhq/assay/internal/domain/text"
+)
 
 // mapping lists the properties that an entry states, in the order of the format. Exports and comparisons are both
 // built from it, so that neither can forget a property. A value is a string, int64, bool, Clock, []string, mapping
@@ -14,11 +17,7 @@ type property struct {
 
 // outline returns the complete document. Sections without entries are omitted.
 func (d *Document) outline() mapping {
-	locales := make([]string, len(d.Locales))
-	for i, l := range d.Locales {
-		locales[i] = string(l)
-	}
-	m := mapping{{"locales", locales}}
+	m := mapping{{"locales", enum.Names(d.Locales)}}
 	for _, s := range d.sections() {
 		if len(s.entries) > 0 {
 			m.add(s.key, s.entries)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
@@ -38,8 +39,7 @@ func Parse(data []byte) (*Document, error) {
 	}
 
 	p := &parser{
-		doc:        &Document{Locales: slices.Clone(text.Locales)},
-		zones:      make(map[string]*time.Location),
+		doc: &Document{Locales: slices.Clone(text.Locales)}, zones: make(map[string]*time.Location),
 		unreadable: make(map[string]bool),
 	}
 	p.locales(o.get("locales"))
@@ -113,26 +113,27 @@ func (p *parser) locales(c cursor) {
 		}
 		given = append(given, s)
 	}
-	supported := make([]string, len(text.Locales))
-	for i, l := range text.Locales {
-		supported[i] = string(l)
-	}
+	supported := enum.Names(text.Locales)
 	if !slices.Equal(given, supported) {
 		c.problem("must be [%s], the languages that the service supports", strings.Join(supported, ", "))
 	}
 }
 
+// newCode reads the code of an entry, which no entry before it has.
+func (o object) newCode(once unique[string]) string {
+	code, ok := o.require("code").code()
+	if ok {
+		once.define(o.get("code"), code, quote(code))
+	}
+	return code
+}
+
 func (p *parser) categories(c cursor) {
 	once := unique[string]{}
 	for _, o := range p.entries(c, "code", "name", "icon_url") {
-		code, ok := o.require("code").code()
-		if ok {
-			once.define(o.get("code"), code, quote(code))
-		}
+		code := o.newCode(once)
 		p.doc.Categories = append(p.doc.Categories, Category{
-			Code:    code,
-			Name:    o.require("name").text(true),
-			IconURL: o.get("icon_url").url(),
+			Code: code, Name: o.require("name").text(true), IconURL: o.get("icon_url").url(),
 		})
 	}
 }
@@ -140,10 +141,7 @@ func (p *parser) categories(c cursor) {
 func (p *parser) brands(c cursor) {
 	once := unique[string]{}
 	for _, o := range p.entries(c, "code", "name", "categories") {
-		code, ok := o.require("code").code()
-		if ok {
-			once.define(o.get("code"), code, quote(code))
-		}
+		code := o.newCode(once)
 		brand := BrandEntry{Code: code, Name: o.require("name").text(true)}
 		served := references(o.require("categories"))
 		for _, c := range served {
@@ -170,16 +168,10 @@ func references(c cursor) []cursor {
 func (p *parser) models(c cursor) {
 	once := unique[string]{}
 	for _, o := range p.entries(c, "code", "brand", "category", "name", "image_url") {
-		code, ok := o.require("code").code()
-		if ok {
-			once.define(o.get("code"), code, quote(code))
-		}
+		code := o.newCode(once)
 		p.doc.Models = append(p.doc.Models, Model{
-			Code:     code,
-			Brand:    o.require("brand").reference(),
-			Category: o.require("category").reference(),
-			Name:     o.require("name").text(true),
-			ImageURL: o.get("image_url").url(),
+			Code: code, Brand: o.require("brand").reference(), Category: o.require("category").reference(),
+			Name: o.require("name").text(true), ImageURL: o.get("image_url").url(),
 		})
 		p.modelAt = append(p.modelAt, o)
 	}
@@ -196,13 +188,9 @@ func (p *parser) photoIndexes(c cursor) {
 		name := o.get("name").text(false)
 		p.faultyName = append(p.faultyName, len(c.r.problems) > before)
 		rule := IndexRule{
-			Code:        code,
-			Context:     o.context(),
-			Name:        name,
-			Required:    o.get("required").boolean(),
-			IconURL:     o.get("icon_url").url(),
-			ExampleURLs: o.get("example_urls").urls(),
-			Excluded:    o.get("excluded").boolean(),
+			Code: code, Context: o.context(), Name: name, Required: o.get("required").boolean(),
+			IconURL: o.get("icon_url").url(), ExampleURLs: o.get("example_urls").urls(),
+			Excluded: o.get("excluded").boolean(),
 		}
 		if limit, ok := o.get("photo_limit").integer(1, maxCount); ok {
 			rule.PhotoLimit = new(int(limit))
@@ -218,9 +206,7 @@ func (p *parser) photoIndexes(c cursor) {
 // context reads the codes that a rule matches.
 func (o object) context() Context {
 	return Context{
-		Category: o.get("category").reference(),
-		Brand:    o.get("brand").reference(),
-		Model:    o.get("model").reference(),
+		Category: o.get("category").reference(), Brand: o.get("brand").reference(), Model: o.get("model").reference(),
 	}
 }
 
@@ -234,11 +220,7 @@ func (p *parser) answerTimes(c cursor) {
 	}
 	for _, o := range objects {
 		code, ok := o.require("code").integer(1, maxDue)
-		at := AnswerTime{
-			Code: int(code),
-			Name: o.require("name").text(true),
-			Open: p.window(o.get("open")),
-		}
+		at := AnswerTime{Code: int(code), Name: o.require("name").text(true), Open: p.window(o.get("open"))}
 		if ok {
 			once.define(o.get("code"), at.Code, "answer time "+o.get("code").node.Value)
 		}
@@ -298,10 +280,7 @@ func (p *parser) answerTimeRules(c cursor) {
 	for _, o := range p.entries(c, "code", "category", "brand", "price", "offered", "default") {
 		code, ok := o.require("code").integer(1, maxDue)
 		rule := AnswerTimeRule{
-			Code:    int(code),
-			Context: o.context(),
-			Offered: o.get("offered").boolean(),
-			Default: o.get("default").boolean(),
+			Code: int(code), Context: o.context(), Offered: o.get("offered").boolean(), Default: o.get("default").boolean(),
 		}
 		if price, ok := o.get("price").integer(0, maxPrice); ok {
 			rule.Price = &price
@@ -323,11 +302,7 @@ func (p *parser) accountPrices(c cursor) {
 	once := unique[key]{}
 	for _, o := range p.entries(c, "account", "code", "price") {
 		code, ok := o.require("code").integer(1, maxDue)
-		price := AccountPrice{
-			Account: o.require("account").display(),
-			Code:    int(code),
-			line:    o.get("account").line,
-		}
+		price := AccountPrice{Account: o.require("account").display(), Code: int(code), line: o.get("account").line}
 		price.Price, _ = o.require("price").integer(0, maxPrice)
 		if ok && price.Account != "" {
 			what := "a price of answer time " + o.get("code").node.Value + " for " + quote(price.Account)
@@ -341,10 +316,7 @@ func (p *parser) accountPrices(c cursor) {
 func (p *parser) reasons(c cursor) {
 	once := unique[string]{}
 	for _, o := range p.entries(c, "code", "outcome", "text") {
-		code, ok := o.require("code").code()
-		if ok {
-			once.define(o.get("code"), code, quote(code))
-		}
+		code := o.newCode(once)
 		outcome, ok := o.require("outcome").str()
 		if ok && !slices.Contains(outcomes, outcome) {
 			o.get("outcome").problem("must be one of %s, not %s", strings.Join(outcomes, ", "), quote(outcome))
@@ -357,10 +329,7 @@ func (p *parser) phrases(c cursor) []Phrase {
 	once := unique[string]{}
 	var phrases []Phrase
 	for _, o := range p.entries(c, "code", "text") {
-		code, ok := o.require("code").code()
-		if ok {
-			once.define(o.get("code"), code, quote(code))
-		}
+		code := o.newCode(once)
 		phrases = append(phrases, Phrase{Code: code, Text: o.require("text").text(true)})
 	}
 	return phrases

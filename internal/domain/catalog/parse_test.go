@@ -29,13 +29,9 @@ func TestParse(t *testing.T) {
 			}},
 			PhotoIndexes: []IndexRule{
 				{
-					Code:        "overall-picture",
-					Context:     Context{Category: "bags"},
-					Name:        text.Text{EN: "Overall picture", JA: "全体写真"},
-					Required:    new(true),
-					PhotoLimit:  new(2),
-					IconURL:     new("https://cdn.example/icons/overall.png"),
-					ExampleURLs: []string{},
+					Code: "overall-picture", Context: Context{Category: "bags"},
+					Name: text.Text{EN: "Overall picture", JA: "全体写真"}, Required: new(true), PhotoLimit: new(2),
+					IconURL: new("https://cdn.example/icons/overall.png"), ExampleURLs: []string{},
 				},
 				{
 					Code: "serial-number", Context: Context{Category: "bags", Brand: "chanel"},

@@ -54,11 +54,7 @@ func TestPhotoIndexes(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			var got []string
 			for _, index := range s.PhotoIndexes(test.context) {
-				mark := ""
-				if index.Required {
-					mark = "!"
-				}
-				got = append(got, fmt.Sprintf("%s:%d%s", index.Code, index.PhotoLimit, mark))
+				got = append(got, fmt.Sprintf("%s:%d%s", index.Code, index.PhotoLimit, mark("!", index.Required)))
 			}
 			if strings.Join(got, " ") != test.want {
 				t.Errorf("got %v, want %s", got, test.want)
@@ -78,8 +74,7 @@ func TestPhotoIndexes(t *testing.T) {
 	})
 	t.Run("NamesByLanguage", func(t *testing.T) {
 		if got := s.PhotoIndexes(Context{"bags", "chanel", "flap"})[0].Name; got != (text.Text{
-			EN: "Turn lock",
-			JA: "留め具",
+			EN: "Turn lock", JA: "留め具",
 		}) {
 			t.Errorf("got %+v", got)
 		}

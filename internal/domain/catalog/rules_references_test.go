@@ -66,8 +66,7 @@ func TestParseRefusesReferences(t *testing.T) {
 			`11 brands[0].categories[2]: category "hats" is not defined in categories`,
 		}},
 		{"BrandWithoutCategories", lines{"    categories: [bags, shoes]\n", ""}, lines{
-			"9 brands[0].categories: is required",
-			`14 models[0].category: brand "chanel" does not serve category "bags"`,
+			"9 brands[0].categories: is required", `14 models[0].category: brand "chanel" does not serve category "bags"`,
 			`26 photo_indexes[1].category: brand "chanel" does not serve category "bags"`,
 			`32 photo_indexes[2].category: brand "chanel" does not serve category "bags"`,
 			`50 answer_time_rules[0].category: brand "chanel" does not serve category "bags"`,

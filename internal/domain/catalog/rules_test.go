@@ -325,10 +325,8 @@ func TestParseRefuses(t *testing.T) {
 			"[en, ja]", "[ja]", "ja: 靴", "jp: 靴", "photo_limit: 3", "photo_limit: 0", "price: 4\n", "price: -4\n",
 			"outcome: fake", "outcome: bad",
 		}, lines{
-			"1 locales: must be [en, ja]",
-			"7 categories[1].name.jp: unknown property",
-			"31 photo_indexes[1].photo_limit: must be at least 1",
-			"47 answer_times[1].price: must be at least 0",
+			"1 locales: must be [en, ja]", "7 categories[1].name.jp: unknown property",
+			"31 photo_indexes[1].photo_limit: must be at least 1", "47 answer_times[1].price: must be at least 0",
 			"63 reasons[0].outcome: must be one of",
 		}},
 	})

@@ -48,20 +48,13 @@ type Snapshot struct {
 // that are not (or no longer) in it are dropped.
 func NewSnapshot(doc *Document, version int64, accounts map[string]string) *Snapshot {
 	s := &Snapshot{
-		version:     version,
-		document:    doc,
-		category:    make(map[string]*Category, len(doc.Categories)),
-		brand:       make(map[string]*Brand, len(doc.Brands)),
-		model:       make(map[string]*Model, len(doc.Models)),
-		brandsIn:    make(map[string][]*Brand),
-		modelsIn:    make(map[Context][]*Model),
-		brandNames:  make(map[string][]string, len(doc.Brands)),
-		modelNames:  make(map[string][]string, len(doc.Models)),
-		indexRules:  groupIndexRules(doc.PhotoIndexes),
-		timeRules:   make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)),
-		agreed:      make(map[string]map[int]int64),
-		reason:      make(map[string]*Reason, len(doc.Reasons)),
-		condition:   make(map[string]*Phrase, len(doc.Conditions)),
+		version: version, document: doc, category: make(map[string]*Category, len(doc.Categories)),
+		brand: make(map[string]*Brand, len(doc.Brands)), model: make(map[string]*Model, len(doc.Models)),
+		brandsIn: make(map[string][]*Brand), modelsIn: make(map[Context][]*Model),
+		brandNames: make(map[string][]string, len(doc.Brands)), modelNames: make(map[string][]string, len(doc.Models)),
+		indexRules: groupIndexRules(doc.PhotoIndexes),
+		timeRules:  make(map[timeKey]*AnswerTimeRule, len(doc.AnswerTimeRules)), agreed: make(map[string]map[int]int64),
+		reason: make(map[string]*Reason, len(doc.Reasons)), condition: make(map[string]*Phrase, len(doc.Conditions)),
 		requirement: make(map[string]*Phrase, len(doc.Requirements)),
 	}
 	s.addEntities()

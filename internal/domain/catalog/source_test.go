@@ -102,10 +102,7 @@ func TestParseLimits(t *testing.T) {
 			"2 categories[7].name.en: the document is too large when its aliases are written out",
 		}},
 		{"AliasOfAliases", billionLaughs(), []string{
-			"1 a: unknown property",
-			"2 b: unknown property",
-			"3 c: unknown property",
-			"4 categories[0]: must be a mapping",
+			"1 a: unknown property", "2 b: unknown property", "3 c: unknown property", "4 categories[0]: must be a mapping",
 			"4 categories[1]: must be a mapping",
 		}},
 		{
@@ -114,8 +111,7 @@ func TestParseLimits(t *testing.T) {
 		},
 		{"EntryInItself", "categories:\n- &c\n  code: a\n  name: *c\n", []string{
 			"3 categories[0].name.code: unknown property; known here are en, ja",
-			"4 categories[0].name.name: unknown property; known here are en, ja",
-			"4 categories[0].name.en: is required",
+			"4 categories[0].name.name: unknown property; known here are en, ja", "4 categories[0].name.en: is required",
 		}},
 	}
 	for _, test := range tests {

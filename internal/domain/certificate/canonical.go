@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -24,127 +25,91 @@ func Canonical(value []byte) ([]byte, error) {
 	}
 	d := json.NewDecoder(bytes.NewReader(value))
 	d.UseNumber()
-	out, err := appendValue(nil, d, 0)
+	out, err := canonical(d, 0)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("something follows the value")
 	}
-	return out, nil
+	return []byte(out), nil
 }
 
-func appendValue(out []byte, d *json.Decoder, depth int) ([]byte, error) {
+// canonical returns the canonical form of the next value.
+func canonical(d *json.Decoder, depth int) (string, error) {
 	if depth > maxDepth {
-		return nil, errors.New("the value is nested too deeply")
+		return "", errors.New("the value is nested too deeply")
 	}
 	token, err := d.Token()
 	if err != nil {
-		return nil, err
+		return "", err
 	}
 	switch v := token.(type) {
 	case json.Delim:
+		members, err := canonicalMembers(d, v == '{', depth)
 		if v == '{' {
-			return appendObject(out, d, depth)
+			return "{" + strings.Join(members, ",") + "}", err
 		}
-		return appendArray(out, d, depth)
+		return "[" + strings.Join(members, ",") + "]", err
 	case string:
-		return appendString(out, v), nil
+		return quote(v), nil
 	case json.Number:
 		n, err := strconv.ParseInt(v.String(), 10, 64)
 		if err != nil || n > 1<<53 || n < -1<<53 || strconv.FormatInt(n, 10) != v.String() {
-			return nil, fmt.Errorf("the number %s is not a whole one below 2^53", v)
+			return "", fmt.Errorf("the number %s is not a whole one below 2^53", v)
 		}
-		return strconv.AppendInt(out, n, 10), nil
+		return v.String(), nil
 	case bool:
-		return strconv.AppendBool(out, v), nil
+		return strconv.FormatBool(v), nil
 	}
-	return append(out, "null"...), nil
+	return "null", nil
 }
 
-func appendObject(out []byte, d *json.Decoder, depth int) ([]byte, error) {
-	type member struct {
-		name  string
-		value []byte
-	}
+// canonicalMembers returns the elements of an array, or the members of an object in the order of their names in UTF-16.
+func canonicalMembers(d *json.Decoder, named bool, depth int) ([]string, error) {
+	type member struct{ name, text string }
 	var members []member
 	for d.More() {
-		token, err := d.Token()
+		var m member
+		if named {
+			token, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			m.name = token.(string) // the decoder refuses everything else
+			m.text = quote(m.name) + ":"
+		}
+		value, err := canonical(d, depth+1)
 		if err != nil {
 			return nil, err
 		}
-		name, ok := token.(string)
-		if !ok {
-			return nil, errors.New("a name is not a string")
-		}
-		value, err := appendValue(nil, d, depth+1)
-		if err != nil {
-			return nil, err
-		}
-		members = append(members, member{name, value})
+		m.text += value
+		members = append(members, m)
 	}
 	if _, err := d.Token(); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(members, func(a, b member) int {
-		return slices.Compare(utf16.Encode([]rune(a.name)), utf16.Encode([]rune(b.name)))
-	})
-	out = append(out, '{')
+	if named {
+		slices.SortFunc(members, func(a, b member) int {
+			return slices.Compare(utf16.Encode([]rune(a.name)), utf16.Encode([]rune(b.name)))
+		})
+	}
+	texts := make([]string, len(members))
 	for i, m := range members {
-		if i > 0 {
-			if members[i-1].name == m.name {
-				return nil, fmt.Errorf("the name %q stands twice", m.name)
-			}
-			out = append(out, ',')
+		if named && i > 0 && members[i-1].name == m.name {
+			return nil, fmt.Errorf("the name %q stands twice", m.name)
 		}
-		out = append(appendString(out, m.name), ':')
-		out = append(out, m.value...)
+		texts[i] = m.text
 	}
-	return append(out, '}'), nil
+	return texts, nil
 }
 
-func appendArray(out []byte, d *json.Decoder, depth int) ([]byte, error) {
-	out = append(out, '[')
-	for i := 0; d.More(); i++ {
-		if i > 0 {
-			out = append(out, ',')
-		}
-		var err error
-		if out, err = appendValue(out, d, depth+1); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := d.Token(); err != nil {
-		return nil, err
-	}
-	return append(out, ']'), nil
-}
+func quote(s string) string { return `"` + escapes.Replace(s) + `"` }
 
-func appendString(out []byte, s string) []byte {
-	const hex = "0123456789abcdef"
-	out = append(out, '"')
-	for i := range len(s) {
-		switch c := s[i]; c {
-		case '"', '\\':
-			out = append(out, '\\', c)
-		case '\b':
-			out = append(out, `\b`...)
-		case '\t':
-			out = append(out, `\t`...)
-		case '\n':
-			out = append(out, `\n`...)
-		case '\f':
-			out = append(out, `\f`...)
-		case '\r':
-			out = append(out, `\r`...)
-		default:
-			if c < 0x20 {
-				out = append(out, `\u00`...)
-				out = append(out, hex[c>>4], hex[c&15])
-			} else {
-				out = append(out, c)
-			}
-		}
+var escapes = func() *strings.Replacer {
+	pairs := []string{`"`, `\"`, `\`, `\\`, "\b", `\b`, "\t", `\t`, "\n", `\n`, "\f", `\f`, "\r", `\r`}
+	for c := range ' ' { // the pairs before these win
+		pairs = append(pairs, string(c), fmt.Sprintf(`\u%04x`, c))
 	}
-	return append(out, '"')
-}
+	return strings.NewReplacer(pairs...)
+}()

@@ -110,10 +110,7 @@ func (s *Signed) File() ([]byte, error) {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	err := e.Encode(envelope{
-		Certificate: s.Document,
-		KeyID:       s.KeyID,
-		Signature:   encoding.EncodeToString(s.Signature),
-		Revoked:     s.Revoked,
+		Certificate: s.Document, KeyID: s.KeyID, Signature: encoding.EncodeToString(s.Signature), Revoked: s.Revoked,
 	})
 	return b.Bytes(), err
 }

@@ -147,9 +147,7 @@ func TestVerify(t *testing.T) {
 		seed := bytes.Repeat([]byte{1}, 32)
 		document := []byte(`{"type":"assay-certificate","version":2}`)
 		later := &certificate.Signed{
-			Document:  document,
-			KeyID:     s.Key().ID,
-			Signature: ed25519.Sign(ed25519.NewKeyFromSeed(seed), document),
+			Document: document, KeyID: s.Key().ID, Signature: ed25519.Sign(ed25519.NewKeyFromSeed(seed), document),
 		}
 		if _, err := certificate.Verify(file(t, later), keys); !errors.Is(err, certificate.ErrMalformed) {
 			t.Errorf("Verify = %v", err)

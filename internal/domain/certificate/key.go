@@ -85,12 +85,7 @@ func (k KeySet) MarshalJSON() ([]byte, error) {
 	}{Keys: make([]jwk, len(k))}
 	for i, key := range k {
 		set.Keys[i] = jwk{
-			Kty: "OKP",
-			Crv: "Ed25519",
-			X:   encoding.EncodeToString(key.Public),
-			Kid: key.ID,
-			Use: "sig",
-			Alg: "EdDSA",
+			Kty: "OKP", Crv: "Ed25519", X: encoding.EncodeToString(key.Public), Kid: key.ID, Use: "sig", Alg: "EdDSA",
 		}
 	}
 	return json.Marshal(set)

@@ -54,5 +54,5 @@ func (o *Order) HeldBy(actor access.Actor) bool {
 // AssignTo gives the order to a staff user, whose claim begins now.
 func (o *Order) AssignTo(staffID string, now time.Time) {
 	o.AssigneeID = staffID
-	o.ClaimedAt = ptr(now)
+	o.ClaimedAt = new(now)
 }

@@ -132,7 +132,7 @@ func TestIsDelayed(t *testing.T) {
 	}
 }
 
-// TestClock_Model moves an order at random and holds its clock against the sum of the times it ran.
+// TestClock_Model moves an order at random and compares its clock with the sum of the times it ran.
 func TestClock_Model(t *testing.T) {
 	t.Run("Random", func(t *testing.T) {
 		rapid.Check(t, func(rt *rapid.T) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
@@ -39,24 +40,19 @@ type MockOutcome string
 
 // The mock outcomes.
 const (
-	MockAuthentic      MockOutcome = "authentic"
-	MockFake           MockOutcome = "fake"
-	MockUnableToVerify MockOutcome = "unable-to-verify"
-	MockUpdatePhotos   MockOutcome = "update-photos"
+	MockAuthentic      = MockOutcome(Authentic)
+	MockFake           = MockOutcome(Fake)
+	MockUnableToVerify = MockOutcome(UnableToVerify)
+	MockUpdatePhotos   = MockOutcome(UpdatePhotos)
 )
 
 // MockOutcomes lists the mock outcomes.
 var MockOutcomes = []MockOutcome{MockAuthentic, MockFake, MockUnableToVerify, MockUpdatePhotos}
 
 // ParseMockOutcome returns the mock outcome named by s.
-func ParseMockOutcome(s string) (MockOutcome, bool) {
-	if m := MockOutcome(s); slices.Contains(MockOutcomes, m) {
-		return m, true
-	}
-	return "", false
-}
+func ParseMockOutcome(s string) (MockOutcome, bool) { return enum.Parse(s, MockOutcomes) }
 
-// CheckMock holds that a Test key names its outcome and a Live key does not.
+// CheckMock checks that a Test key names its outcome and a Live key does not.
 func (d *Draft) CheckMock(env access.Environment) error {
 	switch {
 	case env == access.Test && d.Mock == "":
@@ -71,7 +67,7 @@ func mockRequired(message string, allowed []MockOutcome) error {
 	return fault.New(fault.Invalid, "mock-outcome-required", message).With("allowed_mock_outcomes", allowed)
 }
 
-// CheckIndexes holds that every photo names an index of the catalog context.
+// CheckIndexes checks that every photo names an index of the catalog context.
 func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	for i, p := range d.Photos {
 		if findIndex(indexes, p.IndexCode) == nil {
@@ -83,7 +79,7 @@ func (d *Draft) CheckIndexes(indexes []*catalog.PhotoIndex) error {
 	return nil
 }
 
-// CheckCounts holds that every required index has a photo, and then that no index has more than its limit.
+// CheckCounts checks that every required index has a photo, and then that no index has more than its limit.
 func (d *Draft) CheckCounts(indexes []*catalog.PhotoIndex) error {
 	received := make(map[string]int, len(indexes))
 	for _, p := range d.Photos {
@@ -114,10 +110,8 @@ func limitExceeded(code string, limit, received int) error {
 }
 
 func findIndex(indexes []*catalog.PhotoIndex, code string) *catalog.PhotoIndex {
-	for _, x := range indexes {
-		if x.Code == code {
-			return x
-		}
+	if i := slices.IndexFunc(indexes, func(x *catalog.PhotoIndex) bool { return x.Code == code }); i >= 0 {
+		return indexes[i]
 	}
 	return nil
 }

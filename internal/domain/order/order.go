@@ -24,7 +24,7 @@ type Order struct {
 
 	AnswerTime int
 	Price      int64
-	DueAt      *time.Time     // nil while the clock stands still
+	DueAt      *time.Time     // nil while the clock is paused
 	TimeLeft   *time.Duration // while photos are requested: what the clock had left
 	CreatedAt  time.Time
 	UpdatedAt  time.Time
@@ -118,7 +118,7 @@ func (o *Order) enter(to Status, now time.Time) {
 	if o.Status == UpdatePhotos && to != UpdatePhotos {
 		o.Requested = nil
 		if !to.Terminal() && o.TimeLeft != nil {
-			o.DueAt = ptr(now.Add(*o.TimeLeft))
+			o.DueAt = new(now.Add(*o.TimeLeft))
 			o.TimeLeft = nil
 		}
 	}
@@ -132,7 +132,7 @@ func (o *Order) enter(to Status, now time.Time) {
 		o.AssigneeID, o.ClaimedAt = "", nil
 	}
 	if to.Terminal() {
-		o.EndedAt = ptr(now)
+		o.EndedAt = new(now)
 	} else {
 		o.EndedAt = nil
 	}
@@ -144,8 +144,6 @@ func (o *Order) stopClock(now time.Time) {
 	if o.DueAt == nil {
 		return
 	}
-	o.TimeLeft = ptr(o.DueAt.Sub(now))
+	o.TimeLeft = new(o.DueAt.Sub(now))
 	o.DueAt = nil
 }
-
-func ptr[T any](v T) *T { return &v }

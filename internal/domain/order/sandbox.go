@@ -75,7 +75,7 @@ func (o *Order) reopen(now time.Time) {
 	o.Outcome, o.CertificateID = "", ""
 	o.Reasons, o.OutcomeIndexes = nil, nil
 	if o.Status.Terminal() && o.DueAt == nil && o.TimeLeft != nil {
-		o.DueAt, o.TimeLeft = ptr(now.Add(*o.TimeLeft)), nil
+		o.DueAt, o.TimeLeft = new(now.Add(*o.TimeLeft)), nil
 	}
 }
 
@@ -122,11 +122,9 @@ var builtInReasons = map[Outcome]text.Text{
 }
 
 func simulatedReasons(texts Texts, outcome Outcome) []CodedText {
-	reasons := make([]CodedText, 0, simulatedCount)
-	for _, r := range texts.Reasons(string(outcome)) {
-		if len(reasons) == simulatedCount {
-			break
-		}
+	var reasons []CodedText
+	all := texts.Reasons(string(outcome))
+	for _, r := range all[:min(simulatedCount, len(all))] {
 		reasons = append(reasons, CodedText{Code: r.Code, Text: r.Text})
 	}
 	if len(reasons) == 0 {
@@ -194,11 +192,10 @@ func condition(texts Texts, code string, builtIn text.Text) *CodedText {
 }
 
 func requirements(texts Texts) []CodedText {
-	coded := make([]CodedText, 0, simulatedCount)
-	for _, r := range texts.Requirements() {
-		if len(coded) < simulatedCount {
-			coded = append(coded, CodedText{Code: r.Code, Text: r.Text})
-		}
+	var coded []CodedText
+	all := texts.Requirements()
+	for _, r := range all[:min(simulatedCount, len(all))] {
+		coded = append(coded, CodedText{Code: r.Code, Text: r.Text})
 	}
 	if len(coded) == 0 {
 		coded = append(coded, CodedText{Code: "sharp-focus", Text: text.Text{EN: "Sharp focus", JA: "ピントを合わせてください"}})

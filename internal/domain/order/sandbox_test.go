@@ -20,8 +20,7 @@ func TestSimulateState(t *testing.T) {
 	start := time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 	fresh := func() *Order {
 		return &Order{
-			Environment: access.Test, Status: Queued, CreatedAt: start, UpdatedAt: start,
-			DueAt: ptr(start.Add(time.Hour)),
+			Environment: access.Test, Status: Queued, CreatedAt: start, UpdatedAt: start, DueAt: new(start.Add(time.Hour)),
 		}
 	}
 	for _, from := range SandboxStates {

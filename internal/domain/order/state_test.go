@@ -118,8 +118,7 @@ func TestOutcome(t *testing.T) {
 	})
 	t.Run("MockOutcomes", func(t *testing.T) {
 		if want := []order.MockOutcome{
-			"authentic", "fake", "unable-to-verify",
-			"update-photos",
+			"authentic", "fake", "unable-to-verify", "update-photos",
 		}; !slices.Equal(order.MockOutcomes, want) {
 			t.Errorf("the mock outcomes are %q, not %q", order.MockOutcomes, want)
 		}

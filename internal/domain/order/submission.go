@@ -27,7 +27,7 @@ func NotAwaitingPhotos(status Status) *fault.Error {
 		With("expected_status", string(UpdatePhotos)).With("status", string(status))
 }
 
-// CheckEntries holds that every entry names a requested index, and then that every entry has one kind of content and
+// CheckEntries checks that every entry names a requested index, and then that every entry has one kind of content and
 // no index is both provided and declared unavailable.
 func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 	for i, e := range s.Entries {
@@ -54,7 +54,7 @@ func (s *Submission) CheckEntries(requested []PhotoRequest) error {
 	return nil
 }
 
-// CheckCounts holds that no index has more photos than it may, and then that every requested index is resolved.
+// CheckCounts checks that no index has more photos than it may, and then that every requested index is resolved.
 func (s *Submission) CheckCounts(requested []PhotoRequest) error {
 	urls, resolved := make(map[string]int), make(map[string]bool)
 	for _, e := range s.Entries {

@@ -52,9 +52,9 @@ type Verdict struct {
 // Judge completes the order with the verdict, or refuses it with every problem at once and changes nothing. The texts
 // of the reasons are kept with the order. photos are all the order has.
 func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Time) error {
-	var problems problemList
+	var problems fault.Problems
 	if !slices.Contains(Verdicts, v.Outcome) {
-		problems.add("outcome", "enum", "must be one of authentic, fake, unable-to-verify")
+		problems.Add("outcome", "enum", "must be one of authentic, fake, unable-to-verify")
 	}
 	reasons := v.reasons(words, &problems)
 	if v.ReasonText != (text.Text{}) {
@@ -62,7 +62,7 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 		reasons = append(reasons, CodedText{Text: v.ReasonText})
 	}
 	v.checkIndexes(photos, &problems)
-	if err := problems.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return err
 	}
 	if err := o.Apply(Complete, now); err != nil {
@@ -77,9 +77,9 @@ func (o *Order) Judge(v *Verdict, words Vocabulary, photos []Photo, now time.Tim
 	return nil
 }
 
-func (v *Verdict) reasons(words Vocabulary, problems *problemList) []CodedText {
+func (v *Verdict) reasons(words Vocabulary, problems *fault.Problems) []CodedText {
 	if v.Outcome == Fake && len(v.ReasonCodes) == 0 {
-		problems.add("reason_codes", codeRequired, "is required for the outcome fake")
+		problems.Add("reason_codes", codeRequired, "is required for the outcome fake")
 	}
 	reasons := make([]CodedText, 0, len(v.ReasonCodes))
 	for i, code := range v.ReasonCodes {
@@ -87,11 +87,11 @@ func (v *Verdict) reasons(words Vocabulary, problems *problemList) []CodedText {
 		reason, ok := words.Reason(code)
 		switch {
 		case !ok:
-			problems.add(field, codeUnknown, "is not the code of a reason")
+			problems.Add(field, codeUnknown, "is not the code of a reason")
 		case reason.Outcome != string(v.Outcome):
-			problems.add(field, codeOtherOutcome, "is a reason of the outcome "+reason.Outcome)
+			problems.Add(field, codeOtherOutcome, "is a reason of the outcome "+reason.Outcome)
 		case slices.Contains(v.ReasonCodes[:i], code):
-			problems.add(field, codeDuplicate, "is given more than once")
+			problems.Add(field, codeDuplicate, "is given more than once")
 		default:
 			reasons = append(reasons, CodedText{Code: code, Text: reason.Text})
 		}
@@ -119,10 +119,10 @@ const NotBlankRule = "must not be blank"
 // NotBlank reports whether there is something to read in a text.
 func NotBlank(s string) bool { return strings.TrimSpace(s) != "" }
 
-// checkReasonText holds that a customer can read the text in either language: English is what stands in for the other.
-func (v *Verdict) checkReasonText(problems *problemList) {
+// checkReasonText checks that a customer can read the text in either language: English is what stands in for the other.
+func (v *Verdict) checkReasonText(problems *fault.Problems) {
 	if slices.Contains(Verdicts, v.Outcome) && !v.Outcome.TellsReasons() {
-		problems.add("reason_text", codeNotAllowed, ReasonTextOutcomes)
+		problems.Add("reason_text", codeNotAllowed, ReasonTextOutcomes)
 		return
 	}
 	for _, in := range []struct{ field, text string }{
@@ -131,27 +131,27 @@ func (v *Verdict) checkReasonText(problems *problemList) {
 	} {
 		switch {
 		case in.text == "" && in.field == "reason_text.en":
-			problems.add(in.field, codeRequired, "is required")
+			problems.Add(in.field, codeRequired, "is required")
 		case in.text != "" && !NotBlank(in.text):
-			problems.add(in.field, "format", NotBlankRule)
+			problems.Add(in.field, "format", NotBlankRule)
 		case utf8.RuneCountInString(in.text) > MaxReasonText:
-			problems.add(in.field, codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxReasonText))
+			problems.Add(in.field, codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxReasonText))
 		}
 	}
 }
 
-func (v *Verdict) checkIndexes(photos []Photo, problems *problemList) {
+func (v *Verdict) checkIndexes(photos []Photo, problems *fault.Problems) {
 	if v.Outcome != Fake && len(v.IndexCodes) > 0 {
-		problems.add("index_codes", codeNotAllowed, "is only for the outcome fake")
+		problems.Add("index_codes", codeNotAllowed, "is only for the outcome fake")
 		return
 	}
 	for i, code := range v.IndexCodes {
 		field := fmt.Sprintf("index_codes[%d]", i)
 		switch {
 		case !slices.ContainsFunc(photos, func(p Photo) bool { return p.Name != "" && p.IndexCode == code }):
-			problems.add(field, codeUnknown, "is not the index of a photo of this order")
+			problems.Add(field, codeUnknown, "is not the index of a photo of this order")
 		case slices.Contains(v.IndexCodes[:i], code):
-			problems.add(field, codeDuplicate, "is given more than once")
+			problems.Add(field, codeDuplicate, "is given more than once")
 		}
 	}
 }
@@ -172,19 +172,19 @@ type RequestDraft struct {
 func (o *Order) Request(
 	drafts []RequestDraft, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, now time.Time,
 ) error {
-	var problems problemList
+	var problems fault.Problems
 	if len(drafts) == 0 || len(drafts) > MaxPhotos {
-		problems.add("photos", "items", fmt.Sprintf("must have 1 to %d items", MaxPhotos))
+		problems.Add("photos", "items", fmt.Sprintf("must have 1 to %d items", MaxPhotos))
 	}
 	requests := make([]PhotoRequest, len(drafts))
 	for i := range drafts {
 		d, field := &drafts[i], fmt.Sprintf("photos[%d].", i)
 		if slices.ContainsFunc(drafts[:i], func(earlier RequestDraft) bool { return earlier.IndexCode == d.IndexCode }) {
-			problems.add(field+"index_code", codeDuplicate, "is asked for more than once")
+			problems.Add(field+"index_code", codeDuplicate, "is asked for more than once")
 		}
 		requests[i] = d.resolve(field, words, indexes, photos, &problems)
 	}
-	if err := problems.err(); err != nil {
+	if err := problems.Err(); err != nil {
 		return err
 	}
 	if err := o.Apply(RequestPhotos, now); err != nil {
@@ -195,11 +195,10 @@ func (o *Order) Request(
 }
 
 func (d *RequestDraft) resolve(
-	field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *problemList,
+	field string, words Vocabulary, indexes []*catalog.PhotoIndex, photos []Photo, problems *fault.Problems,
 ) PhotoRequest {
 	r := PhotoRequest{
-		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL,
-		MaxPhotos: d.MaxPhotos,
+		IndexCode: d.IndexCode, Comment: d.Comment, ReferencePhotoURL: d.ReferencePhotoURL, MaxPhotos: d.MaxPhotos,
 	}
 	limit := 1
 	if x := findIndex(indexes, d.IndexCode); x != nil {
@@ -207,19 +206,19 @@ func (d *RequestDraft) resolve(
 	} else if slices.ContainsFunc(photos, func(p Photo) bool { return p.IndexCode == d.IndexCode }) {
 		r.Name = text.Text{EN: d.IndexCode}
 	} else {
-		problems.add(field+"index_code", codeUnknown, "is not a photo index of this order's category, brand and model")
+		problems.Add(field+"index_code", codeUnknown, "is not a photo index of this order's category, brand and model")
 	}
 	switch {
 	case d.MaxPhotos == 0:
 		r.MaxPhotos = limit
 	case d.MaxPhotos < 0:
-		problems.add(field+"max_photos", "min", "must be at least 1")
+		problems.Add(field+"max_photos", "min", "must be at least 1")
 	}
 	if d.Condition != "" {
 		if c, ok := words.Condition(d.Condition); ok {
 			r.Condition = &CodedText{Code: c.Code, Text: c.Text}
 		} else {
-			problems.add(field+"condition", codeUnknown, "is not the code of a condition")
+			problems.Add(field+"condition", codeUnknown, "is not the code of a condition")
 		}
 	}
 	for i, code := range d.Requirements {
@@ -227,18 +226,18 @@ func (d *RequestDraft) resolve(
 		q, ok := words.Requirement(code)
 		switch {
 		case !ok:
-			problems.add(at, codeUnknown, "is not the code of a requirement")
+			problems.Add(at, codeUnknown, "is not the code of a requirement")
 		case slices.Contains(d.Requirements[:i], code):
-			problems.add(at, codeDuplicate, "is given more than once")
+			problems.Add(at, codeDuplicate, "is given more than once")
 		default:
 			r.Requirements = append(r.Requirements, CodedText{Code: code, Text: q.Text})
 		}
 	}
 	if utf8.RuneCountInString(d.Comment) > MaxComment {
-		problems.add(field+"comment", codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxComment))
+		problems.Add(field+"comment", codeMaxLength, fmt.Sprintf("must be at most %d characters", MaxComment))
 	}
 	if d.ReferencePhotoURL != "" && !ValidReferenceURL(d.ReferencePhotoURL) {
-		problems.add(field+"reference_photo_url", "format", ReferenceURLRule)
+		problems.Add(field+"reference_photo_url", "format", ReferenceURLRule)
 	}
 	return r
 }
@@ -259,18 +258,4 @@ func ValidReferenceURL(raw string) bool {
 // notPlain finds what a URL must escape.
 func notPlain(r rune) bool {
 	return r > unicode.MaxASCII || !unicode.IsGraphic(r) || strings.ContainsRune(" \"<>\\^`{|}", r)
-}
-
-// problemList collects the broken rules of one request.
-type problemList []fault.Problem
-
-func (l *problemList) add(field, code, message string) {
-	*l = append(*l, fault.Problem{Field: field, Code: code, Message: message})
-}
-
-func (l problemList) err() error {
-	if len(l) == 0 {
-		return nil
-	}
-	return fault.Validation(l...)
 }

@@ -68,62 +68,45 @@ func TestJudge(t *testing.T) {
 	}{
 		"Authentic": {order.Verdict{Outcome: order.Authentic}, nil},
 		"AuthenticReasons": {
-			order.Verdict{Outcome: order.Authentic, ReasonCodes: []string{"authentic:a", "authentic:b"}},
-			nil,
+			order.Verdict{Outcome: order.Authentic, ReasonCodes: []string{"authentic:a", "authentic:b"}}, nil,
 		},
 		"Fake": {order.Verdict{
-			Outcome: order.Fake, ReasonCodes: []string{"fake:a"},
-			IndexCodes: []string{"front", "retired"},
+			Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"front", "retired"},
 		}, nil},
 		"UnableToVerify":    {order.Verdict{Outcome: order.UnableToVerify}, nil},
 		"Canceled":          {order.Verdict{Outcome: order.Canceled}, []string{"outcome"}},
 		"NoOutcome":         {order.Verdict{}, []string{"outcome"}},
 		"FakeWithoutReason": {order.Verdict{Outcome: order.Fake}, []string{"reason_codes"}},
-		"UnknownReason": {
-			order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"nope"}},
-			[]string{"reason_codes[0]"},
-		},
+		"UnknownReason":     {order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"nope"}}, []string{"reason_codes[0]"}},
 		"ReasonOfOther": {
-			order.Verdict{Outcome: order.Authentic, ReasonCodes: []string{"fake:a"}},
-			[]string{"reason_codes[0]"},
+			order.Verdict{Outcome: order.Authentic, ReasonCodes: []string{"fake:a"}}, []string{"reason_codes[0]"},
 		},
 		"ReasonTwice": {
-			order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"fake:a", "fake:a"}},
-			[]string{"reason_codes[1]"},
+			order.Verdict{Outcome: order.Fake, ReasonCodes: []string{"fake:a", "fake:a"}}, []string{"reason_codes[1]"},
 		},
 		"UnknownIndex": {order.Verdict{
-			Outcome: order.Fake, ReasonCodes: []string{"fake:a"},
-			IndexCodes: []string{"nope"},
+			Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"nope"},
 		}, []string{"index_codes[0]"}},
 		"IndexNotProvided": {order.Verdict{
-			Outcome: order.Fake, ReasonCodes: []string{"fake:a"},
-			IndexCodes: []string{"unprovided"},
+			Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"unprovided"},
 		}, []string{"index_codes[0]"}},
 		"IndexTwice": {order.Verdict{
-			Outcome: order.Fake, ReasonCodes: []string{"fake:a"},
-			IndexCodes: []string{"front", "front"},
+			Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, IndexCodes: []string{"front", "front"},
 		}, []string{"index_codes[1]"}},
 		"IndexesOfAuthentic": {
-			order.Verdict{Outcome: order.Authentic, IndexCodes: []string{"front"}},
-			[]string{"index_codes"},
+			order.Verdict{Outcome: order.Authentic, IndexCodes: []string{"front"}}, []string{"index_codes"},
 		},
 		"OwnWords": {order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{EN: strings.Repeat("真",
 			order.MaxReasonText)}}, nil},
 		"OwnWordsOfFake": {order.Verdict{
-			Outcome: order.Fake, ReasonCodes: []string{"fake:a"},
-			ReasonText: text.Text{EN: "Odd.", JA: "変"},
+			Outcome: order.Fake, ReasonCodes: []string{"fake:a"}, ReasonText: text.Text{EN: "Odd.", JA: "変"},
 		}, nil},
-		"OwnWordsAlone": {
-			order.Verdict{Outcome: order.Fake, ReasonText: text.Text{EN: "Odd."}},
-			[]string{"reason_codes"},
-		},
+		"OwnWordsAlone": {order.Verdict{Outcome: order.Fake, ReasonText: text.Text{EN: "Odd."}}, []string{"reason_codes"}},
 		"OwnWordsOfUnable": {
-			order.Verdict{Outcome: order.UnableToVerify, ReasonText: text.Text{EN: "Odd."}},
-			[]string{"reason_text"},
+			order.Verdict{Outcome: order.UnableToVerify, ReasonText: text.Text{EN: "Odd."}}, []string{"reason_text"},
 		},
 		"JapaneseAlone": {
-			order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{JA: "真正"}},
-			[]string{"reason_text.en"},
+			order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{JA: "真正"}}, []string{"reason_text.en"},
 		},
 		"BlankWords": {
 			order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{EN: " \n", JA: "\u3000"}},
@@ -131,8 +114,7 @@ func TestJudge(t *testing.T) {
 		},
 		"TooManyWords": {
 			order.Verdict{Outcome: order.Authentic, ReasonText: text.Text{
-				EN: strings.Repeat("x", order.MaxReasonText+1),
-				JA: strings.Repeat("真", order.MaxReasonText+1),
+				EN: strings.Repeat("x", order.MaxReasonText+1), JA: strings.Repeat("真", order.MaxReasonText+1),
 			}},
 			[]string{"reason_text.en", "reason_text.ja"},
 		},
@@ -209,8 +191,7 @@ func TestRequest(t *testing.T) {
 			[]string{"photos[0].requirements[1]", "photos[0].requirements[2]"},
 		},
 		"Comment": {
-			[]order.RequestDraft{{IndexCode: "front", Comment: strings.Repeat("字", 1001)}},
-			[]string{"photos[0].comment"},
+			[]order.RequestDraft{{IndexCode: "front", Comment: strings.Repeat("字", 1001)}}, []string{"photos[0].comment"},
 		},
 		"Reference": {
 			[]order.RequestDraft{{IndexCode: "front", ReferencePhotoURL: "ftp://example.com/a"}},

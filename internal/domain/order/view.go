@@ -55,7 +55,7 @@ func (o *Order) Item() Receipt {
 	r := o.Receipt()
 	r.UpdatedAt, r.Outcome.Present = At(&o.UpdatedAt), true
 	if o.Outcome != "" {
-		r.Outcome.Value = ptr(string(o.Outcome))
+		r.Outcome.Value = new(string(o.Outcome))
 	}
 	return r
 }
@@ -99,7 +99,7 @@ func At(t *time.Time) *Timestamp {
 	if t == nil {
 		return nil
 	}
-	return ptr(Timestamp(*t))
+	return new(Timestamp(*t))
 }
 
 // CertificateURL tells where the certificate with an id is shown.
@@ -112,13 +112,13 @@ func (o *Order) View(l text.Locale, now time.Time, certificate CertificateURL) D
 		DueDate: At(o.DueAt), UpdatedAt: At(&o.UpdatedAt),
 	}
 	if o.Outcome != "" {
-		d.Outcome = ptr(o.Outcome)
-		d.OutcomeLocale = ptr(o.Outcome.Label().In(l))
+		d.Outcome = new(o.Outcome)
+		d.OutcomeLocale = new(o.Outcome.Label().In(l))
 	}
 	if o.Status == Completed {
 		d.CertificateURL.Present = true
 		if o.CertificateID != "" {
-			d.CertificateURL.Value = ptr(certificate(o.CertificateID))
+			d.CertificateURL.Value = new(certificate(o.CertificateID))
 		}
 		if o.Outcome.TellsReasons() {
 			d.OutcomeReasons = make([]string, len(o.Reasons))
@@ -147,7 +147,7 @@ func (c *Classification) view(l text.Locale) ClassificationView {
 	}
 	if c.ModelName != nil {
 		v.ModelName = &c.ModelName.EN
-		v.ModelNameLocale = ptr(c.ModelName.In(l))
+		v.ModelNameLocale = new(c.ModelName.In(l))
 	}
 	return v
 }
@@ -159,7 +159,7 @@ func (p *PhotoRequest) view(l text.Locale) PhotoToResubmit {
 	}
 	if p.Condition != nil {
 		v.Condition = &p.Condition.Code
-		v.ConditionLocale = ptr(p.Condition.Text.In(l))
+		v.ConditionLocale = new(p.Condition.Text.In(l))
 	}
 	for i, r := range p.Requirements {
 		v.Requirements[i] = r.Code

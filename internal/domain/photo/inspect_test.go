@@ -38,27 +38,20 @@ func TestInspect(t *testing.T) {
 			Info{JPEG, 5, 6},
 		},
 		{"JPEG/OrientationIgnored", afterSOI(encodeJPEG(t, 40, 30), exif(6)), Info{JPEG, 40, 30}},
-		{
-			"JPEG/ThumbnailInEXIF",
-			afterSOI(encodeJPEG(t, 40, 30), segment(0xe1, encodeJPEG(t, 4, 3))),
-			Info{JPEG, 40, 30},
-		},
+		{"JPEG/ThumbnailInEXIF", afterSOI(encodeJPEG(t, 40, 30), segment(0xe1, encodeJPEG(t, 4, 3))), Info{JPEG, 40, 30}},
 		{"JPEG/LongSegments", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(160, 65533)), Info{JPEG, 40, 30}},
 		{"JPEG/ThousandsOfSegments", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(50_000, 3)), Info{JPEG, 40, 30}},
 		{
-			"JPEG/ThousandsOverTheWindow",
-			afterSOI(encodeJPEG(t, 40, 30), manyAPPs(10_000, windowBytes+1)),
+			"JPEG/ThousandsOverTheWindow", afterSOI(encodeJPEG(t, 40, 30), manyAPPs(10_000, windowBytes+1)),
 			Info{JPEG, 40, 30},
 		},
 		{"JPEG/FillBytes", afterSOI(encodeJPEG(t, 40, 30), bytes.Repeat([]byte{0xff}, 100)), Info{JPEG, 40, 30}},
 		{
-			"JPEG/MarkersWithoutBody",
-			jpegOf([]byte{0xff, 0x01, 0xff, 0xd0, 0xff, 0xd7}, frame(0xc0, 5, 6)),
+			"JPEG/MarkersWithoutBody", jpegOf([]byte{0xff, 0x01, 0xff, 0xd0, 0xff, 0xd7}, frame(0xc0, 5, 6)),
 			Info{JPEG, 5, 6},
 		},
 		{
-			"JPEG/JunkBetweenSegments",
-			jpegOf(segment(0xe0, nil), []byte{0, 1, 2, 0xff, 0}, frame(0xc0, 5, 6)),
+			"JPEG/JunkBetweenSegments", jpegOf(segment(0xe0, nil), []byte{0, 1, 2, 0xff, 0}, frame(0xc0, 5, 6)),
 			Info{JPEG, 5, 6},
 		},
 		{"WebP/Lossy", webpOf("VP8 ", vp8(640, 480)), Info{WebP, 640, 480}},
@@ -102,8 +95,7 @@ func TestInspect_Refusal(t *testing.T) {
 		{"PNG/SignatureOnly", []byte(pngSignature), CodeResolutionMissing},
 		{"PNG/CutInHeader", pngHeader(10, 10)[:22], CodeResolutionMissing},
 		{
-			"PNG/OtherChunkFirst",
-			[]byte(pngSignature + "\x00\x00\x00\x0dIDAT\x00\x00\x00\x01\x00\x00\x00\x01"),
+			"PNG/OtherChunkFirst", []byte(pngSignature + "\x00\x00\x00\x0dIDAT\x00\x00\x00\x01\x00\x00\x00\x01"),
 			CodeResolutionMissing,
 		},
 		{"PNG/NoWidth", pngHeader(0, 10), CodeResolutionMissing},
@@ -112,18 +104,13 @@ func TestInspect_Refusal(t *testing.T) {
 		{"JPEG/CutBeforeFrame", encodeJPEG(t, 9, 9)[:30], CodeResolutionMissing},
 		{"JPEG/CutInFrame", jpegOf(frame(0xc0, 5, 6)[:9]), CodeResolutionMissing},
 		{"JPEG/SegmentPastEnd", jpegOf(claimingSegment(segment(0xe0, make([]byte, 9)), 60000)), CodeResolutionMissing},
-		{
-			"JPEG/SegmentTooShort",
-			jpegOf(claimingSegment(segment(0xe0, nil), 1), frame(0xc0, 5, 6)),
-			CodeResolutionMissing,
-		},
+		{"JPEG/SegmentTooShort", jpegOf(claimingSegment(segment(0xe0, nil), 1), frame(0xc0, 5, 6)), CodeResolutionMissing},
 		{"JPEG/ScanBeforeFrame", jpegOf(segment(0xda, nil), frame(0xc0, 5, 6)), CodeResolutionMissing},
 		{"JPEG/EndBeforeFrame", jpegOf([]byte{0xff, 0xd9}, frame(0xc0, 5, 6)), CodeResolutionMissing},
 		{"JPEG/NoHeight", jpegOf(frame(0xc0, 5, 0)), CodeResolutionMissing},
 		{"JPEG/FrameOfWrongLength", jpegOf(claimingSegment(frame(0xc0, 5, 6), 16)), CodeResolutionMissing},
 		{
-			"JPEG/TooMuchJunk",
-			jpegOf(segment(0xe0, nil), make([]byte, maxJPEGJunk+1), frame(0xc0, 5, 6)),
+			"JPEG/TooMuchJunk", jpegOf(segment(0xe0, nil), make([]byte, maxJPEGJunk+1), frame(0xc0, 5, 6)),
 			CodeResolutionMissing,
 		},
 		{"WebP/HeaderOnly", []byte("RIFF\x04\x00\x00\x00WEBP"), CodeResolutionMissing},
@@ -161,14 +148,12 @@ func TestInspect_Details(t *testing.T) {
 		want map[string]any
 	}{
 		{
-			"InvalidFileType",
-			[]byte("text"),
+			"InvalidFileType", []byte("text"),
 			map[string]any{"allowed_formats": []Format{"jpeg", "png", "webp", "heic", "heif", "avif"}},
 		},
 		{"ResolutionMissing", []byte(pngSignature), map[string]any{"format": PNG}},
 		{
-			"ResolutionTooLarge",
-			pngHeader(9000, 10),
+			"ResolutionTooLarge", pngHeader(9000, 10),
 			map[string]any{"width": 9000, "height": 10, "max_side": 8000, "max_pixels": 50_000_000},
 		},
 	} {
@@ -231,8 +216,7 @@ func TestInspect_Bounded(t *testing.T) {
 		{"HEIC/Metas", periodic{ftyp("heic"), meta(pitm(1), iprp(ipco(ispe(0, 0)), ipma(assoc(1, 1))))}},
 		{"HEIC/Brands", periodic{openBox("ftyp", []byte("mif1")), []byte("none")}},
 		{"HEIC/Properties", periodic{
-			join(ftyp("heic"), openBox("meta", u32(0)), openBox("iprp"), openBox("ipco")),
-			ispe(0, 0),
+			join(ftyp("heic"), openBox("meta", u32(0)), openBox("iprp"), openBox("ipco")), ispe(0, 0),
 		}},
 		{"HEIC/Associations", periodic{
 			join(ftyp("heic"), openBox("meta", u32(0), pitm(1)), openBox("iprp"),

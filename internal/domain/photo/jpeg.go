@@ -66,8 +66,5 @@ func measureFrame(h *header, off int64) extent {
 	if components == 0 || length != 8+3*components {
 		return extent{}
 	}
-	return extent{
-		height: uint32(binary.BigEndian.Uint16(b[3:])),
-		width:  uint32(binary.BigEndian.Uint16(b[5:])),
-	}
+	return extent{height: uint32(binary.BigEndian.Uint16(b[3:])), width: uint32(binary.BigEndian.Uint16(b[5:]))}
 }

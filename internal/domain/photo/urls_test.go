@@ -114,12 +114,9 @@ func TestURLs_Parse(t *testing.T) {
 
 func TestUnsupported(t *testing.T) {
 	for raw, reason := range map[string]string{
-		"https://evil.example/a.jpg":             "not-managed",
-		"https://user:secret@localhost/a.jpg":    "credentials",
-		"https://localhost/a.jpg?token=secret":   "query",
-		"https://localhost/a.jpg?":               "query",
-		"https://localhost/a.jpg#secret":         "fragment",
-		"https://user:secret@local host/a.jpg\n": "not-managed",
+		"https://evil.example/a.jpg": "not-managed", "https://user:secret@localhost/a.jpg": "credentials",
+		"https://localhost/a.jpg?token=secret": "query", "https://localhost/a.jpg?": "query",
+		"https://localhost/a.jpg#secret": "fragment", "https://user:secret@local host/a.jpg\n": "not-managed",
 	} {
 		got := Unsupported("photos[3].url", raw)
 		want := map[string]any{"field": "photos[3].url", "reason": reason}

@@ -1,7 +1,12 @@
 // Package text defines translated display texts.
 package text
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+
+	"github.com/assayhq/assay/internal/domain/enum"
+)
 
 // Locale is a supported display language.
 type Locale string
@@ -17,13 +22,7 @@ var Locales = []Locale{English, Japanese}
 
 // ParseLocale returns the locale named by s; the empty string is English.
 func ParseLocale(s string) (Locale, bool) {
-	switch Locale(s) {
-	case "", English:
-		return English, true
-	case Japanese:
-		return Japanese, true
-	}
-	return "", false
+	return enum.Parse(cmp.Or(s, string(English)), Locales)
 }
 
 // Text is one display text. EN is always set; the others may be empty.

@@ -81,19 +81,15 @@ func CheckEvents(field string, names []string) ([]Event, []fault.Problem) {
 	if len(names) > len(Events) {
 		return nil, []fault.Problem{{Field: field, Code: "max_items", Message: "must name at most two events"}}
 	}
-	var problems []fault.Problem
+	var problems fault.Problems
 	events := make([]Event, 0, len(names))
 	for i, name := range names {
 		event := Event(name)
 		switch {
 		case !slices.Contains(Events, event):
-			problems = append(problems, fault.Problem{
-				Field: item(field, i), Code: "enum", Message: "must be order-outcome or update-photos",
-			})
+			problems.Add(item(field, i), "enum", "must be order-outcome or update-photos")
 		case slices.Contains(events, event):
-			problems = append(problems, fault.Problem{
-				Field: item(field, i), Code: "duplicate", Message: "must not repeat an event",
-			})
+			problems.Add(item(field, i), "duplicate", "must not repeat an event")
 		default:
 			events = append(events, event)
 		}

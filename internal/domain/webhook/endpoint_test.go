@@ -23,8 +23,7 @@ func TestCheckEvents(t *testing.T) {
 			problems: []string{problem("events", "max_items")},
 		},
 		"Repeated": {
-			names:    []string{"order-outcome", "order-outcome"},
-			problems: []string{problem("events[1]", "duplicate")},
+			names: []string{"order-outcome", "order-outcome"}, problems: []string{problem("events[1]", "duplicate")},
 		},
 		"Unknown": {names: []string{"order-outcome", "order.outcome"}, problems: []string{problem("events[1]", "enum")}},
 		"EveryProblem": {

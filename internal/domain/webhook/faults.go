@@ -6,21 +6,18 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// Codes of the refusals that belong to webhooks.
-const (
-	CodeAlreadyExists = "webhook-already-exists"
-	CodeLimitReached  = "webhook-limit-reached"
-	CodeUnsafe        = "unsafe-webhook-url"
-)
+// CodeUnsafe is the code of Unsafe.
+const CodeUnsafe = "unsafe-webhook-url"
 
 // AlreadyExists is the error for a URL that the API key has already registered. It is checked before LimitReached.
 func AlreadyExists() *fault.Error {
-	return fault.New(fault.Conflict, CodeAlreadyExists, "This API key already has a webhook endpoint with this URL.")
+	return fault.New(fault.Conflict, "webhook-already-exists",
+		"This API key already has a webhook endpoint with this URL.")
 }
 
 // LimitReached is the error for an endpoint beyond MaxEndpoints.
 func LimitReached() *fault.Error {
-	return fault.New(fault.Conflict, CodeLimitReached,
+	return fault.New(fault.Conflict, "webhook-limit-reached",
 		"This API key already has "+strconv.Itoa(MaxEndpoints)+" webhook endpoints.").With("limit", MaxEndpoints)
 }
 

@@ -116,11 +116,9 @@ func TestCheckURL(t *testing.T) {
 
 func TestCheckTokenURL(t *testing.T) {
 	for raw, code := range map[string]string{
-		"https://id.example.com/oauth/token": "",
-		"HTTPS://id.example.com/oauth/token": "https",
-		"http://id.example.com/oauth/token":  "https",
-		"https://a:b@id.example.com/":        "userinfo",
-		"id.example.com":                     "format",
+		"https://id.example.com/oauth/token": "", "HTTPS://id.example.com/oauth/token": "https",
+		"http://id.example.com/oauth/token": "https", "https://a:b@id.example.com/": "userinfo",
+		"id.example.com": "format",
 	} {
 		_, problem := CheckTokenURL("auth.token_url", raw)
 		if (problem == nil) != (code == "") {

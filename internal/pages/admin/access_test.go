@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,12 +16,15 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the
-// same everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
-var answers = map[string]struct {
+// answer is what an administrator gets, and the form to send.
+type answer struct {
 	status int
 	form   []string
-}{
+}
+
+// answers is what an administrator gets for each page: the status, and the form that is sent. Everybody else gets the
+// same everywhere: nobody and users of the portal are asked to sign in, reviewers are refused.
+var answers = map[string]answer{
 	"GET /desk/admin":            {303, nil},
 	"GET /desk/admin/statistics": {200, nil},
 
@@ -102,25 +104,11 @@ func TestAccess(t *testing.T) {
 	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	must.NoError(t, err)
-	for pattern := range answers {
-		if !slices.Contains(w.Admin.Patterns(), pattern) {
-			t.Errorf("%s is in the matrix and no page", pattern)
-		}
-	}
-	for _, pattern := range w.Admin.Patterns() {
-		want, ok := answers[pattern]
-		if !ok {
-			t.Errorf("%s is not in the matrix of who may see it", pattern)
-			continue
-		}
-		method, path, _ := strings.Cut(pattern, " ")
+	pagetest.Matrix(t, w.Admin.Patterns(), answers, func(pattern, method, path string, want answer) {
 		target := w.fill(t, path)
 		send := func(t *testing.T, v *pagetest.Visitor) *pagetest.Page {
 			v.T = t
-			if method == http.MethodGet {
-				return v.Get(target)
-			}
-			return v.Post(target, want.form...)
+			return v.Send(method, target, want.form...)
 		}
 		t.Run(pattern, func(t *testing.T) {
 			before := w.state(t)
@@ -142,7 +130,7 @@ func TestAccess(t *testing.T) {
 				t.Errorf("an administrator: status %d to %q, want %d\n%.1500s", p.Status, p.Location, want.status, p.Body)
 			}
 		})
-	}
+	})
 }
 
 // fill puts things that exist into an address, each time new ones.

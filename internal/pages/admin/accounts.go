@@ -101,15 +101,6 @@ func (a *Admin) account(r *http.Request, who *visitor) (*accountHead, error) {
 	return h, nil
 }
 
-// environmentOf returns the environment of the address.
-func environmentOf(r *http.Request) (access.Environment, error) {
-	env, ok := access.ParseEnvironment(r.PathValue("environment"))
-	if !ok {
-		return "", ui.PageNotFound()
-	}
-	return env, nil
-}
-
 type accountView struct {
 	*accountHead
 	*service.AccountDetails
@@ -158,4 +149,41 @@ func (a *Admin) resetUserSecondFactor(w http.ResponseWriter, r *http.Request, wh
 		return err
 	}
 	return a.Site.Redirect(w, r, accountPath(head.Account), ui.Done("admin.account.factor_removed", "email", user.Email))
+}
+
+// accountFilter returns the id of the account that a filter names, or nothing. A name that no account has fails.
+func (a *Admin) accountFilter(r *http.Request, who *visitor, form *ui.Form) string {
+	name := form.Get("account")
+	if name == "" {
+		return ""
+	}
+	account, err := a.Service.FindAccount(r.Context(), actorOf(who), name)
+	if err != nil {
+		form.Fail("account", "admin.deliveries.no_account")
+		return ""
+	}
+	return account.ID
+}
+
+// accountForm returns the account of the address, and the form that is sent about it.
+func (a *Admin) accountForm(w http.ResponseWriter, r *http.Request, who *visitor) (*accountHead, *ui.Form, error) {
+	head, err := a.account(r, who)
+	if err != nil {
+		return nil, nil, err
+	}
+	form, err := ui.ReadForm(w, r)
+	return head, form, err
+}
+
+// tenant returns the account and the environment of the address.
+func (a *Admin) tenant(r *http.Request, who *visitor) (*accountHead, access.Tenant, error) {
+	env, ok := access.ParseEnvironment(r.PathValue("environment"))
+	if !ok {
+		return nil, access.Tenant{}, ui.PageNotFound()
+	}
+	head, err := a.account(r, who)
+	if err != nil {
+		return nil, access.Tenant{}, err
+	}
+	return head, access.Tenant{AccountID: head.Account.ID, Environment: env}, nil
 }

@@ -118,7 +118,7 @@ func TestPages(t *testing.T) {
 		b.Fill("#f-name", "Ken Oda")
 		b.Fill("#f-email", "ken@example.com")
 		b.Follow("form.card button[formaction]")
-		if got := b.Text("main"); !strings.Contains(got, "Ken Oda can work now") || !strings.Contains(got, "assay_staff_") {
+		if got := b.Text("main"); !strings.Contains(got, "Ken Oda created") || !strings.Contains(got, "assay_staff_") {
 			t.Errorf("the page says %q", got)
 		}
 		b.CheckAccessibility()

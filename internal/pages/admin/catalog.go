@@ -1,12 +1,14 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
@@ -205,31 +207,23 @@ func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor
 }
 
 func (a *Admin) pauseAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	code, err := codeOf(r)
-	if err == nil {
-		err = a.Service.PauseAnswerTime(r.Context(), actorOf(who), code)
-	}
-	if err != nil {
-		return err
-	}
-	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.catalog.paused", "code", r.PathValue("code")))
+	return a.changeAnswerTime(w, r, who, a.Service.PauseAnswerTime, "admin.catalog.paused")
 }
 
 func (a *Admin) resumeAnswerTime(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	code, err := codeOf(r)
-	if err == nil {
-		err = a.Service.ResumeAnswerTime(r.Context(), actorOf(who), code)
-	}
-	if err != nil {
-		return err
-	}
-	return a.Site.Redirect(w, r, home+"/catalog", ui.Done("admin.catalog.resumed", "code", r.PathValue("code")))
+	return a.changeAnswerTime(w, r, who, a.Service.ResumeAnswerTime, "admin.catalog.resumed")
 }
 
-func codeOf(r *http.Request) (int, error) {
+func (a *Admin) changeAnswerTime(
+	w http.ResponseWriter, r *http.Request, who *visitor,
+	change func(ctx context.Context, actor access.Actor, code int) error, done string,
+) error {
 	code, err := strconv.Atoi(r.PathValue("code"))
 	if err != nil {
-		return 0, ui.PageNotFound()
+		return ui.PageNotFound()
 	}
-	return code, nil
+	if err := change(r.Context(), actorOf(who), code); err != nil {
+		return err
+	}
+	return a.Site.Redirect(w, r, home+"/catalog", ui.Done(done, "code", r.PathValue("code")))
 }

@@ -26,18 +26,14 @@ func (a *Admin) showCredits(w http.ResponseWriter, r *http.Request, who *visitor
 }
 
 func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, status int) error {
-	env, err := environmentOf(r)
-	if err != nil {
-		return err
-	}
-	head, err := a.account(r, who)
+	head, t, err := a.tenant(r, who)
 	if err != nil {
 		return err
 	}
 	v := creditsView{
-		accountHead: head, Environment: env, Form: form, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
+		accountHead: head, Environment: t.Environment, Form: form,
+		Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
 	}
-	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
 	entries, totals, err := a.Service.Ledger(r.Context(), actorOf(who), t, v.Pager.Page, v.Pager.Limit)
 	if err != nil {
 		return err
@@ -47,11 +43,7 @@ func (a *Admin) renderCredits(w http.ResponseWriter, r *http.Request, who *visit
 }
 
 func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	env, err := environmentOf(r)
-	if err != nil {
-		return err
-	}
-	head, err := a.account(r, who)
+	head, t, err := a.tenant(r, who)
 	if err != nil {
 		return err
 	}
@@ -64,7 +56,6 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 		form.Fail("amount", "admin.problem.range")
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
 	balance, err := a.Service.GrantCredits(r.Context(), actorOf(who), t, amount, form.Get("note"))
 	if fault.CodeOf(err) == "not-enough-credits" {
 		form.Fail("amount", "admin.credits.out_of_bounds")
@@ -76,9 +67,8 @@ func (a *Admin) grantCredits(w http.ResponseWriter, r *http.Request, who *visito
 	if !form.OK() {
 		return a.renderCredits(w, r, who, form, http.StatusUnprocessableEntity)
 	}
-	return a.Site.Redirect(
-		w, r, accountPath(head.Account, "credits", string(env)), ui.Done("admin.credits.granted", "balance", balance),
-	)
+	back := accountPath(head.Account, "credits", string(t.Environment))
+	return a.Site.Redirect(w, r, back, ui.Done("admin.credits.granted", "balance", balance))
 }
 
 type ordersView struct {
@@ -89,16 +79,13 @@ type ordersView struct {
 }
 
 func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	env, err := environmentOf(r)
+	head, t, err := a.tenant(r, who)
 	if err != nil {
 		return err
 	}
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
+	v := ordersView{
+		accountHead: head, Environment: t.Environment, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
 	}
-	v := ordersView{accountHead: head, Environment: env, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL}}
-	t := access.Tenant{AccountID: head.Account.ID, Environment: env}
 	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page,
 		v.Pager.Limit)
 	if err != nil {

@@ -30,14 +30,7 @@ type deliveriesView struct {
 // deliveryFilter reads which deliveries are meant. A field that names nothing fails.
 func (a *Admin) deliveryFilter(r *http.Request, who *visitor, form *ui.Form) webhook.DeliveryFilter {
 	var f webhook.DeliveryFilter
-	if name := form.Get("account"); name != "" {
-		account, err := a.Service.FindAccount(r.Context(), actorOf(who), name)
-		if err != nil {
-			form.Fail("account", "admin.deliveries.no_account")
-		} else {
-			f.AccountID = account.ID
-		}
-	}
+	f.AccountID = a.accountFilter(r, who, form)
 	if env, ok := access.ParseEnvironment(form.Get("environment")); ok {
 		f.Environment = env
 	}

@@ -87,11 +87,7 @@ func (a *Admin) renderKeys(
 }
 
 func (a *Admin) createKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
-	form, err := ui.ReadForm(w, r)
+	head, form, err := a.accountForm(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -174,11 +170,7 @@ func (a *Admin) renderKey(w http.ResponseWriter, r *http.Request, who *visitor, 
 func (a *Admin) changeKey(
 	w http.ResponseWriter, r *http.Request, who *visitor, done string, change func(*keyView, *ui.Form) error,
 ) error {
-	head, err := a.account(r, who)
-	if err != nil {
-		return err
-	}
-	form, err := ui.ReadForm(w, r)
+	head, form, err := a.accountForm(w, r, who)
 	if err != nil {
 		return err
 	}

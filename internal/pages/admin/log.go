@@ -56,26 +56,13 @@ func (a *Admin) logFilter(r *http.Request, who *visitor, form *ui.Form) audit.Ac
 	} else if id, ok := service.ParseID(person); ok {
 		f.StaffID = id
 	}
-	if name := form.Get("account"); name != "" {
-		account, err := a.Service.FindAccount(r.Context(), actorOf(who), name)
-		if err != nil {
-			form.Fail("account", "admin.deliveries.no_account")
-		} else {
-			f.AccountID = account.ID
-		}
-	}
+	f.AccountID = a.accountFilter(r, who, form)
 	if text := form.Get("target"); text != "" {
 		if f.TargetID = a.logTarget(r, text); f.TargetID == "" {
 			form.Fail("target", "admin.log.no_target")
 		}
 	}
-	if t, err := time.Parse(time.DateOnly, form.Get("from")); err == nil {
-		f.From = &t
-	}
-	if t, err := time.Parse(time.DateOnly, form.Get("to")); err == nil {
-		t = t.AddDate(0, 0, 1) // the day itself is included
-		f.To = &t
-	}
+	f.From, f.To = ui.DayRange(form.Get)
 	return f
 }
 

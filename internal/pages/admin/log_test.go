@@ -57,8 +57,8 @@ func TestLog(t *testing.T) {
 			t.Errorf("%s: the file has the credits: %t, want %t", query, found, want[0])
 		}
 	}
-	v.Get("/desk/admin/log?target=nothing").Want(t, http.StatusOK, "There is no such order")
-	v.Get("/desk/admin/log?account=nobody").Want(t, http.StatusOK, "There is no account")
+	v.Get("/desk/admin/log?target=nothing").Want(t, http.StatusOK, "No such order")
+	v.Get("/desk/admin/log?account=nobody").Want(t, http.StatusOK, "No account with this name")
 	if p := v.Get("/desk/admin/log.csv?account=nobody"); p.Status != http.StatusSeeOther {
 		t.Errorf("a file for nobody: %d", p.Status)
 	}
@@ -89,7 +89,7 @@ func TestStaffPages(t *testing.T) {
 	v := w.AsStaff(t, w.Aoi)
 	mika := "/desk/admin/staff/" + w.Mika.ID
 	v.Get(mika).Want(t, http.StatusOK, "Change the role", "Revoke the token", "Deactivate")
-	v.Follow(v.Post(mika+"/token/revoke")).Want(t, http.StatusOK, "Mika Sato has no token any more.")
+	v.Follow(v.Post(mika+"/token/revoke")).Want(t, http.StatusOK, "The token of Mika Sato is revoked.")
 	if strings.Contains(v.Get(mika).Body, "Revoke the token") {
 		t.Error("a token that is not there can be revoked")
 	}
@@ -97,7 +97,7 @@ func TestStaffPages(t *testing.T) {
 	v.Post(mika+"/role", "role", "owner").Want(t, http.StatusBadRequest)
 	v.Follow(v.Post(mika+"/deactivate")).Want(t, http.StatusOK, "Mika Sato is deactivated.")
 	v.Get(mika).Want(t, http.StatusOK, "Reactivate")
-	v.Post(mika+"/reactivate").Want(t, http.StatusOK, "Mika Sato can sign in again", "mika@example.com", "shown once")
+	v.Post(mika+"/reactivate").Want(t, http.StatusOK, "Mika Sato can sign in again", "mika@example.com", "shown only once")
 	v.Follow(v.Post(mika+"/reactivate")).Want(t, http.StatusOK, "This staff user is active.")
 	self := "/desk/admin/staff/" + w.Aoi.ID
 	if body := v.Get(self).Want(t, http.StatusOK).Body; strings.Contains(body, "Change the role") ||

@@ -83,10 +83,10 @@ func TestAccounts(t *testing.T) {
 	})
 	t.Run("Refused", func(t *testing.T) {
 		v.Post("/desk/admin/accounts", "name", "Beta <b>", "email", "owner@acme.example", "locale", "en").
-			Want(t, http.StatusUnprocessableEntity, "This is taken already.", `value="owner@acme.example"`)
+			Want(t, http.StatusUnprocessableEntity, "This is already in use.", `value="owner@acme.example"`)
 		v.Post("/desk/admin/accounts", "name", strings.Repeat("x", 101), "email", "nonsense", "locale", "fr").
 			Want(t, http.StatusUnprocessableEntity, "At most 100 characters", "This is not an email address.",
-				"not one of the choices")
+				"not a valid choice")
 	})
 	t.Run("Unknown", func(t *testing.T) {
 		for _, id := range []string{store.NewID(), "x", "%00", "new/keys"} {
@@ -96,14 +96,14 @@ func TestAccounts(t *testing.T) {
 	t.Run("UserLink", func(t *testing.T) {
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").Want(t, http.StatusOK, "/portal/reset")
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+store.NewID()+"/password").Want(t, http.StatusNotFound)
-		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Mail to send") {
+		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Pending mail") {
 			t.Error("the page tells of mail that is never sent")
 		}
 		w.Reconfigure(t, shop.WithMail)
 		defer w.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
-			Want(t, http.StatusOK, "/portal/reset", "A mail with this link is on its way to "+w.Owner.Email)
-		v.Get("/desk/admin/system").Want(t, http.StatusOK, "Mail to send", "0 could not be delivered lately")
+			Want(t, http.StatusOK, "/portal/reset", "An email with this link is being sent to "+w.Owner.Email)
+		v.Get("/desk/admin/system").Want(t, http.StatusOK, "Pending mail", "0 failed recently")
 	})
 }
 
@@ -143,11 +143,11 @@ func TestKeys(t *testing.T) {
 		if n := len(w.events(t, audit.KeyRenamed)); n != 1 {
 			t.Errorf("%d events after a change of nothing", n)
 		}
-		v.Post(one+"/name", "name", " ").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+		v.Post(one+"/name", "name", " ").Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	})
 	t.Run("Limits", func(t *testing.T) {
-		v.Post(one+"/limits", "limit_read", "0").Want(t, http.StatusUnprocessableEntity, "This number is not possible.")
-		v.Post(one+"/limits", "limit_read", "many").Want(t, http.StatusUnprocessableEntity, "This number is not possible.")
+		v.Post(one+"/limits", "limit_read", "0").Want(t, http.StatusUnprocessableEntity, "This number is out of range.")
+		v.Post(one+"/limits", "limit_read", "many").Want(t, http.StatusUnprocessableEntity, "This number is out of range.")
 		v.Follow(v.Post(one+"/limits", "limit_read", "900", "limit_create", "")).Want(t, http.StatusOK, `value="900"`)
 		k, err := w.Service.Authenticate(t.Context(), secret, "")
 		must.NoError(t, err)
@@ -157,7 +157,7 @@ func TestKeys(t *testing.T) {
 	})
 	t.Run("Networks", func(t *testing.T) {
 		v.Post(one+"/networks", "networks", "10.0.0.0/8\nexample.com").
-			Want(t, http.StatusUnprocessableEntity, "“example.com” is no IPv4")
+			Want(t, http.StatusUnprocessableEntity, "“example.com” is neither an IPv4")
 		v.Follow(v.Post(one+"/networks", "networks", "10.1.2.3/8\n2001:db8::1")).
 			Want(t, http.StatusOK, "The networks are set.", "<code>10.0.0.0/8</code> <code>2001:db8::1</code>")
 		if _, err := w.Service.Authenticate(t.Context(), secret, "192.0.2.1"); fault.CodeOf(err) != "forbidden" {
@@ -203,11 +203,11 @@ func TestCredits(t *testing.T) {
 	v.Follow(v.Post(live, "amount", "1,500", "note", "invoice 12")).Want(t, http.StatusOK, "2,500", "invoice 12", "+1,500")
 	v.Follow(v.Post(live, "amount", "-500", "note", "correction")).Want(t, http.StatusOK, "2,000", "−500")
 	for amount, words := range map[string]string{
-		"-2001": "would become negative", "0": "not possible", "x": "not possible", "9999999999999999": "not possible",
+		"-2001": "would become negative", "0": "out of range", "x": "out of range", "9999999999999999": "out of range",
 	} {
 		v.Post(live, "amount", amount, "note", "n").Want(t, http.StatusUnprocessableEntity, words)
 	}
-	v.Post(live, "amount", "5", "note", "").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Post(live, "amount", "5", "note", "").Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Get("/desk/admin/accounts/"+w.Account.ID+"/credits/moon").Want(t, http.StatusNotFound)
 	balance, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
 	must.NoError(t, err)
@@ -241,8 +241,8 @@ func TestCatalog(t *testing.T) {
 	})
 	t.Run("Broken", func(t *testing.T) {
 		upload(v, "/desk/admin/catalog/import", "bad.yaml", "categories:\n  - code: BAD CODE\n").
-			Want(t, http.StatusUnprocessableEntity, "bad.yaml", "categories[0].code", "nothing was changed")
-		upload(v, "/desk/admin/catalog/import", "empty.yaml", "").Want(t, http.StatusUnprocessableEntity, "not empty")
+			Want(t, http.StatusUnprocessableEntity, "bad.yaml", "categories[0].code", "Nothing was changed")
+		upload(v, "/desk/admin/catalog/import", "empty.yaml", "").Want(t, http.StatusUnprocessableEntity, "non-empty file")
 	})
 	t.Run("Import", func(t *testing.T) {
 		changed := strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)
@@ -256,8 +256,8 @@ func TestCatalog(t *testing.T) {
 		if w.Service.Catalog().Brand("chanel").Name.EN != "CHANEL" {
 			t.Error("the catalog is as it was")
 		}
-		v.Follow(second).Want(t, http.StatusOK, "Another catalog was imported meanwhile")
-		v.Follow(v.Post(second.Location)).Want(t, http.StatusOK, "Another catalog was imported meanwhile")
+		v.Follow(second).Want(t, http.StatusOK, "Another catalog was imported in the meantime")
+		v.Follow(v.Post(second.Location)).Want(t, http.StatusOK, "Another catalog was imported in the meantime")
 		v.Follow(v.Post(second.Location+"/drop")).Want(t, http.StatusOK, "Nothing was imported")
 		v.Get(second.Location).Want(t, http.StatusNotFound)
 		v.Post(first.Location).Want(t, http.StatusNotFound)
@@ -285,7 +285,7 @@ func TestStaff(t *testing.T) {
 	v.Post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").
 		Want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
 	v.Post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").
-		Want(t, http.StatusUnprocessableEntity, "taken")
+		Want(t, http.StatusUnprocessableEntity, "already in use")
 	t.Run("Token", func(t *testing.T) {
 		p := v.Post(one+"/token").Want(t, http.StatusOK)
 		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
@@ -322,10 +322,11 @@ func TestDeliveries(t *testing.T) {
 	v.Get("/desk/admin/deliveries?status=failed&account=Acme+%E9%91%91%E5%AE%9A&environment=test&endpoint="+w.Endpoint.ID).
 		Want(t, http.StatusOK, id, "https://erp.example/hook")
 	v.Get("/desk/admin/deliveries?account=nobody&endpoint=x&order=AS-0").
-		Want(t, http.StatusOK, "There is no account", "This is not an id", "There is no such order")
+		Want(t, http.StatusOK, "No account with this name", "This is not a valid ID", "Order not found")
 	v.Get("/desk/admin/deliveries/"+id).Want(t, http.StatusOK, "503", "&lt;b&gt;down", "order-outcome", "120 ms")
 	v.Get("/desk/admin/deliveries/"+store.NewID()).Want(t, http.StatusNotFound)
-	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, ">Retrying<", "is sent again")
+	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).
+		Want(t, http.StatusOK, ">Retrying<", "Resending 1 delivery.")
 	v.Follow(v.Post("/desk/admin/deliveries/"+id+"/redeliver")).Want(t, http.StatusOK, "still pending")
 	t.Run("AllFailed", func(t *testing.T) {
 		w.failed(t) // and the one that is pending
@@ -334,7 +335,7 @@ func TestDeliveries(t *testing.T) {
 		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h", "environment", "live")).
 			Want(t, http.StatusOK, "0 deliveries")
 		v.Follow(v.Post("/desk/admin/deliveries/redeliver", "since", "1h")).
-			Want(t, http.StatusOK, "3 deliveries are sent again")
+			Want(t, http.StatusOK, "Resending 3 deliveries.")
 	})
 	t.Run("Older", func(t *testing.T) {
 		for range 50 {
@@ -368,10 +369,10 @@ func TestCertificates(t *testing.T) {
 	for _, q := range []string{o.Number, o.ID, o.CertificateID} {
 		v.Follow(v.Get("/desk/admin/certificates?q="+q)).Want(t, http.StatusOK, o.Number, "Valid")
 	}
-	v.Get("/desk/admin/certificates?q=AS-00000000").Want(t, http.StatusNotFound, "There is no certificate")
+	v.Get("/desk/admin/certificates?q=AS-00000000").Want(t, http.StatusNotFound, "No certificate found")
 	one := "/desk/admin/certificates/" + o.CertificateID
-	v.Post(one+"/revoke", "reason", "swapped").Want(t, http.StatusUnprocessableEntity, "Confirm that you mean it")
-	v.Post(one+"/revoke", "reason", "", "sure", "yes").Want(t, http.StatusUnprocessableEntity, "This is needed")
+	v.Post(one+"/revoke", "reason", "swapped").Want(t, http.StatusUnprocessableEntity, "Tick the box to confirm")
+	v.Post(one+"/revoke", "reason", "", "sure", "yes").Want(t, http.StatusUnprocessableEntity, "This field is required")
 	v.Follow(v.Post(one+"/revoke", "reason", "swapped", "sure", "yes")).Want(t, http.StatusOK, "Revoked", "swapped")
 	v.Post(one+"/revoke", "reason", "again", "sure", "yes").Want(t, http.StatusUnprocessableEntity)
 	v.Get("/desk/admin/certificates").Want(t, http.StatusOK, o.Number, "swapped")
@@ -381,22 +382,22 @@ func TestSystem(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsStaff(t, w.Aoi)
 	v.Get("/desk/admin/system").
-		Want(t, http.StatusOK, "Everything works", "SQLite", "None is due", "Running", "--public-url", "not the default",
+		Want(t, http.StatusOK, "All systems operational", "SQLite", "None due", "Running", "--public-url", "not the default",
 			"0 photos, 0 B")
 	w.MailStopped = true
-	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 thing needs attention", "Failed")
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "1 item needs attention", "Failed")
 	w.MailStopped = false
 	w.Order(t, w.Live, "")
 	w.failed(t)
 	w.Order(t, w.Test, order.MockFake)
 	w.Clock.Advance(48 * time.Hour)
 	v = w.AsStaff(t, w.Aoi)
-	v.Get("/desk/admin/system").Want(t, http.StatusOK, "2 things need attention", "late")
+	v.Get("/desk/admin/system").Want(t, http.StatusOK, "2 items need attention", "overdue")
 }
 
 func TestStatistics(t *testing.T) {
 	w := newWorld(t)
-	w.AsStaff(t, w.Aoi).Get("/desk/admin/statistics").Want(t, http.StatusOK, "Nothing to draw yet")
+	w.AsStaff(t, w.Aoi).Get("/desk/admin/statistics").Want(t, http.StatusOK, "No data yet")
 	for range 3 {
 		id := w.Order(t, w.Live, "")
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)

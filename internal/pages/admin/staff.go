@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -136,24 +137,52 @@ func (a *Admin) showStaff(w http.ResponseWriter, r *http.Request, who *visitor) 
 
 func staffPath(r *http.Request) string { return home + "/staff/" + r.PathValue("staff") }
 
-func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.Service.DeactivateStaff(r.Context(), actorOf(who), r.PathValue("staff"))
+// changeStaff changes a staff user and tells so on the page back.
+func (a *Admin) changeStaff(
+	w http.ResponseWriter, r *http.Request, who *visitor,
+	change func(ctx context.Context, actor access.Actor, id string) (*access.Staff, error), back, done string,
+) error {
+	s, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
-	return a.Site.Redirect(w, r, home+"/staff", ui.Done("admin.staff.deactivated_done", "name", s.Name))
+	return a.Site.Redirect(w, r, back, ui.Done(done, "name", s.Name))
 }
 
-func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, password, err := a.Service.ReactivateStaff(r.Context(), actorOf(who), r.PathValue("staff"))
+func (a *Admin) deactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.changeStaff(w, r, who, a.Service.DeactivateStaff, home+"/staff", "admin.staff.deactivated_done")
+}
+
+func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.changeStaff(w, r, who, a.Service.RevokeStaffToken, staffPath(r), "admin.staff.token_revoked")
+}
+
+func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.changeStaff(w, r, who, a.Service.ResetStaffFactors, staffPath(r), "admin.staff.factor_removed")
+}
+
+// newPassword gives a staff user a new password and shows it once.
+func (a *Admin) newPassword(
+	w http.ResponseWriter, r *http.Request, who *visitor,
+	change func(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error), title, text string,
+) error {
+	s, password, err := change(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}
 	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.staff.reactivated", "name", s.Name), Text: a.Site.T(r, "admin.staff.reactivated_text"),
+		Title: a.Site.T(r, title, "name", s.Name), Text: a.Site.T(r, text), Back: staffPath(r),
 		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
-		Back:   staffPath(r),
 	})
+}
+
+func (a *Admin) reactivateStaff(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.newPassword(w, r, who, a.Service.ReactivateStaff, "admin.staff.reactivated", "admin.staff.reactivated_text")
+}
+
+func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return a.newPassword(
+		w, r, who, a.Service.ResetStaffPassword, "admin.staff.password_made", "admin.staff.password_made_text")
 }
 
 func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -170,14 +199,6 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor)
 	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.role_changed", "name", s.Name, "role", name))
 }
 
-func (a *Admin) revokeToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.Service.RevokeStaffToken(r.Context(), actorOf(who), r.PathValue("staff"))
-	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
-	}
-	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.token_revoked", "name", s.Name))
-}
-
 func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	s, token, err := a.Service.RotateStaffToken(r.Context(), actorOf(who), r.PathValue("staff"))
 	if err != nil {
@@ -187,24 +208,4 @@ func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor
 		Title: a.Site.T(r, "admin.staff.token_made", "name", s.Name), Text: a.Site.T(r, "admin.staff.token_made_text"),
 		Values: []onceValue{{a.Site.T(r, "admin.staff.token"), token}}, Back: staffPath(r),
 	})
-}
-
-func (a *Admin) resetPassword(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, password, err := a.Service.ResetStaffPassword(r.Context(), actorOf(who), r.PathValue("staff"))
-	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
-	}
-	return a.showOnce(w, r, onceView{
-		Title: a.Site.T(r, "admin.staff.password_made", "name", s.Name), Text: a.Site.T(r, "admin.staff.password_made_text"),
-		Values: []onceValue{{a.Site.T(r, "admin.email"), s.Email}, {a.Site.T(r, "admin.password"), password}},
-		Back:   staffPath(r),
-	})
-}
-
-func (a *Admin) resetSecondFactor(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, err := a.Service.ResetStaffFactors(r.Context(), actorOf(who), r.PathValue("staff"))
-	if err != nil {
-		return a.sorry(w, r, staffPath(r), err)
-	}
-	return a.Site.Redirect(w, r, staffPath(r), ui.Done("admin.staff.factor_removed", "name", s.Name))
 }

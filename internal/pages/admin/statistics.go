@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 )
@@ -65,7 +64,9 @@ func (a *Admin) showStatistics(w http.ResponseWriter, r *http.Request, who *visi
 	v.Queued = s.Open[order.Queued]
 	v.Open = v.Queued + s.Open[order.Processing] + s.Open[order.UpdatePhotos]
 	v.Any = v.Created+v.Ended+v.Open > 0
-	d := &drawing{admin: a, r: r, days: s.Days}
+	d := &drawing{admin: a, DayCharts: ui.DayCharts[service.StatisticsDay]{
+		Site: a.Site, R: r, Area: "admin", Days: s.Days, Date: func(d *service.StatisticsDay) time.Time { return d.Date },
+	}}
 	v.Charts = []*ui.Chart{d.orders(), d.outcomes(), d.onTime(), d.queue()}
 	for _, code := range s.AnswerTimes() {
 		v.Times = append(v.Times, a.summary(r, code, s.Total.Times[code]))
@@ -102,39 +103,14 @@ func percent(share float64) string {
 
 // drawing makes the charts of a period.
 type drawing struct {
+	ui.DayCharts[service.StatisticsDay]
 	admin *Admin
-	r     *http.Request
-	days  []service.StatisticsDay
-}
-
-func (d *drawing) t(key string, args ...any) string { return d.admin.Site.T(d.r, key, args...) }
-
-// chart returns a chart over the days with its texts.
-func (d *drawing) chart(kind ui.ChartKind, name string) *ui.Chart {
-	layout := "2 Jan"
-	if ui.LocaleOf(d.r) == text.Japanese {
-		layout = "1/2"
-	}
-	c := &ui.Chart{Kind: kind, Title: d.t("admin.chart." + name + ".title"), Text: d.t("admin.chart." + name + ".text")}
-	for _, day := range d.days {
-		c.Labels = append(c.Labels, day.Date.Format(layout))
-	}
-	return c
-}
-
-// series adds a figure of each day.
-func (d *drawing) series(c *ui.Chart, name string, value func(*service.StatisticsDay) float64) {
-	s := ui.Series{Name: name, Values: make([]float64, len(d.days))}
-	for i := range d.days {
-		s.Values[i] = value(&d.days[i])
-	}
-	c.Series = append(c.Series, s)
 }
 
 func (d *drawing) orders() *ui.Chart {
-	c := d.chart(ui.Bars, "orders")
-	d.series(c, d.t("admin.chart.created"), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Created) })
-	d.series(c, d.t("admin.chart.ended"), func(x *service.StatisticsDay) float64 {
+	c := d.Chart(ui.Bars, "orders")
+	d.Series(c, d.T("admin.chart.created"), func(x *service.StatisticsDay) float64 { return float64(x.Figures.Created) })
+	d.Series(c, d.T("admin.chart.ended"), func(x *service.StatisticsDay) float64 {
 		var n int64
 		for _, ended := range x.Figures.Ended {
 			n += ended
@@ -145,34 +121,34 @@ func (d *drawing) orders() *ui.Chart {
 }
 
 func (d *drawing) outcomes() *ui.Chart {
-	c := d.chart(ui.Bars, "outcomes")
+	c := d.Chart(ui.Bars, "outcomes")
 	c.Stack = true
 	// so that colours suit them
 	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
-		d.series(
-			c, o.Label().In(ui.LocaleOf(d.r)),
+		d.Series(
+			c, o.Label().In(ui.LocaleOf(d.R)),
 			func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(o)]) },
 		)
 	}
-	d.series(
-		c, d.t("ui.status.error"),
+	d.Series(
+		c, d.T("ui.status.error"),
 		func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(order.Failed)]) },
 	)
 	return c
 }
 
 func (d *drawing) onTime() *ui.Chart {
-	c := d.chart(ui.Lines, "on_time")
+	c := d.Chart(ui.Lines, "on_time")
 	c.Unit, c.Max = "%", 100
-	d.series(
-		c, d.t("admin.chart.on_time.series"),
+	d.Series(
+		c, d.T("admin.chart.on_time.series"),
 		func(x *service.StatisticsDay) float64 { return 100 * x.Figures.OnTimeRate() },
 	)
 	return c
 }
 
 func (d *drawing) queue() *ui.Chart {
-	c := d.chart(ui.Lines, "queue")
+	c := d.Chart(ui.Lines, "queue")
 	sampled := func(value func(*service.StatisticsDay) float64) func(*service.StatisticsDay) float64 {
 		return func(x *service.StatisticsDay) float64 {
 			if x.Samples == 0 {
@@ -181,19 +157,19 @@ func (d *drawing) queue() *ui.Chart {
 			return value(x)
 		}
 	}
-	d.series(
-		c, d.t("admin.chart.queue.most"), sampled(func(x *service.StatisticsDay) float64 { return float64(x.MostQueued) }),
+	d.Series(
+		c, d.T("admin.chart.queue.most"), sampled(func(x *service.StatisticsDay) float64 { return float64(x.MostQueued) }),
 	)
-	d.series(c, d.t("admin.chart.queue.mean"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanQueued }))
-	d.series(c, d.t("admin.chart.queue.open"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanOpen }))
+	d.Series(c, d.T("admin.chart.queue.mean"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanQueued }))
+	d.Series(c, d.T("admin.chart.queue.open"), sampled(func(x *service.StatisticsDay) float64 { return x.MeanOpen }))
 	return c
 }
 
 func (d *drawing) turnaround(code int) *ui.Chart {
-	c := d.chart(ui.Lines, "turnaround")
-	name := d.admin.timeName(d.r, code)
-	c.Title = d.t("admin.chart.turnaround.of", "name", name)
-	c.Unit = d.t("admin.chart.minutes")
+	c := d.Chart(ui.Lines, "turnaround")
+	name := d.admin.timeName(d.R, code)
+	c.Title = d.T("admin.chart.turnaround.of", "name", name)
+	c.Unit = d.T("admin.chart.minutes")
 	quantile := func(q float64) func(*service.StatisticsDay) float64 {
 		return func(x *service.StatisticsDay) float64 {
 			if t := x.Figures.Times[code]; t != nil {
@@ -204,8 +180,8 @@ func (d *drawing) turnaround(code int) *ui.Chart {
 			return math.NaN()
 		}
 	}
-	d.series(c, d.t("admin.statistics.median"), quantile(0.5))
-	d.series(c, d.t("admin.statistics.p95"), quantile(0.95))
+	d.Series(c, d.T("admin.statistics.median"), quantile(0.5))
+	d.Series(c, d.T("admin.statistics.p95"), quantile(0.95))
 	return c
 }
 
@@ -213,8 +189,8 @@ func (d *drawing) turnaround(code int) *ui.Chart {
 const maxReviewers = 20
 
 func (d *drawing) load(reviewers []service.ReviewerLoad) *ui.Chart {
-	c := &ui.Chart{Kind: ui.Bars, Title: d.t("admin.chart.load.title"), Text: d.t("admin.chart.load.text")}
-	s := ui.Series{Name: d.t("admin.statistics.verdicts")}
+	c := &ui.Chart{Kind: ui.Bars, Title: d.T("admin.chart.load.title"), Text: d.T("admin.chart.load.text")}
+	s := ui.Series{Name: d.T("admin.statistics.verdicts")}
 	for _, x := range reviewers[:min(maxReviewers, len(reviewers))] {
 		name := x.Name
 		if name == "" {

@@ -300,7 +300,7 @@ func TestRevoked(t *testing.T) {
 		t.Fatal(err)
 	}
 	resp, body := w.get(t, "/certificates/"+id)
-	holds(t, body, "This certificate no longer stands", "The item &lt;was&gt; swapped.",
+	holds(t, body, "This certificate is no longer valid", "The item &lt;was&gt; swapped.",
 		"<title>Revoked: Certificate of authenticity")
 	if resp.StatusCode != http.StatusOK || strings.Contains(body, "verdict-good") {
 		t.Errorf("%d: it still says authentic", resp.StatusCode)

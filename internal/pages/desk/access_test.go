@@ -2,7 +2,6 @@ package desk_test
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
 
@@ -124,18 +123,7 @@ func TestAccess(t *testing.T) {
 	must.NoError(t, err)
 	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "program@example.com", "Program", access.Admin)
 	must.NoError(t, err)
-	for pattern := range matrix {
-		if !slices.Contains(w.Desk.Patterns(), pattern) {
-			t.Errorf("%s is in the matrix and no page", pattern)
-		}
-	}
-	for _, pattern := range w.Desk.Patterns() {
-		want, ok := matrix[pattern]
-		if !ok {
-			t.Errorf("%s is not in the matrix of who may see it", pattern)
-			continue
-		}
-		method, path, _ := strings.Cut(pattern, " ")
+	pagetest.Matrix(t, w.Desk.Patterns(), matrix, func(pattern, method, path string, want allowed) {
 		for name, visitor := range map[string]struct {
 			as     func() *pagetest.Visitor
 			status int
@@ -155,12 +143,7 @@ func TestAccess(t *testing.T) {
 				v := visitor.as()
 				v.T = t
 				target := strings.NewReplacer("{id}", id, "{name}", photos[0].Name, "{size}", "thumb").Replace(path)
-				var p *pagetest.Page
-				if method == http.MethodGet {
-					p = v.Get(target)
-				} else {
-					p = v.Post(target, want.form...)
-				}
+				p := v.Send(method, target, want.form...)
 				if visitor.status == toSignIn {
 					if p.Status != http.StatusSeeOther || !strings.HasPrefix(p.Location, "/desk/sign-in") {
 						t.Errorf("%d to %q, want to be asked to sign in", p.Status, p.Location)
@@ -177,7 +160,7 @@ func TestAccess(t *testing.T) {
 				}
 			})
 		}
-	}
+	})
 }
 
 // TestOtherSites checks that a form of another site does nothing.

@@ -17,7 +17,7 @@ import (
 const (
 	feedInterval   = time.Second      // between two looks at the numbers, however many pages are open
 	feedHeartbeat  = 20 * time.Second // finds connections that are dead and sessions that have ended
-	feedLifetime   = 10 * time.Minute // then the browser connects anew
+	feedLifetime   = 10 * time.Minute // then the browser reconnects
 	feedWriteLimit = 10 * time.Second
 	feedStale      = time.Minute // older numbers are not shown
 )
@@ -174,7 +174,7 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *visitor) 
 			return nil
 		case <-heartbeat.C:
 			if _, err := d.guard.Who(r); err != nil || !send(": still here\n\n") {
-				return nil //nolint:nilerr // the browser connects anew and is told then
+				return nil //nolint:nilerr // the browser reconnects and gets the events then
 			}
 		case <-signal:
 			version, counts := d.feed.state()

@@ -25,7 +25,7 @@ func TestQueue(t *testing.T) {
 	t.Run("Tabs", func(t *testing.T) {
 		v.Get("/desk").Want(t, http.StatusOK, id, mine, "Chanel", w.Account.Name)
 		v.Get("/desk?tab=mine").Want(t, http.StatusOK, mine).Lacks(t, id)
-		v.Get("/desk?tab=photos").Want(t, http.StatusOK, "Nothing here").Lacks(t, id, mine)
+		v.Get("/desk?tab=photos").Want(t, http.StatusOK, "No orders").Lacks(t, id, mine)
 		v.Get("/desk?tab=done").Want(t, http.StatusOK).Lacks(t, id, mine)
 	})
 	t.Run("Filters", func(t *testing.T) {
@@ -115,10 +115,10 @@ func TestOrderPage(t *testing.T) {
 		w.AsStaff(t, w.Mika).Get("/desk/orders/"+id).
 			Want(t, http.StatusOK, w.order(t, id).Number, "SKU-1", "12 credits", `id="verdict"`, "/thumb",
 				`name="check.serial-number"`, earlier,
-				"Taken").Lacks(t, "/desk/orders/"+id+"/cancel", "works on this order")
+				"Claimed").Lacks(t, "/desk/orders/"+id+"/cancel", "is reviewing this order")
 	})
 	t.Run("OtherReviewer", func(t *testing.T) {
-		w.AsStaff(t, w.Ren).Get("/desk/orders/"+id).Want(t, http.StatusOK, "Mika Sato works on this order.").
+		w.AsStaff(t, w.Ren).Get("/desk/orders/"+id).Want(t, http.StatusOK, "Mika Sato is reviewing this order.").
 			Lacks(t, `id="verdict"`, "/release", "/request")
 	})
 	t.Run("Administrator", func(t *testing.T) {
@@ -145,7 +145,7 @@ func TestVerdict(t *testing.T) {
 		v := w.AsStaff(t, w.Mika)
 		p := v.Submit("/desk/orders/"+id+"/verdict", fields...).
 			Want(t, http.StatusOK, "Fake", "偽造品", "Logo stamping is misaligned", "ロゴの刻印がずれています", "シリアル",
-				"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not refunded")
+				"outcome_indexes&#34;: [", "Stitches &lt;b&gt;", `name="index_codes" value="serial-number"`, "not be refunded")
 		p.Lacks(t, "A certificate")
 		if got := w.order(t, id); got.Status != order.Processing {
 			t.Fatalf("the order is in %s before it is confirmed", got.Status)
@@ -166,11 +166,11 @@ func TestVerdict(t *testing.T) {
 		v := w.AsStaff(t, w.Mika)
 		v.Post("/desk/orders/"+id+"/verdict").Want(t, http.StatusUnprocessableEntity, "Choose an outcome.")
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "fake", "note", "kept").
-			Want(t, http.StatusUnprocessableEntity, "A fake needs at least one reason.", "kept")
+			Want(t, http.StatusUnprocessableEntity, "Select at least one reason for a fake.", "kept")
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "note", strings.Repeat("x", 1001)).
 			Want(t, http.StatusUnprocessableEntity, "This is too long.")
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.ja", "独自の理由").
-			Want(t, http.StatusUnprocessableEntity, "in English, too.", "独自の理由")
+			Want(t, http.StatusUnprocessableEntity, "Enter the English text as well.", "独自の理由")
 		v.Post("/desk/orders/"+id+"/verdict", "outcome", "authentic", "reason_text.en", strings.Repeat("x", 501)).
 			Want(t, http.StatusUnprocessableEntity, `id="own-en-error"`, "This is too long.")
 	})
@@ -202,7 +202,7 @@ func TestVerdict(t *testing.T) {
 		id, next := w.claimed(t, w.Mika), w.queued(t)
 		v := w.AsStaff(t, w.Mika)
 		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").
-			Want(t, http.StatusOK, "A certificate with a public page is made.")
+			Want(t, http.StatusOK, "A certificate with a public page will be issued.")
 		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.Location != "/desk/orders/"+
 			next {
 			t.Errorf("%d to %q, want the next order", p.Status, p.Location)
@@ -215,7 +215,7 @@ func TestVerdict(t *testing.T) {
 		_, err := w.Service.ReassignOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, w.Ren.ID)
 		must.NoError(t, err)
 		v.Submit("/desk/orders/"+id+"/complete", "outcome", "authentic").
-			Want(t, http.StatusOK, "Ren Ito has taken this order meanwhile", "Ren Ito works on this order.")
+			Want(t, http.StatusOK, "Ren Ito has claimed this order in the meantime", "Ren Ito is reviewing this order.")
 		if got := w.order(t, id).Status; got != order.Processing {
 			t.Errorf("the order is in %s", got)
 		}
@@ -225,7 +225,7 @@ func TestVerdict(t *testing.T) {
 		_, err := w.Service.CancelOrder(t.Context(), w.Aoi.Actor(access.Origin{}), id, "")
 		must.NoError(t, err)
 		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/release").
-			Want(t, http.StatusOK, "The order has moved on", "Canceled")
+			Want(t, http.StatusOK, "The order has changed", "Canceled")
 	})
 }
 
@@ -248,10 +248,10 @@ func TestRequestPhotos(t *testing.T) {
 		v.Get(path).Want(t, http.StatusOK, `name="want" value="brand-stamp" id="w-brand-stamp" checked`)
 	})
 	t.Run("Refused", func(t *testing.T) {
-		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Tick at least one index.")
+		v.Post(path+"/preview").Want(t, http.StatusUnprocessableEntity, "Select at least one index.")
 		v.Post(path+"/preview", "want", "serial-number", "reference.serial-number", "http://x", "max.serial-number", "0",
 			"condition.serial-number", "nonsense").
-			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not one of the choices")
+			Want(t, http.StatusUnprocessableEntity, "begins with https://", "At least 1.", "not a valid choice")
 		v.Post(path+"/preview", "want", "nonsense").Want(t, http.StatusUnprocessableEntity)
 	})
 	t.Run("Preview", func(t *testing.T) {
@@ -266,14 +266,14 @@ func TestRequestPhotos(t *testing.T) {
 		}
 	})
 	t.Run("Send", func(t *testing.T) {
-		v.Submit(path, fields...).Want(t, http.StatusOK, "is asked for photos")
+		v.Submit(path, fields...).Want(t, http.StatusOK, "Photos requested for")
 		got := w.order(t, id)
 		if got.Status != order.UpdatePhotos || len(got.Requested) != 1 || got.Requested[0].MaxPhotos != 2 ||
 			len(got.Requested[0].Requirements) != 2 {
 			t.Errorf("the order is in %s with %+v", got.Status, got.Requested)
 		}
 		v.Get("/desk?tab=photos").Want(t, http.StatusOK, id)
-		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Asked for", "All digits, please.", "Clock stopped")
+		v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Requested", "All digits, please.", "Clock paused")
 	})
 	t.Run("Answered", func(t *testing.T) {
 		url := w.Photo(t, w.Live)
@@ -291,22 +291,22 @@ func TestOtherMoves(t *testing.T) {
 	t.Run("FailNeedsNote", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Mika)
-		v.Post("/desk/orders/"+id+"/fail", "note", " ").Want(t, http.StatusUnprocessableEntity, "This is needed.")
-		v.Submit("/desk/orders/"+id+"/fail", "note", "no photo opens").Want(t, http.StatusOK, "has ended without a verdict")
+		v.Post("/desk/orders/"+id+"/fail", "note", " ").Want(t, http.StatusUnprocessableEntity, "This field is required.")
+		v.Submit("/desk/orders/"+id+"/fail", "note", "no photo opens").Want(t, http.StatusOK, "is marked as failed")
 	})
 	t.Run("Claim", func(t *testing.T) {
 		id := w.queued(t)
-		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK, "The order is yours.")
+		w.AsStaff(t, w.Mika).Submit("/desk/orders/"+id+"/claim").Want(t, http.StatusOK, "You claimed this order.")
 		w.AsStaff(t, w.Ren).Submit("/desk/orders/"+id+"/claim").
-			Want(t, http.StatusOK, "Mika Sato has taken this order meanwhile")
+			Want(t, http.StatusOK, "Mika Sato has claimed this order in the meantime")
 	})
 	t.Run("Reassign", func(t *testing.T) {
 		id := w.claimed(t, w.Mika)
 		v := w.AsStaff(t, w.Aoi)
-		v.Get("/desk/orders/"+id+"/reassign").Want(t, http.StatusOK, "Mika Sato has it now.", "Ren Ito").
+		v.Get("/desk/orders/"+id+"/reassign").Want(t, http.StatusOK, "Assigned to Mika Sato.", "Ren Ito").
 			Lacks(t, `value="`+w.Mika.ID)
 		v.Submit("/desk/orders/"+id+"/reassign", "assignee_id", w.Ren.ID).
-			Want(t, http.StatusOK, "The order is now with Ren Ito.")
+			Want(t, http.StatusOK, "The order is now assigned to Ren Ito.")
 		if got := w.order(t, id); got.AssigneeID != w.Ren.ID {
 			t.Errorf("the order is with %s", got.AssigneeID)
 		}
@@ -347,7 +347,7 @@ func TestPhotos(t *testing.T) {
 	if got := missing.Header.Get("Cache-Control"); got != "no-store" {
 		t.Errorf("the page of a missing photo may be kept: %q", got)
 	}
-	v.Get(path+"/facts").Want(t, http.StatusOK, "写真.png", "SHA-256", "no camera data")
+	v.Get(path+"/facts").Want(t, http.StatusOK, "写真.png", "SHA-256", "No camera data")
 	v.Get(path+"/facts?part=1").Want(t, http.StatusOK, "写真.png").Lacks(t, "<html")
 }
 

@@ -43,7 +43,7 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) er
 	header := w.Header()
 	plain := header.Clone()
 	header.Set("Cache-Control", "private, max-age=31536000, immutable")
-	header.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are a stranger's
+	header.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are untrusted
 	header.Set("Cross-Origin-Resource-Policy", "same-origin")
 	header.Set("ETag", `"`+name+"-"+size+`"`)
 	var err error

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -34,13 +33,7 @@ func auditFilter(q url.Values) audit.Filter {
 		f.Code = c
 	}
 	f.ActorID, _ = parseID(q.Get("actor"))
-	if t, err := time.Parse(time.DateOnly, q.Get("from")); err == nil {
-		f.From = &t
-	}
-	if t, err := time.Parse(time.DateOnly, q.Get("to")); err == nil {
-		t = t.AddDate(0, 0, 1) // the day itself is included
-		f.To = &t
-	}
+	f.From, f.To = ui.DayRange(q.Get)
 	return f
 }
 

@@ -74,6 +74,17 @@ func TestDeliveryLog(t *testing.T) {
 			}
 		}
 	}
+	withToken := func(t *testing.T, path string) string {
+		t.Helper()
+		u, problem := webhook.CheckTokenURL("token_url", hook+path)
+		if problem != nil {
+			t.Fatal(problem)
+		}
+		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
+			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
+		})
+		return body
+	}
 	t.Run("Signed", func(t *testing.T) {
 		path, body := send(t, w, v, hook+"/ok", nil)
 		got := <-deliveries
@@ -112,13 +123,7 @@ func TestDeliveryLog(t *testing.T) {
 		}
 	})
 	t.Run("Token", func(t *testing.T) {
-		u, problem := webhook.CheckTokenURL("token_url", hook+"/token")
-		if problem != nil {
-			t.Fatal(problem)
-		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
-			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
-		})
+		body := withToken(t, "/token")
 		<-deliveries // the token
 		if got := (<-deliveries).header.Get("Authorization"); got != "Bearer "+token {
 			t.Errorf("the request has %q", got)
@@ -130,18 +135,12 @@ func TestDeliveryLog(t *testing.T) {
 		}
 	})
 	t.Run("NoToken", func(t *testing.T) {
-		u, problem := webhook.CheckTokenURL("token_url", hook+"/no-token")
-		if problem != nil {
-			t.Fatal(problem)
-		}
-		_, body := send(t, w, v, hook+"/oauth", &service.NewOAuth{
-			TokenURL: u, ClientID: "shop", ClientSecret: "hidden-client-secret",
-		})
+		body := withToken(t, "/no-token")
 		<-deliveries
-		says(t, body, "No request was sent.", "The token URL gave no access token.", "unknown client")
+		says(t, body, "No request was sent.", "The token URL returned no access token.", "unknown client")
 	})
 	t.Run("NoConnection", func(t *testing.T) {
 		_, body := send(t, w, v, "https://127.0.0.1:9/x", nil)
-		says(t, body, "no connection", "The connection was refused", "POST https://127.0.0.1:9/x")
+		says(t, body, "connection failed", "The connection was refused", "POST https://127.0.0.1:9/x")
 	})
 }

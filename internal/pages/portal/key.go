@@ -59,12 +59,18 @@ func (p *Portal) activeKey(r *http.Request, who *visitor) (*access.Key, error) {
 	return k, err
 }
 
-func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// keyForm returns a form that changes the key of the address, and the key.
+func (p *Portal) keyForm(w http.ResponseWriter, r *http.Request, who *visitor) (*ui.Form, *access.Key, error) {
 	form, err := ui.ReadForm(w, r)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	k, err := p.activeKey(r, who)
+	return form, k, err
+}
+
+func (p *Portal) renameKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	form, k, err := p.keyForm(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -87,11 +93,7 @@ func (p *Portal) networksPage(r *http.Request, k *access.Key, form *ui.Form) ui.
 }
 
 func (p *Portal) setNetworks(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	k, err := p.activeKey(r, who)
+	form, k, err := p.keyForm(w, r, who)
 	if err != nil {
 		return err
 	}

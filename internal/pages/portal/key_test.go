@@ -26,7 +26,7 @@ func TestKeyNetworks(t *testing.T) {
 	}
 	form := []string{"name", "Shop", "environment", "test", "scopes", "orders:read"}
 	v.Post("/portal/keys", append(form, "networks", "192.0.2.1, 300.1.1.1")...).
-		Want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is no IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
+		Want(t, http.StatusUnprocessableEntity, "“300.1.1.1” is neither an IPv4 or IPv6 address", "192.0.2.1, 300.1.1.1")
 	v.Post("/portal/keys",
 		append(form, "networks", strings.Join(strings.Split("0123456789abcdefghijk", ""), ".1 ")+".1")...).
 		Want(t, http.StatusUnprocessableEntity, "“0.1”")
@@ -56,7 +56,7 @@ func TestKeyNetworks(t *testing.T) {
 	before := w.events(t)
 	v.Get(page+"/networks").Want(t, http.StatusOK, "192.0.2.0/24\n2001:db8::/32</textarea>", "<code>127.0.0.1</code>")
 	v.Post(page+"/networks", "networks", "shop.example").
-		Want(t, http.StatusUnprocessableEntity, "“shop.example” is no IPv4", "shop.example</textarea>")
+		Want(t, http.StatusUnprocessableEntity, "“shop.example” is neither an IPv4", "shop.example</textarea>")
 	v.Submit(page+"/networks", "networks", "203.0.113.1").
 		Want(t, http.StatusOK, "The networks of Shop are saved.", "<code>203.0.113.1</code>")
 	if from(secret, "203.0.113.1") != "" || from(secret, "192.0.2.5") != "forbidden" {
@@ -72,7 +72,7 @@ func TestKeyNetworks(t *testing.T) {
 	v.Post(page + "/revoke")
 	v.Get(page+"/networks").Want(t, http.StatusNotFound)
 	v.Post(page+"/networks", "networks", "192.0.2.1").Want(t, http.StatusNotFound)
-	v.Get(page).Want(t, http.StatusOK, "revoked").Lacks(t, page+"/networks", "Limits in use")
+	v.Get(page).Want(t, http.StatusOK, "revoked").Lacks(t, page+"/networks", "Rate limit usage")
 }
 
 // TestLimitsInUse shows what a program has used of its limits, and that looking costs nothing.
@@ -95,7 +95,7 @@ func TestLimitsInUse(t *testing.T) {
 	}
 	page := "/portal/keys/" + k.ID
 	v.Get(page).Want(t, http.StatusOK, "0 of 4", "0 of 120", "0 of 30", "0 of 20", "0 of 10").Lacks(t, "in 60 s")
-	v.Get("/portal/test").Want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
+	v.Get("/portal/test").Want(t, http.StatusOK, "No key in this environment was used in the last minute.")
 	for range 3 {
 		call()
 	}
@@ -115,5 +115,5 @@ func TestLimitsInUse(t *testing.T) {
 	v.Get(page).Want(t, http.StatusOK, "4 of 4", "gauge-bad")
 	w.Clock.Advance(42 * time.Second)
 	v.Get(page).Want(t, http.StatusOK, "0 of 4")
-	v.Get("/portal/test").Want(t, http.StatusOK, "No key of this environment has been used in the last minute.")
+	v.Get("/portal/test").Want(t, http.StatusOK, "No key in this environment was used in the last minute.")
 }

@@ -68,8 +68,8 @@ func TestForgot(t *testing.T) {
 	server := w.mailServer(t, smtptest.Options{})
 	const chosen = "a password of my own"
 	v := w.Visit(t)
-	v.Get("/portal/forgot").Want(t, http.StatusOK, `action="/portal/forgot"`, "Type the email")
-	v.Post("/portal/forgot", "email", "Viewer@acme.example").Want(t, http.StatusOK, "a mail with a link is sent")
+	v.Get("/portal/forgot").Want(t, http.StatusOK, `action="/portal/forgot"`, "Enter the email")
+	v.Post("/portal/forgot", "email", "Viewer@acme.example").Want(t, http.StatusOK, "we have sent a mail with a link")
 	path := w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))
 	v.Get(path).Want(t, http.StatusOK, w.Viewer.Email)
 	v.Submit("/portal/reset", "token", tokenOf(path), "new_password", chosen, "repeat", chosen).
@@ -152,16 +152,16 @@ func TestInvitation_ByMail(t *testing.T) {
 	}})
 	owner := w.AsUser(t, w.Owner)
 	const chosen = "a password of my own"
-	owner.Get("/portal/team").Want(t, http.StatusOK, "Send invitation").Lacks(t, "Make an invitation link")
+	owner.Get("/portal/team").Want(t, http.StatusOK, "Send invitation").Lacks(t, "Create an invitation link")
 	owner.Submit("/portal/team", "email", "New@acme.example", "role", "developer").
-		Want(t, http.StatusOK, "A mail with the link is on its way to New@acme.example.", "new@acme.example", "Send again").
+		Want(t, http.StatusOK, "An email with the link is being sent to New@acme.example.", "new@acme.example", "Resend").
 		Lacks(t, "/portal/join", "token=")
 	first := w.pathOf(t, server.Await(t, "new@acme.example", "Invitation to Acme"))
 
 	_, invitations, err := w.Service.Team(t.Context(), w.Owner.Actor("", access.Origin{}))
 	must.NoError(t, err)
 	owner.Submit("/portal/team/invitations/"+invitations[0].ID+"/again").
-		Want(t, http.StatusOK, "A mail with the link is on its way to new@acme.example.").Lacks(t, "token=")
+		Want(t, http.StatusOK, "An email with the link is being sent to new@acme.example.").Lacks(t, "token=")
 	owner.Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
 	w.AsUser(t, w.Stranger).Post("/portal/team/invitations/"+invitations[0].ID+"/again").Want(t, http.StatusNotFound)
 	second := w.pathOf(t, server.AwaitCount(t, 2)[1])
@@ -174,14 +174,14 @@ func TestInvitation_ByMail(t *testing.T) {
 	t.Run("CannotBeDelivered", func(t *testing.T) {
 		owner.Post("/portal/team", "email", "typo@acme.example", "role", "viewer").Want(t, http.StatusSeeOther)
 		for range 200 {
-			if p := owner.Get("/portal/team"); strings.Contains(p.Body, "mail could not be delivered") {
+			if p := owner.Get("/portal/team"); strings.Contains(p.Body, "mail delivery failed") {
 				return
 			}
 		}
 		t.Error("the owner is not told")
 	})
 	t.Run("ResetOfAMember", func(t *testing.T) {
-		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "on its way to viewer@acme.example").
+		owner.Submit("/portal/team/users/"+w.Viewer.ID+"/reset").Want(t, http.StatusOK, "being sent to viewer@acme.example").
 			Lacks(t, "token=")
 		w.Visit(t).Get(w.pathOf(t, server.Await(t, w.Viewer.Email, "Choose a new password"))).
 			Want(t, http.StatusOK, w.Viewer.Email)
@@ -193,39 +193,39 @@ func TestInvitation_NewLink(t *testing.T) {
 	w := newWorld(t)
 	token, id := w.invitation(t, "new@acme.example", access.Viewer)
 	owner := w.AsUser(t, w.Owner)
-	owner.Get("/portal/team").Want(t, http.StatusOK, "New link").Lacks(t, "Send again")
+	owner.Get("/portal/team").Want(t, http.StatusOK, "New link").Lacks(t, "Resend")
 	owner.Post("/portal/team/invitations/"+id+"/again").
-		Want(t, http.StatusOK, "Hand this link over", "/portal/join?token=")
+		Want(t, http.StatusOK, "Share this link", "/portal/join?token=")
 	w.Visit(t).Get("/portal/join?token="+token).Want(t, http.StatusNotFound)
 }
 
 func TestLowBalance(t *testing.T) {
 	w := newWorld(t)
 	owner := w.AsUser(t, w.Owner)
-	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "Low balance", `value="100"`, "the overview says so")
+	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "Low balance", `value="100"`, "The overview shows a notice")
 	owner.Get("/portal/test/credits").Want(t, http.StatusOK).Lacks(t, "Low balance")
-	owner.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left")
+	owner.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits left")
 	for _, below := range []string{"", "-1", "1.5", "many", "1000000000001"} {
 		owner.Post("/portal/live/credits/notice", "below", below).
 			Want(t, http.StatusUnprocessableEntity, "A whole number from 0 to 1000000000000.", `value="`+below+`"`)
 	}
 	owner.Submit("/portal/live/credits/notice", "below", "1001").
-		Want(t, http.StatusOK, "The notice is saved.", `value="1001"`)
-	owner.Get("/portal/live").Want(t, http.StatusOK, "1,000 credits are left", "1,001")
-	owner.Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "credits are left")
+		Want(t, http.StatusOK, "Notification settings saved.", `value="1001"`)
+	owner.Get("/portal/live").Want(t, http.StatusOK, "1,000 credits left", "1,001")
+	owner.Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "credits left")
 	viewer := w.AsUser(t, w.Viewer)
-	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "Owners are told below 1,001 credits.").
+	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "Owners are notified below 1,001 credits.").
 		Lacks(t, `name="below"`)
 	viewer.Post("/portal/live/credits/notice", "below", "5").Want(t, http.StatusForbidden)
-	w.AsUser(t, w.Stranger).Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits are left") // it never had any
+	w.AsUser(t, w.Stranger).Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "credits left") // it never had any
 	owner.Submit("/portal/live/credits/notice", "below", "0")
-	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "The notice is turned off.")
+	viewer.Get("/portal/live/credits").Want(t, http.StatusOK, "The notification is off.")
 
 	server := w.mailServer(t, smtptest.Options{})
-	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "all owners get a mail")
+	owner.Get("/portal/live/credits").Want(t, http.StatusOK, "all owners get one mail")
 	owner.Submit("/portal/live/credits/notice", "below", "1000")
 	w.Order(t, w.Live, "")
-	if m := server.Await(t, w.Owner.Email, "Live credits are left"); w.pathOf(t, m) != "/portal/live/credits" {
+	if m := server.Await(t, w.Owner.Email, "Live credits left"); w.pathOf(t, m) != "/portal/live/credits" {
 		t.Errorf("the mail leads to %s", m.Link())
 	}
 }

@@ -184,7 +184,7 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 	h := w.Header()
 	before := h.Get("Content-Security-Policy")
 	h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are a stranger's
+	h.Set("Content-Security-Policy", "default-src 'none'; sandbox") // the bytes are untrusted
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	var err error
 	if p.Images != nil {

@@ -9,7 +9,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
@@ -60,7 +59,9 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 	v.Low = env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
 	v.Start = o.Totals.Orders == 0 || !v.HasKey
 	if o.Totals.Orders > 0 {
-		d := &drawing{portal: p, r: r, days: o.Days}
+		d := &drawing{ui.DayCharts[service.OverviewDay]{
+			Site: p.Site, R: r, Area: "portal", Days: o.Days, Date: func(d *service.OverviewDay) time.Time { return d.Day },
+		}}
 		v.Charts = []*ui.Chart{d.orders(), d.results(), d.turnaround()}
 	}
 	return p.pages.Render(w, r, ui.Page{Template: "overview", Data: v})
@@ -77,54 +78,26 @@ func successRate(c webhook.AttemptCount) string {
 
 // drawing makes the charts of the last days.
 type drawing struct {
-	portal *Portal
-	r      *http.Request
-	days   []service.OverviewDay
-}
-
-func (d *drawing) t(key string, args ...any) string { return d.portal.Site.T(d.r, key, args...) }
-
-// chart returns a chart over the days with its texts.
-func (d *drawing) chart(kind ui.ChartKind, name string, args ...any) *ui.Chart {
-	layout := "2 Jan"
-	if ui.LocaleOf(d.r) == text.Japanese {
-		layout = "1/2"
-	}
-	c := &ui.Chart{
-		Kind: kind, Title: d.t("portal.chart."+name+".title", args...), Text: d.t("portal.chart." + name + ".text"),
-	}
-	for _, day := range d.days {
-		c.Labels = append(c.Labels, day.Day.Format(layout))
-	}
-	return c
-}
-
-// series adds a figure of each day.
-func (d *drawing) series(c *ui.Chart, name string, value func(*service.OverviewDay) float64) {
-	s := ui.Series{Name: name, Values: make([]float64, len(d.days))}
-	for i := range d.days {
-		s.Values[i] = value(&d.days[i])
-	}
-	c.Series = append(c.Series, s)
+	ui.DayCharts[service.OverviewDay]
 }
 
 func (d *drawing) orders() *ui.Chart {
-	c := d.chart(ui.Bars, "orders")
-	d.series(c, "", func(x *service.OverviewDay) float64 { return float64(x.Orders) })
+	c := d.Chart(ui.Bars, "orders")
+	d.Series(c, "", func(x *service.OverviewDay) float64 { return float64(x.Orders) })
 	return c
 }
 
 func (d *drawing) results() *ui.Chart {
-	c := d.chart(ui.Bars, "results")
+	c := d.Chart(ui.Bars, "results")
 	c.Stack = true
 	// so that colours suit them
 	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
-		d.series(
-			c, o.Label().In(ui.LocaleOf(d.r)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) },
+		d.Series(
+			c, o.Label().In(ui.LocaleOf(d.R)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) },
 		)
 	}
-	d.series(
-		c, d.t("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) },
+	d.Series(
+		c, d.T("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) },
 	)
 	const usual = 3 // verdicts; what is called off or fails is shown where it happened
 	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
@@ -146,7 +119,7 @@ var scales = []struct {
 
 func (d *drawing) turnaround() *ui.Chart {
 	var longest time.Duration
-	for _, day := range d.days {
+	for _, day := range d.Days {
 		p95, _ := day.Turnaround.Quantile(0.95)
 		longest = max(longest, p95)
 	}
@@ -154,8 +127,8 @@ func (d *drawing) turnaround() *ui.Chart {
 	for i := 1; i < len(scales) && longest > scale.most; i++ {
 		scale = scales[i]
 	}
-	unit := d.t("portal.chart." + scale.name)
-	c := d.chart(ui.Lines, "turnaround", "unit", unit)
+	unit := d.T("portal.chart." + scale.name)
+	c := d.Chart(ui.Lines, "turnaround", "unit", unit)
 	c.Unit = unit
 	quantile := func(q float64) func(*service.OverviewDay) float64 {
 		return func(x *service.OverviewDay) float64 {
@@ -165,7 +138,7 @@ func (d *drawing) turnaround() *ui.Chart {
 			return math.NaN()
 		}
 	}
-	d.series(c, d.t("portal.chart.median"), quantile(0.5))
-	d.series(c, d.t("portal.chart.p95"), quantile(0.95))
+	d.Series(c, d.T("portal.chart.median"), quantile(0.5))
+	d.Series(c, d.T("portal.chart.p95"), quantile(0.95))
 	return c
 }

@@ -41,7 +41,7 @@ func TestOrderFilters(t *testing.T) {
 		}
 	}
 	v.Get("/portal/test/orders").
-		Want(t, http.StatusOK, "1 order waits for photos.", `href="/portal/test/orders?status=update-photos"`)
+		Want(t, http.StatusOK, "1 order is waiting for photos.", `href="/portal/test/orders?status=update-photos"`)
 	v.Get("/portal/test/orders?status=update-photos").
 		Want(t, http.StatusOK, waiting, `<option value="update-photos" selected>`)
 	page := v.Get("/portal/test/orders?outcome=fake").Want(t, http.StatusOK, `href="/portal/test/orders.csv?outcome=fake"`)
@@ -68,7 +68,7 @@ func TestOverviewPage(t *testing.T) {
 	w := newWorld(t)
 	w.Clock.Set(time.Now())
 	v := w.AsUser(t, w.Viewer)
-	v.Get("/portal/test").Want(t, http.StatusOK, "Getting started", "No endpoints yet", "none has ended yet").
+	v.Get("/portal/test").Want(t, http.StatusOK, "Getting started", "No endpoints yet", "no completed orders yet").
 		Lacks(t, "<figure")
 	w.answering(t, func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusNoContent) })
 	w.Order(t, w.Test, order.MockAuthentic)
@@ -76,8 +76,8 @@ func TestOverviewPage(t *testing.T) {
 	w.Order(t, w.Test, order.MockUpdatePhotos)
 	v.Get("/portal/test").
 		Want(t, http.StatusOK, "Orders per day", "Outcomes per day", "Turnaround per day, in seconds", "95th percentile",
-			"3 in all", "Webhook health",
-			"Limits in use", `href="/portal/test/orders?status=update-photos"`).Lacks(t, "Failing now", "Getting started")
+			"3 total", "Webhook health",
+			"Rate limit usage", `href="/portal/test/orders?status=update-photos"`).Lacks(t, "Failing now", "Getting started")
 	v.Get("/portal/test?lang=ja").
 		Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル", "Webhook の状態", "利用上限の使用状況")
 	v.Get("/portal/test?lang=en")

@@ -23,7 +23,8 @@ import (
 func TestKeys(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
-	v.Post("/portal/keys", "name", "", "environment", "test").Want(t, http.StatusUnprocessableEntity, "This is needed.")
+	v.Post("/portal/keys", "name", "", "environment", "test").
+		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/keys", "name", "Old", "environment", "test", "scopes", "orders:read", "expires", "2020-01-01").
 		Want(t, http.StatusUnprocessableEntity, "in the future")
 	p := v.Post("/portal/keys", "name", "Checkout <b>", "environment", "test", "scopes", "orders:read", "scopes",
@@ -45,7 +46,7 @@ func TestKeys(t *testing.T) {
 	}
 	v.Get("/portal/keys").Want(t, http.StatusOK, "Checkout &lt;b&gt;").Lacks(t, secret)
 
-	v.Submit("/portal/keys/"+k.ID+"/rename", "name", "Till").Want(t, http.StatusOK, "The key is called Till now.")
+	v.Submit("/portal/keys/"+k.ID+"/rename", "name", "Till").Want(t, http.StatusOK, "The key is now called Till.")
 	if e := w.lastEvent(t); e.Code != audit.KeyRenamed || e.Metadata["old_name"] != "Checkout <b>" ||
 		e.Metadata["new_name"] != "Till" || e.Metadata["environment"] != "test" {
 		t.Errorf("event %+v", e)
@@ -53,7 +54,7 @@ func TestKeys(t *testing.T) {
 	v.Post("/portal/keys/"+k.ID+"/rename", "name", strings.Repeat("x", 101)).
 		Want(t, http.StatusUnprocessableEntity, "1 to 100 characters.")
 
-	v.Submit("/portal/keys/"+k.ID+"/revoke").Want(t, http.StatusOK, "Till is revoked.", "1 key that has ended")
+	v.Submit("/portal/keys/"+k.ID+"/revoke").Want(t, http.StatusOK, "Till is revoked.", "1 inactive key")
 	if e := w.lastEvent(t); e.Code != audit.KeyRevoked || e.Actor.Name != w.Developer.Email ||
 		e.Metadata["name"] != "Till" {
 		t.Errorf("event %+v", e)
@@ -109,7 +110,7 @@ func TestOrderPages(t *testing.T) {
 		id := w.Order(t, w.Live, "")
 		before, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
 		must.NoError(t, err)
-		v.Get("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "given back")
+		v.Get("/portal/live/orders/"+id+"/cancel").Want(t, http.StatusOK, "will be refunded")
 		v.Submit("/portal/live/orders/"+id+"/cancel").
 			Want(t, http.StatusOK, "The order is canceled and refunded.", "developer@acme.example")
 		after, err := w.Store.Balance(t.Context(), w.Account.ID, access.Live)
@@ -248,7 +249,7 @@ func TestAnswerPhotoRequest(t *testing.T) {
 	first, second := o.Requested[0].IndexCode, o.Requested[1].IndexCode
 	path := "/portal/test/orders/" + id + "/photos"
 	answer(v, path, nil, map[string][]byte{"photo." + first: pixel}).
-		Want(t, http.StatusUnprocessableEntity, "Every requested photo needs a file")
+		Want(t, http.StatusUnprocessableEntity, "Add a file for every requested photo")
 	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{"photo." + first: []byte("no image")}).
 		Want(t, http.StatusUnprocessableEntity, "photo.png: this is not a JPEG")
 	answer(v, path, map[string]string{"unable." + second: "1"}, map[string][]byte{
@@ -319,13 +320,13 @@ func TestSandbox(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity)
 	v.Post("/portal/test/orders/"+id+"/state", "state", "sold").Want(t, http.StatusUnprocessableEntity)
 	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "1").Want(t, http.StatusOK, "Late")
-	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer counts")
+	v.Submit("/portal/test/orders/"+id+"/delayed", "delayed", "0").Want(t, http.StatusOK, "no longer marked as late")
 
 	v.Post("/portal/test/balance", "credits", "-1").Want(t, http.StatusUnprocessableEntity, "A whole number")
-	v.Submit("/portal/test/balance", "credits", "0").Want(t, http.StatusOK, "The Test balance is 0 now.")
+	v.Submit("/portal/test/balance", "credits", "0").Want(t, http.StatusOK, "The Test balance is now 0.")
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
-		Want(t, http.StatusUnprocessableEntity, "There are not enough credits.")
+		Want(t, http.StatusUnprocessableEntity, "Not enough credits.")
 	report, err := proof.Check(t.Context(), w.Store, w.Media)
 	must.NoError(t, err)
 	if !report.OK {
@@ -346,7 +347,7 @@ func TestWebhookPages(t *testing.T) {
 	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
 		Want(t, http.StatusUnprocessableEntity, "https://")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").
-		Want(t, http.StatusUnprocessableEntity, "This is needed.")
+		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
 		"https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
 		Want(t, http.StatusUnprocessableEntity)
@@ -362,7 +363,7 @@ func TestWebhookPages(t *testing.T) {
 		t.Errorf("event %+v", e)
 	}
 	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).
-		Want(t, http.StatusUnprocessableEntity, "This key has an endpoint with this URL already.")
+		Want(t, http.StatusUnprocessableEntity, "This key already has an endpoint with this URL.")
 	v.Get("/portal/test/webhooks").Want(t, http.StatusOK, "Local").Lacks(t, secret)
 	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)
 	must.NoError(t, err)
@@ -379,7 +380,7 @@ func TestWebhookPages(t *testing.T) {
 	}
 	v.Get("/portal/test/deliveries?status=pending").Want(t, http.StatusOK, "order-outcome")
 	v.Get("/portal/test/deliveries?status=failed").Want(t, http.StatusOK, "No deliveries")
-	v.Submit("/portal/test/deliveries", "since", "week").Want(t, http.StatusOK, "0 deliveries are on their way again.")
+	v.Submit("/portal/test/deliveries", "since", "week").Want(t, http.StatusOK, "Resending 0 deliveries.")
 	v.Submit("/portal/test/webhooks/"+id+"/delete").Want(t, http.StatusOK, "The endpoint is deleted.")
 	v.Post("/portal/test/webhooks/"+id+"/test", "event", "order-outcome").Want(t, http.StatusNotFound)
 }

@@ -91,7 +91,7 @@ func TestChangeEmail(t *testing.T) {
 func TestInvitation(t *testing.T) {
 	w := newWorld(t)
 	p := w.AsUser(t, w.Owner).Post("/portal/team", "email", "New@acme.example", "role", "developer").
-		Want(t, http.StatusOK, "Hand this link over")
+		Want(t, http.StatusOK, "Share this link")
 	token := regexp.MustCompile(`/portal/join\?token=([\w-]+)`).FindStringSubmatch(p.Body)[1]
 	const chosen = "a password of my own"
 	v := w.Visit(t)
@@ -100,7 +100,7 @@ func TestInvitation(t *testing.T) {
 		Want(t, http.StatusUnprocessableEntity, "12 to 256")
 	v.Submit("/portal/join", "token", token, "new_password", chosen, "repeat", chosen)
 	v.Get("/portal/keys/new").Want(t, http.StatusOK)
-	v.Get("/portal/team").Want(t, http.StatusOK, "new@acme.example").Lacks(t, "Make an invitation link")
+	v.Get("/portal/team").Want(t, http.StatusOK, "new@acme.example").Lacks(t, "Create an invitation link")
 	t.Run("Reuse", func(t *testing.T) {
 		w.Visit(t).Get("/portal/join?token="+token).Want(t, http.StatusNotFound, "This link no longer works")
 		w.Visit(t).Post("/portal/join", "token", token, "new_password", chosen, "repeat", chosen).Want(t, http.StatusNotFound)
@@ -128,7 +128,7 @@ func TestInvitation(t *testing.T) {
 	t.Run("EmailOfAnotherAccount", func(t *testing.T) {
 		token, _ := w.invitation(t, w.Stranger.Email, access.Viewer)
 		w.Visit(t).Post("/portal/join", "token", token, "new_password", chosen, "repeat", chosen).
-			Want(t, http.StatusUnprocessableEntity, "exists already")
+			Want(t, http.StatusUnprocessableEntity, "already exists")
 	})
 	t.Run("Back", func(t *testing.T) {
 		u := w.AddUser(t, w.Account.ID, "again@acme.example", access.Owner)
@@ -190,23 +190,25 @@ func TestTeam(t *testing.T) {
 	w := newWorld(t)
 	owner := w.AsUser(t, w.Owner)
 	owner.Submit("/portal/team/users/"+w.Owner.ID+"/role", "role", "viewer").
-		Want(t, http.StatusOK, "An account needs at least one owner.")
-	owner.Submit("/portal/team/users/"+w.Owner.ID+"/remove").Want(t, http.StatusOK, "An account needs at least one owner.")
+		Want(t, http.StatusOK, "An account must have at least one owner.")
+	owner.Submit("/portal/team/users/"+w.Owner.ID+"/remove").
+		Want(t, http.StatusOK, "An account must have at least one owner.")
 	viewer := w.AsUser(t, w.Viewer)
 	viewer.Get("/portal/keys/new").Want(t, http.StatusForbidden)
 	owner.Submit("/portal/team/users/"+w.Viewer.ID+"/role", "role", "developer").
 		Want(t, http.StatusOK, "viewer@acme.example is now: Developer.")
 	viewer.Get("/portal/keys/new").Want(t, http.StatusOK)
 	owner.Post("/portal/team", "email", w.Developer.Email, "role", "viewer").
-		Want(t, http.StatusUnprocessableEntity, "This email is in the team already.")
+		Want(t, http.StatusUnprocessableEntity, "This email is already in the team.")
 	owner.Post("/portal/team", "email", "x@acme.example", "role", "god").Want(t, http.StatusUnprocessableEntity)
 	_, _ = enrol(t, w, w.Developer)
 	k := w.passkey(t, w.Developer)
 	owner.Submit("/portal/team/users/"+w.Developer.ID+"/second-factor").
-		Want(t, http.StatusOK, "has no second factor and no passkeys now")
+		Want(t, http.StatusOK, "The second factor and passkeys of "+w.Developer.Email+" were removed.")
 	w.AsUser(t, w.Developer).Get("/portal/settings/passkeys/"+k.ID).Want(t, http.StatusNotFound)
 	if p := w.Visit(t).Post("/portal/sign-in", "email", w.Developer.Email, "password", password); p.Location != "/portal" {
 		t.Errorf("the second factor is still asked for: %q", p.Location)
 	}
-	owner.Submit("/portal/team/users/"+w.Owner.ID+"/second-factor").Want(t, http.StatusOK, "changed in your settings")
+	owner.Submit("/portal/team/users/"+w.Owner.ID+"/second-factor").
+		Want(t, http.StatusOK, "Change your own second factor and passkeys in Settings")
 }

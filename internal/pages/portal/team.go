@@ -159,15 +159,24 @@ func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *vis
 	})
 }
 
-func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// changeUser changes the member of the address and tells so.
+func (p *Portal) changeUser(
+	w http.ResponseWriter, r *http.Request, who *visitor, done string, change func(*access.User) error,
+) error {
 	u, err := p.member(r, who)
 	if err != nil {
 		return err
 	}
-	if err := p.Service.RemoveUser(r.Context(), actorOf(who), u.ID); err != nil {
+	if err := change(u); err != nil {
 		return p.teamRefused(w, r, err)
 	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.removed", "email", u.Email))
+	return p.Site.Redirect(w, r, "/portal/team", ui.Done(done, "email", u.Email))
+}
+
+func (p *Portal) removeUser(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	return p.changeUser(w, r, who, "portal.team.removed", func(u *access.User) error {
+		return p.Service.RemoveUser(r.Context(), actorOf(who), u.ID)
+	})
 }
 
 func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -183,14 +192,10 @@ func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *vi
 }
 
 func (p *Portal) resetFactorOf(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	u, err := p.member(r, who)
-	if err != nil {
+	return p.changeUser(w, r, who, "portal.team.factor_reset", func(u *access.User) error {
+		_, err := p.Service.ResetUserFactors(r.Context(), actorOf(who), u.AccountID, u.ID)
 		return err
-	}
-	if _, err := p.Service.ResetUserFactors(r.Context(), actorOf(who), u.AccountID, u.ID); err != nil {
-		return p.teamRefused(w, r, err)
-	}
-	return p.Site.Redirect(w, r, "/portal/team", ui.Done("portal.team.factor_reset", "email", u.Email))
+	})
 }
 
 func (p *Portal) setLocale(w http.ResponseWriter, r *http.Request, who *visitor) error {

@@ -49,7 +49,7 @@ func tokenOf(path string) string {
 func TestForgot_WithoutMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		words := map[access.Audience]string{
-			access.Portal: "An owner of your account", access.Desk: "An administrator can give you",
+			access.Portal: "An owner of your account", access.Desk: "An administrator can issue a new password",
 		}
 		for _, p := range []*pagetest.Page{
 			w.Visit(t).Get(w.base + "/forgot"), w.Visit(t).Post(w.base+"/forgot", "email", w.other.Email),
@@ -71,9 +71,9 @@ func TestForgot(t *testing.T) {
 
 		ask := func(t *testing.T) string {
 			t.Helper()
-			w.Visit(t).Get(w.base+"/forgot").Want(t, http.StatusOK, `action="`+w.base+`/forgot"`, "Type the email")
+			w.Visit(t).Get(w.base+"/forgot").Want(t, http.StatusOK, `action="`+w.base+`/forgot"`, "Enter the email")
 			w.Visit(t).Post(w.base+"/forgot", "email", strings.ToUpper(w.who.Email)).
-				Want(t, http.StatusOK, "If a user has this email, a mail with a link is sent.")
+				Want(t, http.StatusOK, "If a user has this email address, we have sent a mail with a link.")
 			return w.pathIn(t, w.mail(t)["reset-requested to "+w.who.Email])
 		}
 		path := ask(t)
@@ -241,19 +241,19 @@ func TestStaffInvitation(t *testing.T) {
 	invite := func(words ...string) *pagetest.Page {
 		return admin.Post("/desk/admin/staff/invitations", words...)
 	}
-	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Make an invitation link", "Create with a password").
+	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Create an invitation link", "Create with a password").
 		Lacks(t, "Open invitations")
 	invite("email", "nao@example.com", "name", "", "role", "boss").
 		Want(t, http.StatusUnprocessableEntity, `value="nao@example.com"`)
 	invite("email", w.Mika.Email, "name", "Mika", "role", "reviewer").
-		Want(t, http.StatusUnprocessableEntity, "This is taken already.")
+		Want(t, http.StatusUnprocessableEntity, "This is already in use.")
 	p := invite("email", "Nao@example.com", "name", "Nao", "role", "reviewer").
-		Want(t, http.StatusOK, "Hand this link over")
+		Want(t, http.StatusOK, "Share this link")
 	first := link.FindString(p.Body)
 	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Open invitations", "nao@example.com", "New link")
 	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 	must.NoError(t, err)
-	p = admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/again").Want(t, http.StatusOK, "Hand this link over")
+	p = admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/again").Want(t, http.StatusOK, "Share this link")
 	second := link.FindString(p.Body)
 	w.Visit(t).Get(first).Want(t, http.StatusNotFound)
 	w.Visit(t).Get(second).Want(t, http.StatusOK, "Join the desk", "nao@example.com")
@@ -261,8 +261,8 @@ func TestStaffInvitation(t *testing.T) {
 	must.NoError(t, err)
 	w.AsStaff(t, w.Mika).Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusForbidden)
 	admin.Submit("/desk/admin/staff/invitations/"+open[0].ID+"/delete").
-		Want(t, http.StatusOK, "The invitation is withdrawn.")
+		Want(t, http.StatusOK, "The invitation is revoked.")
 	admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusNotFound)
 	w.Visit(t).Get(second).Want(t, http.StatusNotFound)
-	admin.Get("/desk/admin/log").Want(t, http.StatusOK, "Staff user invited", "Invitation of a staff user withdrawn")
+	admin.Get("/desk/admin/log").Want(t, http.StatusOK, "Staff user invited", "Staff invitation revoked")
 }

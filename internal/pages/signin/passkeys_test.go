@@ -60,7 +60,7 @@ func TestPasskeySettings(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v, elsewhere := w.as(t, w.who), w.as(t, w.who)
 		v.Get(w.settings).
-			Want(t, http.StatusOK, "Passkeys", "You have none yet.", "Adding a passkey needs JavaScript.",
+			Want(t, http.StatusOK, "Passkeys", "No passkeys yet.", "Adding a passkey needs JavaScript.",
 				`data-passkey="here" hidden`)
 		t.Run("Refused", func(t *testing.T) {
 			v.Post(w.settings+"/passkeys/new", "name", "Phone", "passkey_password", "wrong").
@@ -68,7 +68,7 @@ func TestPasskeySettings(t *testing.T) {
 			v.Post(w.settings+"/passkeys/new", "name", " ", "passkey_password", password).
 				Want(t, http.StatusUnprocessableEntity, "field-error")
 			v.Post(w.settings+"/passkeys", "ceremony", "x", "answer", "{}").
-				Want(t, http.StatusUnprocessableEntity, "That took too long")
+				Want(t, http.StatusUnprocessableEntity, "This request has expired")
 		})
 		d := w.device()
 		p := w.addPasskey(v, d, "Phone <&>").Want(t, http.StatusSeeOther)
@@ -103,7 +103,7 @@ func TestPasskeySettings(t *testing.T) {
 			v.Post(address+"/remove", "password", "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
 			w.usePasskey(w.Visit(t), d).Want(t, http.StatusSeeOther)
 			v.Submit(address+"/remove", "password", password).
-				Want(t, http.StatusOK, "“Tablet” is removed.", "You have none yet.")
+				Want(t, http.StatusOK, "“Tablet” is removed.", "No passkeys yet.")
 			v.Get(address).Want(t, http.StatusNotFound)
 			w.usePasskey(w.Visit(t), d).Want(t, http.StatusUnprocessableEntity, "This passkey is not accepted.")
 		})
@@ -138,7 +138,7 @@ func TestPasskeySignIn(t *testing.T) {
 			answer := d.Get(t, c.Options)
 			v.Post(w.base+"/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).Want(t, http.StatusSeeOther)
 			v.Post(w.base+"/sign-in/passkey", "ceremony", c.Ceremony, "answer", answer).
-				Want(t, http.StatusUnprocessableEntity, "That took too long, or was done before.")
+				Want(t, http.StatusUnprocessableEntity, "This request has expired or was already used.")
 			w.recorded(t, "failed", w.who, "passkey-too-late")
 		})
 		t.Run("OtherBrowser", func(t *testing.T) {
@@ -147,7 +147,7 @@ func TestPasskeySignIn(t *testing.T) {
 				w.Visit(t), func() *pagetest.Visitor { v := w.Visit(t); w.newChallenge(v); return v }(),
 			} {
 				v.Post(w.base+"/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).
-					Want(t, http.StatusUnprocessableEntity, "That took too long")
+					Want(t, http.StatusUnprocessableEntity, "This request has expired")
 			}
 		})
 		t.Run("SeveralPagesOfOneBrowser", func(t *testing.T) {
@@ -162,7 +162,7 @@ func TestPasskeySignIn(t *testing.T) {
 			c := w.newChallenge(v)
 			w.Clock.Advance(auth.PasskeyCeremonyLife)
 			v.Post(w.base+"/sign-in/passkey", "ceremony", c.Ceremony, "answer", d.Get(t, c.Options)).
-				Want(t, http.StatusUnprocessableEntity, "That took too long")
+				Want(t, http.StatusUnprocessableEntity, "This request has expired")
 		})
 		t.Run("Copied", func(t *testing.T) {
 			thief := d.Copy()

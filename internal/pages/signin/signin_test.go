@@ -33,7 +33,7 @@ func TestSignIn(t *testing.T) {
 		})
 		t.Run("Fails", func(t *testing.T) {
 			w.Visit(t).Post(w.base+"/sign-in", "email", w.other.Email, "password", "wrong").
-				Want(t, http.StatusUnprocessableEntity, "The email or the password is wrong.")
+				Want(t, http.StatusUnprocessableEntity, "The email or password is wrong.")
 			w.recorded(t, "failed", w.other, "wrong-password")
 		})
 		t.Run("UnknownEmailLooksTheSame", func(t *testing.T) {
@@ -57,12 +57,12 @@ func TestSignIn(t *testing.T) {
 				t.Errorf("the session goes on: %d", p.Status)
 			}
 			w.Visit(t).Post(w.base+"/sign-in", "email", u.Email, "password", password).
-				Want(t, http.StatusUnprocessableEntity, "The email or the password is wrong.").Lacks(t, password)
+				Want(t, http.StatusUnprocessableEntity, "The email or password is wrong.").Lacks(t, password)
 		})
 		t.Run("NoEmail", func(t *testing.T) {
 			for _, email := range []string{"", "not an address"} {
 				w.Visit(t).Post(w.base+"/sign-in", "email", email, "password", password).
-					Want(t, http.StatusUnprocessableEntity, "The email or the password is wrong.")
+					Want(t, http.StatusUnprocessableEntity, "The email or password is wrong.")
 			}
 		})
 		t.Run("Throttled", func(t *testing.T) {
@@ -183,12 +183,12 @@ func TestSecondFactor(t *testing.T) {
 			w.Clock.Advance(time.Minute)
 			code := w.code(t, secret)
 			v := signIn()
-			v.Get(w.base+"/sign-in/code").Want(t, http.StatusOK, "six digits", "recovery codes")
+			v.Get(w.base+"/sign-in/code").Want(t, http.StatusOK, "six-digit code", "recovery codes")
 			v.Post(w.base+"/sign-in/code", "code", code[:3]+" "+code[3:]).Want(t, http.StatusSeeOther)
 			w.recorded(t, "in", w.who, "")
 			v.Get(w.page).Want(t, http.StatusOK)
 			signIn().Post(w.base+"/sign-in/code", "code", code).
-				Want(t, http.StatusUnprocessableEntity, "The code is wrong or was used before.")
+				Want(t, http.StatusUnprocessableEntity, "The code is wrong or has already been used.")
 		})
 		t.Run("RecoveryCodeOnce", func(t *testing.T) {
 			signIn().Post(w.base+"/sign-in/code", "code", strings.ToUpper(recovery[0])).Want(t, http.StatusSeeOther)
@@ -239,7 +239,7 @@ func TestChangePassword(t *testing.T) {
 		v.Post(w.settings+"/password", "password", password, "new_password", "short", "repeat", "short").
 			Want(t, http.StatusUnprocessableEntity, "12 to 256")
 		v.Post(w.settings+"/password", "password", password, "new_password", next, "repeat", "different one").
-			Want(t, http.StatusUnprocessableEntity, "differ")
+			Want(t, http.StatusUnprocessableEntity, "do not match")
 		v.Submit(w.settings+"/password", "password", password, "new_password", next, "repeat", next).
 			Want(t, http.StatusOK, "Your password is changed.")
 		w.recorded(t, "password", w.other, "")
@@ -265,7 +265,7 @@ func TestSessions(t *testing.T) {
 		if p := other.Get(w.page); p.Status != http.StatusSeeOther {
 			t.Errorf("the other browser goes on: %d", p.Status)
 		}
-		v.Get(w.settings).Want(t, http.StatusOK, "this one")
+		v.Get(w.settings).Want(t, http.StatusOK, "this browser")
 	})
 }
 
@@ -274,7 +274,7 @@ func TestToken(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		v := w.as(t, w.who)
 		if w.audience == access.Portal {
-			v.Get(w.settings).Want(t, http.StatusOK).Lacks(t, "Token for the desk API")
+			v.Get(w.settings).Want(t, http.StatusOK).Lacks(t, "Desk API token")
 			v.Post(w.settings+"/token", "token_password", password).Want(t, http.StatusNotFound)
 			return
 		}

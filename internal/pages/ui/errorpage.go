@@ -11,10 +11,10 @@ import (
 	"github.com/assayhq/assay/internal/httpx"
 )
 
-// pageNotFound is the refusal of an address that leads nowhere.
+// pageNotFound is the refusal of an address that does not exist.
 var pageNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such page.")
 
-// PageNotFound returns the refusal of an address that leads nowhere, or to something the visitor may not know of.
+// PageNotFound returns the refusal of an address that does not exist, or that the visitor may not know of.
 func PageNotFound() error { return pageNotFound }
 
 // errorView is what the error page shows.

@@ -20,6 +20,7 @@ type field struct {
 	Class    string
 	Attrs    []template.HTMLAttr
 	Options  []optionView
+	Multiple bool // of the options several may be chosen
 
 	describedBy []string
 }
@@ -153,21 +154,24 @@ func (f *functions) choice(form *Form, name, label string, options []Option, pai
 
 // radios shows all values to choose one from; with "multiple" true several may be chosen.
 func (f *functions) radios(form *Form, name, label string, options []Option, pairs ...any) (template.HTML, error) {
-	for i := 0; i+1 < len(pairs); i += 2 {
-		if pairs[i] == "multiple" && pairs[i+1] == true {
-			return f.chooser("ui-checkboxes", form, name, label, options, slices.Delete(slices.Clone(pairs), i, i+2))
-		}
-	}
-	return f.chooser("ui-radios", form, name, label, options, pairs)
+	return f.chooser("ui-choices", form, name, label, options, pairs)
 }
 
 func (f *functions) chooser(component string, form *Form, name, label string, options []Option,
 	pairs []any,
 ) (template.HTML, error) {
+	multiple := false
+	for i := 0; i+1 < len(pairs); i += 2 {
+		if pairs[i] == "multiple" && pairs[i+1] == true {
+			pairs, multiple = slices.Delete(slices.Clone(pairs), i, i+2), true
+			break
+		}
+	}
 	x, err := f.newField(form, name, label, pairs)
 	if err != nil {
 		return "", err
 	}
+	x.Multiple = multiple
 	chosen := []string{x.Value}
 	if form != nil && form.Values.Has(name) {
 		chosen = form.Values[name]

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -163,4 +164,16 @@ func (f *Form) Networks(field string) access.Networks {
 		f.Fail(field, "ui.problem.networks", "n", access.MaxNetworks)
 	}
 	return networks
+}
+
+// DayRange reads the days "from" and "to" of a filter; the last day itself is included. What is no day does not filter.
+func DayRange(get func(string) string) (from, to *time.Time) {
+	if t, err := time.Parse(time.DateOnly, get("from")); err == nil {
+		from = &t
+	}
+	if t, err := time.Parse(time.DateOnly, get("to")); err == nil {
+		t = t.AddDate(0, 0, 1)
+		to = &t
+	}
+	return from, to
 }

@@ -59,6 +59,9 @@ func (f *functions) all() template.FuncMap {
 		"num":       numColumn,
 		"hidden":    hiddenColumn,
 		"older":     f.older,
+		"heading":   f.heading,
+		"pagehead":  f.pageHead,
+		"submit":    f.submit,
 	}
 }
 
@@ -181,6 +184,34 @@ func (f *functions) stat(label string, value any, note ...any) (template.HTML, e
 // link is a link as a value, for a function that takes one.
 func (f *functions) link(href, label string) (template.HTML, error) {
 	return f.component("ui-link", map[string]string{"Href": href, "Label": label})
+}
+
+// heading is the title of a page: {{heading (t "x.title") "lead" (t "x.lead") "up" (link "/x" (t "x.list"))}}. The lead
+// is a sentence below it, up the link to the page above it; both may be left out.
+func (f *functions) heading(title string, pairs ...any) (template.HTML, error) {
+	given, err := dict(pairs...)
+	if err != nil {
+		return "", err
+	}
+	parts := map[string]any{"title": title, "lead": "", "up": ""}
+	for name, value := range given {
+		if _, ok := parts[name]; !ok {
+			return "", fmt.Errorf("heading: unknown option %q", name)
+		}
+		parts[name] = value
+	}
+	return f.component("ui-heading", parts)
+}
+
+// pageHead is a heading without buttons beside it.
+func (f *functions) pageHead(title string, pairs ...any) (template.HTML, error) {
+	heading, err := f.heading(title, pairs...)
+	return `<div class="page-head">` + heading + `</div>`, err
+}
+
+// submit ends a form: its button, and a link that leaves it.
+func (f *functions) submit(label, href, leave string) (template.HTML, error) {
+	return f.component("ui-submit", map[string]string{"Label": label, "Href": href, "Leave": leave})
 }
 
 // empty says that a list has nothing, and what to do about it.

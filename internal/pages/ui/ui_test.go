@@ -316,8 +316,8 @@ func TestErrorPages(t *testing.T) {
 	}{
 		{fault.BadRequest("Exactly this."), 400, "Exactly this."},
 		{fault.New(fault.NotFound, "x", "Which order."), 404, "Page not found"},
-		{fault.New(fault.Conflict, "invalid-transition", "english"), 409, "The order has moved on"},
-		{fault.New(fault.PaymentRequired, "not-enough-credits", "english"), 402, "There are not enough credits."},
+		{fault.New(fault.Conflict, "invalid-transition", "english"), 409, "The order has changed"},
+		{fault.New(fault.PaymentRequired, "not-enough-credits", "english"), 402, "Not enough credits."},
 		{fault.UnavailableError(errors.New("secret cause")), 503, "Temporarily unavailable"},
 		{errors.New("secret cause"), 500, "Something went wrong"},
 	} {

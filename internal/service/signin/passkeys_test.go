@@ -174,9 +174,9 @@ func TestPasskeyRefused(t *testing.T) {
 		})
 		t.Run("Unknown", func(t *testing.T) {
 			before := len(w.records(t))
-			stranger := &device.Device{Origin: address}
-			stranger.Create(t, w.begin(t, "Never added").Options)
-			if _, err := w.signIn(t, stranger); !errors.Is(err, signin.WrongPasskey) {
+			unknown := &device.Device{Origin: address}
+			unknown.Create(t, w.begin(t, "Never added").Options)
+			if _, err := w.signIn(t, unknown); !errors.Is(err, signin.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
 			for _, answer := range []string{
@@ -225,7 +225,7 @@ func (w *world) colleague(t *testing.T) (*access.Person, *device.Device) {
 	return who, d
 }
 
-// TestPasskeyChallenge holds that a challenge is good for one answer, of one browser, for five minutes.
+// TestPasskeyChallenge checks that a challenge is good for one answer, of one browser, for five minutes.
 func TestPasskeyChallenge(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.add(t, w.device)
@@ -482,7 +482,7 @@ func TestPasskeyChange(t *testing.T) {
 	})
 }
 
-// TestPasskeyReset holds that whoever resets the second factor of a user takes their passkeys, too.
+// TestPasskeyReset checks that whoever resets the second factor of a user takes their passkeys, too.
 func TestPasskeyReset(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		resets := make(map[string]func(userID string) error)
@@ -534,7 +534,7 @@ func TestPasskeyReset(t *testing.T) {
 	})
 }
 
-// TestPasskeysUnavailable holds that an address without a domain name has no passkeys at all.
+// TestPasskeysUnavailable checks that an address without a domain name has no passkeys at all.
 func TestPasskeysUnavailable(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.add(t, w.device)

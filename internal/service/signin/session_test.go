@@ -177,7 +177,7 @@ func TestRevokeSession(t *testing.T) {
 	})
 }
 
-// TestRevokedElsewhere holds that a node which has a session in its cache refuses it within a second of its end.
+// TestRevokedElsewhere checks that a node which has a session in its cache refuses it within a second of its end.
 func TestRevokedElsewhere(t *testing.T) {
 	eachSignIns(t, func(t *testing.T, s *signIns) {
 		session, token := s.start(t, access.Desk, "u1")

@@ -159,11 +159,8 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 			CreatedAt:   at,
 			UpdatedAt:   at,
 			Recorded: order.Recorded{Classification: order.Classification{
-				CategoryCode: "bags",
-				CategoryName: text.Text{EN: "Bags"},
-				BrandCode:    brands[i%len(brands)],
-				BrandName:    text.Text{EN: "A brand"},
-				ModelName:    &model,
+				CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: brands[i%len(brands)],
+				BrandName: text.Text{EN: "A brand"}, ModelName: &model,
 			}},
 		}
 		if status == order.Completed {

@@ -103,11 +103,8 @@ type answer struct {
 func answerOf(t testing.TB, id []byte, response any) string {
 	t.Helper()
 	b, err := json.Marshal(answer{
-		ID:         base64.RawURLEncoding.EncodeToString(id),
-		RawID:      id,
-		Type:       "public-key",
-		Extensions: map[string]any{},
-		Response:   response,
+		ID: base64.RawURLEncoding.EncodeToString(id), RawID: id, Type: "public-key", Extensions: map[string]any{},
+		Response: response,
 	})
 	must.NoError(t, err)
 	return string(b)

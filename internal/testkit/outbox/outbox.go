@@ -39,21 +39,11 @@ func New(ctx context.Context, s *store.Store) (*Outbox, error) {
 		Account: &access.Account{ID: id, Name: "Account " + id, Locale: text.English, CreatedAt: now},
 	}
 	owner := &access.User{
-		ID:           store.NewID(),
-		AccountID:    id,
-		Email:        id + "@example.com",
-		Role:         access.Owner,
-		PasswordHash: "-",
-		CreatedAt:    now,
+		ID: store.NewID(), AccountID: id, Email: id + "@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: now,
 	}
 	o.Key = &access.Key{
-		ID:        store.NewID(),
-		Tenant:    access.Tenant{AccountID: id, Environment: access.Test},
-		Name:      "key",
-		Scopes:    access.AllScopes,
-		Limits:    map[string]int{},
-		CreatedBy: owner.ID,
-		CreatedAt: now,
+		ID: store.NewID(), Tenant: access.Tenant{AccountID: id, Environment: access.Test}, Name: "key",
+		Scopes: access.AllScopes, Limits: map[string]int{}, CreatedBy: owner.ID, CreatedAt: now,
 	}
 	err = s.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertAccount(o.Account); err != nil {

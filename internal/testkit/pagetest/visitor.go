@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -181,4 +182,34 @@ func (p *Page) Lacks(t testing.TB, words ...string) {
 			t.Errorf("%s: the page says %q", p.Request, word)
 		}
 	}
+}
+
+// Matrix runs a test for each page with what the matrix of who may see it says, and checks that both name the same
+// pages.
+func Matrix[W any](t *testing.T, patterns []string, matrix map[string]W,
+	test func(pattern, method, path string, want W),
+) {
+	t.Helper()
+	for pattern := range matrix {
+		if !slices.Contains(patterns, pattern) {
+			t.Errorf("%s is in the matrix and no page", pattern)
+		}
+	}
+	for _, pattern := range patterns {
+		want, ok := matrix[pattern]
+		if !ok {
+			t.Errorf("%s is not in the matrix of who may see it", pattern)
+			continue
+		}
+		method, path, _ := strings.Cut(pattern, " ")
+		test(pattern, method, path, want)
+	}
+}
+
+// Send gets a page, or sends a form to it.
+func (v *Visitor) Send(method, path string, form ...string) *Page {
+	if method == http.MethodGet {
+		return v.Get(path)
+	}
+	return v.Post(path, form...)
 }

@@ -70,12 +70,8 @@ func Launch(settings ...string) (*Instance, error) {
 		return nil, errors.Join(err, os.RemoveAll(folder))
 	}
 	i := &Instance{
-		settings: append(slices.Clone(serverSettings), settings...),
-		binaries: binaries,
-		owner:    owner,
-		folder:   folder,
-		password: rand.Text(),
-		janitor:  janitor,
+		settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, folder: folder,
+		password: rand.Text(), janitor: janitor,
 	}
 	if err := i.initialise(); err != nil {
 		return nil, errors.Join(err, i.Close())

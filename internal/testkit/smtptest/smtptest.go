@@ -258,9 +258,7 @@ func (s *session) Data(r io.Reader) error {
 	m, err := read(raw)
 	if err != nil {
 		return &smtp.SMTPError{
-			Code:         554,
-			EnhancedCode: smtp.EnhancedCode{5, 6, 0},
-			Message:      fmt.Sprintf("unreadable: %v", err),
+			Code: 554, EnhancedCode: smtp.EnhancedCode{5, 6, 0}, Message: fmt.Sprintf("unreadable: %v", err),
 		}
 	}
 	_, encrypted := s.conn.TLSConnectionState()

@@ -127,12 +127,7 @@ func (c *httpSender) request(
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
 	first, _ := body()
 	return (&http.Request{
-		Method:        http.MethodPost,
-		URL:           t.url,
-		Header:        header,
-		Body:          first,
-		GetBody:       body,
-		ContentLength: int64(len(d.Body)),
+		Method: http.MethodPost, URL: t.url, Header: header, Body: first, GetBody: body, ContentLength: int64(len(d.Body)),
 	}).WithContext(ctx)
 }
 

@@ -129,8 +129,7 @@ func TestFailedAttempts(t *testing.T) {
 			guard: &netguard.Guard{AllowPrivate: true, Resolver: &hostile.Rebinding{First: "127.0.0.1", Then: "127.0.0.1"}},
 		},
 		"Unresolvable": {
-			url:     "https://nowhere.example",
-			guard:   &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}},
+			url: "https://nowhere.example", guard: &netguard.Guard{AllowPrivate: true, Resolver: hostile.Resolver{}},
 			failure: webhook.FailureUnresolvable,
 		},
 		"Unsafe": {url: r.URL, guard: &netguard.Guard{}, failure: webhook.FailureUnsafe},
@@ -204,8 +203,7 @@ func TestHeadersAreSpelledAsDocumented(t *testing.T) {
 	w := sqliteWorld(t)
 	r := newReceiver(t, w.clock, nil)
 	listener, err := tls.Listen("tcp", "127.0.0.1:0", &tls.Config{
-		Certificates: r.TLS.Certificates,
-		MinVersion:   tls.VersionTLS12,
+		Certificates: r.TLS.Certificates, MinVersion: tls.VersionTLS12,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -275,8 +273,7 @@ func TestHostileHosts(t *testing.T) {
 // TestRebinding registers a public name and delivers after it resolves to a private address (DNS rebinding).
 func TestRebinding(t *testing.T) {
 	for name, then := range map[string]string{
-		"Loopback": "127.0.0.1",
-		"Mapped":   "::ffff:127.0.0.1",
+		"Loopback": "127.0.0.1", "Mapped": "::ffff:127.0.0.1",
 		"Mixed":    "93.184.215.14,127.0.0.1",
 		"Metadata": "169.254.169.254",
 	} {

@@ -17,9 +17,7 @@ func TestLogText(t *testing.T) {
 		{"Plain", refused, "connection refused"},
 		{
 			"URL", &url.Error{
-				Op:  "Post",
-				URL: "https://shop.example:8443/hook/s3cret?k=v",
-				Err: refused,
+				Op: "Post", URL: "https://shop.example:8443/hook/s3cret?k=v", Err: refused,
 			}, `Post "shop.example:8443": connection refused`,
 		},
 		{

@@ -195,14 +195,9 @@ type running struct {
 // sender returns a sender that trusts the receiver and may call it; change may be nil.
 func (w *world) sender(r *receiver, change func(*Config)) *Sender {
 	c := Config{
-		Store:    w.store,
-		Secrets:  w.outbox.Secrets,
-		Guard:    &netguard.Guard{AllowPrivate: true},
-		Schedule: webhook.DefaultSchedule(),
-		Timeout:  10 * time.Second,
-		Now:      w.clock.Now,
-		Log:      slog.New(slog.DiscardHandler),
-		Jitter:   func() float64 { return 0.5 },
+		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true},
+		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: w.clock.Now,
+		Log: slog.New(slog.DiscardHandler), Jitter: func() float64 { return 0.5 },
 	}
 	if r != nil {
 		c.RootCAs = r.CAs()

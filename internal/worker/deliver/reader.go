@@ -148,11 +148,8 @@ func (l *loop) fetch(wanted map[*endpointQueue]int, now time.Time) {
 	requests := make([]request, 0, len(wanted))
 	for queue, n := range wanted {
 		r := request{
-			queue:      queue,
-			endpointID: queue.endpointID,
-			cursor:     queue.cursor,
-			limit:      n,
-			renew:      !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
+			queue: queue, endpointID: queue.endpointID, cursor: queue.cursor, limit: n,
+			renew: !queue.leaseUntil.After(now.Add(l.scheduler.minLease + leaseMargin/4)),
 		}
 		if queue.target != nil && now.Sub(queue.checkedAt) < maxCheckAge/4 {
 			r.known = queue.target.Endpoint

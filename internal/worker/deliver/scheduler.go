@@ -31,10 +31,7 @@ type scheduler struct {
 
 func newScheduler(limit int, minLease time.Duration) *scheduler {
 	return &scheduler{
-		limit:    limit,
-		minLease: minLease,
-		queues:   make(map[string]*endpointQueue),
-		busy:     make(map[*endpointQueue]struct{}),
+		limit: limit, minLease: minLease, queues: make(map[string]*endpointQueue), busy: make(map[*endpointQueue]struct{}),
 	}
 }
 

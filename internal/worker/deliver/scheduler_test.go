@@ -324,12 +324,12 @@ func TestSchedulerNotMine(t *testing.T) {
 	q, d := scheduler.start(noon)
 	got := scheduler.notMine(func(id string) bool { return id == "c" })
 	if len(got) != 1 || got[0] == q || scheduler.load != 1 {
-		t.Errorf("strangers: %v, taken %d", got, scheduler.load)
+		t.Errorf("other endpoints: %v, taken %d", got, scheduler.load)
 	}
 	scheduler.finish(q, true, 0, noon)
 	scheduler.drop(q, d.ID)
 	if got := scheduler.notMine(func(id string) bool { return id == "c" }); len(got) != 2 {
-		t.Errorf("strangers: %v", got)
+		t.Errorf("other endpoints: %v", got)
 	}
 }
 

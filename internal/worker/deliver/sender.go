@@ -61,12 +61,8 @@ func New(c Config) *Sender {
 		c.Jitter = rand.Float64
 	}
 	s := &Sender{
-		Config:      c,
-		node:        store.NewID(),
-		wake:        make(chan struct{}, 1),
-		announceNow: make(chan struct{}, 1),
-		poll:        pollInterval,
-		grace:       stopGrace,
+		Config: c, node: store.NewID(), wake: make(chan struct{}, 1), announceNow: make(chan struct{}, 1),
+		poll: pollInterval, grace: stopGrace,
 	}
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
 	if transport, ok := client.Transport.(*http.Transport); ok {
@@ -78,11 +74,7 @@ func New(c Config) *Sender {
 		client.Transport = named{transport}
 	}
 	s.http = httpSender{
-		client:  client,
-		tokens:  newTokens(client, c.Timeout, c.Now),
-		secrets: c.Secrets,
-		timeout: c.Timeout,
-		now:     c.Now,
+		client: client, tokens: newTokens(client, c.Timeout, c.Now), secrets: c.Secrets, timeout: c.Timeout, now: c.Now,
 	}
 	m, collectors := newMetrics(&queueState{store: c.Store, now: c.Now})
 	s.metrics = m

@@ -113,10 +113,8 @@ func (t *tokens) put(endpointID string, kept token) {
 // the response is read.
 func (t *tokens) fetch(ctx context.Context, e *webhook.Endpoint, clientSecret string) (string, error) {
 	config := clientcredentials.Config{
-		ClientID:     e.OAuth.ClientID,
-		ClientSecret: clientSecret,
-		TokenURL:     e.OAuth.TokenURL,
-		AuthStyle:    oauth2.AuthStyleInHeader,
+		ClientID: e.OAuth.ClientID, ClientSecret: clientSecret, TokenURL: e.OAuth.TokenURL,
+		AuthStyle: oauth2.AuthStyleInHeader,
 	}
 	if e.OAuth.Scope != "" {
 		config.Scopes = []string{e.OAuth.Scope}

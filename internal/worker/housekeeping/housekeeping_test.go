@@ -21,13 +21,8 @@ type object = integrationtest.M
 
 func keeper(w *integrationtest.World) *housekeeping.Keeper {
 	return &housekeeping.Keeper{
-		Service:         w.Service,
-		Now:             w.Clock.Now,
-		Log:             slog.New(slog.DiscardHandler),
-		PhotoRequestAge: week,
-		UnusedPhotoAge:  week,
-		ClaimAge:        claim,
-		AttemptAge:      week,
+		Service: w.Service, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
+		ClaimAge: claim, AttemptAge: week,
 	}
 }
 
@@ -45,8 +40,7 @@ func TestRound(t *testing.T) {
 		upload := func(t *testing.T) string {
 			t.Helper()
 			return c.Upload(t, integrationtest.Part{
-				Filename: "x",
-				Content:  integrationtest.PNG(t, 2, 2),
+				Filename: "x", Content: integrationtest.PNG(t, 2, 2),
 			}).Want(t, 201).Text(t, "data.0.url")
 		}
 		order2 := func(t *testing.T, url string) *integrationtest.Response {

@@ -57,12 +57,8 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 	server, err := mail.ParseServer(address)
 	must.NoError(t, err)
 	c := mail.Config{
-		Service: sv,
-		Server:  server,
-		Now:     o.Clock.Now,
-		From:    &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
-		Log:     slog.New(slog.NewTextHandler(&o.log, nil)),
-		Metrics: r,
+		Service: sv, Server: server, Now: o.Clock.Now, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
+		Log: slog.New(slog.NewTextHandler(&o.log, nil)), Metrics: r,
 	}
 	if s != nil {
 		c.RootCAs, err = deliver.LoadCAs(s.CAFile)

@@ -11,45 +11,21 @@ import (
 
 func TestParseServer(t *testing.T) {
 	for address, want := range map[string]mail.Server{
-		"smtp://mail.example": {Host: "mail.example", Port: 587, TLS: mail.StartTLS},
-		"smtp://u:p@mail.example:2525/": {
-			Host:     "mail.example",
-			Port:     2525,
-			User:     "u",
-			Password: "p",
-			TLS:      mail.StartTLS,
-		},
+		"smtp://mail.example":           {Host: "mail.example", Port: 587, TLS: mail.StartTLS},
+		"smtp://u:p@mail.example:2525/": {Host: "mail.example", Port: 2525, User: "u", Password: "p", TLS: mail.StartTLS},
 		"smtps://a%40b:c%3Ad@mail.example": {
-			Host:     "mail.example",
-			Port:     465,
-			User:     "a@b",
-			Password: "c:d",
-			TLS:      mail.Implicit,
+			Host: "mail.example", Port: 465, User: "a@b", Password: "c:d", TLS: mail.Implicit,
 		},
 		"smtp://127.0.0.1:1025": {Host: "127.0.0.1", Port: 1025, TLS: mail.NoTLS},
-		"smtp://u:p@localhost": {
-			Host:     "localhost",
-			Port:     587,
-			User:     "u",
-			Password: "p",
-			TLS:      mail.NoTLS,
-		},
-		"smtp://[::1]:25": {Host: "::1", Port: 25, TLS: mail.NoTLS},
+		"smtp://u:p@localhost":  {Host: "localhost", Port: 587, User: "u", Password: "p", TLS: mail.NoTLS},
+		"smtp://[::1]:25":       {Host: "::1", Port: 25, TLS: mail.NoTLS},
 		"smtp://u:p@127.0.0.1?starttls=required": {
-			Host:     "127.0.0.1",
-			Port:     587,
-			User:     "u",
-			Password: "p",
-			TLS:      mail.StartTLS,
+			Host: "127.0.0.1", Port: 587, User: "u", Password: "p", TLS: mail.StartTLS,
 		},
 		"smtp://relay.internal:25?starttls=off": {Host: "relay.internal", Port: 25, TLS: mail.NoTLS},
 		"smtps://127.0.0.1:4650":                {Host: "127.0.0.1", Port: 4650, TLS: mail.Implicit},
 		"smtp://u:p@mail.example:587?starttls=required": {
-			Host:     "mail.example",
-			Port:     587,
-			User:     "u",
-			Password: "p",
-			TLS:      mail.StartTLS,
+			Host: "mail.example", Port: 587, User: "u", Password: "p", TLS: mail.StartTLS,
 		},
 	} {
 		got, err := mail.ParseServer(address)

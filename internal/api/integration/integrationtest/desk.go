@@ -45,8 +45,7 @@ func (w *World) RequestPhotos(t testing.TB, id string) {
 	_, err := w.Service.RequestPhotos(t.Context(), w.reviewer(t), id, []order.RequestDraft{
 		{
 			IndexCode: "overall", Condition: "unclear", Requirements: []string{"sharp-focus", "no-glare"},
-			Comment:           "Please use daylight.",
-			ReferencePhotoURL: "https://cdn.example/examples/overall.jpg", MaxPhotos: 2,
+			Comment: "Please use daylight.", ReferencePhotoURL: "https://cdn.example/examples/overall.jpg", MaxPhotos: 2,
 		},
 		{IndexCode: "serial", MaxPhotos: 1},
 	})

@@ -75,9 +75,8 @@ func (c *Client) Photos(t testing.TB, n int) []string {
 	rows, list := make([]photo.Stored, n), make([]string, n)
 	for i := range rows {
 		rows[i] = photo.Stored{
-			Name: photo.NewName(photo.JPEG), Tenant: c.Key.Tenant,
-			SHA256: strings.Repeat("0", 64), Bytes: 1, Width: 1, Height: 1, OriginalName: "photo.jpg",
-			CreatedAt: c.World.Clock.Now(),
+			Name: photo.NewName(photo.JPEG), Tenant: c.Key.Tenant, SHA256: strings.Repeat("0", 64), Bytes: 1, Width: 1,
+			Height: 1, OriginalName: "photo.jpg", CreatedAt: c.World.Clock.Now(),
 		}
 		list[i] = urls.URL(rows[i].Name)
 	}
