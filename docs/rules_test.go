@@ -45,7 +45,10 @@ func readRules(t *testing.T) []rule {
 			t.Errorf("rules.md:%d: a row has 4 cells, not %d", i+1, len(cells))
 			continue
 		}
-		r := rule{line: i + 1, id: strings.TrimSpace(cells[0]), text: strings.TrimSpace(cells[1]), source: strings.TrimSpace(cells[2])}
+		for c := range cells {
+			cells[c] = strings.TrimSpace(cells[c])
+		}
+		r := rule{line: i + 1, id: cells[0], text: cells[1], source: cells[2]}
 		for _, m := range testName.FindAllStringSubmatch(cells[3], -1) {
 			r.tests = append(r.tests, m[1])
 		}
@@ -86,8 +89,8 @@ func TestRules(t *testing.T) {
 // or by its last two folders (service/signin) where others have the same name.
 type tests map[string]map[string]map[string]bool
 
-// has reports whether a test such as integration.TestCreateOrder/NotEnoughCredits exists. The engines of a test stand between
-// its name and its subtests and are left out.
+// has reports whether a test such as integration.TestCreateOrder/NotEnoughCredits exists. The engines of a test stand
+// between its name and its subtests and are left out.
 func (all tests) has(name string) bool {
 	pkg, path, ok := strings.Cut(name, ".")
 	if !ok {
@@ -98,8 +101,8 @@ func (all tests) has(name string) bool {
 	return ok && !slices.ContainsFunc(parts[1:], func(sub string) bool { return !subtests[sub] })
 }
 
-// findTests reads the sources of all tests below a folder. Names of subtests are found where they are written: as the first
-// argument of Run, as the field name of a table's row, as the first value of a row, or as the key of a map.
+// findTests reads the sources of all tests below a folder. Names of subtests are found where they are written: as the
+// first argument of Run, as the field name of a table's row, as the first value of a row, or as the key of a map.
 func findTests(t *testing.T, root string) tests {
 	t.Helper()
 	all := make(tests)

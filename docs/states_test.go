@@ -48,7 +48,8 @@ func TestStates(t *testing.T) {
 		t.Fatal(err)
 	}
 	quoted := func(column string) []string {
-		m := regexp.MustCompile(column+` +TEXT[A-Z ]*CHECK \(`+column+` IN \(([^)]*)\)`).FindAllStringSubmatch(string(schema), -1)
+		m := regexp.MustCompile(column+` +TEXT[A-Z ]*CHECK \(`+column+` IN \(([^)]*)\)`).FindAllStringSubmatch(string(schema),
+			-1)
 		var values []string
 		for _, list := range m {
 			for value := range strings.SplitSeq(list[1], ",") {

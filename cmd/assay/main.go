@@ -17,7 +17,10 @@ func main() {
 	if err != nil {
 		program = "" // the system does not tell: there is a way without
 	}
-	code := cli.Run(ctx, os.Args[1:], cli.IO{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Program: program})
+	code := cli.Run(ctx, os.Args[1:], cli.IO{
+		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		LookupEnv: os.LookupEnv, Program: program,
+	})
 	stop()
 	os.Exit(code)
 }

@@ -192,7 +192,8 @@ func TestCommands(t *testing.T) {
 		}
 		args := []string{"staff", "create", "--email", "Mika@desk.example", "--name", "Mika", "--role", "reviewer"}
 		succeed(t, &staff, args...)
-		if staff.UserID == "" || staff.Email != "mika@desk.example" || staff.Password == "" || !strings.HasPrefix(staff.Token, "assay_staff_") {
+		if staff.UserID == "" || staff.Email != "mika@desk.example" || staff.Password == "" ||
+			!strings.HasPrefix(staff.Token, "assay_staff_") {
 			t.Errorf("the staff user is %+v", staff)
 		}
 		fail(t, "assay staff create: The request is not valid: email belongs to a staff user already\n", args...)

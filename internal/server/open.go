@@ -25,6 +25,8 @@ type App struct {
 	Log      *slog.Logger
 	Store    *store.Store
 	Media    *media.Disk
+	Secrets  *secret.Box
+	Guard    *netguard.Guard // for the destinations of webhooks
 	Service  *service.Service
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
@@ -49,16 +51,16 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
-	box, err := s.secrets()
-	if err != nil {
-		return nil, err
-	}
 	app := &App{Settings: s, Log: log, ordered: func([]string) {}, wake: func() {}, wakeMail: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())
 		}
 	}()
+	if app.Secrets, err = s.secrets(); err != nil {
+		return nil, err
+	}
+	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate}
 	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
 		return nil, err
 	}
@@ -66,12 +68,12 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		return nil, err
 	}
 	config := service.Config{
-		Store: app.Store, Media: app.Media, Secrets: box, Guard: &netguard.Guard{AllowPrivate: s.WebhookPrivate},
-		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, Outbox: func() { app.wake() },
-		Ordered: func(names []string) { app.ordered(names) },
+		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
+		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
+		OnPhotos: func(names []string) { app.ordered(names) },
 	}
 	if s.SMTPURL != "" {
-		config.Mail = func() { app.wakeMail() }
+		config.OnMail = func() { app.wakeMail() }
 	}
 	app.Service = service.New(config)
 	return app, app.Service.RefreshCatalog(ctx)

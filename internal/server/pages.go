@@ -18,7 +18,7 @@ import (
 func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.Handler, error) {
 	set := &s.app.Settings
 	site, err := ui.New(ui.Config{
-		Log: s.app.Log, Now: time.Now, Secrets: s.app.Service.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
+		Log: s.app.Log, Now: time.Now, Secrets: s.app.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
 	}, desk.Area, admin.Area, certificate.Area, portal.Area)
 	if err != nil {
 		return nil, err

@@ -87,7 +87,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		&catalogRefresher{app.Service.RefreshCatalog, app.Log},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, Now: time.Now,
 		},
 	}
 	if err := s.addMail(ctx); err != nil {
@@ -127,7 +127,7 @@ func (s *Server) warn(ctx context.Context) {
 func (s *Server) sender() (*deliver.Sender, error) {
 	set := &s.app.Settings
 	c := deliver.Config{
-		Store: s.app.Store, Secrets: s.app.Service.Secrets, Guard: s.app.Service.Guard,
+		Store: s.app.Store, Secrets: s.app.Secrets, Guard: s.app.Guard,
 		Schedule: webhook.Schedule{Delays: set.WebhookDelays}, Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight,
 		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
 	}
@@ -150,7 +150,7 @@ func (s *Server) addMail(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("--smtp-url %w", err)
 	}
-	c := mail.Config{Service: s.app.Service, Server: server, Log: s.app.Log, Metrics: s.metrics.registry}
+	c := mail.Config{Service: s.app.Service, Server: server, Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry}
 	if c.From, err = mail.ParseFrom(set.MailFrom); err != nil {
 		return fmt.Errorf("--mail-from %w", err)
 	}

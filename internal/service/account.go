@@ -44,7 +44,7 @@ func (s *Service) CreateAccount(
 		ID: store.NewID(), AccountID: n.Account.ID, Email: email, Role: access.Owner,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: now,
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertAccount(&n.Account); err != nil {
 			return err
 		}
@@ -71,10 +71,10 @@ func (s *Service) CreateAccount(
 // takenBy tells whether the name or the email of a new account is taken.
 func (s *Service) takenBy(ctx context.Context, name, email string) error {
 	var p fault.Problems
-	if _, err := s.Store.AccountByName(ctx, name); err == nil {
+	if _, err := s.store.AccountByName(ctx, name); err == nil {
 		p.Add("name", "taken", fmt.Sprintf("%q exists already", name))
 	}
-	if taken, err := s.Store.EmailTaken(ctx, email); err == nil && taken {
+	if taken, err := s.store.EmailTaken(ctx, email); err == nil && taken {
 		p.Add("email", "taken", fmt.Sprintf("%q belongs to a user already", email))
 	}
 	return p.Err()
@@ -89,7 +89,7 @@ func (s *Service) Account(ctx context.Context, actor access.Actor, id string) (*
 	if err := actor.RequireIn(access.ViewAccount, id); err != nil {
 		return nil, err
 	}
-	a, err := s.Store.Account(ctx, id)
+	a, err := s.store.Account(ctx, id)
 	return a, orNotFound(err, fault.Missing("account"))
 }
 
@@ -99,11 +99,11 @@ func (s *Service) FindAccount(ctx context.Context, actor access.Actor, idOrName 
 		return nil, err
 	}
 	if id, ok := store.ParseID(idOrName); ok {
-		if a, err := s.Store.Account(ctx, id); !errors.Is(err, store.ErrNotFound) {
+		if a, err := s.store.Account(ctx, id); !errors.Is(err, store.ErrNotFound) {
 			return a, err
 		}
 	}
-	a, err := s.Store.AccountByName(ctx, idOrName)
+	a, err := s.store.AccountByName(ctx, idOrName)
 	missing := fmt.Sprintf("There is no account with the id or name %q.", idOrName)
 	return a, orNotFound(err, fault.New(fault.NotFound, fault.CodeNotFound, missing).With("entity", "account"))
 }
@@ -115,7 +115,7 @@ func (s *Service) Accounts(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, 0, err
 	}
-	return s.Store.AccountSummaries(ctx, search, page, limit)
+	return s.store.AccountSummaries(ctx, search, page, limit)
 }
 
 // AccountDetails is what belongs to an account.
@@ -132,14 +132,14 @@ func (s *Service) AccountDetails(ctx context.Context, actor access.Actor, accoun
 	}
 	d := &AccountDetails{Totals: make(map[access.Environment]credit.AccountTotals)}
 	var err error
-	if d.Users, err = s.Store.Users(ctx, accountID); err != nil {
+	if d.Users, err = s.store.Users(ctx, accountID); err != nil {
 		return nil, err
 	}
 	for _, env := range access.Environments {
-		if d.Totals[env], err = s.Store.AccountTotals(ctx, accountID, env); err != nil {
+		if d.Totals[env], err = s.store.AccountTotals(ctx, accountID, env); err != nil {
 			return nil, err
 		}
-		endpoints, err := s.Store.EndpointsOf(ctx, accountID, env)
+		endpoints, err := s.store.EndpointsOf(ctx, accountID, env)
 		if err != nil {
 			return nil, err
 		}

@@ -44,12 +44,14 @@ func TestAccounts(t *testing.T) {
 			}
 		})
 		t.Run("NameTaken", func(t *testing.T) {
-			if _, err := s.CreateAccount(t.Context(), access.System, "Acme", "other@acme.example", text.English); err == nil || !strings.Contains(err.Error(), `"Acme"`) {
+			if _, err := s.CreateAccount(t.Context(), access.System, "Acme", "other@acme.example", text.English); err == nil ||
+				!strings.Contains(err.Error(), `"Acme"`) {
 				t.Errorf("a second account of the name: %v", err)
 			}
 		})
 		t.Run("EmailTakenInAnyCase", func(t *testing.T) {
-			if _, err := s.CreateAccount(t.Context(), access.System, "Other", "OWNER@acme.example", text.English); err == nil || !strings.Contains(err.Error(), "owner@acme.example") {
+			if _, err := s.CreateAccount(t.Context(), access.System, "Other", "OWNER@acme.example", text.English); err == nil ||
+				!strings.Contains(err.Error(), "owner@acme.example") {
 				t.Errorf("a second user of the email: %v", err)
 			}
 			if _, err := st.AccountByName(t.Context(), "Other"); err == nil {
@@ -119,7 +121,8 @@ func TestGrantCredits(t *testing.T) {
 		})
 		t.Run("Ledger", func(t *testing.T) {
 			entries, total, err := st.LedgerPage(t.Context(), made.Account.ID, access.Live, 1, 10)
-			if err != nil || total.Entries != 3 || entries[2].Amount != 100 || entries[2].Note != "a reason" || entries[0].Seq != 3 {
+			if err != nil || total.Entries != 3 || entries[2].Amount != 100 || entries[2].Note != "a reason" ||
+				entries[0].Seq != 3 {
 				t.Errorf("the ledger has %d entries: %+v (%v)", total.Entries, entries, err)
 			}
 		})

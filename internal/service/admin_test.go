@@ -50,8 +50,13 @@ func by(s *access.Staff) access.Actor {
 
 func (o *office) hire(t *testing.T, name string, role access.StaffRole) *access.Staff {
 	t.Helper()
-	s := &access.Staff{ID: store.NewID(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role, PasswordHash: "$none$", CreatedAt: o.Clock.Now()}
-	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken())) }))
+	s := &access.Staff{
+		ID: store.NewID(), Email: strings.ToLower(name) + "@example.com", Name: name, Role: role,
+		PasswordHash: "$none$", CreatedAt: o.Clock.Now(),
+	}
+	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken()))
+	}))
 	return s
 }
 
@@ -111,7 +116,8 @@ func TestAdministration(t *testing.T) {
 			_, err := o.Service.CreateAccount(ctx, by(o.boss), "100% Beta_!", "beta@example.com", "ja")
 			must.NoError(t, err)
 			for search, want := range map[string][]string{
-				"": {"100% Beta_!", "Acme 鑑定"}, "ACME": {"Acme 鑑定"}, "鑑": {"Acme 鑑定"}, "% beta_!": {"100% Beta_!"}, "beta@": {"100% Beta_!"}, "%%": nil,
+				"": {"100% Beta_!", "Acme 鑑定"}, "ACME": {"Acme 鑑定"}, "鑑": {"Acme 鑑定"}, "% beta_!": {"100% Beta_!"},
+				"beta@": {"100% Beta_!"}, "%%": nil,
 				o.Account.ID: {"Acme 鑑定"},
 			} {
 				found, total, err := o.Service.Accounts(ctx, by(o.boss), search, 1, 10)
@@ -145,7 +151,8 @@ func TestAdministration(t *testing.T) {
 			if len(k.Limits) != 1 || k.Limits["read"] != 7 {
 				t.Errorf("limits %v", k.Limits)
 			}
-			if err := o.Service.SetKeyLimits(ctx, by(o.boss), o.Live.ID, map[string]int{"tea": 7}); fault.CodeOf(err) != fault.CodeValidation {
+			if err := o.Service.SetKeyLimits(ctx, by(o.boss), o.Live.ID,
+				map[string]int{"tea": 7}); fault.CodeOf(err) != fault.CodeValidation {
 				t.Errorf("an unknown category: %v", err)
 			}
 		})
@@ -171,28 +178,30 @@ func TestAdministration(t *testing.T) {
 			}
 		})
 		t.Run("Staff", func(t *testing.T) {
-			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "boss@example.com", "Double", access.Admin)
+			_, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "boss@example.com", "Double", access.Admin)
 			if got := problemsOf(err); !slices.Equal(got, []string{"email taken"}) {
 				t.Errorf("problems %v", got)
 			}
-			if _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID); fault.CodeOf(err) != "own-access" {
+			if _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}),
+				o.boss.ID); fault.CodeOf(err) != "own-access" {
 				t.Errorf("deactivating oneself: %v", err)
 			}
 			leaving := o.hire(t, "Leaving", access.Reviewer)
 			id := o.Order(t, o.Live, "")
 			_, err = o.Service.ClaimOrder(ctx, leaving.Actor(access.Origin{}), id)
 			must.NoError(t, err)
-			m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
+			m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), leaving.ID)
 			must.NoError(t, err)
 			if m.InReview != 1 || m.AwaitingPhotos != 0 || m.SecondFactor || m.Passkeys != 0 || !m.HasToken || m.Sessions != 0 {
 				t.Errorf("staff user %+v", m)
 			}
-			_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), leaving.ID)
+			_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), leaving.ID)
 			must.NoError(t, err)
 			if got, err := o.Store.Order(ctx, id); err != nil || got.Status != order.Queued {
 				t.Errorf("the order is %+v, %v", got, err)
 			}
-			if _, _, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(service.Origin{}), leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
+			if _, _, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(access.Origin{}),
+				leaving.ID); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("a password for who has left: %v", err)
 			}
 		})
@@ -204,7 +213,7 @@ func actorOf(who *access.Staff) access.Actor {
 	if who == nil {
 		return access.Actor{}
 	}
-	return who.Actor(service.Origin{})
+	return who.Actor(access.Origin{})
 }
 
 func problemsOf(err error) []string {
@@ -225,7 +234,8 @@ func TestConfirmCatalog(t *testing.T) {
 		ctx := t.Context()
 		upload := func(name string) *service.CatalogPlan {
 			t.Helper()
-			plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: "+name, 1)))
+			plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml",
+				[]byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: "+name, 1)))
 			must.NoError(t, err)
 			return plan
 		}

@@ -21,7 +21,7 @@ func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
 // RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times
 // are paused.
 func (s *Service) RefreshCatalog(ctx context.Context) error {
-	version, paused, err := s.Store.CatalogState(ctx)
+	version, paused, err := s.store.CatalogState(ctx)
 	if err != nil {
 		return err
 	}
@@ -29,7 +29,7 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 	if version == s.Catalog().Version() {
 		return nil
 	}
-	text, version, err := s.Store.CatalogDocument(ctx)
+	text, version, err := s.store.CatalogDocument(ctx)
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	accounts, err := s.Store.AccountIDs(ctx)
+	accounts, err := s.store.AccountIDs(ctx)
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*cata
 	if err != nil {
 		return nil, nil, err
 	}
-	accounts, err := s.Store.AccountIDs(ctx)
+	accounts, err := s.store.AccountIDs(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +80,7 @@ func (s *Service) ImportCatalog(
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
 		version, err := tx.InsertCatalog(string(text), s.now())
 		if err != nil {
 			return err
@@ -103,7 +103,7 @@ func catalogImported(version int64, changes int) audit.Action {
 
 // CatalogDocument returns the current catalog document; it is empty when none was imported.
 func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error) {
-	stored, _, err := s.Store.CatalogDocument(ctx)
+	stored, _, err := s.store.CatalogDocument(ctx)
 	if errors.Is(err, store.ErrNotFound) {
 		return &catalog.Document{Locales: text.Locales}, nil
 	}
@@ -117,7 +117,7 @@ func (s *Service) CatalogDocument(ctx context.Context) (*catalog.Document, error
 func (s *Service) Offers(
 	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, accountID string,
 ) ([]catalog.Offer, error) {
-	return s.offers(ctx, s.Store.Queries, snap.AnswerTimes(where, accountID))
+	return s.offers(ctx, s.store.Queries, snap.AnswerTimes(where, accountID))
 }
 
 // Paused reports whether an administrator has taken the answer time from new orders for the time being.
@@ -174,7 +174,7 @@ func (s *Service) UploadCatalog(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	version, _, err := s.Store.CatalogState(ctx)
+	version, _, err := s.store.CatalogState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -182,16 +182,16 @@ func (s *Service) UploadCatalog(
 	if err != nil {
 		return nil, err
 	}
-	text, err := doc.JSON()
+	encoded, err := doc.JSON()
 	if err != nil {
 		return nil, err
 	}
 	now := s.now()
 	d := &catalog.Draft{
-		ID: store.NewID(), Document: text, FileName: storable(fileName, maxFileName), BaseVersion: version,
+		ID: store.NewID(), Document: encoded, FileName: text.Storable(fileName, maxFileName), BaseVersion: version,
 		StaffID: actor.ID, CreatedAt: now,
 	}
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
 		return tx.InsertCatalogDraft(d, now.Add(-draftLife))
 	}); err != nil {
 		return nil, err
@@ -210,11 +210,11 @@ func (s *Service) CatalogPlan(ctx context.Context, actor access.Actor, draftID s
 	if !ok {
 		return nil, fault.Missing("draft")
 	}
-	d, err := s.Store.CatalogDraft(ctx, id)
+	d, err := s.store.CatalogDraft(ctx, id)
 	if err != nil {
 		return nil, orNotFound(err, fault.Missing("draft"))
 	}
-	version, _, err := s.Store.CatalogState(ctx)
+	version, _, err := s.store.CatalogState(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -232,7 +232,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 	if err != nil {
 		return nil, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		version, err := tx.CatalogVersion(ctx)
 		if err != nil {
 			return err
@@ -267,7 +267,7 @@ func (s *Service) DropCatalogDraft(ctx context.Context, actor access.Actor, draf
 	if !ok {
 		return fault.Missing("draft")
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteCatalogDraft(id) })
+	err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteCatalogDraft(id) })
 	return orNotFound(err, fault.Missing("draft"))
 }
 
@@ -276,7 +276,7 @@ func (s *Service) Pauses(ctx context.Context, actor access.Actor) (map[int]catal
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.Store.AnswerTimePauses(ctx)
+	return s.store.AnswerTimePauses(ctx)
 }
 
 // PauseAnswerTime takes an answer time of the catalog from new orders, on every node within a second, until it is
@@ -307,7 +307,7 @@ func (s *Service) ResumeAnswerTime(ctx context.Context, actor access.Actor, code
 func (s *Service) changePause(
 	ctx context.Context, actor access.Actor, what audit.ActionCode, code int, f func(*store.Tx) error,
 ) error {
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := f(tx); err != nil {
 			return err
 		}

@@ -49,7 +49,10 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
 			}
 		})
 		t.Run("Refused", func(t *testing.T) {
-			for _, document := range []string{"", "locales: [en", strings.Replace(small, "chanel, name", "Chanel, name", 1), small + "account_prices: [{account: Nobody, code: 60, price: 1}]\n"} {
+			for _, document := range []string{
+				"", "locales: [en", strings.Replace(small, "chanel, name", "Chanel, name", 1),
+				small + "account_prices: [{account: Nobody, code: 60, price: 1}]\n",
+			} {
 				if _, err := s.ImportCatalog(t.Context(), access.System, []byte(document)); err == nil {
 					t.Errorf("a broken document was imported: %s", document)
 				}

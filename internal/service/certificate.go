@@ -15,15 +15,16 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // newSigner returns what certificates are signed with; nil without a secret key, and then none are issued.
-func newSigner(c *Config) *certificate.Signer {
-	if c.Secrets == nil {
+func newSigner(box *secret.Box) *certificate.Signer {
+	if box == nil {
 		return nil
 	}
-	signer, err := certificate.NewSigner(c.Secrets.Derive("certificate"))
+	signer, err := certificate.NewSigner(box.Derive("certificate"))
 	if err != nil {
 		panic("service: " + err.Error()) // a derived key has the right length
 	}
@@ -64,7 +65,7 @@ func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) err
 func (s *Service) certificateOf(o *order.Order, files []order.PhotoFile) *certificate.Certificate {
 	kind := &o.Classification
 	c := &certificate.Certificate{
-		ID: o.CertificateID, URL: s.CertificateURL(o.CertificateID), Issuer: s.PublicURL,
+		ID: o.CertificateID, URL: s.CertificateURL(o.CertificateID), Issuer: s.publicURL,
 		IssuedAt:    certificate.Time(o.UpdatedAt.Truncate(time.Second)),
 		OrderNumber: o.Number, Outcome: string(o.Outcome), Test: o.Environment == access.Test,
 		Item: certificate.Item{
@@ -96,7 +97,7 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	if !order.IsCertificateID(id) {
 		return nil, CertificateNotFound
 	}
-	c, err := s.Store.Certificate(ctx, id)
+	c, err := s.store.Certificate(ctx, id)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, CertificateNotFound
 	}
@@ -105,7 +106,7 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 
 // CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.
 func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) ([]string, error) {
-	files, err := s.Store.OrderPhotoFiles(ctx, c.OrderID)
+	files, err := s.store.OrderPhotoFiles(ctx, c.OrderID)
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) 
 
 // CertificateKeys returns the keys that certificates are and were signed with.
 func (s *Service) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
-	keys, err := s.Store.CertificateKeys(ctx)
+	keys, err := s.store.CertificateKeys(ctx)
 	if err != nil || s.signer == nil {
 		return keys, err
 	}
@@ -141,7 +142,7 @@ func (s *Service) KeepCertificateKey(ctx context.Context) error {
 	if s.signer == nil {
 		return nil
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCertificateKey(s.signer.Key(), s.now()) })
+	err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCertificateKey(s.signer.Key(), s.now()) })
 	if err == nil {
 		s.keyKept.Store(true)
 	}
@@ -157,14 +158,14 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 	if err := actor.Require(access.Administer); err != nil {
 		return err
 	}
-	reason = strings.TrimSpace(storable(reason, maxRevocationReason+1))
+	reason = strings.TrimSpace(text.Storable(reason, maxRevocationReason+1))
 	switch n := utf8.RuneCountInString(reason); {
 	case n == 0:
 		return fault.Validation(fault.Problem{Field: "reason", Code: "required", Message: "is required"})
 	case n > maxRevocationReason:
 		return fault.Validation(fault.Problem{Field: "reason", Code: "max_length", Message: "must be at most 500 characters"})
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		c, err := tx.Certificate(ctx, id)
 		if errors.Is(err, store.ErrNotFound) {
 			return CertificateNotFound
@@ -194,4 +195,38 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 			Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
 		})
 	})
+}
+
+// RevokedCertificates returns the certificates that were taken back last.
+func (s *Service) RevokedCertificates(
+	ctx context.Context, actor access.Actor, limit int,
+) ([]certificate.Revoked, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	return s.store.RevokedCertificates(ctx, limit)
+}
+
+// FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
+func (s *Service) FindCertificate(
+	ctx context.Context, actor access.Actor, text string,
+) (*certificate.Issued, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	if order.IsCertificateID(text) {
+		return s.Certificate(ctx, text)
+	}
+	id, err := s.FindOrderID(ctx, text)
+	if err != nil {
+		return nil, CertificateNotFound
+	}
+	o, err := s.store.Order(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
+		return nil, CertificateNotFound
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s.Certificate(ctx, o.CertificateID)
 }

@@ -19,13 +19,13 @@ import (
 )
 
 // verified returns the certificate of an order after checking its file with the published keys.
-func verified(t *testing.T, s *service.Service, orderID string) (*certificate.Issued, *certificate.Certificate) {
+func verified(t *testing.T, s *shop.Shop, orderID string) (*certificate.Issued, *certificate.Certificate) {
 	t.Helper()
 	o, err := s.Store.Order(t.Context(), orderID)
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, err := s.Certificate(t.Context(), o.CertificateID)
+	row, err := s.Service.Certificate(t.Context(), o.CertificateID)
 	if err != nil {
 		t.Fatalf("certificate of order in %s %s: %v", o.Status, o.Outcome, err)
 	}
@@ -33,7 +33,7 @@ func verified(t *testing.T, s *service.Service, orderID string) (*certificate.Is
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := s.CertificateKeys(t.Context())
+	keys, err := s.Service.CertificateKeys(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func verified(t *testing.T, s *service.Service, orderID string) (*certificate.Is
 	}
 	expect.Equal(t, "id", r.Certificate.ID, o.CertificateID)
 	expect.Equal(t, "order number", r.Certificate.OrderNumber, o.Number)
-	expect.Equal(t, "URL", r.Certificate.URL, s.CertificateURL(o.CertificateID))
+	expect.Equal(t, "URL", r.Certificate.URL, s.Service.CertificateURL(o.CertificateID))
 	expect.Equal(t, "outcome", r.Certificate.Outcome, "authentic")
 	expect.Equal(t, "time of issue", time.Time(r.Certificate.IssuedAt), o.EndedAt.Truncate(time.Second))
 	return row, r.Certificate
@@ -67,7 +67,7 @@ func TestCertificate(t *testing.T) {
 
 		t.Run("Simulated", func(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
-			row, c := verified(t, s.Service, id)
+			row, c := verified(t, s, id)
 			if !c.Test || c.Item.Brand.Code != "prada" || c.Item.Category.JA == "" {
 				t.Errorf("certificate = %+v", c)
 			}
@@ -85,11 +85,12 @@ func TestCertificate(t *testing.T) {
 			if _, err := s.Service.ClaimOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Service.CompleteOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic},
+			if _, err := s.Service.CompleteOrder(ctx, reviewer.Staff.Actor(access.Origin{}), id,
+				&order.Verdict{Outcome: order.Authentic},
 				""); err != nil {
 				t.Fatal(err)
 			}
-			if _, c := verified(t, s.Service, id); c.Test {
+			if _, c := verified(t, s, id); c.Test {
 				t.Error("a Live certificate is marked as a test")
 			}
 		})
@@ -110,8 +111,9 @@ func TestCertificate(t *testing.T) {
 		})
 		t.Run("Revoke", func(t *testing.T) {
 			id := s.Order(t, s.Test, order.MockAuthentic)
-			row, _ := verified(t, s.Service, id)
-			if err := s.Service.RevokeCertificate(ctx, reviewer.Staff.Actor(access.Origin{}), row.ID, "x"); fault.CodeOf(err) != "forbidden" {
+			row, _ := verified(t, s, id)
+			if err := s.Service.RevokeCertificate(ctx, reviewer.Staff.Actor(access.Origin{}), row.ID,
+				"x"); fault.CodeOf(err) != "forbidden" {
 				t.Errorf("a reviewer revokes: %v", err)
 			}
 			for _, reason := range []string{"", "  ", strings.Repeat("あ", 501)} {
@@ -124,10 +126,11 @@ func TestCertificate(t *testing.T) {
 				"x"); !errors.Is(err, service.CertificateNotFound) {
 				t.Errorf("unknown: %v", err)
 			}
-			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID, " The item was swapped.\n"); err != nil {
+			if err := s.Service.RevokeCertificate(ctx, admin.Staff.Actor(access.Origin{}), row.ID,
+				" The item was swapped.\n"); err != nil {
 				t.Fatal(err)
 			}
-			row, _ = verified(t, s.Service, id)
+			row, _ = verified(t, s, id)
 			if row.Revoked == nil || row.Revoked.Reason != "The item was swapped." {
 				t.Errorf("revocation = %+v", row.Revoked)
 			}
@@ -149,7 +152,7 @@ func TestCertificate(t *testing.T) {
 			}
 			developer := owner.Actor(access.Test, access.Origin{})
 			id := s.Order(t, s.Test, order.MockAuthentic)
-			first, _ := verified(t, s.Service, id)
+			first, _ := verified(t, s, id)
 			for _, to := range []order.SandboxState{
 				order.SandboxState(order.Fake), order.SandboxState(order.Authentic), order.SandboxState(order.Authentic),
 			} {
@@ -161,7 +164,7 @@ func TestCertificate(t *testing.T) {
 					t.Errorf("moved to %s: the certificate of the replaced result stands: %v", to, err)
 				}
 			}
-			if last, _ := verified(t, s.Service, id); last.Revoked != nil || last.ID == first.ID {
+			if last, _ := verified(t, s, id); last.Revoked != nil || last.ID == first.ID {
 				t.Errorf("the certificate of the result = %+v", last)
 			}
 		})
@@ -171,16 +174,10 @@ func TestCertificate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			config := s.Service.Config
-			config.Secrets = box
-			after := service.New(config)
-			old, _ := verified(t, after, id)
-			if err := after.RefreshCatalog(ctx); err != nil {
-				t.Fatal(err)
-			}
-			s.Service = after
-			fresh, _ := verified(t, after, s.Order(t, s.Test, order.MockAuthentic))
-			keys, err := after.CertificateKeys(ctx)
+			s.Reconfigure(t, func(c *service.Config) { c.Secrets = box })
+			old, _ := verified(t, s, id)
+			fresh, _ := verified(t, s, s.Order(t, s.Test, order.MockAuthentic))
+			keys, err := s.Service.CertificateKeys(ctx)
 			if err != nil || len(keys) != 2 || old.KeyID == fresh.KeyID ||
 				!slices.ContainsFunc(keys, func(k certificate.Key) bool { return k.ID == old.KeyID }) {
 				t.Errorf("keys = %v, %v; certificates have %s and %s", keys, err, old.KeyID, fresh.KeyID)

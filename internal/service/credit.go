@@ -18,7 +18,12 @@ func (s *Service) AccountTotals(
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return totals, err
 	}
-	return s.Store.AccountTotals(ctx, t.AccountID, t.Environment)
+	return s.store.AccountTotals(ctx, t.AccountID, t.Environment)
+}
+
+// Balance returns the credits of a tenant.
+func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
+	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
 }
 
 // GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the
@@ -37,7 +42,7 @@ func (s *Service) GrantCredits(
 	if err := p.Err(); err != nil {
 		return 0, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		account, err := tx.Account(ctx, t.AccountID)
 		if err != nil {
 			return orNotFound(err, fault.Missing("account"))
@@ -65,7 +70,7 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 		rule := fmt.Sprintf("must be a whole number from 0 to %d", int64(credit.MaxCredits))
 		return fault.Validation(fault.Problem{Field: "below", Code: "range", Message: rule})
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		return tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below)
 	})
 }
@@ -77,7 +82,7 @@ func (s *Service) Ledger(
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return nil, credit.AccountTotals{}, err
 	}
-	return s.Store.LedgerPage(ctx, t.AccountID, t.Environment, page, limit)
+	return s.store.LedgerPage(ctx, t.AccountID, t.Environment, page, limit)
 }
 
 // LedgerChanges returns up to limit grants and refunds of a tenant, newest first, older than the entry with the
@@ -91,7 +96,7 @@ func (s *Service) LedgerChanges(
 	if before <= 0 {
 		before = 1 << 62
 	}
-	return s.Store.LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
+	return s.store.LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
 }
 
 // EachLedgerEntry calls f for every entry of a tenant's ledger, newest first, as of now.
@@ -103,7 +108,7 @@ func (s *Service) EachLedgerEntry(
 		return err
 	}
 	for seq := totals.Entries; seq > 0; seq -= exportBatch {
-		entries, err := s.Store.LedgerBelow(ctx, t.AccountID, t.Environment, seq, exportBatch)
+		entries, err := s.store.LedgerBelow(ctx, t.AccountID, t.Environment, seq, exportBatch)
 		if err != nil {
 			return err
 		}

@@ -31,15 +31,19 @@ import (
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")
 
+// hostileNetwork gives the use cases a resolver with hosts that must not be called.
+func hostileNetwork(c *service.Config) { c.Guard = &netguard.Guard{Resolver: hostile.Resolver{}} }
+
 // endpoint registers an endpoint of the key that asks for the events.
 func endpoint(t *testing.T, s *shop.Shop, k *access.Key, path string, events ...webhook.Event) *webhook.Endpoint {
 	t.Helper()
-	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	s.Reconfigure(t, hostileNetwork)
 	u, problem := webhook.CheckURL("url", "https://example.com/"+path)
 	if problem != nil {
 		t.Fatal(problem)
 	}
-	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(service.Origin{}), k.ID, service.NewEndpoint{URL: u, Events: events})
+	e, _, err := s.Service.CreateEndpoint(t.Context(), k.Actor(access.Origin{}), k.ID,
+		service.NewEndpoint{URL: u, Events: events})
 	must.NoError(t, err)
 	return e
 }
@@ -60,13 +64,16 @@ func newest(t *testing.T, s *shop.Shop) *webhook.Delivery {
 // The fields of every payload, and those of each event beside them.
 var (
 	commonFields = []string{
-		"classification", "created_at", "delayed", "delivery_id", "due_date", "external_id", "id", "order_number", "outcome", "outcome_locale", "status",
+		"classification", "created_at", "delayed", "delivery_id", "due_date", "external_id", "id", "order_number", "outcome",
+		"outcome_locale", "status",
 		"updated_at", "webhook_event",
 	}
-	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|certificates/[0-9A-Za-z_-]+`)
+	variable = regexp.MustCompile(`"(id|delivery_id)":"[0-9a-f-]{36}"|"order_number":"AS-[0-9A-Z]{8}"|` +
+		`certificates/[0-9A-Za-z_-]+`)
 )
 
-// TestPayloads compares the bodies of deliveries with golden files, byte for byte; only what is drawn by chance is masked.
+// TestPayloads compares the bodies of deliveries with golden files, byte for byte; only what is drawn by chance is
+// masked.
 func TestPayloads(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
 	catalog, err := os.ReadFile("testdata/payload_catalog.yaml")
@@ -86,7 +93,10 @@ func TestPayloads(t *testing.T) {
 	}
 	create := func(k *access.Key, d order.Draft) string {
 		d.CategoryCode, d.BrandCode, d.MockGiven = "bags", "prada", d.Mock != ""
-		d.Photos = []order.DraftPhoto{{URL: s.Photo(t, k), IndexCode: "overall-picture"}, {URL: s.Photo(t, k), IndexCode: "serial-number"}}
+		d.Photos = []order.DraftPhoto{
+			{URL: s.Photo(t, k), IndexCode: "overall-picture"},
+			{URL: s.Photo(t, k), IndexCode: "serial-number"},
+		}
 		answer, err := s.Service.CreateOrder(t.Context(), k.Actor(access.Origin{}), &d, nil)
 		must.NoError(t, err)
 		var receipt struct{ ID string }
@@ -117,8 +127,14 @@ func TestPayloads(t *testing.T) {
 			},
 			outcome,
 		},
-		"update_photos":    {func() { create(s.Test, order.Draft{Mock: order.MockUpdatePhotos, ExternalID: &reference}) }, []string{"photos_to_resubmit"}},
-		"update_photos_ja": {func() { create(japanese, order.Draft{Mock: order.MockUpdatePhotos}) }, []string{"photos_to_resubmit"}},
+		"update_photos": {
+			func() { create(s.Test, order.Draft{Mock: order.MockUpdatePhotos, ExternalID: &reference}) },
+			[]string{"photos_to_resubmit"},
+		},
+		"update_photos_ja": {
+			func() { create(japanese, order.Draft{Mock: order.MockUpdatePhotos}) },
+			[]string{"photos_to_resubmit"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.run()
@@ -164,9 +180,8 @@ func compareGolden(t *testing.T, name, got string) {
 // TestOutbox shows who gets which event.
 func TestOutbox(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
-		s := shop.New(t, target)
 		woken := 0
-		s.Service.Outbox = func() { woken++ }
+		s := shop.New(t, target, func(c *service.Config) { c.OnDeliveries = func() { woken++ } })
 		outcomes := endpoint(t, s, s.Test, "outcomes", webhook.OrderOutcome)
 		both := endpoint(t, s, s.Test, "both", webhook.Events...)
 		endpoint(t, s, s.Live, "live", webhook.Events...)
@@ -181,11 +196,12 @@ func TestOutbox(t *testing.T) {
 		}
 		s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Order(t, s.Live, "")
-		if a, b, all := count(webhook.DeliveryFilter{EndpointID: outcomes.ID}), count(webhook.DeliveryFilter{EndpointID: both.ID}),
+		if a, b, all := count(webhook.DeliveryFilter{EndpointID: outcomes.ID}),
+			count(webhook.DeliveryFilter{EndpointID: both.ID}),
 			count(webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: s.Account.ID}}); a != 1 || b != 2 || all != 3 {
 			t.Errorf("deliveries: %d, %d, in all %d", a, b, all)
 		}
-		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test.Actor(service.Origin{}), both.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(t.Context(), s.Test.Actor(access.Origin{}), both.ID))
 		if n := count(webhook.DeliveryFilter{}); n != 1 {
 			t.Errorf("%d deliveries after an endpoint was deleted", n)
 		}
@@ -238,14 +254,16 @@ func TestRedeliver(t *testing.T) {
 			t.Errorf("redelivered: %+v", got)
 		}
 		since := s.Clock.Now()
-		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since.Add(time.Second)); n != 0 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{},
+			since.Add(time.Second)); n != 0 || err != nil {
 			t.Errorf("%d failed later, %v", n, err)
 		}
-		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{EndpointID: e.ID}, since); n != 249 || err != nil {
+		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{EndpointID: e.ID},
+			since); n != 249 || err != nil {
 			t.Errorf("%d failed were sent again, %v", n, err)
 		}
 		fail()
-		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test.Actor(service.Origin{}), e.ID))
+		must.NoError(t, s.Service.DeleteEndpoint(ctx, s.Test.Actor(access.Origin{}), e.ID))
 		if n, err := s.Service.RedeliverFailed(ctx, access.Operator, webhook.DeliveryFilter{}, since); n != 0 || err != nil {
 			t.Errorf("%d were sent again to a deleted endpoint, %v", n, err)
 		}
@@ -269,12 +287,12 @@ func TestRedeliver(t *testing.T) {
 // TestHostileURLs registers destinations that must not be called, as url and as token_url.
 func TestHostileURLs(t *testing.T) {
 	s := shop.New(t, storetest.SQLite(t))
-	s.Service.Guard = &netguard.Guard{Resolver: hostile.Resolver{}}
+	s.Reconfigure(t, hostileNetwork)
 	honest, _ := webhook.CheckURL("url", "https://example.com/hook")
 	refuse := func(t *testing.T, n service.NewEndpoint, field string) {
 		t.Helper()
 		n.Events = webhook.Events
-		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(service.Origin{}), s.Test.ID, n)
+		_, _, err := s.Service.CreateEndpoint(t.Context(), s.Test.Actor(access.Origin{}), s.Test.ID, n)
 		if fault.CodeOf(err) != webhook.CodeUnsafe {
 			t.Errorf("%s: %v", field, err)
 		}
@@ -291,7 +309,10 @@ func TestHostileURLs(t *testing.T) {
 			if problem != nil {
 				t.Fatalf("%s is a URL and no token URL: %v", target, problem)
 			}
-			refuse(t, service.NewEndpoint{URL: honest, OAuth: &service.NewOAuth{TokenURL: tokenURL, ClientID: "id", ClientSecret: "secret"}}, "token_url")
+			refuse(t, service.NewEndpoint{URL: honest, OAuth: &service.NewOAuth{
+				TokenURL: tokenURL, ClientID: "id",
+				ClientSecret: "secret",
+			}}, "token_url")
 		})
 	}
 	for _, form := range hostile.URLs {

@@ -18,7 +18,7 @@ func (s *Service) Deliveries(
 	if err := actor.RequireIn(access.ViewAccount, f.AccountID); err != nil {
 		return nil, err
 	}
-	return s.Store.Deliveries(ctx, f, limit)
+	return s.store.Deliveries(ctx, f, limit)
 }
 
 // Delivery returns a delivery with its body and the attempts that are still kept.
@@ -32,7 +32,7 @@ func (s *Service) Delivery(
 	if err != nil {
 		return nil, nil, err
 	}
-	attempts, err := s.Store.Attempts(ctx, d.ID)
+	attempts, err := s.store.Attempts(ctx, d.ID)
 	return d, attempts, err
 }
 
@@ -41,7 +41,7 @@ func (s *Service) delivery(ctx context.Context, actor access.Actor, id string) (
 	if !ok {
 		return nil, webhook.DeliveryNotFound()
 	}
-	d, err := s.Store.Delivery(ctx, id)
+	d, err := s.store.Delivery(ctx, id)
 	if err != nil {
 		return nil, orNotFound(err, webhook.DeliveryNotFound())
 	}
@@ -61,7 +61,7 @@ func (s *Service) SentHeaders(
 	ctx context.Context, d *webhook.Delivery,
 ) (func(webhook.Attempt) []webhook.Header, error) {
 	proof := func(webhook.Attempt) []webhook.Header { return nil }
-	e, err := s.Store.Endpoint(ctx, d.EndpointID)
+	e, err := s.store.Endpoint(ctx, d.EndpointID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 	case err != nil:
@@ -69,7 +69,7 @@ func (s *Service) SentHeaders(
 	case e.OAuth != nil:
 		proof = func(webhook.Attempt) []webhook.Header { return webhook.TokenHeaders(hiddenToken) }
 	default:
-		secret, err := s.Secrets.Open(e.SealedSecret, e.ID)
+		secret, err := s.secrets.Open(e.SealedSecret, e.ID)
 		if err != nil { // the sender cannot read it either, and says so in the log
 			break
 		}
@@ -89,7 +89,7 @@ func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) 
 	if err != nil {
 		return err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.Redeliver(d.ID, s.now()); err != nil {
 			return orNotFound(err, webhook.NotRedeliverable())
 		}
@@ -99,7 +99,7 @@ func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) 
 		})
 	})
 	if err == nil {
-		s.Outbox()
+		s.onDeliveries()
 	}
 	return err
 }
@@ -116,7 +116,7 @@ func (s *Service) RedeliverFailed(
 		return 0, err
 	}
 	for after := ""; ; {
-		ids, err := s.Store.FailedDeliveries(ctx, f, since, after, redeliverBatch)
+		ids, err := s.store.FailedDeliveries(ctx, f, since, after, redeliverBatch)
 		if err != nil || len(ids) == 0 {
 			return sent, err
 		}
@@ -126,14 +126,14 @@ func (s *Service) RedeliverFailed(
 			return sent, err
 		}
 		sent += n
-		s.Outbox()
+		s.onDeliveries()
 	}
 }
 
 func (s *Service) redeliverAll(
 	ctx context.Context, actor access.Actor, accountID string, ids []string,
 ) (n int, err error) {
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		n = 0
 		for _, id := range ids {
 			switch err := tx.Redeliver(id, s.now()); {
@@ -156,10 +156,10 @@ func (s *Service) redeliverAll(
 
 // DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
 func (s *Service) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	if some, err := s.Store.HasAttempts(ctx, before); err != nil || !some {
+	if some, err := s.store.HasAttempts(ctx, before); err != nil || !some {
 		return 0, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		n, err = tx.DeleteOldAttempts(before, limit)
 		return err
 	})

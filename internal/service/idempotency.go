@@ -38,7 +38,7 @@ func (s *Service) BeginIdempotent(
 			"Another request with this Idempotency-Key is still running.")
 	}
 	i.end = func() { s.running.end(scope) }
-	first, err := s.Store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
+	first, err := s.store.Remembered(ctx, tenant, key, s.now().Add(-IdempotencyWindow))
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return i, nil
@@ -83,11 +83,11 @@ var errRepeated = fault.New(fault.Conflict, "request-in-progress",
 // DeleteOldIdempotencyKeys removes up to limit keys whose time is over, and returns how many.
 func (s *Service) DeleteOldIdempotencyKeys(ctx context.Context, limit int) (int, error) {
 	before := s.now().Add(-IdempotencyWindow)
-	if some, err := s.Store.HasIdempotencyKeys(ctx, before); err != nil || !some {
+	if some, err := s.store.HasIdempotencyKeys(ctx, before); err != nil || !some {
 		return 0, err
 	}
 	var n int64
-	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		n, err = tx.DeleteOldIdempotencyKeys(before, limit)
 		return err
 	})

@@ -87,7 +87,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 	if k.Limits == nil {
 		k.Limits = map[string]int{}
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		if k.CreatedBy, err = userFor(ctx, tx, actor, k.AccountID); err != nil {
 			return err
 		}
@@ -124,7 +124,7 @@ func (s *Service) Keys(ctx context.Context, actor access.Actor, accountID string
 	if err := actor.RequireIn(access.ViewAccount, accountID); err != nil {
 		return nil, err
 	}
-	return s.Store.Keys(ctx, accountID)
+	return s.store.Keys(ctx, accountID)
 }
 
 // Key returns a key, or access.KeyNotFound.
@@ -132,7 +132,7 @@ func (s *Service) Key(ctx context.Context, actor access.Actor, id string) (*acce
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	return keyFor(ctx, s.Store.Queries, actor, id)
+	return keyFor(ctx, s.store.Queries, actor, id)
 }
 
 // keyFor returns a key that exists for the actor, or access.KeyNotFound.
@@ -212,7 +212,7 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 		return s.recordKeyAction(tx, actor, audit.ActionKeyNetworks, k, map[string]any{"networks": networks.Texts()})
 	})
 	if err == nil && actor.Kind == access.ByUser {
-		s.Log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
+		s.log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
 			"user_id", actor.ID, "ip", actor.Origin.IP, "networks", networks.String())
 	}
 	return err
@@ -222,7 +222,7 @@ func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id str
 func (s *Service) changeKey(
 	ctx context.Context, actor access.Actor, id string, f func(*store.Tx, *access.Key) error,
 ) error {
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		k, err := keyFor(ctx, tx.Queries, actor, id)
 		if err != nil {
 			return err
@@ -248,7 +248,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 	if err := actor.Require(access.ManageKeys); err != nil {
 		return nil, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		if k, err = keyFor(ctx, tx.Queries, actor, id); err != nil {
 			return err
 		}
@@ -288,4 +288,62 @@ func keyEvent(code audit.Code, k *access.Key, actor access.Actor, userID string,
 		Target:   audit.Target{Type: audit.OnAPIKey, ID: k.ID},
 		Metadata: map[string]any{"name": k.Name, "environment": string(k.Environment), "scopes": k.Scopes},
 	}
+}
+
+const (
+	// keyCacheLife saves most look-ups of keys; a revocation by any node or command is felt everywhere within a second.
+	keyCacheLife = 500 * time.Millisecond
+
+	keyCacheSize = 10_000
+
+	// keyUseGap is how stale the time of a key's last use may be: a key in use writes to the database at most this often.
+	keyUseGap = time.Minute
+)
+
+// Authenticate returns the API key behind a bearer token that came from an address, or access.Unauthenticated, which is
+// the same for missing, malformed, unknown, revoked and expired keys. A valid key that may not be used from there is
+// access.WrongNetwork, and not noted as used.
+func (s *Service) Authenticate(ctx context.Context, token, address string) (*access.Key, error) {
+	if _, ok := access.ParseSecretKey(token); !ok {
+		return nil, access.Unauthenticated
+	}
+	now := s.now()
+	hash := access.HashSecretKey(token)
+	k, ok := s.keys.Get(hash, now)
+	if !ok {
+		var err error
+		k, err = s.store.KeyByHash(ctx, hash)
+		if errors.Is(err, store.ErrNotFound) {
+			return nil, access.Unauthenticated
+		}
+		if err != nil {
+			return nil, err
+		}
+		s.keys.Put(hash, k, now)
+		if k.UsableAt(now) && k.Networks.Allow(address) {
+			s.recordKeyUse(k, now)
+		}
+	}
+	if !k.UsableAt(now) {
+		return nil, access.Unauthenticated
+	}
+	if !k.Networks.Allow(address) {
+		return nil, access.WrongNetwork(address)
+	}
+	return k, nil
+}
+
+// recordKeyUse saves the time of a key's use, without the request waiting for it. What is lost when the program ends is
+// a minute of precision.
+func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
+	if _, recorded := s.keyUses.Get(k.ID, now); recorded {
+		return
+	}
+	s.keyUses.Put(k.ID, struct{}{}, now)
+	go func() {
+		err := s.store.Update(context.Background(), func(tx *store.Tx) error { return tx.TouchKey(k.ID, now) })
+		if err != nil {
+			s.log.Debug("the use of a key was not recorded", "key", k.ID, "error", err)
+		}
+	}()
 }

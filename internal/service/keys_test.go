@@ -25,7 +25,8 @@ func TestKeys(t *testing.T) {
 		}
 		create := func(name string, scopes ...access.Scope) (*access.Key, string, error) {
 			return s.CreateKey(t.Context(), access.Operator, service.NewKey{
-				Tenant: access.Tenant{AccountID: made.Account.ID, Environment: access.Live}, Name: name, Scopes: scopes, Limits: map[string]int{"read": 7},
+				Tenant: access.Tenant{AccountID: made.Account.ID, Environment: access.Live}, Name: name, Scopes: scopes,
+				Limits: map[string]int{"read": 7},
 			})
 		}
 		key, secretKey, err := create("shop", access.OrdersRead)

@@ -14,12 +14,17 @@ import (
 )
 
 // SendsMail reports whether there is a mail server.
-func (s *Service) SendsMail() bool { return s.Mail != nil }
+func (s *Service) SendsMail() bool { return s.onMail != nil }
+
+// MailCounts returns how many mails wait to be sent, and how many records of failed ones are kept.
+func (s *Service) MailCounts(ctx context.Context) (queued, failed int64, err error) {
+	return s.store.MailCounts(ctx)
+}
 
 // WakeMail wakes the sender after a transaction that may have queued mail.
 func (s *Service) WakeMail() {
-	if s.Mail != nil {
-		s.Mail()
+	if s.onMail != nil {
+		s.onMail()
 	}
 }
 
@@ -58,13 +63,13 @@ func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 		return err
 	}
 	m.ID, m.CreatedAt = store.NewID(), s.now()
-	m.Sealed = s.Secrets.Seal(string(plain), mailContext(m))
+	m.Sealed = s.secrets.Seal(string(plain), mailContext(m))
 	return tx.InsertMail(m)
 }
 
 // unseal reads what QueueMail has sealed.
 func (s *Service) unseal(m *store.Mail, content any) error {
-	plain, err := s.Secrets.Open(m.Sealed, mailContext(m))
+	plain, err := s.secrets.Open(m.Sealed, mailContext(m))
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 	if err != nil {
 		return err
 	}
-	l := letter.FewCredits(account.Locale, account.Name, c.Credits, c.LowCredits, s.PublicURL+"/portal/live/credits")
+	l := letter.FewCredits(account.Locale, account.Name, c.Credits, c.LowCredits, s.publicURL+"/portal/live/credits")
 	for _, u := range users {
 		if u.Role != access.Owner {
 			continue
@@ -130,7 +135,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 		}
 		now := s.now()
 		var m *store.Mail
-		err = s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
 			m, err = tx.ClaimMail(store.NewID(), now, now.Add(mailClaim), now.Add(-letter.Life))
 			return err
 		})
@@ -149,7 +154,7 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 
 // NextMailDue returns when the first mail of the queue is due; the zero time when there is none.
 func (s *Service) NextMailDue(ctx context.Context) (time.Time, error) {
-	due, err := s.Store.NextMailDue(ctx, s.now().Add(-letter.Life))
+	due, err := s.store.NextMailDue(ctx, s.now().Add(-letter.Life))
 	if errors.Is(err, store.ErrNotFound) {
 		return time.Time{}, nil
 	}
@@ -164,7 +169,7 @@ func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error
 	out := &OutgoingMail{ID: m.ID, AccountID: m.AccountID, Attempts: m.Attempts, CreatedAt: m.CreatedAt, row: m}
 	var content addressed
 	if err := s.unseal(m, &content); err != nil {
-		s.Log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "error", err)
+		s.log.ErrorContext(ctx, "a queued mail cannot be read", "mail_id", m.ID, "error", err)
 		return nil, s.MailRefused(ctx, out, mailUnreadable)
 	}
 	out.To, out.Letter = content.To, content.Letter
@@ -175,7 +180,7 @@ func (s *Service) open(ctx context.Context, m *store.Mail) (*OutgoingMail, error
 func (s *Service) answerReset(ctx context.Context, m *store.Mail) error {
 	var r signin.RequestedReset
 	if err := s.unseal(m, &r); err != nil {
-		s.Log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
+		s.log.ErrorContext(ctx, "a request for a link cannot be read", "mail_id", m.ID, "error", err)
 		return s.finishMail(ctx, func(tx *store.Tx) error { return tx.FailMail(m, mailUnreadable, s.now()) })
 	}
 	return s.finishMail(ctx, func(tx *store.Tx) error {
@@ -210,7 +215,7 @@ func (s *Service) MailRefused(ctx context.Context, m *OutgoingMail, failure stri
 // finishMail writes down what became of a mail. Where the claim has ended there is nothing to write: the mail was taken
 // back, or another node has it.
 func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error {
-	err := s.Store.Update(ctx, f)
+	err := s.store.Update(ctx, f)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -221,7 +226,7 @@ func (s *Service) finishMail(ctx context.Context, f func(*store.Tx) error) error
 // takes it, and deletes as many records of mails that failed before a time. It returns how many there were.
 func (s *Service) DeleteOldMail(ctx context.Context, failedBy time.Time, limit int) (int, error) {
 	var expired, deleted int64
-	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		now := s.now()
 		if expired, err = tx.ExpireMails(mailExpired, now.Add(-letter.Life), now, limit); err != nil {
 			return err

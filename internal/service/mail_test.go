@@ -20,7 +20,7 @@ import (
 func eachPost(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.Member)) {
 	t.Helper()
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		s.Service.Mail = func() {}
+		s.Reconfigure(t, shop.WithMail)
 		f(t, s, owner)
 	})
 }
@@ -58,7 +58,10 @@ func wantPosted(t *testing.T, s *shop.Shop, want ...string) []*service.OutgoingM
 
 func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
 	t.Helper()
-	u := &access.User{ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x", CreatedAt: s.Clock.Now()}
+	u := &access.User{
+		ID: store.NewID(), AccountID: s.Account.ID, Email: email, Role: role, PasswordHash: "x",
+		CreatedAt: s.Clock.Now(),
+	}
 	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(u) }))
 	return u
 }
@@ -70,7 +73,9 @@ func TestLowBalance(t *testing.T) {
 		addOwner(t, s, "developer@acme.example", access.Developer)
 		gone := addOwner(t, s, "gone@acme.example", access.Owner)
 		must.NoError(t, s.Service.RemoveUser(t.Context(), owner.Actor("", portalOrigin), gone.ID))
-		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.SetAccountLocale(s.Account.ID, text.Japanese) }))
+		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+			return tx.SetAccountLocale(s.Account.ID, text.Japanese)
+		}))
 		before, err := s.Store.Balance(t.Context(), s.Account.ID, access.Live)
 		must.NoError(t, err)
 		s.Order(t, s.Live, "")
@@ -80,7 +85,7 @@ func TestLowBalance(t *testing.T) {
 			return before - after
 		}()
 		balance := before - price
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), balance-price))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), balance-price))
 		wantPosted(t, s)
 
 		s.Order(t, s.Live, "") // to the number exactly
@@ -88,14 +93,16 @@ func TestLowBalance(t *testing.T) {
 		first := s.Order(t, s.Live, "") // below it
 		all := wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		left := fmt.Sprint(balance - 2*price)
-		if m := all[0]; !strings.Contains(m.Subject, left) || !strings.Contains(m.Text, "本番クレジット") || !strings.Contains(m.Text, "https://assay.example/portal/live/credits") {
+		if m := all[0]; !strings.Contains(m.Subject, left) || !strings.Contains(m.Text, "本番クレジット") ||
+			!strings.Contains(m.Text, "https://assay.example/portal/live/credits") {
 			t.Errorf("%s\n%s", m.Subject, m.Text)
 		}
 		s.Order(t, s.Live, "") // further down
 		wantPosted(t, s)
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
-			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 2*price-1, "a little")
+			_, err := s.Service.GrantCredits(t.Context(), access.System,
+				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 2*price-1, "a little")
 			must.NoError(t, err)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
@@ -103,15 +110,17 @@ func TestLowBalance(t *testing.T) {
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
 			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
+			_, err = s.Service.GrantCredits(t.Context(), access.System,
+				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
 			must.NoError(t, err)
 			wantPosted(t, s)
 			s.Order(t, s.Live, "")
 			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 1_000_000))
-			_, err := s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 1_000_000))
+			_, err := s.Service.GrantCredits(t.Context(), access.System,
+				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 1_000_000, "much")
 			must.NoError(t, err)
 			err = s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				if _, err := tx.ChargeForOrder(s.Account.ID, access.Live, first, 500_000_000, s.Clock.Now()); err != nil {
@@ -125,28 +134,28 @@ func TestLowBalance(t *testing.T) {
 			wantPosted(t, s)
 		})
 		t.Run("Off", func(t *testing.T) {
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 0))
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 0))
 			s.Order(t, s.Live, "")
 			wantPosted(t, s)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, below := range []int64{-1, 1_000_000_000_001} {
-				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), below); err == nil {
+				if err := s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), below); err == nil {
 					t.Errorf("%d is taken", below)
 				}
 			}
 			viewer := addOwner(t, s, "viewer@acme.example", access.Viewer)
-			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", service.Origin{}), 5); err == nil {
+			if err := s.Service.SetLowCredits(t.Context(), viewer.Actor("", access.Origin{}), 5); err == nil {
 				t.Error("a viewer sets it")
 			}
 		})
 		t.Run("NoMailServer", func(t *testing.T) {
 			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
 			must.NoError(t, err)
-			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), book.Credits))
-			s.Service.Mail = nil
+			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), book.Credits))
+			s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 			s.Order(t, s.Live, "")
-			s.Service.Mail = func() {}
+			s.Reconfigure(t, shop.WithMail)
 			wantPosted(t, s)
 		})
 	})
@@ -158,7 +167,8 @@ func TestLowBalance_Default(t *testing.T) {
 		for _, env := range access.Environments {
 			balance, err := s.Store.Balance(t.Context(), s.Account.ID, env)
 			must.NoError(t, err)
-			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: env}, 100-balance, "to the default")
+			_, err = s.Service.GrantCredits(t.Context(), access.System, access.Tenant{AccountID: s.Account.ID, Environment: env},
+				100-balance, "to the default")
 			must.NoError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
@@ -171,7 +181,7 @@ func TestLowBalance_Default(t *testing.T) {
 // TestLowBalance_Race lets many orders go for one balance: one of them crosses the line.
 func TestLowBalance_Race(t *testing.T) {
 	eachPost(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", service.Origin{}), 980))
+		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 980))
 		var wg sync.WaitGroup
 		for range 12 {
 			wg.Go(func() { s.Order(t, s.Live, "") })
@@ -190,7 +200,8 @@ func TestMadeReset(t *testing.T) {
 			_, address, err := s.Service.ResetUserPassword(t.Context(), access.Operator, user.AccountID, user.ID)
 			must.NoError(t, err)
 			m := wantPosted(t, s, "reset-made "+owner.Email)[0]
-			if user.ID != owner.ID || !strings.Contains(m.Text, address) || !strings.Contains(m.Text, "The operator of the service") {
+			if user.ID != owner.ID || !strings.Contains(m.Text, address) ||
+				!strings.Contains(m.Text, "The operator of the service") {
 				t.Errorf("%s is not in\n%s", address, m.Text)
 			}
 			_, token, _ := strings.Cut(address, "token=")
@@ -232,7 +243,8 @@ func TestMailOfAnotherKey(t *testing.T) {
 		_, err = s.Service.Invite(t.Context(), owner.Actor("", portalOrigin), "second@acme.example", access.Viewer)
 		must.NoError(t, err)
 		wantPosted(t, s, "invitation second@acme.example")
-		if rows := rawsql.Rows(t, s.Target, "SELECT failure FROM mails"); len(rows) != 2 || rows[0][0] != "unreadable" || rows[1][0] != "unreadable" {
+		if rows := rawsql.Rows(t, s.Target, "SELECT failure FROM mails"); len(rows) != 2 || rows[0][0] != "unreadable" ||
+			rows[1][0] != "unreadable" {
 			t.Errorf("the queue is %q", rows)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 func (s *Service) OrderDetail(
 	ctx context.Context, actor access.Actor, idOrExternalID string, l text.Locale,
 ) (order.Detail, error) {
-	o, err := s.Store.FindOrder(ctx, actor.Tenant, idOrExternalID)
+	o, err := s.store.FindOrder(ctx, actor.Tenant, idOrExternalID)
 	if err != nil {
 		return order.Detail{}, orderNotFound(actor, err)
 	}
@@ -80,7 +80,7 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)
 	}
-	o, err := s.Store.Order(ctx, id)
+	o, err := s.store.Order(ctx, id)
 	if err == nil && o.Tenant() != actor.Tenant {
 		err = store.ErrNotFound
 	}
@@ -88,14 +88,14 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 		return nil, orderNotFound(actor, err)
 	}
 	r := &OrderRecord{Order: o}
-	if r.History, err = s.Store.OrderHistory(ctx, o.ID); err != nil {
+	if r.History, err = s.store.OrderHistory(ctx, o.ID); err != nil {
 		return nil, err
 	}
 	r.Timeline = r.ForCustomer()
-	if r.Key, err = s.Store.Key(ctx, o.APIKeyID); err != nil {
+	if r.Key, err = s.store.Key(ctx, o.APIKeyID); err != nil {
 		return nil, err
 	}
-	r.Deliveries, err = s.Store.Deliveries(ctx, webhook.DeliveryFilter{Tenant: o.Tenant(), OrderID: o.ID}, orderDeliveries)
+	r.Deliveries, err = s.store.Deliveries(ctx, webhook.DeliveryFilter{Tenant: o.Tenant(), OrderID: o.ID}, orderDeliveries)
 	return r, err
 }
 
@@ -113,18 +113,18 @@ func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id str
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)
 	}
-	o, err := s.Store.Order(ctx, id)
+	o, err := s.store.Order(ctx, id)
 	if err != nil {
 		return nil, orderNotFound(actor, err)
 	}
 	now := s.now()
 	if noted := now.Add(-activityGap); o.HeldBy(actor) && o.ClaimedAt != nil && !o.ClaimedAt.After(noted) {
 		touch := func(tx *store.Tx) error { return tx.TouchClaim(id, actor.ID, now, noted) }
-		if err := s.Store.Update(ctx, touch); err != nil {
+		if err := s.store.Update(ctx, touch); err != nil {
 			return nil, err
 		}
 	}
-	return orderRecord(ctx, s.Store.Queries, o)
+	return orderRecord(ctx, s.store.Queries, o)
 }
 
 // OrderContext is what reviewers see beside an order.
@@ -140,13 +140,13 @@ const otherOrders = 10
 func (s *Service) OrderContext(ctx context.Context, o *order.Order) (*OrderContext, error) {
 	c := new(OrderContext)
 	var err error
-	if c.Account, err = s.Store.Account(ctx, o.AccountID); err != nil {
+	if c.Account, err = s.store.Account(ctx, o.AccountID); err != nil {
 		return nil, err
 	}
-	if c.Files, err = s.Store.PhotosOfOrder(ctx, o.ID); err != nil {
+	if c.Files, err = s.store.PhotosOfOrder(ctx, o.ID); err != nil {
 		return nil, err
 	}
-	newest, _, err := s.Store.Orders(ctx, &order.Filter{Sort: order.Newest, Tenant: o.Tenant()}, nil, otherOrders+1)
+	newest, _, err := s.store.Orders(ctx, &order.Filter{Sort: order.Newest, Tenant: o.Tenant()}, nil, otherOrders+1)
 	for i := range newest {
 		if newest[i].ID != o.ID && len(c.Others) < otherOrders {
 			c.Others = append(c.Others, newest[i])
@@ -169,7 +169,7 @@ func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) 
 	if !order.ValidNumber(number) {
 		return "", noSuchOrder[access.ByStaff]
 	}
-	id, err := s.Store.OrderIDByNumber(ctx, number)
+	id, err := s.store.OrderIDByNumber(ctx, number)
 	if errors.Is(err, store.ErrNotFound) {
 		return "", noSuchOrder[access.ByStaff]
 	}

@@ -44,7 +44,7 @@ func (s *Service) CreateOrder(
 		answerTime, refusal = s.chooseAnswerTime(ctx, snap, where, tenant.AccountID, d.AnswerTime)
 	}
 	if refusal != nil { // a photo that is not the account's goes before
-		known, err := s.Store.KnownPhotos(ctx, tenant, photoNames(photos))
+		known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
 		if err != nil {
 			return nil, err
 		}
@@ -56,7 +56,7 @@ func (s *Service) CreateOrder(
 
 	var answer []byte
 	lowBalance := false
-	err = s.Store.UpdateTogether(ctx, commitGroup(tenant, answerTime), func(tx *store.Tx) error {
+	err = s.store.UpdateTogether(ctx, commitGroup(tenant, answerTime), func(tx *store.Tx) error {
 		known, err := tx.UsePhotos(tenant, photoNames(photos))
 		if err != nil {
 			return err
@@ -93,9 +93,9 @@ func (s *Service) CreateOrder(
 		return nil, err
 	}
 	if tenant.Environment == access.Test {
-		s.Outbox()
+		s.onDeliveries()
 	} else {
-		s.Ordered(photoNames(photos))
+		s.onPhotos(photoNames(photos))
 	}
 	if lowBalance {
 		s.WakeMail()
@@ -181,11 +181,11 @@ func (s *Service) chooseAnswerTime(
 		if option.Code != requested && (requested != 0 || !option.Default) {
 			continue
 		}
-		if first, err := s.offers(ctx, s.Store.Queries, []*catalog.AnswerTime{option}); err != nil || first[0].Available {
+		if first, err := s.offers(ctx, s.store.Queries, []*catalog.AnswerTime{option}); err != nil || first[0].Available {
 			return option, err
 		}
 	}
-	offers, err := s.offers(ctx, s.Store.Queries, options)
+	offers, err := s.offers(ctx, s.store.Queries, options)
 	if err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (s *Service) checkCapacity(
 func (s *Service) draftPhotos(d *order.Draft) ([]order.Photo, error) {
 	photos := make([]order.Photo, len(d.Photos))
 	for i, p := range d.Photos {
-		name, ok := s.MediaURLs.Parse(p.URL)
+		name, ok := s.mediaURLs.Parse(p.URL)
 		if !ok {
 			return nil, photo.Unsupported(draftField(i), p.URL)
 		}

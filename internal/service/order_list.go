@@ -9,11 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Balance returns the credits of a tenant.
-func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, error) {
-	return s.Store.Balance(ctx, tenant.AccountID, tenant.Environment)
-}
-
 // Orders returns up to limit orders that the filter chooses and that follow the cursor, nil for the beginning, and the
 // cursor after them, nil when there are no more.
 func (s *Service) Orders(
@@ -22,7 +17,7 @@ func (s *Service) Orders(
 	if err := scopeFilter(actor, &f); err != nil {
 		return nil, nil, err
 	}
-	return s.Store.Orders(ctx, &f, after, limit)
+	return s.store.Orders(ctx, &f, after, limit)
 }
 
 // OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses. Newest
@@ -33,7 +28,7 @@ func (s *Service) OrderPage(
 	if err := scopeFilter(actor, &f); err != nil {
 		return nil, 0, err
 	}
-	return s.Store.OrderPage(ctx, &f, page, limit)
+	return s.store.OrderPage(ctx, &f, page, limit)
 }
 
 // scopeFilter limits a list to what the actor may see: keys and account users see their tenant, reviewers the lists of
@@ -89,20 +84,20 @@ func (s *Service) FindOrders(
 	if !order.ValidNumber(number) {
 		number = ""
 	}
-	return s.Store.FindOrders(ctx, actor.Tenant, id, number, search, limit)
+	return s.store.FindOrders(ctx, actor.Tenant, id, number, search, limit)
 }
 
 // OrderCounts returns how many orders of an environment are in each status.
 func (s *Service) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
-	return s.Store.OrderCounts(ctx, env)
+	return s.store.OrderCounts(ctx, env)
 }
 
 // CountWaiting counts the orders of a tenant that wait for photos, up to limit.
 func (s *Service) CountWaiting(ctx context.Context, tenant access.Tenant, limit int) (int, error) {
-	return s.Store.CountWaiting(ctx, tenant, limit)
+	return s.store.CountWaiting(ctx, tenant, limit)
 }
 
 // ClaimCounts returns how many orders a staff user holds, and for how many they wait for photos.
 func (s *Service) ClaimCounts(ctx context.Context, actor access.Actor) (map[order.Status]int64, error) {
-	return s.Store.ClaimCounts(ctx, actor.ID)
+	return s.store.ClaimCounts(ctx, actor.ID)
 }

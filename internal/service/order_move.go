@@ -21,7 +21,7 @@ type moveFunc func(tx *store.Tx, o *order.Order, now time.Time) error
 // moveOrder runs a move of an order that the actor can reach as one transaction. It returns the order as it is after.
 func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*order.Order, error) {
 	var o *order.Order
-	err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		if o, err = lockOrder(ctx, tx, actor, id); err != nil {
 			return err
 		}
@@ -31,7 +31,7 @@ func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, 
 		return nil, err
 	}
 	if _, sends := eventOf(o.Status); sends {
-		s.Outbox()
+		s.onDeliveries()
 	}
 	return o, nil
 }

@@ -42,7 +42,7 @@ func (s *Service) usableTestKey(ctx context.Context, actor access.Actor, id stri
 	if !ok {
 		return nil, access.KeyNotFound
 	}
-	k, err := s.Store.Key(ctx, id)
+	k, err := s.store.Key(ctx, id)
 	if err != nil && !errors.Is(err, store.ErrNotFound) {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credit
 			Message: "must be a whole number from 0 to " + strconv.FormatInt(credit.MaxCredits, 10),
 		})
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		accountID := actor.Tenant.AccountID
 		current, err := tx.BalanceForUpdate(accountID, access.Test)
 		if err != nil || current == credits {

@@ -33,7 +33,7 @@ func (s *Service) SubmitPhotos(
 		return "", err
 	}
 	if names := photoNames(photos); o.Environment == access.Live && len(names) > 0 {
-		s.Ordered(names)
+		s.onPhotos(names)
 	}
 	return o.ID, nil
 }
@@ -52,7 +52,7 @@ func (s *Service) checkSubmission(tx *store.Tx, o *order.Order, sub *order.Submi
 		if e.URL == nil {
 			continue
 		}
-		name, ok := s.MediaURLs.Parse(*e.URL)
+		name, ok := s.mediaURLs.Parse(*e.URL)
 		if !ok {
 			return nil, photo.Unsupported(draftField(i), *e.URL)
 		}

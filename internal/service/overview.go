@@ -53,19 +53,19 @@ func (s *Service) Overview(ctx context.Context, actor access.Actor) (*Overview, 
 	}
 	t, o := actor.Tenant, new(Overview)
 	var err error
-	if o.Totals, err = s.Store.AccountTotals(ctx, t.AccountID, t.Environment); err != nil {
+	if o.Totals, err = s.store.AccountTotals(ctx, t.AccountID, t.Environment); err != nil {
 		return nil, err
 	}
-	if o.Waiting, err = s.Store.CountWaiting(ctx, t, OverviewMost); err != nil {
+	if o.Waiting, err = s.store.CountWaiting(ctx, t, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Recent, _, err = s.Store.Orders(ctx, &order.Filter{Tenant: t}, nil, overviewOrders); err != nil {
+	if o.Recent, _, err = s.store.Orders(ctx, &order.Filter{Tenant: t}, nil, overviewOrders); err != nil {
 		return nil, err
 	}
 	if o.Days, err = s.ordersPerDay(ctx, t, o.Totals.Orders); err != nil {
 		return nil, err
 	}
-	results, err := s.Store.Results(ctx, t.AccountID, t.Environment, o.Days[0].Day)
+	results, err := s.store.Results(ctx, t.AccountID, t.Environment, o.Days[0].Day)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +121,7 @@ func (s *Service) ordersPerDay(ctx context.Context, t access.Tenant, total int64
 			break
 		}
 		slices.Sort(middles)
-		times, err := s.Store.OrderTimes(ctx, t.AccountID, t.Environment, slices.Compact(middles))
+		times, err := s.store.OrderTimes(ctx, t.AccountID, t.Environment, slices.Compact(middles))
 		if err != nil {
 			return nil, err
 		}
@@ -156,22 +156,22 @@ type WebhookHealth struct {
 // webhookHealth returns how deliveries go. It reads counts by the hour, never the deliveries themselves.
 func (s *Service) webhookHealth(ctx context.Context, t access.Tenant) (*WebhookHealth, error) {
 	now := s.now()
-	endpoints, err := s.Store.EndpointsOf(ctx, t.AccountID, t.Environment)
+	endpoints, err := s.store.EndpointsOf(ctx, t.AccountID, t.Environment)
 	if err != nil {
 		return nil, err
 	}
 	h := &WebhookHealth{Endpoints: len(endpoints)}
-	if h.Pending, h.Oldest, err = s.Store.PendingDeliveries(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
+	if h.Pending, h.Oldest, err = s.store.PendingDeliveries(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
 		return nil, err
 	}
 	since := now.Add(-24 * time.Hour)
 	ofTenant := webhook.DeliveryFilter{Tenant: t}
-	failed, err := s.Store.FailedDeliveries(ctx, ofTenant, since, store.FirstID(since), OverviewMost)
+	failed, err := s.store.FailedDeliveries(ctx, ofTenant, since, store.FirstID(since), OverviewMost)
 	if err != nil {
 		return nil, err
 	}
 	h.Failed = len(failed)
-	counts, err := s.Store.EndpointHealth(ctx, t.AccountID, t.Environment, now)
+	counts, err := s.store.EndpointHealth(ctx, t.AccountID, t.Environment, now)
 	if err != nil {
 		return nil, err
 	}

@@ -30,16 +30,16 @@ func (s *Service) StorePhotos(
 	files.SetLimit(4) // the disk syncs a few files at once as fast as one
 	for i, u := range uploads {
 		name := photo.NewName(u.Info.Format)
-		urls[i] = s.MediaURLs.URL(name)
+		urls[i] = s.mediaURLs.URL(name)
 		rows[i] = photo.Stored{
 			Name: name, Tenant: actor.Tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
 			Width: u.Info.Width, Height: u.Info.Height, OriginalName: u.OriginalName, CreatedAt: s.now(),
 		}
-		files.Go(func() error { return s.Media.Put(fileCtx, name, u.Staged) })
+		files.Go(func() error { return s.media.Put(fileCtx, name, u.Staged) })
 	}
 	err = files.Wait()
 	if err == nil {
-		err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
+		err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
 	}
 	if err != nil {
 		s.discard(ctx, rows)
@@ -52,8 +52,8 @@ func (s *Service) StorePhotos(
 func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
 	ctx = context.WithoutCancel(ctx)
 	for i := range rows {
-		if err := s.Media.Delete(ctx, rows[i].Name); err != nil {
-			s.Log.WarnContext(ctx, "file of a failed upload stays behind", "name", rows[i].Name, "error", err)
+		if err := s.media.Delete(ctx, rows[i].Name); err != nil {
+			s.log.WarnContext(ctx, "file of a failed upload stays behind", "name", rows[i].Name, "error", err)
 		}
 	}
 }
@@ -61,11 +61,11 @@ func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
 // DeleteUnusedPhotos removes up to limit photos that were uploaded before the time and that no order uses, and returns
 // how many. Rows go first: a file without a row is harmless, a row without its file is not.
 func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
-	if some, err := s.Store.HasUnusedPhotos(ctx, before); err != nil || !some {
+	if some, err := s.store.HasUnusedPhotos(ctx, before); err != nil || !some {
 		return 0, err
 	}
 	var names []string
-	if err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
+	if err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
 		names, err = tx.DeleteUnusedPhotos(before, limit)
 		return err
 	}); err != nil {
@@ -73,7 +73,7 @@ func (s *Service) DeleteUnusedPhotos(ctx context.Context, before time.Time, limi
 	}
 	var failed error
 	for _, name := range names {
-		failed = errors.Join(failed, s.Media.Delete(ctx, name))
+		failed = errors.Join(failed, s.media.Delete(ctx, name))
 	}
 	return len(names), failed
 }
@@ -83,7 +83,7 @@ var errPhotoNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is n
 // Photo returns what is known of an uploaded photo to an actor who may see it: staff see all, account users those of
 // their account.
 func (s *Service) Photo(ctx context.Context, actor access.Actor, name string) (*photo.Stored, error) {
-	p, err := s.Store.Photo(ctx, name)
+	p, err := s.store.Photo(ctx, name)
 	switch {
 	case err == nil && actor.Kind == access.ByStaff:
 		return p, actor.Require(access.ReviewOrders)
@@ -95,11 +95,11 @@ func (s *Service) Photo(ctx context.Context, actor access.Actor, name string) (*
 
 // OpenPhoto opens the file of a photo, as media.Store does.
 func (s *Service) OpenPhoto(ctx context.Context, name string) (media.File, error) {
-	return s.Media.Open(ctx, name)
+	return s.media.Open(ctx, name)
 }
 
 // PhotoURL is the managed URL of a photo.
-func (s *Service) PhotoURL(name string) string { return s.MediaURLs.URL(name) }
+func (s *Service) PhotoURL(name string) string { return s.mediaURLs.URL(name) }
 
 // PhotoName returns the name of the photo with a managed URL, and whether it is one.
-func (s *Service) PhotoName(url string) (name string, ok bool) { return s.MediaURLs.Parse(url) }
+func (s *Service) PhotoName(url string) (name string, ok bool) { return s.mediaURLs.Parse(url) }

@@ -35,7 +35,8 @@ func TestOverviewResults(t *testing.T) {
 			_, err := s.Service.ClaimOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id)
 			must.NoError(t, err)
 			s.Clock.Advance(took)
-			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id, &order.Verdict{Outcome: outcome}, "")
+			_, err = s.Service.CompleteOrder(t.Context(), reviewer.Staff.Actor(access.Origin{}), id,
+				&order.Verdict{Outcome: outcome}, "")
 			must.NoError(t, err)
 		}
 		for range 18 {
@@ -53,7 +54,7 @@ func TestOverviewResults(t *testing.T) {
 		must.NoError(t, err)
 		s.Order(t, s.Live, "") // open
 
-		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Live, access.Origin{}))
 		must.NoError(t, err)
 		before, today := o.Days[len(o.Days)-2], o.Days[len(o.Days)-1]
 		expect.Equal(t, "ended yesterday", before.Ended(), 18)
@@ -71,14 +72,14 @@ func TestOverviewResults(t *testing.T) {
 		wantAbout(t, "95% today", today.Turnaround, 0.95, 3*time.Hour)
 		wantAbout(t, "median in total", o.Total.Turnaround, 0.5, 10*time.Minute)
 		wantAbout(t, "95% in total", o.Total.Turnaround, 0.95, time.Hour)
-		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		test, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if test.Total.Ended() != 0 {
 			t.Errorf("the Test environment has %+v", test.Total)
 		}
 		s.Clock.Advance(29 * 24 * time.Hour)
 		s.Order(t, s.Live, "")
-		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, service.Origin{}))
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Live, access.Origin{}))
 		must.NoError(t, err)
 		if len(o.Days) != 30 {
 			t.Fatalf("%d days, want 30", len(o.Days))
@@ -95,18 +96,22 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Processing), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Processing), nil))
 		s.Clock.Advance(20 * time.Minute)
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Fake), nil))
-		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Fake), nil))
+		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Queued), nil))
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, order.SandboxState(order.Authentic), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Queued), nil))
+		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Authentic), nil))
 		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
-		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if o.Total.Results["fake"] != 1 || o.Total.Results["authentic"] != 1 || o.Total.Ended() != 2 {
 			t.Errorf("%+v", o.Total)
@@ -120,7 +125,7 @@ func TestWebhookHealth(t *testing.T) {
 		s.Clock.Set(time.Now().UTC().Truncate(time.Microsecond)) // ids of deliveries are of this time
 		health := func() *service.WebhookHealth {
 			t.Helper()
-			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+			o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 			must.NoError(t, err)
 			return o.Webhooks
 		}
@@ -131,7 +136,8 @@ func TestWebhookHealth(t *testing.T) {
 		endpoint(t, s, s.Live, "live", webhook.Events...)
 		const sender = "01980000-0000-7000-8000-000000000001"
 		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
-			_, err := tx.LeaseQueues(sender, slices.Sorted(slices.Values([]string{good.ID, bad.ID})), s.Clock.Now(), s.Clock.Now().Add(1000*time.Hour))
+			_, err := tx.LeaseQueues(sender, slices.Sorted(slices.Values([]string{good.ID, bad.ID})), s.Clock.Now(),
+				s.Clock.Now().Add(1000*time.Hour))
 			return err
 		}))
 		// attempt makes the next attempt on what is due to an endpoint.
@@ -141,7 +147,10 @@ func TestWebhookHealth(t *testing.T) {
 			must.NoError(t, err)
 			var results []store.AttemptResult
 			for _, d := range due {
-				r := store.AttemptResult{Attempt: webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: s.Clock.Now(), HTTPStatus: status}, EndpointID: e.ID, DueAt: d.DueAt}
+				r := store.AttemptResult{Attempt: webhook.Attempt{
+					DeliveryID: d.ID, Number: d.Attempts + 1, At: s.Clock.Now(),
+					HTTPStatus: status,
+				}, EndpointID: e.ID, DueAt: d.DueAt}
 				if next > 0 {
 					at := s.Clock.Now().Add(next)
 					r.Next = &at

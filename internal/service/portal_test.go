@@ -31,12 +31,15 @@ func eachPortal(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.
 	})
 }
 
-var portalOrigin = service.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
+var portalOrigin = access.Origin{IP: "192.0.2.7", UserAgent: "a browser"}
 
 // TestPortalLastOwner lets two owners take the role from each other at once: one stays.
 func TestPortalLastOwner(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
-		second := &access.User{ID: store.NewID(), AccountID: s.Account.ID, Email: "second@acme.example", Role: access.Owner, PasswordHash: "x", CreatedAt: s.Clock.Now()}
+		second := &access.User{
+			ID: store.NewID(), AccountID: s.Account.ID, Email: "second@acme.example", Role: access.Owner,
+			PasswordHash: "x", CreatedAt: s.Clock.Now(),
+		}
 		must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertUser(second) }))
 		other, err := s.Service.MemberOfSession(t.Context(), second.ID)
 		must.NoError(t, err)
@@ -56,7 +59,8 @@ func TestPortalMoveTestOrder(t *testing.T) {
 		for _, from := range order.SandboxStates {
 			for _, to := range order.SandboxStates {
 				for _, stage := range []order.SandboxState{from, to} {
-					if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage, nil); err != nil {
+					if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage,
+						nil); err != nil {
 						t.Fatalf("%s to %s: %v", from, to, err)
 					}
 				}
@@ -68,7 +72,8 @@ func TestPortalMoveTestOrder(t *testing.T) {
 			t.Errorf("balance %d, %v", balance, err)
 		}
 		live := s.Order(t, s.Live, "")
-		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live, order.SandboxState(order.Failed), nil); err == nil {
+		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live,
+			order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}
 		report, err := proof.Check(t.Context(), s.Store, s.Media)
@@ -99,7 +104,7 @@ func TestPortalLists(t *testing.T) {
 		if len(found) != 1 || found[0].ID != rows[1].ID {
 			t.Errorf("found %+v", found)
 		}
-		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, service.Origin{}))
+		overview, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		if overview.Waiting != 1 || overview.Days[len(overview.Days)-1].Orders != 5 || overview.Total.Ended() != 4 {
 			t.Errorf("overview %+v", overview)
@@ -184,7 +189,8 @@ func TestKeyUseElsewhere(t *testing.T) {
 		}
 		viewer := owner.User
 		viewer.Role = access.Viewer
-		if err := s.Service.SetKeyNetworks(t.Context(), viewer.Actor("", portalOrigin), k.ID, nil); fault.CodeOf(err) != "forbidden" {
+		if err := s.Service.SetKeyNetworks(t.Context(), viewer.Actor("", portalOrigin), k.ID,
+			nil); fault.CodeOf(err) != "forbidden" {
 			t.Errorf("a viewer changes networks: %v", err)
 		}
 	})

@@ -33,20 +33,32 @@ type Config struct {
 	PublicURL string // where people open certificates; without a trailing slash
 	Log       *slog.Logger
 
-	// Outbox is called after a transaction that has put deliveries into the outbox; nil is allowed.
-	Outbox func()
+	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
+	OnDeliveries func()
 
-	// Ordered is told the photos of a Live order after they were accepted: somebody will look at them. Nil is allowed.
-	Ordered func(names []string)
+	// OnPhotos is called with the photos of a Live order after they were accepted: somebody will look at them. Nil is
+	// allowed.
+	OnPhotos func(names []string)
 
-	// Mail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
-	Mail func()
+	// OnMail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
+	OnMail func()
 }
 
 // Service runs the use cases.
 type Service struct {
-	Config
 	*signin.SessionStore
+	store        *store.Store
+	media        media.Store
+	secrets      *secret.Box
+	guard        *netguard.Guard
+	clock        func() time.Time
+	mediaURLs    photo.URLs
+	publicURL    string
+	log          *slog.Logger
+	onDeliveries func()
+	onPhotos     func(names []string)
+	onMail       func()
+
 	signIns map[access.Audience]*signin.SignIn
 	catalog atomic.Pointer[catalog.Snapshot]
 	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
@@ -59,15 +71,17 @@ type Service struct {
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
 func New(c Config) *Service {
-	c.PublicURL = strings.TrimSuffix(c.PublicURL, "/")
-	if c.Outbox == nil {
-		c.Outbox = func() {}
+	if c.OnDeliveries == nil {
+		c.OnDeliveries = func() {}
 	}
-	if c.Ordered == nil {
-		c.Ordered = func([]string) {}
+	if c.OnPhotos == nil {
+		c.OnPhotos = func([]string) {}
 	}
 	s := &Service{
-		Config: c, signer: newSigner(&c), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
+		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log,
+		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
+		signer: newSigner(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
 	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
@@ -84,13 +98,16 @@ func New(c Config) *Service {
 func (s *Service) SignIn(a access.Audience) *signin.SignIn { return s.signIns[a] }
 
 // Address is where people open the pages, without a trailing slash.
-func (s *Service) Address() string { return s.PublicURL }
+func (s *Service) Address() string { return s.publicURL }
 
 // CertificateURL is where the certificate with the id is shown.
-func (s *Service) CertificateURL(id string) string { return s.PublicURL + "/certificates/" + id }
+func (s *Service) CertificateURL(id string) string { return s.publicURL + "/certificates/" + id }
+
+// ParseID returns the stored form of an id that a person or program has given, in either case.
+func ParseID(s string) (string, bool) { return store.ParseID(s) }
 
 // now is the current time as the database keeps it, so that what is answered and what is read back are equal.
-func (s *Service) now() time.Time { return s.Now().UTC().Truncate(time.Microsecond) }
+func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
 // orNotFound turns a row that does not exist into the refusal that the caller is told.
 func orNotFound(err error, refusal *fault.Error) error {

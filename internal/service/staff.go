@@ -52,7 +52,7 @@ func (s *Service) CreateStaff(
 		ID: store.NewID(), Email: address, Name: name, Role: role,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)); err != nil {
 			return err
 		}
@@ -75,7 +75,7 @@ func (s *Service) AuthenticateStaff(ctx context.Context, token string) (*access.
 	if !access.ValidStaffToken(token) {
 		return nil, access.StaffUnauthenticated
 	}
-	staff, err := s.Store.StaffByToken(ctx, access.HashSecretKey(token))
+	staff, err := s.store.StaffByToken(ctx, access.HashSecretKey(token))
 	if errors.Is(err, store.ErrNotFound) || err == nil && !staff.Active() {
 		return nil, access.StaffUnauthenticated
 	}
@@ -84,7 +84,7 @@ func (s *Service) AuthenticateStaff(ctx context.Context, token string) (*access.
 
 // StaffOfSession returns the staff user of a session, or access.NoSession when they may not sign in any more.
 func (s *Service) StaffOfSession(ctx context.Context, staffID string) (*access.Staff, error) {
-	who, err := s.Store.Staff(ctx, staffID)
+	who, err := s.store.Staff(ctx, staffID)
 	if errors.Is(err, store.ErrNotFound) || err == nil && !who.Active() {
 		return nil, access.NoSession
 	}
@@ -93,16 +93,16 @@ func (s *Service) StaffOfSession(ctx context.Context, staffID string) (*access.S
 
 // StaffUsers returns every staff user, deactivated ones included, the oldest first.
 func (s *Service) StaffUsers(ctx context.Context) ([]*access.Staff, error) {
-	return s.Store.AllStaff(ctx)
+	return s.store.AllStaff(ctx)
 }
 
 // FindStaff returns a staff user by their id or email.
 func (s *Service) FindStaff(ctx context.Context, idOrEmail string) (*access.Staff, error) {
-	find, key := s.Store.Staff, ""
+	find, key := s.store.Staff, ""
 	if id, ok := store.ParseID(idOrEmail); ok {
 		key = id
 	} else if address, err := access.NormalizeEmail(idOrEmail); err == nil {
-		find, key = s.Store.StaffByEmail, address
+		find, key = s.store.StaffByEmail, address
 	}
 	staff, err := find(ctx, key)
 	if errors.Is(err, store.ErrNotFound) {
@@ -117,7 +117,7 @@ func (s *Service) StaffMembers(ctx context.Context, actor access.Actor) ([]*acce
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.Store.StaffMembers(ctx, s.now())
+	return s.store.StaffMembers(ctx, s.now())
 }
 
 // StaffMember returns one staff user as administrators see them.
@@ -129,7 +129,7 @@ func (s *Service) StaffMember(ctx context.Context, actor access.Actor, id string
 	if !ok {
 		return nil, fault.Missing("staff user")
 	}
-	m, err := s.Store.StaffMember(ctx, id, s.now())
+	m, err := s.store.StaffMember(ctx, id, s.now())
 	return m, orNotFound(err, fault.Missing("staff user"))
 }
 
@@ -160,7 +160,7 @@ func (s *Service) changeStaff(
 		ids = append(ids, actor.ID)
 		slices.Sort(ids) // always in the same order, so that no transaction waits for another that waits for it
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		for _, each := range ids {
 			row, err := tx.StaffForUpdate(each)
 			if err != nil {
@@ -231,7 +231,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 func (s *Service) releaseAll(ctx context.Context, staffID string) error {
 	// Each order in a transaction of its own: one that held several would wait for others and let them wait. A program
 	// that ends in between has lost nothing, for claims without activity expire.
-	ids, err := s.Store.ClaimsOf(ctx, staffID)
+	ids, err := s.store.ClaimsOf(ctx, staffID)
 	if err != nil {
 		return err
 	}
@@ -315,8 +315,8 @@ func (s *Service) RotateStaffToken(ctx context.Context, actor access.Actor, id s
 }
 
 // RotateOwnToken gives staff a new token for the desk API, after they have given their password again.
-func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from Origin) (string, error) {
-	who, err := s.Store.Staff(ctx, staffID)
+func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from access.Origin) (string, error) {
+	who, err := s.store.Staff(ctx, staffID)
 	if err != nil {
 		return "", orNotFound(err, fault.Missing("staff user"))
 	}
@@ -324,7 +324,7 @@ func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, 
 		return "", err
 	}
 	token := access.NewStaffToken()
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.SetStaffToken(who.ID, access.HashSecretKey(token)); err != nil {
 			return err
 		}

@@ -28,7 +28,7 @@ func (s *Service) InviteStaff(
 	if locale == "" {
 		locale = text.English
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if _, err := tx.StaffByEmail(ctx, email); err == nil {
 			return staffEmailTaken
 		} else if !errors.Is(err, store.ErrNotFound) {
@@ -62,12 +62,14 @@ func (s *Service) StaffInvitations(ctx context.Context, actor access.Actor) ([]*
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.Store.Invitations(ctx, access.Desk, "", s.now())
+	return s.store.Invitations(ctx, access.Desk, "", s.now())
 }
 
 // InviteStaffAgain replaces an open invitation by another link for the same person. It returns what InviteStaff does,
 // and the email.
-func (s *Service) InviteStaffAgain(ctx context.Context, actor access.Actor, id string) (email, address string, err error) {
+func (s *Service) InviteStaffAgain(ctx context.Context, actor access.Actor, id string) (email, address string,
+	err error,
+) {
 	if err := actor.Require(access.Administer); err != nil {
 		return "", "", err
 	}
@@ -88,7 +90,7 @@ func (s *Service) UninviteStaff(ctx context.Context, actor access.Actor, id stri
 	if err != nil {
 		return err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.DeleteInvitation(access.Desk, "", l.ID); err != nil {
 			return err
 		}

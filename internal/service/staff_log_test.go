@@ -37,13 +37,13 @@ func (o *office) logged(t *testing.T, f audit.ActionFilter) []*audit.Action {
 	return all
 }
 
-// TestStaffLog performs every action of the administration log and checks that each is recorded once, with actor, target
-// and address, and without a secret.
+// TestStaffLog performs every action of the administration log and checks that each is recorded once, with actor,
+// target and address, and without a secret.
 func TestStaffLog(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		const ip = "192.0.2.7"
-		ctx := service.From(t.Context(), service.Origin{IP: ip, UserAgent: "Browser"})
-		from := service.Origin{IP: ip, UserAgent: "Browser"}
+		ctx := t.Context()
+		from := access.Origin{IP: ip, UserAgent: "Browser"}
 		var secrets []string
 		secret := func(s string) { secrets = append(secrets, s) }
 		signIn := o.Service.SignIn(access.Desk)
@@ -97,7 +97,8 @@ func TestStaffLog(t *testing.T) {
 			secret(token)
 		})
 		failed := did(audit.StaffSignInFailed, mika, mika.ID, func() {
-			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err, signin.WrongSignIn) {
+			if _, _, err := signIn.Password(ctx, "mika@example.com", "a wrong password", from); !errors.Is(err,
+				signin.WrongSignIn) {
 				t.Error(err)
 			}
 		})
@@ -124,7 +125,9 @@ func TestStaffLog(t *testing.T) {
 				t.Error(err)
 			}
 		})
-		did(audit.StaffFactorRemoved, mika, mika.ID, func() { must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), "another long password", "", from)) })
+		did(audit.StaffFactorRemoved, mika, mika.ID, func() {
+			must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), "another long password", "", from))
+		})
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
 			token, err := o.Service.RotateOwnToken(ctx, mika.ID, "another long password", from)
 			must.NoError(t, err)
@@ -133,7 +136,7 @@ func TestStaffLog(t *testing.T) {
 		session, _, err := o.Service.StartSession(ctx, access.Desk, mika.ID, from)
 		must.NoError(t, err)
 		did(audit.StaffPasskeyAdded, mika, mika.ID, func() {
-			d := &device.Device{Origin: o.Service.PublicURL}
+			d := &device.Device{Origin: o.Service.Address()}
 			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", "another long password", session.ID, from)
 			must.NoError(t, err)
 			_, err = signIn.AddPasskey(ctx, mika.Person(), asked.Sealed, d.Create(t, asked.Options), session.ID, from)
@@ -164,13 +167,21 @@ func TestStaffLog(t *testing.T) {
 			secret(token)
 			return err
 		})
-		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error { _, err := o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID); return err })
+		ctxBoss(audit.StaffTokenRevoked, mika.ID, func() error {
+			_,
+				err := o.Service.RevokeStaffToken(ctx, o.boss.Actor(from), mika.ID)
+			return err
+		})
 		ctxBoss(audit.StaffPasswordReset, mika.ID, func() error {
 			_, password, err := o.Service.ResetStaffPassword(ctx, o.boss.Actor(from), mika.ID)
 			secret(password)
 			return err
 		})
-		ctxBoss(audit.StaffFactorReset, mika.ID, func() error { _, err := o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID); return err })
+		ctxBoss(audit.StaffFactorReset, mika.ID, func() error {
+			_,
+				err := o.Service.ResetStaffFactors(ctx, o.boss.Actor(from), mika.ID)
+			return err
+		})
 		role := ctxBoss(audit.StaffRoleChanged, mika.ID, func() error {
 			_, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), mika.ID, access.Admin)
 			return err
@@ -178,7 +189,11 @@ func TestStaffLog(t *testing.T) {
 		if role.Details["from"] != "reviewer" || role.Details["to"] != "admin" {
 			t.Errorf("details %v", role.Details)
 		}
-		ctxBoss(audit.StaffDeactivated, mika.ID, func() error { _, err := o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID); return err })
+		ctxBoss(audit.StaffDeactivated, mika.ID, func() error {
+			_,
+				err := o.Service.DeactivateStaff(ctx, o.boss.Actor(from), mika.ID)
+			return err
+		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
 			if _, _, err := signIn.Password(ctx, "mika@example.com", "any", from); !errors.Is(err, signin.WrongSignIn) {
 				t.Error(err)
@@ -196,7 +211,8 @@ func TestStaffLog(t *testing.T) {
 		made, err := o.Service.CreateAccount(ctx, by(o.boss), "Beta", "beta@example.com", "en")
 		must.NoError(t, err)
 		secret(made.Password)
-		if a := o.logged(t, audit.ActionFilter{AccountID: made.Account.ID}); len(a) != 1 || a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
+		if a := o.logged(t, audit.ActionFilter{AccountID: made.Account.ID}); len(a) != 1 ||
+			a[0].Code != audit.AccountCreated || a[0].Target.Name != "Beta" {
 			t.Errorf("the log of the new account: %+v", a)
 		}
 		ctxBoss(audit.UserPasswordReset, owner.ID, func() error {
@@ -217,21 +233,30 @@ func TestStaffLog(t *testing.T) {
 		for name, want := range map[string]any{"amount": 50.0, "balance": 1050.0, "note": "invoice 7"} {
 			expect.Equal(t, name, grant.Details[name], want)
 		}
-		k, keySecret, err := o.Service.CreateKey(ctx, by(o.boss), service.NewKey{Tenant: o.Live.Tenant, Name: "erp", Scopes: access.AllScopes})
+		k, keySecret, err := o.Service.CreateKey(ctx, by(o.boss),
+			service.NewKey{Tenant: o.Live.Tenant, Name: "erp", Scopes: access.AllScopes})
 		must.NoError(t, err)
 		secret(keySecret)
 		if newest() != k.ID {
 			t.Error("the new key is not in the log")
 		}
 		ctxBoss(audit.ActionKeyRenamed, k.ID, func() error { return o.Service.RenameKey(ctx, by(o.boss), k.ID, "nightly") })
-		ctxBoss(audit.ActionKeyLimited, k.ID, func() error { return o.Service.SetKeyLimits(ctx, by(o.boss), k.ID, map[string]int{"read": 7}) })
+		ctxBoss(audit.ActionKeyLimited, k.ID, func() error {
+			return o.Service.SetKeyLimits(ctx, by(o.boss), k.ID, map[string]int{"read": 7})
+		})
 		ctxBoss(audit.ActionKeyNetworks, k.ID, func() error { return o.Service.SetKeyNetworks(ctx, by(o.boss), k.ID, nil) })
-		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error { _, err := o.Service.RevokeKey(ctx, by(o.boss), k.ID); return err })
+		ctxBoss(audit.ActionKeyRevoked, k.ID, func() error {
+			_,
+				err := o.Service.RevokeKey(ctx, by(o.boss), k.ID)
+			return err
+		})
 
 		// The catalog.
-		plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml", []byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
+		plan, err := o.Service.UploadCatalog(ctx, by(o.boss), "c.yaml",
+			[]byte(strings.Replace(string(demo.Catalog), "en: Chanel", "en: CHANEL", 1)))
 		must.NoError(t, err)
-		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1), func() error { _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), plan.Draft.ID); return err })
+		ctxBoss(audit.CatalogImported, fmt.Sprint(plan.Draft.BaseVersion+1),
+			func() error { _, err := o.Service.ConfirmCatalog(ctx, by(o.boss), plan.Draft.ID); return err })
 		ctxBoss(audit.AnswerTimePaused, "60", func() error { return o.Service.PauseAnswerTime(ctx, by(o.boss), 60) })
 		ctxBoss(audit.AnswerTimeResumed, "60", func() error { return o.Service.ResumeAnswerTime(ctx, by(o.boss), 60) })
 
@@ -241,7 +266,11 @@ func TestStaffLog(t *testing.T) {
 			_, err := o.Service.ReassignOrder(ctx, o.boss.Actor(from), id, o.reviewer.ID)
 			return err
 		})
-		ctxBoss(audit.OrderCanceled, id, func() error { _, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "withdrawn"); return err })
+		ctxBoss(audit.OrderCanceled, id, func() error {
+			_, err := o.Service.CancelOrder(ctx, o.boss.Actor(from), id,
+				"withdrawn")
+			return err
+		})
 		authentic, err := o.Store.Order(ctx, o.Order(t, o.Test, order.MockAuthentic))
 		must.NoError(t, err)
 		ctxBoss(audit.CertificateRevoked, authentic.CertificateID, func() error {
@@ -252,7 +281,8 @@ func TestStaffLog(t *testing.T) {
 		ctxBoss(audit.DeliveryRedelivered, delivery, func() error { return o.Service.Redeliver(ctx, by(o.boss), delivery) })
 		o.failedDelivery(t)
 		many := ctxBoss(audit.DeliveriesRedelivered, "", func() error {
-			return second(o.Service.RedeliverFailed(ctx, by(o.boss), webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: o.Account.ID}}, time.Time{}))
+			return second(o.Service.RedeliverFailed(ctx, by(o.boss),
+				webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: o.Account.ID}}, time.Time{}))
 		})
 		if many.Details["deliveries"] != 1.0 || many.AccountID != o.Account.ID {
 			t.Errorf("details %v of %q", many.Details, many.AccountID)
@@ -274,8 +304,9 @@ func TestStaffLog(t *testing.T) {
 		t.Run("NothingForRefused", func(t *testing.T) {
 			before := len(o.logged(t, audit.ActionFilter{}))
 			for name, err := range map[string]error{
-				"no credits":        second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, -1_000_000, "x")),
-				"the same email":    second(o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "x", access.Reviewer)),
+				"no credits": second(o.Service.GrantCredits(ctx, by(o.boss), o.Live.Tenant, -1_000_000, "x")),
+				"the same email": second(o.Service.CreateStaff(ctx, o.boss.Actor(from), "mika@example.com", "x",
+					access.Reviewer)),
 				"a revoked key":     o.Service.RenameKey(ctx, by(o.boss), k.ID, "x"),
 				"one's own role":    second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(from), o.boss.ID, access.Reviewer)),
 				"an ended order":    second(o.Service.CancelOrder(ctx, o.boss.Actor(from), id, "")),
@@ -295,7 +326,8 @@ func TestStaffLog(t *testing.T) {
 			_, err := o.Service.GrantCredits(t.Context(), access.Operator, o.Live.Tenant, 1, "by hand")
 			must.NoError(t, err)
 			all := o.logged(t, audit.ActionFilter{Operator: true})
-			if len(all) != 1 || all[0].StaffID != "" || all[0].StaffName != "operator" || all[0].IP != "" || all[0].Code != audit.CreditsGranted {
+			if len(all) != 1 || all[0].StaffID != "" || all[0].StaffName != "operator" || all[0].IP != "" ||
+				all[0].Code != audit.CreditsGranted {
 				t.Errorf("entries %+v", all)
 			}
 		})
@@ -326,12 +358,18 @@ func TestStaffLog(t *testing.T) {
 				filter audit.ActionFilter
 				holds  func(*audit.Action) bool
 			}{
-				"Code":    {audit.ActionFilter{Code: audit.StaffTokenMade}, func(a *audit.Action) bool { return a.Code == audit.StaffTokenMade }},
-				"Staff":   {audit.ActionFilter{StaffID: mika.ID}, func(a *audit.Action) bool { return a.StaffID == mika.ID }},
-				"Account": {audit.ActionFilter{AccountID: o.Account.ID}, func(a *audit.Action) bool { return a.AccountID == o.Account.ID }},
-				"Target":  {audit.ActionFilter{TargetID: id}, func(a *audit.Action) bool { return a.Target.ID == id }},
-				"From":    {audit.ActionFilter{From: &middle}, func(a *audit.Action) bool { return !a.At.Before(middle) }},
-				"To":      {audit.ActionFilter{To: &middle}, func(a *audit.Action) bool { return a.At.Before(middle) }},
+				"Code": {
+					audit.ActionFilter{Code: audit.StaffTokenMade},
+					func(a *audit.Action) bool { return a.Code == audit.StaffTokenMade },
+				},
+				"Staff": {audit.ActionFilter{StaffID: mika.ID}, func(a *audit.Action) bool { return a.StaffID == mika.ID }},
+				"Account": {
+					audit.ActionFilter{AccountID: o.Account.ID},
+					func(a *audit.Action) bool { return a.AccountID == o.Account.ID },
+				},
+				"Target": {audit.ActionFilter{TargetID: id}, func(a *audit.Action) bool { return a.Target.ID == id }},
+				"From":   {audit.ActionFilter{From: &middle}, func(a *audit.Action) bool { return !a.At.Before(middle) }},
+				"To":     {audit.ActionFilter{To: &middle}, func(a *audit.Action) bool { return a.At.Before(middle) }},
 				"All": {
 					audit.ActionFilter{Code: audit.StaffTokenMade, StaffID: o.boss.ID, TargetID: mika.ID, To: &middle},
 					func(a *audit.Action) bool {
@@ -466,10 +504,10 @@ func TestStaffAccess(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		signIn := o.Service.SignIn(access.Desk)
-		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(service.Origin{}), "mika@example.com", "Mika", access.Reviewer)
+		n, err := o.Service.CreateStaff(ctx, o.boss.Actor(access.Origin{}), "mika@example.com", "Mika", access.Reviewer)
 		must.NoError(t, err)
 		session := func() string {
-			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
+			_, token, err := o.Service.StartSession(ctx, access.Desk, n.Staff.ID, access.Origin{})
 			must.NoError(t, err)
 			return token
 		}
@@ -483,57 +521,60 @@ func TestStaffAccess(t *testing.T) {
 		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
 
 		first := session()
-		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Admin)
+		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
-		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin || s.Role != access.Admin {
+		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin ||
+			s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
 		}
-		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, "owner"); fault.CodeOf(err) != fault.CodeValidation {
+		if _, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID,
+			"owner"); fault.CodeOf(err) != fault.CodeValidation {
 			t.Errorf("an unknown role: %v", err)
 		}
 
-		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, err = o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a revoked token", authenticate(n.Token), false)
-		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); err != nil || m.HasToken {
+		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
 		open := session()
-		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, err = o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		for name, use := range map[string]func() error{
 			"role": func() error {
-				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID, access.Reviewer))
+				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Reviewer))
 			},
 			"token": func() error {
-				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 				return err
 			},
 			"revoke": func() error {
-				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+				return second(o.Service.RevokeStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
 			},
 			"again": func() error {
-				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID))
+				return second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID))
 			},
 		} {
 			if err := use(); fault.CodeOf(err) != "staff-deactivated" {
 				t.Errorf("%s of somebody who has left: %v", name, err)
 			}
 		}
-		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID)
+		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
 		works("a session from before", resume(open), false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, service.Origin{})
+		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, access.Origin{})
 		works("the password from before", err, false)
-		_, _, err = signIn.Password(ctx, "mika@example.com", password, service.Origin{})
+		_, _, err = signIn.Password(ctx, "mika@example.com", password, access.Origin{})
 		works("the new password", err, true)
-		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(service.Origin{}), n.Staff.ID); fault.CodeOf(err) != "staff-active" {
+		if _, _, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}),
+			n.Staff.ID); fault.CodeOf(err) != "staff-active" {
 			t.Errorf("reactivating again: %v", err)
 		}
 	})
@@ -544,7 +585,8 @@ func TestAdministratorRemains(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
 		ctx := t.Context()
 		for _, err := range []error{
-			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(service.Origin{}), o.boss.ID, access.Reviewer)), second(o.Service.DeactivateStaff(ctx, o.boss.Actor(service.Origin{}), o.boss.ID)),
+			second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), o.boss.ID, access.Reviewer)),
+			second(o.Service.DeactivateStaff(ctx, o.boss.Actor(access.Origin{}), o.boss.ID)),
 		} {
 			if fault.CodeOf(err) != "own-access" {
 				t.Errorf("the last administrator goes: %v", err)
@@ -553,8 +595,8 @@ func TestAdministratorRemains(t *testing.T) {
 		for round := range 10 {
 			a, b := o.hire(t, fmt.Sprint("a", round), access.Admin), o.hire(t, fmt.Sprint("b", round), access.Admin)
 			var both sync.WaitGroup
-			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(service.Origin{}), b.ID, access.Reviewer) })
-			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(service.Origin{}), a.ID) })
+			both.Go(func() { _, _ = o.Service.ChangeStaffRole(ctx, a.Actor(access.Origin{}), b.ID, access.Reviewer) })
+			both.Go(func() { _, _ = o.Service.DeactivateStaff(ctx, b.Actor(access.Origin{}), a.ID) })
 			both.Wait()
 			left := 0
 			for _, s := range []*access.Staff{a, b} {

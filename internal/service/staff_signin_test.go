@@ -15,8 +15,14 @@ func eachShop(t *testing.T, f func(t *testing.T, s *shop.Shop, reviewer, admin *
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		staff := func(email string, role access.StaffRole) *access.Staff {
-			one := &access.Staff{ID: store.NewID(), Email: email, Name: email, Role: role, PasswordHash: "-", CreatedAt: s.Clock.Now()}
-			if err := s.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(one, access.HashSecretKey(access.NewStaffToken())) }); err != nil {
+			one := &access.Staff{
+				ID: store.NewID(), Email: email, Name: email, Role: role, PasswordHash: "-",
+				CreatedAt: s.Clock.Now(),
+			}
+			if err := s.Store.Update(t.Context(), func(tx *store.Tx) error {
+				return tx.InsertStaff(one,
+					access.HashSecretKey(access.NewStaffToken()))
+			}); err != nil {
 				t.Fatal(err)
 			}
 			return one

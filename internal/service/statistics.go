@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -67,7 +68,7 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 	days = min(max(days, 1), MaxStatisticsDays)
 	today := dayOf(s.now())
 	first := today.AddDate(0, 0, 1-days)
-	saved, err := s.Store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
+	saved, err := s.store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -85,19 +86,19 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 		st.Total.add(d.Figures)
 		st.Days = append(st.Days, d)
 	}
-	samples, err := s.Store.QueueSamples(ctx, first)
+	samples, err := s.store.QueueSamples(ctx, first)
 	if err != nil {
 		return nil, err
 	}
 	st.addQueue(samples)
-	if st.Open, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
+	if st.Open, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return nil, err
 	}
-	staff, err := s.Store.AllStaff(ctx)
+	staff, err := s.store.AllStaff(ctx)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := s.Store.ClaimedOrders(ctx)
+	claimed, err := s.store.ClaimedOrders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -164,7 +165,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 	if len(saved) == 0 {
 		return 0, nil
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		for _, name := range slices.Sorted(maps.Keys(saved)) {
 			if err := tx.SaveDailyStatistics(name, saved[name]); err != nil {
 				return err
@@ -179,7 +180,7 @@ func (s *Service) SaveStatistics(ctx context.Context) (int, error) {
 // long ago to be shown.
 func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time, error) {
 	earliest := dayOf(now).AddDate(0, 0, -MaxStatisticsDays)
-	last, err := s.Store.LastStatisticsDay(ctx)
+	last, err := s.store.LastStatisticsDay(ctx)
 	if err != nil {
 		return now, err
 	}
@@ -190,7 +191,7 @@ func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time
 		}
 		day = day.AddDate(0, 0, 1)
 	} else {
-		first, err := s.Store.FirstOrderAt(ctx)
+		first, err := s.store.FirstOrderAt(ctx)
 		if errors.Is(err, store.ErrNotFound) {
 			return dayOf(now), nil
 		}
@@ -209,10 +210,10 @@ func (s *Service) firstUnsavedDay(ctx context.Context, now time.Time) (time.Time
 // any more.
 func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 	at := now.Truncate(sampleInterval)
-	if there, err := s.Store.HasQueueSample(ctx, at); err != nil || there {
+	if there, err := s.store.HasQueueSample(ctx, at); err != nil || there {
 		return err
 	}
-	counts, err := s.Store.OrderCounts(ctx, access.Live)
+	counts, err := s.store.OrderCounts(ctx, access.Live)
 	if err != nil {
 		return err
 	}
@@ -220,7 +221,7 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 		At: at, Queued: counts[order.Queued], Processing: counts[order.Processing],
 		UpdatePhotos: counts[order.UpdatePhotos],
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.DeleteOldEndpointHours(now.Add(-endpointHoursRetention)); err != nil {
 			return err
 		}
@@ -232,12 +233,153 @@ func (s *Service) sampleQueue(ctx context.Context, now time.Time) error {
 func (s *Service) figuresOf(ctx context.Context, day time.Time) (*DayFigures, error) {
 	f := newDayFigures()
 	end := day.AddDate(0, 0, 1)
-	if err := s.Store.EachEndedOrder(ctx, day, end, f.count); err != nil {
+	if err := s.store.EachEndedOrder(ctx, day, end, f.count); err != nil {
 		return nil, err
 	}
 	var err error
-	f.Created, err = s.Store.CountCreatedOrders(ctx, day, end)
+	f.Created, err = s.store.CountCreatedOrders(ctx, day, end)
 	return f, err
 }
 
 func dayOf(t time.Time) time.Time { return t.UTC().Truncate(24 * time.Hour) }
+
+// DayFigures is what is known of the Live orders of one day, in UTC. Figures of several days can be added.
+type DayFigures struct {
+	Created   int64                `json:"created"`
+	Ended     map[string]int64     `json:"ended,omitempty"`     // by outcome; orders in error under "error"
+	Times     map[int]*TimeFigures `json:"times,omitempty"`     // verdicts by answer time
+	Reviewers map[string]int64     `json:"reviewers,omitempty"` // verdicts by staff id
+}
+
+// TimeFigures is how the verdicts of an answer time came about. Turnaround is the time on the customer's clock, which
+// is paused while photos are requested: it is what the due date promises.
+type TimeFigures struct {
+	Verdicts   int64     `json:"verdicts"`
+	OnTime     int64     `json:"on_time"`
+	Turnaround Histogram `json:"turnaround"`
+}
+
+func newDayFigures() *DayFigures {
+	return &DayFigures{Ended: make(map[string]int64), Times: make(map[int]*TimeFigures), Reviewers: make(map[string]int64)}
+}
+
+// count adds an order that has ended. An order that is called off or cannot be processed has no verdict, and neither
+// has one whose photo request nobody answered.
+func (f *DayFigures) count(o *order.Order) {
+	if o.Status == order.Failed {
+		f.Ended[string(order.Failed)]++
+		return
+	}
+	f.Ended[string(o.Outcome)]++
+	if o.Outcome == order.Canceled || o.DueAt == nil {
+		return
+	}
+	t := f.time(o.AnswerTime)
+	t.Verdicts++
+	if !o.EndedAt.After(*o.DueAt) {
+		t.OnTime++
+	}
+	t.Turnaround.Add(turnaround(o.AnswerTime, *o.DueAt, *o.EndedAt))
+	if o.AssigneeID != "" {
+		f.Reviewers[o.AssigneeID]++
+	}
+}
+
+func (f *DayFigures) time(code int) *TimeFigures {
+	t := f.Times[code]
+	if t == nil {
+		t = &TimeFigures{Turnaround: make(Histogram)}
+		f.Times[code] = t
+	}
+	return t
+}
+
+// add adds the figures of another day.
+func (f *DayFigures) add(other *DayFigures) {
+	f.Created += other.Created
+	for outcome, n := range other.Ended {
+		f.Ended[outcome] += n
+	}
+	for staffID, n := range other.Reviewers {
+		f.Reviewers[staffID] += n
+	}
+	for code, t := range other.Times {
+		mine := f.time(code)
+		mine.Verdicts += t.Verdicts
+		mine.OnTime += t.OnTime
+		for bucket, n := range t.Turnaround {
+			mine.Turnaround[bucket] += n
+		}
+	}
+}
+
+// OnTimeRate returns the share of verdicts that were on time, or NaN when there were none.
+func (f *DayFigures) OnTimeRate() float64 {
+	var verdicts, onTime int64
+	for _, t := range f.Times {
+		verdicts += t.Verdicts
+		onTime += t.OnTime
+	}
+	return share(onTime, verdicts)
+}
+
+// OnTimeRate is that of one answer time.
+func (t *TimeFigures) OnTimeRate() float64 { return share(t.OnTime, t.Verdicts) }
+
+func share(part, whole int64) float64 {
+	if whole == 0 {
+		return math.NaN()
+	}
+	return float64(part) / float64(whole)
+}
+
+// Histogram counts durations in buckets that are each 4% wider than the one before, so that a quantile of any number of
+// days is at most 2% off and a day takes little room.
+type Histogram map[int]int64
+
+const bucketGrowth = 1.04
+
+// Add counts a duration.
+func (h Histogram) Add(d time.Duration) { h[bucket(d, 1)]++ }
+
+// bucket is where a duration is counted when every so many buckets are in use; one below a second counts as a second.
+func bucket(d time.Duration, every int) int {
+	return every * int(math.Round(math.Log(max(1, d.Seconds()))/(float64(every)*math.Log(bucketGrowth))))
+}
+
+// resultBuckets is how many buckets the histograms of accounts take together: there are many of them, each day of each
+// account has one, so they are smaller and up to 6% off.
+const resultBuckets = 3
+
+// turnaround is how long an order took on the customer's clock, which is paused while photos are requested.
+func turnaround(answerTime int, due, ended time.Time) time.Duration {
+	return time.Duration(answerTime)*time.Minute - due.Sub(ended)
+}
+
+// bucketOfResult is the bucket of the turnaround of an order that has ended, or -1: an order without a verdict has
+// none, nor has one whose photo request nobody answered.
+func bucketOfResult(o *order.Order) int {
+	if o.Status != order.Completed || o.Outcome == order.Canceled || o.DueAt == nil {
+		return -1
+	}
+	return bucket(turnaround(o.AnswerTime, *o.DueAt, *o.EndedAt), resultBuckets)
+}
+
+// Quantile returns the duration that the share q of all durations does not exceed; ok is false when there are none.
+func (h Histogram) Quantile(q float64) (d time.Duration, ok bool) {
+	var total int64
+	for _, n := range h {
+		total += n
+	}
+	if total == 0 {
+		return 0, false
+	}
+	rank := max(1, int64(math.Ceil(q*float64(total))))
+	var seen int64
+	for _, bucket := range slices.Sorted(maps.Keys(h)) {
+		if seen += h[bucket]; seen >= rank {
+			return time.Duration(math.Pow(bucketGrowth, float64(bucket)) * float64(time.Second)), true
+		}
+	}
+	return 0, false
+}

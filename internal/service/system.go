@@ -2,18 +2,24 @@ package service
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/domain/photo"
 )
+
+// Database is what the database tells of itself.
+type Database struct {
+	Engine  string // with its version
+	Schema  int64  // version of the schema
+	Bytes   int64  // of the database as a whole
+	Latency time.Duration
+}
 
 // Health is how the service is now. What could not be reached has its error; the rest is still there.
 type Health struct {
-	Database      *store.SystemFacts
+	Database      *Database
 	DatabaseError error
 	MediaError    error
 	MediaLatency  time.Duration
@@ -23,8 +29,8 @@ type Health struct {
 	PendingDeliveries int64
 	OldestDelivery    *time.Time // since when the first delivery could be under way and is not
 	CatalogVersion    int64
-	Photos            store.PhotoTotals // as they were uploaded, without what is derived from them
-	Mail              bool              // there is a mail server
+	Photos            photo.Totals // as they were uploaded, without what is derived from them
+	Mail              bool         // there is a mail server
 	QueuedMail        int64
 	FailedMail        int64 // mails that could not be delivered, of the last weeks
 }
@@ -41,29 +47,30 @@ func (s *Service) Health(ctx context.Context, actor access.Actor) (*Health, erro
 	defer cancel()
 	h := &Health{CatalogVersion: s.Catalog().Version(), Mail: s.SendsMail()}
 	begun := time.Now()
-	h.MediaError = s.Media.Ping(ctx)
+	h.MediaError = s.media.Ping(ctx)
 	h.MediaLatency = time.Since(begun)
 	h.DatabaseError = s.databaseHealth(ctx, h)
 	return h, nil
 }
 
 func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
-	var err error
-	if h.Database, err = s.Store.SystemFacts(ctx, time.Now); err != nil {
+	facts, err := s.store.SystemFacts(ctx, time.Now)
+	if err != nil {
 		return err
 	}
-	if h.Orders, err = s.Store.OrderCounts(ctx, access.Live); err != nil {
+	h.Database = (*Database)(facts)
+	if h.Orders, err = s.store.OrderCounts(ctx, access.Live); err != nil {
 		return err
 	}
 	queued := &order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
-	first, _, err := s.Store.Orders(ctx, queued, nil, 1)
+	first, _, err := s.store.Orders(ctx, queued, nil, 1)
 	if err != nil {
 		return err
 	}
 	if len(first) > 0 {
 		h.OldestQueued = first[0].DueAt
 	}
-	pending, oldest, err := s.Store.QueueState(ctx, s.now())
+	pending, oldest, err := s.store.QueueState(ctx, s.now())
 	h.PendingDeliveries = pending
 	if !oldest.IsZero() {
 		h.OldestDelivery = &oldest
@@ -71,43 +78,9 @@ func (s *Service) databaseHealth(ctx context.Context, h *Health) error {
 	if err != nil {
 		return err
 	}
-	if h.Photos, err = s.Store.PhotoTotals(ctx); err != nil {
+	if h.Photos, err = s.store.PhotoTotals(ctx); err != nil {
 		return err
 	}
-	h.QueuedMail, h.FailedMail, err = s.Store.MailCounts(ctx)
+	h.QueuedMail, h.FailedMail, err = s.store.MailCounts(ctx)
 	return err
-}
-
-// RevokedCertificates returns the certificates that were taken back last.
-func (s *Service) RevokedCertificates(
-	ctx context.Context, actor access.Actor, limit int,
-) ([]store.RevokedCertificate, error) {
-	if err := actor.Require(access.Administer); err != nil {
-		return nil, err
-	}
-	return s.Store.RevokedCertificates(ctx, limit)
-}
-
-// FindCertificate returns the certificate that a person means: by its id, or by the id or number of its order.
-func (s *Service) FindCertificate(
-	ctx context.Context, actor access.Actor, text string,
-) (*certificate.Issued, error) {
-	if err := actor.Require(access.Administer); err != nil {
-		return nil, err
-	}
-	if order.IsCertificateID(text) {
-		return s.Certificate(ctx, text)
-	}
-	id, err := s.FindOrderID(ctx, text)
-	if err != nil {
-		return nil, CertificateNotFound
-	}
-	o, err := s.Store.Order(ctx, id)
-	if errors.Is(err, store.ErrNotFound) || err == nil && o.CertificateID == "" {
-		return nil, CertificateNotFound
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s.Certificate(ctx, o.CertificateID)
 }

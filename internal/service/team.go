@@ -22,14 +22,14 @@ type Member struct {
 
 // MemberOfSession returns the member of a session, or access.NoSession when they have left.
 func (s *Service) MemberOfSession(ctx context.Context, userID string) (*Member, error) {
-	user, err := s.Store.User(ctx, userID)
+	user, err := s.store.User(ctx, userID)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, access.NoSession
 	}
 	if err != nil {
 		return nil, err
 	}
-	account, err := s.Store.Account(ctx, user.AccountID)
+	account, err := s.store.Account(ctx, user.AccountID)
 	if err != nil {
 		return nil, err
 	}
@@ -51,11 +51,11 @@ var (
 
 // Team returns the users of the actor's account and, to those who may invite, the invitations that are open.
 func (s *Service) Team(ctx context.Context, actor access.Actor) ([]*access.User, []*access.Link, error) {
-	users, err := s.Store.Users(ctx, actor.Tenant.AccountID)
+	users, err := s.store.Users(ctx, actor.Tenant.AccountID)
 	if err != nil || actor.Require(access.ManageTeam) != nil {
 		return users, nil, err
 	}
-	invitations, err := s.Store.Invitations(ctx, access.Portal, actor.Tenant.AccountID, s.now())
+	invitations, err := s.store.Invitations(ctx, access.Portal, actor.Tenant.AccountID, s.now())
 	return users, invitations, err
 }
 
@@ -75,7 +75,7 @@ func (s *Service) Invite(
 		return "", signin.NoEmail
 	}
 	accountID := actor.Tenant.AccountID
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		u, err := tx.UserByEmail(ctx, email)
 		if err == nil && u.AccountID == accountID {
 			return AlreadyMember
@@ -117,7 +117,7 @@ func (s *Service) InviteAgain(ctx context.Context, actor access.Actor, id string
 }
 
 func (s *Service) openInvitation(ctx context.Context, a access.Audience, accountID, id string) (*access.Link, error) {
-	open, err := s.Store.Invitations(ctx, a, accountID, s.now())
+	open, err := s.store.Invitations(ctx, a, accountID, s.now())
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) e
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return err
 	}
-	err := s.Store.Update(ctx, func(tx *store.Tx) error {
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		return tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id)
 	})
 	if errors.Is(err, store.ErrNotFound) {
@@ -231,7 +231,7 @@ func (s *Service) UserByEmail(ctx context.Context, actor access.Actor, email str
 	if err != nil {
 		return nil, fault.BadRequest(err.Error())
 	}
-	u, err := s.Store.UserByEmail(ctx, address)
+	u, err := s.store.UserByEmail(ctx, address)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, UserNotFound
 	}
@@ -249,7 +249,7 @@ func (s *Service) changeUser(
 	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
 		return nil, err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.LockTeam(accountID); err != nil {
 			return err
 		}
@@ -290,5 +290,5 @@ func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l te
 	if err := actor.Require(access.ManageAccount); err != nil {
 		return err
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error { return tx.SetAccountLocale(actor.Tenant.AccountID, l) })
+	return s.store.Update(ctx, func(tx *store.Tx) error { return tx.SetAccountLocale(actor.Tenant.AccountID, l) })
 }

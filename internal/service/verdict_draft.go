@@ -28,7 +28,7 @@ func (s *Service) SaveVerdictDraft(ctx context.Context, actor access.Actor, id s
 	if len(draft) > maxDraft {
 		return fault.New(fault.TooLarge, "form-too-large", "The draft is too large.")
 	}
-	return s.Store.Update(ctx, func(tx *store.Tx) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error {
 		o, err := tx.Order(ctx, id)
 		if err != nil {
 			return orderNotFound(actor, err)
@@ -47,7 +47,7 @@ func (s *Service) SaveVerdictDraft(ctx context.Context, actor access.Actor, id s
 // VerdictDraft returns what a staff user has entered for an order; an empty draft when there is nothing.
 func (s *Service) VerdictDraft(ctx context.Context, staffID, orderID string) (*order.VerdictDraft, error) {
 	d := new(order.VerdictDraft)
-	text, err := s.Store.VerdictDraft(ctx, orderID, staffID)
+	text, err := s.store.VerdictDraft(ctx, orderID, staffID)
 	if errors.Is(err, store.ErrNotFound) {
 		return d, nil
 	}
@@ -91,14 +91,14 @@ func (s *Service) previewMove(
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)
 	}
-	o, err := s.Store.Order(ctx, id)
+	o, err := s.store.Order(ctx, id)
 	if err != nil {
 		return nil, orderNotFound(actor, err)
 	}
 	if err := o.CheckMove(move, actor); err != nil {
 		return nil, err
 	}
-	photos, err := s.Store.OrderPhotos(ctx, id)
+	photos, err := s.store.OrderPhotos(ctx, id)
 	if err != nil {
 		return nil, err
 	}

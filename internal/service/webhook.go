@@ -38,7 +38,7 @@ func (s *Service) CreateEndpoint(
 	if err := actor.Require(access.ManageWebhooks); err != nil {
 		return nil, "", err
 	}
-	k, err := keyFor(ctx, s.Store.Queries, actor, keyID)
+	k, err := keyFor(ctx, s.store.Queries, actor, keyID)
 	if err != nil {
 		return nil, "", err
 	}
@@ -58,15 +58,15 @@ func (s *Service) CreateEndpoint(
 	}
 	if n.OAuth == nil {
 		signingSecret = webhook.NewSigningSecret()
-		e.SealedSecret = s.Secrets.Seal(signingSecret, e.ID)
+		e.SealedSecret = s.secrets.Seal(signingSecret, e.ID)
 	} else {
 		if err := s.checkHost(ctx, "auth.token_url", n.OAuth.TokenURL); err != nil {
 			return nil, "", err
 		}
 		e.OAuth = &webhook.OAuth{TokenURL: n.OAuth.TokenURL.String(), ClientID: n.OAuth.ClientID, Scope: n.OAuth.Scope}
-		e.SealedSecret = s.Secrets.Seal(n.OAuth.ClientSecret, e.ID)
+		e.SealedSecret = s.secrets.Seal(n.OAuth.ClientSecret, e.ID)
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := insertEndpoint(ctx, tx, e, n.URL.Canonical()); err != nil {
 			return err
 		}
@@ -105,7 +105,7 @@ func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, cano
 }
 
 func (s *Service) checkHost(ctx context.Context, field string, u webhook.URL) error {
-	err := s.Guard.CheckHost(ctx, u.Hostname())
+	err := s.guard.CheckHost(ctx, u.Hostname())
 	if reason := netguard.ReasonOf(err); reason != "" {
 		return webhook.Unsafe(field, reason).Because(err)
 	}
@@ -117,7 +117,7 @@ func (s *Service) Endpoints(ctx context.Context, actor access.Actor, t access.Te
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return nil, err
 	}
-	return s.Store.EndpointsOf(ctx, t.AccountID, t.Environment)
+	return s.store.EndpointsOf(ctx, t.AccountID, t.Environment)
 }
 
 // EndpointsOfKey returns the endpoints of an API key, newest first. A key sees its own only.
@@ -127,7 +127,7 @@ func (s *Service) EndpointsOfKey(ctx context.Context, actor access.Actor, keyID 
 	} else if _, err := s.Key(ctx, actor, keyID); err != nil {
 		return nil, err
 	}
-	return s.Store.Endpoints(ctx, keyID)
+	return s.store.Endpoints(ctx, keyID)
 }
 
 // Endpoint returns a webhook endpoint, or webhook.NotFound. A key sees its own only.
@@ -139,7 +139,7 @@ func (s *Service) Endpoint(ctx context.Context, actor access.Actor, id string) (
 	if !ok {
 		return nil, webhook.NotFound()
 	}
-	e, err := s.Store.Endpoint(ctx, id)
+	e, err := s.store.Endpoint(ctx, id)
 	if err != nil {
 		return nil, orNotFound(err, webhook.NotFound())
 	}
@@ -158,7 +158,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 	if err != nil {
 		return err
 	}
-	err = s.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID) })
+	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID) })
 	return orNotFound(err, webhook.NotFound())
 }
 
@@ -182,14 +182,14 @@ func (s *Service) SendTestEvent(
 			Field: "event", Code: "unknown_code", Message: "is not an event of this endpoint",
 		})
 	}
-	k, err := s.Store.Key(ctx, e.APIKeyID)
+	k, err := s.store.Key(ctx, e.APIKeyID)
 	if err != nil {
 		return "", err
 	}
 	if k.RevokedAt != nil {
 		return "", webhook.EndpointStopped()
 	}
-	account, err := s.Store.Account(ctx, e.AccountID)
+	account, err := s.store.Account(ctx, e.AccountID)
 	if err != nil {
 		return "", err
 	}
@@ -200,10 +200,10 @@ func (s *Service) SendTestEvent(
 		return "", err
 	}
 	d.OrderID = "" // there is no such order
-	if err := s.Store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
 		return "", err
 	}
-	s.Outbox()
+	s.onDeliveries()
 	return d.ID, nil
 }
 

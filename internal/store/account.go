@@ -72,7 +72,8 @@ func (q Queries) AccountSummaries(
 		return nil, total, nil
 	}
 	found, err := collect(ctx, q, func(scan scanner) (s access.AccountSummary, err error) {
-		err = scan(&s.ID, &s.Name, &s.Locale, asTime(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders, &s.ActiveKeys)
+		err = scan(&s.ID, &s.Name, &s.Locale, asTime(&s.CreatedAt), &s.LiveCredits, &s.TestCredits, &s.LiveOrders,
+			&s.ActiveKeys)
 		return s, err
 	}, `SELECT a.id, a.name, a.locale, a.created_at, live.credits, test.credits, live.orders,
 		(SELECT COUNT(*) FROM api_keys k WHERE k.account_id = a.id AND k.revoked_at IS NULL)

@@ -49,19 +49,9 @@ func (t *Tx) RevokeCertificatesOf(orderID, exceptID, reason string, at time.Time
 	return err
 }
 
-// RevokedCertificate is a certificate that was taken back, in a list.
-type RevokedCertificate struct {
-	ID          string
-	OrderID     string
-	OrderNumber string
-	Test        bool
-	Reason      string
-	At          time.Time
-}
-
 // RevokedCertificates returns the certificates that were taken back last, the newest first.
-func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]RevokedCertificate, error) {
-	return collect(ctx, q, func(scan scanner) (c RevokedCertificate, err error) {
+func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]certificate.Revoked, error) {
+	return collect(ctx, q, func(scan scanner) (c certificate.Revoked, err error) {
 		err = scan(&c.ID, &c.OrderID, &c.OrderNumber, &c.Test, &c.Reason, asTime(&c.At))
 		return c, err
 	}, `SELECT c.id, c.order_id, o.number, CASE o.environment WHEN 'test' THEN 1 ELSE 0 END, c.revoked_reason, c.revoked_at

@@ -89,10 +89,13 @@ func (q *queueTest) lease(sender string, now, until time.Time) (got int) {
 	return got
 }
 
-func result(e *webhook.Endpoint, d *store.QueuedDelivery, status int, next *time.Time, now time.Time) store.AttemptResult {
+func result(e *webhook.Endpoint, d *store.QueuedDelivery, status int, next *time.Time,
+	now time.Time,
+) store.AttemptResult {
 	return store.AttemptResult{
 		Attempt: webhook.Attempt{
-			DeliveryID: d.ID, Number: d.Attempts + 1, At: now, Duration: 5 * time.Millisecond, HTTPStatus: status, Answer: "said",
+			DeliveryID: d.ID, Number: d.Attempts + 1, At: now, Duration: 5 * time.Millisecond, HTTPStatus: status,
+			Answer: "said",
 		},
 		EndpointID: e.ID, DueAt: d.DueAt, Next: next,
 	}
@@ -127,7 +130,10 @@ func TestDueDeliveries(t *testing.T) {
 		if got := q.heads(); len(got) != 3 || !got[q.endpoints[1].ID].Equal(noon) {
 			q.Errorf("heads: %v", got)
 		}
-		for now, last := range map[time.Time]time.Time{noon.Add(-1): {}, noon: noon, noon.Add(time.Hour): noon.Add(time.Second)} {
+		for now, last := range map[time.Time]time.Time{
+			noon.Add(-1): {}, noon: noon,
+			noon.Add(time.Hour): noon.Add(time.Second),
+		} {
 			heads, err := q.store.QueueHeads(q.Context(), now)
 			if err != nil || !heads[0].LastDueAt.Equal(last) {
 				q.Errorf("last due at %v: %+v, %v, want %v", now, heads[0], err, last)
@@ -138,7 +144,8 @@ func TestDueDeliveries(t *testing.T) {
 		if len(got) != 2 || got[0].ID != first[1].ID || got[1].ID != first[4].ID {
 			q.Fatalf("due: %+v", got)
 		}
-		if d := got[0]; !d.DueAt.Equal(noon) || string(d.Body) != string(first[1].Body) || d.Event != webhook.OrderOutcome || d.Failures != 0 || d.Attempts != 0 {
+		if d := got[0]; !d.DueAt.Equal(noon) || string(d.Body) != string(first[1].Body) || d.Event != webhook.OrderOutcome ||
+			d.Failures != 0 || d.Attempts != 0 {
 			q.Errorf("due: %+v", d)
 		}
 		if got := q.due(e, got[1].Place, noon, 9); len(got) != 1 || got[0].ID != first[7].ID {

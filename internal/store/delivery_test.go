@@ -30,7 +30,8 @@ func TestRecordAttempts(t *testing.T) {
 		}
 		later := noon.Add(time.Minute)
 		q.record(result(e, d, 500, &later, noon))
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(later) || !got.FinishedAt.IsZero() {
+		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(later) ||
+			!got.FinishedAt.IsZero() {
 			q.Errorf("after a failed attempt: %+v", got)
 		}
 		if got := q.due(e, store.Place{}, later.Add(-time.Microsecond), 1); len(got) != 0 {
@@ -47,11 +48,13 @@ func TestRecordAttempts(t *testing.T) {
 		q.record(result(e, again, 204, nil, later))
 		q.record(result(e, again, 204, nil, later))
 		got := q.delivery(d.ID)
-		if got.Status != webhook.Delivered || got.Attempts != 2 || !got.FinishedAt.Equal(later) || !got.NextAttemptAt.IsZero() {
+		if got.Status != webhook.Delivered || got.Attempts != 2 || !got.FinishedAt.Equal(later) ||
+			!got.NextAttemptAt.IsZero() {
 			q.Errorf("after an acknowledged attempt: %+v", got)
 		}
 		attempts, err := q.store.Attempts(q.Context(), d.ID)
-		if err != nil || len(attempts) != 2 || attempts[0].Number != 1 || attempts[1].Number != 2 || attempts[1].HTTPStatus != 204 ||
+		if err != nil || len(attempts) != 2 || attempts[0].Number != 1 || attempts[1].Number != 2 ||
+			attempts[1].HTTPStatus != 204 ||
 			attempts[0].Answer != "said" || !attempts[1].At.Equal(later) || attempts[1].Duration != 5*time.Millisecond {
 			q.Errorf("attempts: %+v, %v", attempts, err)
 		}
@@ -133,14 +136,17 @@ func TestRedeliver(t *testing.T) {
 			}
 			q.record(result(e, d, 500, nil, noon))
 		}
-		failed, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: q.outbox.Account.ID}}, noon, "", 10)
+		ofAccount := webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: q.outbox.Account.ID}}
+		failed, err := q.store.FailedDeliveries(q.Context(), ofAccount, noon, "", 10)
 		if err != nil || len(failed) != 2 {
 			q.Fatalf("failed: %v, %v", failed, err)
 		}
-		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon, failed[0], 10); err != nil || len(got) != 1 || got[0] != failed[1] {
+		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon, failed[0], 10); err != nil ||
+			len(got) != 1 || got[0] != failed[1] {
 			q.Errorf("failed after the first: %v, %v", got, err)
 		}
-		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon.Add(time.Microsecond), "", 10); err != nil || len(got) != 0 {
+		if got, err := q.store.FailedDeliveries(q.Context(), webhook.DeliveryFilter{}, noon.Add(time.Microsecond), "",
+			10); err != nil || len(got) != 0 {
 			q.Errorf("failed since later: %v, %v", got, err)
 		}
 		if err := redeliver(failed[0]); err != nil {
@@ -151,7 +157,8 @@ func TestRedeliver(t *testing.T) {
 		if d.ID != failed[0] || d.Failures != 0 || d.Attempts != 1 {
 			q.Fatalf("due after redelivery: %+v", d)
 		}
-		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 || !got.NextAttemptAt.Equal(noon.Add(time.Hour)) {
+		if got := q.delivery(d.ID); got.Status != webhook.Pending || got.Attempts != 1 ||
+			!got.NextAttemptAt.Equal(noon.Add(time.Hour)) {
 			q.Errorf("redelivered: %+v", got)
 		}
 		q.record(result(e, d, 200, nil, noon.Add(time.Hour)))
@@ -181,18 +188,21 @@ func TestDeliveries(t *testing.T) {
 			limit  int
 			want   int
 		}{
-			"All":            {webhook.DeliveryFilter{}, 10, 6},
-			"Limit":          {webhook.DeliveryFilter{}, 4, 4},
-			"Account":        {webhook.DeliveryFilter{Tenant: q.outbox.Key.Tenant}, 10, 6},
-			"OtherAccount":   {webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: store.NewID()}}, 10, 0},
-			"Environment":    {webhook.DeliveryFilter{Tenant: access.Tenant{Environment: "live"}}, 10, 0},
-			"Endpoint":       {webhook.DeliveryFilter{EndpointID: q.endpoints[1].ID}, 10, 2},
-			"Order":          {webhook.DeliveryFilter{OrderID: store.NewID()}, 10, 0},
-			"Pending":        {webhook.DeliveryFilter{Status: webhook.Pending}, 10, 4},
-			"Delivered":      {webhook.DeliveryFilter{Status: webhook.Delivered}, 10, 1},
-			"Failed":         {webhook.DeliveryFilter{Status: webhook.Failed, Tenant: q.outbox.Key.Tenant}, 10, 1},
-			"Before":         {webhook.DeliveryFilter{Before: all[2].ID}, 10, 2},
-			"PendingBefore":  {webhook.DeliveryFilter{Status: webhook.Pending, EndpointID: q.endpoints[0].ID, Before: store.NewID()}, 10, 1},
+			"All":          {webhook.DeliveryFilter{}, 10, 6},
+			"Limit":        {webhook.DeliveryFilter{}, 4, 4},
+			"Account":      {webhook.DeliveryFilter{Tenant: q.outbox.Key.Tenant}, 10, 6},
+			"OtherAccount": {webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: store.NewID()}}, 10, 0},
+			"Environment":  {webhook.DeliveryFilter{Tenant: access.Tenant{Environment: "live"}}, 10, 0},
+			"Endpoint":     {webhook.DeliveryFilter{EndpointID: q.endpoints[1].ID}, 10, 2},
+			"Order":        {webhook.DeliveryFilter{OrderID: store.NewID()}, 10, 0},
+			"Pending":      {webhook.DeliveryFilter{Status: webhook.Pending}, 10, 4},
+			"Delivered":    {webhook.DeliveryFilter{Status: webhook.Delivered}, 10, 1},
+			"Failed":       {webhook.DeliveryFilter{Status: webhook.Failed, Tenant: q.outbox.Key.Tenant}, 10, 1},
+			"Before":       {webhook.DeliveryFilter{Before: all[2].ID}, 10, 2},
+			"PendingBefore": {webhook.DeliveryFilter{
+				Status: webhook.Pending, EndpointID: q.endpoints[0].ID,
+				Before: store.NewID(),
+			}, 10, 1},
 			"BeforeTheFirst": {webhook.DeliveryFilter{Before: all[0].ID}, 10, 0},
 		} {
 			q.Run(name, func(t *testing.T) {

@@ -26,7 +26,8 @@ func (t *Tx) InsertOrder(o *order.Order) error {
 			ON CONFLICT (number) DO NOTHING`,
 			o.ID, o.AccountID, string(o.Environment), o.APIKeyID, o.Seq, o.Number, o.ExternalID, string(o.Status),
 			textOrNull(string(o.Outcome)), o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft),
-			micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID), string(facts),
+			micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID),
+			string(facts),
 			o.Classification.CategoryCode, o.Classification.BrandCode)
 		if err != nil || n == 1 {
 			return err

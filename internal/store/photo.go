@@ -112,10 +112,10 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 
 // countPhotos adds photos to the totals of their accounts, or subtracts them.
 func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
-	totals := make(map[access.Tenant]PhotoTotals)
+	totals := make(map[access.Tenant]photo.Totals)
 	for i := range photos {
 		n := totals[photos[i].Tenant]
-		totals[photos[i].Tenant] = PhotoTotals{n.Photos + sign, n.Bytes + sign*photos[i].Bytes}
+		totals[photos[i].Tenant] = photo.Totals{Photos: n.Photos + sign, Bytes: n.Bytes + sign*photos[i].Bytes}
 	}
 	// Always in the same order: none waits for the other.
 	owners := slices.SortedFunc(maps.Keys(totals), func(a, b access.Tenant) int {
@@ -132,12 +132,9 @@ func (t *Tx) countPhotos(photos []photo.Stored, sign int64) error {
 	return nil
 }
 
-// PhotoTotals is how many photos there are, and how many bytes they have.
-type PhotoTotals struct{ Photos, Bytes int64 }
-
 // PhotoTotals returns the totals of all accounts and environments.
-func (q Queries) PhotoTotals(ctx context.Context) (PhotoTotals, error) {
-	var n PhotoTotals
+func (q Queries) PhotoTotals(ctx context.Context) (photo.Totals, error) {
+	var n photo.Totals
 	err := q.row(ctx, `SELECT CAST(COALESCE(SUM(photos), 0) AS BIGINT), CAST(COALESCE(SUM(bytes), 0) AS BIGINT)
 		FROM photo_totals`, nil, &n.Photos, &n.Bytes)
 	return n, err

@@ -119,7 +119,7 @@ func TestPhotoTotals(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		want := func(photos, bytes int64) {
 			t.Helper()
-			if got, err := s.PhotoTotals(t.Context()); err != nil || got != (store.PhotoTotals{Photos: photos, Bytes: bytes}) {
+			if got, err := s.PhotoTotals(t.Context()); err != nil || got != (photo.Totals{Photos: photos, Bytes: bytes}) {
 				t.Errorf("totals %+v, %v, want %d of %d bytes", got, err, photos, bytes)
 			}
 		}

@@ -125,8 +125,9 @@ func (q Queries) EachAuditEvent(
 		})
 }
 
-// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that the
-// lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no counter: they
+// LiveOrderCounts returns how many Live orders are in each status, counted one by one, and what the counters say that
+// the lists of the desk read; those of due days stand in for others where they are wrong. Queued orders have no
+// counter: they
 // are what is in no other status.
 func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.Status]int64, err error) {
 	read := pairs[order.Status, int64]

@@ -25,8 +25,8 @@ func (q Queries) SessionByHash(ctx context.Context, audience access.Audience, ha
 func (q Queries) Sessions(
 	ctx context.Context, audience access.Audience, userID string, now time.Time,
 ) ([]*access.Session, error) {
-	return q.sessions(ctx, "SELECT "+sessionColumns+` FROM sessions WHERE audience = $1 AND user_id = $2 AND expires_at > $3
-		ORDER BY created_at DESC, id DESC`, string(audience), userID, micros(now))
+	return q.sessions(ctx, "SELECT "+sessionColumns+` FROM sessions WHERE audience = $1 AND user_id = $2
+		AND expires_at > $3 ORDER BY created_at DESC, id DESC`, string(audience), userID, micros(now))
 }
 
 func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*access.Session, error) {
@@ -44,7 +44,8 @@ func (t *Tx) TouchSession(s *access.Session) error {
 	return err
 }
 
-// HoldSession keeps a session of a user from ending before the transaction does, or returns ErrNotFound when it has ended.
+// HoldSession keeps a session of a user from ending before the transaction does, or returns ErrNotFound when it has
+// ended.
 func (t *Tx) HoldSession(audience access.Audience, userID, id string) error {
 	return t.one("UPDATE sessions SET user_id = user_id WHERE id = $1 AND audience = $2 AND user_id = $3",
 		id, string(audience), userID)

@@ -42,7 +42,8 @@ func TestUnknownSignIn(t *testing.T) {
 			})
 			unknown, unknownWrites := work(func(tx *store.Tx) error { return tx.CountUnknownSignIn() })
 			if known != unknown || knownWrites != unknownWrites || known == 0 {
-				t.Errorf("a known email takes %d statements (%d writes), an unknown one %d (%d)", known, knownWrites, unknown, unknownWrites)
+				t.Errorf("a known email takes %d statements (%d writes), an unknown one %d (%d)", known, knownWrites, unknown,
+					unknownWrites)
 			}
 		}
 	})

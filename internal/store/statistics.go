@@ -7,25 +7,15 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// EndedOrder is what statistics look at of an order that has ended.
-type EndedOrder struct {
-	Status     order.Status
-	Outcome    order.Outcome
-	AnswerTime int
-	DueAt      *time.Time // nil when it ended while photos were requested
-	EndedAt    time.Time
-	AssigneeID string
-}
-
 const endedOrders = `SELECT status, outcome, answer_time, due_at, ended_at, assignee_id FROM orders
 	WHERE environment = 'live' AND ended_at IS NOT NULL AND ended_at >= $1 AND ended_at < $2`
 
 // EachEndedOrder calls each for the Live orders that ended in [from, to): a range of an index, as long as the period is
-// busy.
-func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*EndedOrder)) error {
+// busy. It reads what statistics need: the columns above.
+func (q Queries) EachEndedOrder(ctx context.Context, from, to time.Time, each func(*order.Order)) error {
 	return q.rows(ctx, endedOrders, []any{micros(from), micros(to)}, func(scan scanner) error {
-		var o EndedOrder
-		if err := scan(&o.Status, asText(&o.Outcome), &o.AnswerTime, asTimeOrNil(&o.DueAt), asTime(&o.EndedAt),
+		var o order.Order
+		if err := scan(&o.Status, asText(&o.Outcome), &o.AnswerTime, asTimeOrNil(&o.DueAt), asTimeOrNil(&o.EndedAt),
 			asText(&o.AssigneeID)); err != nil {
 			return err
 		}

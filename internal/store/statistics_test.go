@@ -7,8 +7,8 @@ import (
 	"github.com/assayhq/assay/internal/store/storetest"
 )
 
-// TestStatisticsPlans checks that the figures of a day, and the lists of orders in a state, are ranges of an index: they
-// must not cost more with every order there has ever been.
+// TestStatisticsPlans checks that the figures of a day, and the lists of orders in a state, are ranges of an index:
+// they must not cost more with every order there has ever been.
 func TestStatisticsPlans(t *testing.T) {
 	plans, err := storetest.Open(t, storetest.SQLite(t)).StatisticsPlans(t.Context())
 	if err != nil {

@@ -54,8 +54,8 @@ func TestUpdate(t *testing.T) {
 	})
 }
 
-// TestUpdateTogether has one row wanted by many: each use case succeeds or fails alone, whatever happens to the others in
-// its transaction.
+// TestUpdateTogether has one row wanted by many: each use case succeeds or fails alone, whatever happens to the others
+// in its transaction.
 func TestUpdateTogether(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		const calls = 200

@@ -67,9 +67,9 @@ func TestAuthorization(t *testing.T) {
 		}
 		owner, err := w.Store.Owner(t.Context(), w.Customer.Account.ID)
 		must.NoError(t, err)
-		_, portal, err := w.Service.StartSession(t.Context(), access.Portal, owner.ID, service.Origin{})
+		_, portal, err := w.Service.StartSession(t.Context(), access.Portal, owner.ID, access.Origin{})
 		must.NoError(t, err)
-		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, service.Origin{})
+		_, staff, err := w.Service.StartSession(t.Context(), access.Desk, w.Admin.Staff.ID, access.Origin{})
 		must.NoError(t, err)
 		cookies := []*http.Cookie{
 			{Name: "assay_portal", Value: portal}, {Name: "assay_desk", Value: portal}, {Name: "assay_desk", Value: staff},
@@ -249,7 +249,7 @@ func TestStaff(t *testing.T) {
 			n := w.staff(t, "leaving@example.com", "Leaving", access.Reviewer)
 			held, done, waiting := w.claimed(t, n), w.claimed(t, n), w.waiting(t, n)
 			w.post(t, n, "/orders/"+done+"/complete", `{"outcome":"unable-to-verify"}`).want(t, http.StatusOK, "")
-			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, service.Origin{})
+			_, session, err := w.Service.StartSession(ctx, access.Desk, n.Staff.ID, access.Origin{})
 			must.NoError(t, err)
 			must.NoError(t, second(w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID)))
 			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, n.Staff.ID); fault.CodeOf(err) != "staff-deactivated" {

@@ -38,7 +38,8 @@ func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", httpx.Required, httpx.OneOf(enum.Names(order.Verdicts)...)))}
+	v = &order.Verdict{Outcome: order.Outcome(o.String("outcome", httpx.Required,
+		httpx.OneOf(enum.Names(order.Verdicts)...)))}
 	reasons := []httpx.Rule{httpx.NotEmpty, httpx.Unique}
 	if v.Outcome == order.Fake {
 		reasons = append(reasons, httpx.Required, httpx.MinItems(1))

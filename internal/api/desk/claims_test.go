@@ -194,7 +194,8 @@ func TestClaimAfterDeactivation(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		id := w.queued(t)
 		must.NoError(t, second(w.Service.DeactivateStaff(t.Context(), access.Operator, w.Mika.Staff.ID)))
-		if _, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{})); fault.CodeOf(err) != "unauthorized" {
+		_, err := w.Service.TakeNextOrder(t.Context(), w.Mika.Staff.Actor(access.Origin{}))
+		if fault.CodeOf(err) != "unauthorized" {
 			t.Errorf("next: %v, want unauthorized", err)
 		}
 		if r := w.get(t, w.Ren, "/orders/"+id); r.text("status") != "queued" {

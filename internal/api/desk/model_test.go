@@ -70,7 +70,8 @@ func newModel(t *testing.T, rt *rapid.T, w *world) *model {
 	m.credits = m.balance(rt)
 	change := modelInitialGrant - m.credits
 	if change != 0 {
-		_, err := w.Service.GrantCredits(m.ctx, access.System, access.Tenant{AccountID: w.Customer.Account.ID, Environment: access.Live}, change, "for the model")
+		_, err := w.Service.GrantCredits(m.ctx, access.System,
+			access.Tenant{AccountID: w.Customer.Account.ID, Environment: access.Live}, change, "for the model")
 		m.must(rt, err)
 	}
 	m.credits = modelInitialGrant

@@ -73,7 +73,7 @@ func newWorld(t *testing.T, s *store.Store) *world {
 	must.NoError(t, err)
 	w.Service = service.New(service.Config{
 		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
-		Log: slog.New(slog.DiscardHandler), Outbox: func() { w.Wakings.Add(1) },
+		Log: slog.New(slog.DiscardHandler), OnDeliveries: func() { w.Wakings.Add(1) },
 	})
 	_, err = w.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
@@ -109,7 +109,8 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 	n, err := w.Service.CreateAccount(ctx, access.System, name, strings.ToLower(name)+"@example.com", text.Japanese)
 	must.NoError(t, err)
 	c := customer{Account: &n.Account, URLs: make(map[access.Environment][]string), Credits: 10_000}
-	_, err = w.Service.GrantCredits(ctx, access.System, access.Tenant{AccountID: c.Account.ID, Environment: access.Live}, c.Credits, "for tests")
+	_, err = w.Service.GrantCredits(ctx, access.System, access.Tenant{AccountID: c.Account.ID, Environment: access.Live},
+		c.Credits, "for tests")
 	must.NoError(t, err)
 	key := func(env access.Environment) (*access.Key, string) {
 		k, secret, err := w.Service.CreateKey(ctx, access.Operator, service.NewKey{
@@ -132,7 +133,7 @@ func (w *world) newCustomer(t *testing.T, name string) customer {
 					Name: photo.NewName(photo.JPEG), SHA256: "-", Bytes: 1, Width: 1, Height: 1, CreatedAt: start,
 					Tenant: access.Tenant{AccountID: c.Account.ID, Environment: env},
 				}
-				c.URLs[env] = append(c.URLs[env], w.Service.MediaURLs.URL(rows[i].Name))
+				c.URLs[env] = append(c.URLs[env], w.Service.PhotoURL(rows[i].Name))
 			}
 			if err := tx.InsertPhotos(rows); err != nil {
 				return err

@@ -42,7 +42,8 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	q := httpx.ReadQuery(r)
 	from, to := q.Time("from"), q.Time("to")
 	f := audit.Filter{
-		From: given(q, "from", from), To: given(q, "to", to), Code: audit.Code(q.Enum("event_code", enum.Names(audit.Codes)...)),
+		From: given(q, "from", from), To: given(q, "to", to),
+		Code:      audit.Code(q.Enum("event_code", enum.Names(audit.Codes)...)),
 		ActorType: audit.ActorType(q.Enum("actor_type", enum.Names(audit.ActorTypes)...)), ActorID: q.UUID("actor_id"),
 		Source:     audit.Source(q.Enum("source", enum.Names(audit.Sources)...)),
 		TargetType: audit.TargetType(q.Enum("target_type", enum.Names(audit.TargetTypes)...)), TargetID: q.UUID("target_id"),

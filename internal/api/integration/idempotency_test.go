@@ -163,7 +163,7 @@ func TestIdempotency_Race(t *testing.T) {
 		t.Run("AcrossNodes", func(t *testing.T) { // two nodes share nothing but the database
 			account := w.NewAccount(t)
 			c := account.Live(t)
-			other := service.New(w.Service.Config)
+			other := service.New(w.Config)
 			if err := other.RefreshCatalog(t.Context()); err != nil {
 				t.Fatal(err)
 			}

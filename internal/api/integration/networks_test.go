@@ -93,8 +93,8 @@ func TestNetworks(t *testing.T) {
 					t.Fatal(problem.Message)
 				}
 				// shares nothing but the database
-				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Service.Log})
-				if err := node.SetKeyNetworks(t.Context(), owner.Actor("", service.Origin{}), c.Key.ID, checked); err != nil {
+				node := service.New(service.Config{Store: w.Store, Now: w.Clock.Now, Log: w.Config.Log})
+				if err := node.SetKeyNetworks(t.Context(), owner.Actor("", access.Origin{}), c.Key.ID, checked); err != nil {
 					t.Fatal(err)
 				}
 				w.Clock.Advance(time.Second)

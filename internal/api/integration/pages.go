@@ -42,7 +42,9 @@ type renderedPages struct {
 }
 
 // answer writes the page with the key, making it first if this snapshot has not rendered it yet.
-func (c *pageCache) answer(w http.ResponseWriter, r *http.Request, snap *catalog.Snapshot, key pageKey, build func() (any, error)) error {
+func (c *pageCache) answer(w http.ResponseWriter, r *http.Request, snap *catalog.Snapshot, key pageKey,
+	build func() (any, error),
+) error {
 	rendered := c.of(snap)
 	if p, ok := rendered.pages.Load(key); ok {
 		p.(*page).write(w, r)

@@ -139,7 +139,8 @@ func TestAudit_Race(t *testing.T) {
 			account := w.NewAccount(t)
 			parallel(20, func(i int) int {
 				_, _, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
-					Tenant: access.Tenant{AccountID: account.Account.ID, Environment: access.Test}, Name: fmt.Sprint("k", i), Scopes: access.AllScopes,
+					Tenant: access.Tenant{AccountID: account.Account.ID, Environment: access.Test}, Name: fmt.Sprint("k", i),
+					Scopes: access.AllScopes,
 				})
 				if err != nil {
 					t.Error(err)

@@ -83,10 +83,10 @@ func TestCreateWebhook(t *testing.T) {
 				}
 			}
 			sealed := rows(t, w, "SELECT sealed_secret FROM webhook_endpoints WHERE id = $1", hmac.Text(t, "id"))[0][0]
-			if got, err := w.Service.Secrets.Open(sealed, hmac.Text(t, "id")); err != nil || got != secret {
+			if got, err := w.Config.Secrets.Open(sealed, hmac.Text(t, "id")); err != nil || got != secret {
 				t.Errorf("the sealed secret does not open: %v", err)
 			}
-			if _, err := w.Service.Secrets.Open(sealed, id); err == nil {
+			if _, err := w.Config.Secrets.Open(sealed, id); err == nil {
 				t.Error("the sealed secret opens for another endpoint")
 			}
 		})

@@ -97,8 +97,8 @@ func (a Actor) Require(p Permission) error {
 	return fault.New(fault.Forbidden, "forbidden", "This is not allowed.")
 }
 
-// Sees reports whether data of the tenant exists for the actor: keys and account users see nothing of other accounts, and
-// nothing of another environment where they are in one. Fields that are empty are not compared.
+// Sees reports whether data of the tenant exists for the actor: keys and account users see nothing of other accounts,
+// and nothing of another environment where they are in one. Fields that are empty are not compared.
 func (a Actor) Sees(t Tenant) bool {
 	if a.Kind != ByUser && a.Kind != ByAPIKey {
 		return true

@@ -17,3 +17,6 @@ type Stored struct {
 	OriginalName string
 	CreatedAt    time.Time
 }
+
+// Totals is how many photos there are, and how many bytes they have.
+type Totals struct{ Photos, Bytes int64 }

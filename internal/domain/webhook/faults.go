@@ -11,7 +11,8 @@ const CodeUnsafe = "unsafe-webhook-url"
 
 // AlreadyExists is the error for a URL that the API key has already registered. It is checked before LimitReached.
 func AlreadyExists() *fault.Error {
-	return fault.New(fault.Conflict, "webhook-already-exists", "This API key already has a webhook endpoint with this URL.")
+	return fault.New(fault.Conflict, "webhook-already-exists",
+		"This API key already has a webhook endpoint with this URL.")
 }
 
 // LimitReached is the error for an endpoint beyond MaxEndpoints.

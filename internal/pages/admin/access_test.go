@@ -154,7 +154,8 @@ func (w *world) fill(t *testing.T, path string) string {
 		}, "{action}": func() string { return "x" },
 		"{delivery}": func() string { return w.failed(t) }, "{certificate}": func() string { return w.certificate(t) },
 		"{invitation}": func() string {
-			_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "x"+store.NewID()+"@example.com", "X", access.Reviewer)
+			_, err := w.Service.InviteStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "x"+store.NewID()+"@example.com", "X",
+				access.Reviewer)
 			must.NoError(t, err)
 			open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 			must.NoError(t, err)

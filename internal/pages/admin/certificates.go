@@ -10,14 +10,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store"
 )
 
 const revokedShown = 50
 
 type certificatesView struct {
 	Form    *ui.Form
-	Revoked []store.RevokedCertificate
+	Revoked []certificate.Revoked
 }
 
 func (a *Admin) listCertificates(w http.ResponseWriter, r *http.Request, who *visitor) error {

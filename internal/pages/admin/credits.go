@@ -86,7 +86,8 @@ func (a *Admin) listOrders(w http.ResponseWriter, r *http.Request, who *visitor)
 	v := ordersView{
 		accountHead: head, Environment: t.Environment, Pager: ui.Pager{Page: pageOf(r), Limit: listLimit, URL: r.URL},
 	}
-	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page, v.Pager.Limit)
+	v.Orders, v.Pager.Total, err = a.Service.OrderPage(r.Context(), actorOf(who), order.Filter{Tenant: t}, v.Pager.Page,
+		v.Pager.Limit)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 func (w *world) newKey(t *testing.T) (*access.Key, string, error) {
@@ -98,8 +99,8 @@ func TestAccounts(t *testing.T) {
 		if p := v.Get("/desk/admin/system").Want(t, http.StatusOK); strings.Contains(p.Body, "Pending mail") {
 			t.Error("the page tells of mail that is never sent")
 		}
-		w.Service.Mail = func() {}
-		defer func() { w.Service.Mail = nil }()
+		w.Reconfigure(t, shop.WithMail)
+		defer w.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 		v.Post("/desk/admin/accounts/"+w.Account.ID+"/users/"+w.Owner.ID+"/password").
 			Want(t, http.StatusOK, "/portal/reset", "An email with this link is being sent to "+w.Owner.Email)
 		v.Get("/desk/admin/system").Want(t, http.StatusOK, "Pending mail", "0 failed recently")
@@ -402,7 +403,8 @@ func TestStatistics(t *testing.T) {
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
 		w.Clock.Advance(20 * time.Minute)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.Authentic}, "")
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id,
+			&order.Verdict{Outcome: order.Authentic}, "")
 		must.NoError(t, err)
 	}
 	_, err := w.Service.SaveStatistics(t.Context())

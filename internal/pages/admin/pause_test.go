@@ -40,7 +40,7 @@ func TestPauseAnswerTime(t *testing.T) {
 		must.NoError(t, w.Service.PauseAnswerTime(ctx, actor, 60)) // which has a capacity
 		live.Post(t, "/orders", live.Bag(t, integrationtest.M{"answer_time": 60})).Refused(t, 400, "answer-time-unavailable")
 
-		other := service.New(w.Service.Config) // another node
+		other := service.New(w.Config) // another node
 		must.NoError(t, other.RefreshCatalog(ctx))
 		if !other.Paused(1440) || !other.Paused(60) || other.Paused(30) {
 			t.Error("another node does not know of the pause")

@@ -30,7 +30,7 @@ func newWorld(t *testing.T) *world {
 	w.Endpoint = &webhook.Endpoint{
 		ID: id, Tenant: w.Test.Tenant, APIKeyID: w.Test.ID, Name: "erp",
 		URL: "https://erp.example/hook", Events: []webhook.Event{webhook.OrderOutcome, webhook.UpdatePhotos},
-		SealedSecret: w.Service.Secrets.Seal("s", id), CreatedAt: w.Clock.Now(),
+		SealedSecret: w.Config.Secrets.Seal("s", id), CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		return tx.InsertEndpoint(w.Endpoint, w.Endpoint.URL)

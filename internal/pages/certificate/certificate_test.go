@@ -22,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/media"
 	web "github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -41,7 +42,7 @@ func newWorld(t *testing.T) *world {
 		handler.ServeHTTP(rw, r)
 	}))
 	t.Cleanup(w.Close)
-	w.Service.PublicURL = w.URL
+	w.Reconfigure(t, func(c *service.Config) { c.PublicURL = w.URL })
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
 	mux := http.NewServeMux()
 	site.Routes(mux)

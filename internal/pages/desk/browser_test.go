@@ -25,7 +25,8 @@ import (
 func (w *world) integrator(t *testing.T) *client.Client {
 	t.Helper()
 	_, secret, err := w.Service.CreateKey(t.Context(), access.Operator, service.NewKey{
-		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "Shop backend", Scopes: access.AllScopes,
+		Tenant: access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, Name: "Shop backend",
+		Scopes: access.AllScopes,
 	})
 	must.NoError(t, err)
 	c, err := client.New(w.Server.URL+"/v1/integrations", secret)

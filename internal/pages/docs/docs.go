@@ -20,7 +20,8 @@ import (
 const Path = "/docs"
 
 // The pages run our own script and style only, send nothing anywhere and cannot be framed.
-const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; base-uri 'none'; " +
+	"form-action 'none'; frame-ancestors 'none'"
 
 //go:embed templates static
 var files embed.FS
@@ -82,11 +83,13 @@ const (
 
 // resources are made when the first of them is asked for, and kept.
 var resources = sync.OnceValues(func() (map[string]resource, error) {
-	integration, err := render(newPage(api.Integration(), Path, Path+"/openapi", "ASSAY_API_KEY", link{Path + "/desk", "Desk API"}))
+	integration, err := render(newPage(api.Integration(), Path, Path+"/openapi", "ASSAY_API_KEY",
+		link{Path + "/desk", "Desk API"}))
 	if err != nil {
 		return nil, err
 	}
-	desk, err := render(newPage(api.Desk(), Path+"/desk", Path+"/desk", "ASSAY_STAFF_TOKEN", link{Path, "Integration API"}))
+	desk, err := render(newPage(api.Desk(), Path+"/desk", Path+"/desk", "ASSAY_STAFF_TOKEN",
+		link{Path, "Integration API"}))
 	if err != nil {
 		return nil, err
 	}

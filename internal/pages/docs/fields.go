@@ -69,7 +69,9 @@ func addFields(out *[]field, s *spec.Schema, prefix string, depth int) {
 
 // alternatives are the variants of a schema other than null.
 func alternatives(s *spec.Schema) []*spec.Schema {
-	return slices.DeleteFunc(slices.Clone(s.Variants), func(v *spec.Schema) bool { return slices.Equal(v.Types, []string{"null"}) })
+	return slices.DeleteFunc(slices.Clone(s.Variants), func(v *spec.Schema) bool {
+		return slices.Equal(v.Types, []string{"null"})
+	})
 }
 
 // describe tells type and rules of a value.

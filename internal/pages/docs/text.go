@@ -37,7 +37,8 @@ type shown struct {
 }
 
 // Descriptions are CommonMark with tables. Raw HTML in them is dropped by the renderer.
-var descriptions = goldmark.New(goldmark.WithExtensions(extension.Table), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+var descriptions = goldmark.New(goldmark.WithExtensions(extension.Table),
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
 
 func markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/worker/deliver"
@@ -56,10 +57,10 @@ func (w *world) answering(t *testing.T, answer http.HandlerFunc) (address string
 	roots := x509.NewCertPool()
 	roots.AddCert(server.Certificate())
 	sender := deliver.New(deliver.Config{
-		Store: w.Store, Secrets: w.Service.Secrets, Guard: w.Service.Guard, RootCAs: roots,
+		Store: w.Store, Secrets: w.Config.Secrets, Guard: w.Config.Guard, RootCAs: roots,
 		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	w.Service.Outbox = sender.Wake
+	w.Reconfigure(t, func(c *service.Config) { c.OnDeliveries = sender.Wake })
 	var running errgroup.Group
 	ctx := t.Context()
 	running.Go(func() error { return sender.Run(ctx) })

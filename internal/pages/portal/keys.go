@@ -127,7 +127,7 @@ func (p *Portal) createKey(w http.ResponseWriter, r *http.Request, who *visitor)
 }
 
 // api is the address of an operation of the integration interface.
-func (p *Portal) api(path string) string { return p.Service.PublicURL + "/v1/integrations" + path }
+func (p *Portal) api(path string) string { return p.Service.Address() + "/v1/integrations" + path }
 
 // confirmView is a page that asks before something is done that cannot be undone.
 type confirmView struct {

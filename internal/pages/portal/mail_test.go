@@ -13,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
@@ -30,11 +31,12 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 	must.NoError(t, err)
 	roots, err := deliver.LoadCAs(server.CAFile)
 	must.NoError(t, err)
-	sender := mail.New(mail.Config{
+	var sender *mail.Sender
+	w.Reconfigure(t, func(c *service.Config) { c.OnMail = func() { sender.Wake() } })
+	sender = mail.New(mail.Config{
 		Service: w.Service, Server: address, From: &netmail.Address{Name: "Assay", Address: "assay@mail.test"},
-		RootCAs: roots, Log: slog.New(slog.DiscardHandler),
+		RootCAs: roots, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler),
 	})
-	w.Service.Mail = sender.Wake
 	var running sync.WaitGroup
 	ctx := t.Context()
 	running.Go(func() {
@@ -49,7 +51,7 @@ func (w *world) mailServer(t *testing.T, o smtptest.Options) *smtptest.Server {
 // pathOf is the page that a mail leads to, on the server of the test.
 func (w *world) pathOf(t *testing.T, m *smtptest.Message) string {
 	t.Helper()
-	path, ok := strings.CutPrefix(m.Link(), w.Service.PublicURL)
+	path, ok := strings.CutPrefix(m.Link(), w.Service.Address())
 	if !ok {
 		t.Fatalf("the mail leads to %q", m.Link())
 	}

@@ -100,7 +100,8 @@ func TestOrderPages(t *testing.T) {
 		id := w.Order(t, w.Live, "")
 		_, err := w.Service.ClaimOrder(t.Context(), w.Mika.Actor(access.Origin{}), id)
 		must.NoError(t, err)
-		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id, &order.Verdict{Outcome: order.UnableToVerify},
+		_, err = w.Service.CompleteOrder(t.Context(), w.Mika.Actor(access.Origin{}), id,
+			&order.Verdict{Outcome: order.UnableToVerify},
 			"an inner note")
 		must.NoError(t, err)
 		v.Get("/portal/live/orders/"+id).Want(t, http.StatusOK, "reviewer").Lacks(t, "Mika", "Sato", "an inner note")

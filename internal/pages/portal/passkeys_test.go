@@ -13,7 +13,8 @@ func (w *world) passkey(t *testing.T, u *access.User) *access.Passkey {
 	t.Helper()
 	id := store.NewID()
 	k := &access.Passkey{
-		ID: id, Audience: access.Portal, UserID: u.ID, Name: "Vault 7 laptop", CredentialID: []byte("credential " + id), PublicKey: []byte("key"),
+		ID: id, Audience: access.Portal, UserID: u.ID, Name: "Vault 7 laptop", CredentialID: []byte("credential " + id),
+		PublicKey:      []byte("key"),
 		BackupEligible: true, BackedUp: true, AAGUID: "00000000-0000-0000-0000-000000000000", CreatedAt: w.Clock.Now(),
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {

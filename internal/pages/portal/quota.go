@@ -44,7 +44,7 @@ func (p *Portal) quotas(r *http.Request, keys ...*access.Key) []quotaView {
 	}
 	uses, err := p.Limiter.Uses(r.Context(), counted)
 	if err != nil {
-		p.Service.Log.WarnContext(r.Context(), "the use of limits cannot be read", "error", err)
+		p.Site.Log.WarnContext(r.Context(), "the use of limits cannot be read", "error", err)
 		return nil
 	}
 	for i := range views {

@@ -40,7 +40,8 @@ func (p *Portal) teamPage(r *http.Request, who *visitor, form *ui.Form) (ui.Page
 	v.Users, v.Invitations, err = p.Service.Team(r.Context(), actorOf(who))
 	for _, role := range access.Roles {
 		v.Roles = append(v.Roles, ui.Option{
-			Value: string(role), Label: p.Site.T(r, "portal.role."+string(role)), Hint: p.Site.T(r, "portal.role_may."+string(role)),
+			Value: string(role), Label: p.Site.T(r, "portal.role."+string(role)),
+			Hint: p.Site.T(r, "portal.role_may."+string(role)),
 		})
 	}
 	v.Locales = []ui.Option{{Value: string(text.English), Label: "English"}, {Value: string(text.Japanese), Label: "日本語"}}

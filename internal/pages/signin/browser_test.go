@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // TestPasskeyInABrowser takes a passkey through its life in a real browser with a device of its own.
@@ -20,7 +21,7 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	w.Clock.Set(time.Now())
 	secret, _ := enrol(t, w, w.who)
 	w.Clock.Advance(time.Minute)
-	b := uitest.NewBrowser(t, w.Service.PublicURL)
+	b := uitest.NewBrowser(t, w.Service.Address())
 	b.Allow("422")
 	authenticator := b.Authenticator(true)
 	userAgent := uitest.Eval[string](b, "navigator.userAgent")
@@ -140,12 +141,12 @@ func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
 	each(t, func(t *testing.T, w *world) {
 		w.Clock.Set(time.Now())
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		w.addPasskey(w.as(t, w.who), w.device(), "Laptop").Want(t, http.StatusSeeOther)
 		w.mail(t)
 		w.Visit(t).Post(w.base+"/forgot", "email", w.who.Email).Want(t, http.StatusOK)
 		path := w.pathIn(t, w.mail(t)["reset-requested to "+w.who.Email])
-		b := uitest.NewBrowser(t, w.Service.PublicURL)
+		b := uitest.NewBrowser(t, w.Service.Address())
 		b.Allow("404")
 		b.CheckPages(map[string]string{
 			"forgot": w.base + "/forgot", "reset": path, "link-gone": w.base + "/reset?token=x",

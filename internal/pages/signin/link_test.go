@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 const chosen = "a password of my own"
@@ -33,7 +33,7 @@ func (w *world) mail(t *testing.T) map[string]string {
 // pathIn returns the page that a mail leads to.
 func (w *world) pathIn(t *testing.T, text string) string {
 	t.Helper()
-	_, path, ok := strings.Cut(text, w.Service.PublicURL)
+	_, path, ok := strings.Cut(text, w.Service.Address())
 	if !ok {
 		t.Fatalf("there is no link in %q", text)
 	}
@@ -62,7 +62,7 @@ func TestForgot_WithoutMail(t *testing.T) {
 // TestForgot chooses a new password by mail: all sessions end, and passkeys can be removed with one click.
 func TestForgot(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		signedIn := w.as(t, w.who)
 		kept, lost := w.device(), w.device()
 		w.addPasskey(signedIn, kept, "Laptop").Want(t, http.StatusSeeOther)
@@ -160,7 +160,7 @@ func TestForgot(t *testing.T) {
 // TestFactorMail checks that turning the second factor on and off is told by mail.
 func TestFactorMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		enrol(t, w, w.who)
 		if mail := w.mail(t); len(mail) != 1 || w.pathIn(t, mail["second-factor-on to "+w.who.Email]) != w.settings {
 			t.Errorf("told %q", mail)
@@ -175,7 +175,7 @@ func TestFactorMail(t *testing.T) {
 // TestJoin follows an invitation.
 func TestJoin(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.Reconfigure(t, shop.WithMail)
 		invite := func(t *testing.T, email string) string {
 			t.Helper()
 			kind := "invitation to "
@@ -251,13 +251,13 @@ func TestStaffInvitation(t *testing.T) {
 		Want(t, http.StatusOK, "Share this link")
 	first := link.FindString(p.Body)
 	admin.Get("/desk/admin/staff").Want(t, http.StatusOK, "Open invitations", "nao@example.com", "New link")
-	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
+	open, err := w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 	must.NoError(t, err)
 	p = admin.Post("/desk/admin/staff/invitations/"+open[0].ID+"/again").Want(t, http.StatusOK, "Share this link")
 	second := link.FindString(p.Body)
 	w.Visit(t).Get(first).Want(t, http.StatusNotFound)
 	w.Visit(t).Get(second).Want(t, http.StatusOK, "Join the desk", "nao@example.com")
-	open, err = w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(service.Origin{}))
+	open, err = w.Service.StaffInvitations(t.Context(), w.Aoi.Actor(access.Origin{}))
 	must.NoError(t, err)
 	w.AsStaff(t, w.Mika).Post("/desk/admin/staff/invitations/"+open[0].ID+"/delete").Want(t, http.StatusForbidden)
 	admin.Submit("/desk/admin/staff/invitations/"+open[0].ID+"/delete").

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/service"
 	auth "github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -18,7 +19,7 @@ import (
 
 // device returns one that is at the address of the pages.
 func (w *world) device() *device.Device {
-	return &device.Device{Origin: w.Service.PublicURL, Counts: true}
+	return &device.Device{Origin: w.Service.Address(), Counts: true}
 }
 
 var (
@@ -191,7 +192,7 @@ func TestPasskeysUnusable(t *testing.T) {
 		passkeys, err := w.Service.SignIn(w.audience).Passkeys(t.Context(), w.other.ID)
 		must.NoError(t, err)
 		k := passkeys[0]
-		w.Service.PublicURL = w.Server.URL // an IP address
+		w.Reconfigure(t, func(c *service.Config) { c.PublicURL = w.Server.URL }) // an IP address
 		v.Get(w.settings).
 			Want(t, http.StatusOK, "Passkeys need an https address with a domain name.", w.Server.URL, k.Name).
 			Lacks(t, w.settings+"/passkeys/new")

@@ -52,7 +52,9 @@ func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView) (ui
 	return page, err
 }
 
-func (p *Pages) renderSettings(w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView, status int) error {
+func (p *Pages) renderSettings(w http.ResponseWriter, r *http.Request, who *Visitor, v *settingsView,
+	status int,
+) error {
 	page, err := p.settingsPage(r, who, v)
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
@@ -72,7 +71,7 @@ func (w *world) leaver(t *testing.T) (who *access.Person, gone func()) {
 	}
 	u := w.AddUser(t, w.Account.ID, "leaver@acme.example", access.Developer)
 	return u.Person(), func() {
-		must.NoError(t, w.Service.RemoveUser(t.Context(), w.other.Actor(service.Origin{}), u.ID))
+		must.NoError(t, w.Service.RemoveUser(t.Context(), w.other.Actor(access.Origin{}), u.ID))
 	}
 }
 

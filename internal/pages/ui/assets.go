@@ -22,8 +22,8 @@ const (
 	minGzip       = 1 << 10 // below that nothing is won
 )
 
-// assets are the static files of all areas. Their addresses hold a hash over all of them, so that browsers keep them for
-// good and a module can import another by a relative path.
+// assets are the static files of all areas. Their addresses hold a hash over all of them, so that browsers keep them
+// for good and a module can import another by a relative path.
 type assets struct {
 	hash  string
 	files map[string]*asset
@@ -36,7 +36,8 @@ type asset struct {
 }
 
 var assetTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".png": "image/png", ".jpg": "image/jpeg",
+	".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".png": "image/png", ".jpg": "image/jpeg",
 	".webp": "image/webp", ".woff2": "font/woff2", ".txt": "text/plain; charset=utf-8",
 }
 
@@ -57,7 +58,10 @@ func (a *assets) add(area string, files fs.FS) error {
 		if !ok {
 			return fmt.Errorf("%s: %s: no content type is known for this extension", area, name)
 		}
-		a.files[area+"/"+strings.TrimPrefix(name, "static/")] = &asset{contentType: contentType, content: content, zipped: zip(contentType, content)}
+		a.files[area+"/"+strings.TrimPrefix(name, "static/")] = &asset{
+			contentType: contentType, content: content,
+			zipped: zip(contentType, content),
+		}
 		return nil
 	})
 }

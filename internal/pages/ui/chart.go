@@ -82,7 +82,10 @@ func (f *functions) chart(c *Chart) (template.HTML, error) {
 	if c == nil {
 		return "", nil
 	}
-	v := &chartView{Chart: c, ID: chartID(c.Title), Width: chartWidth, Height: chartHeight, Left: chartLeft, Right: chartWidth - chartRight}
+	v := &chartView{
+		Chart: c, ID: chartID(c.Title), Width: chartWidth, Height: chartHeight, Left: chartLeft,
+		Right: chartWidth - chartRight,
+	}
 	switch c.Kind {
 	case Spark:
 		v.Width, v.Height = sparkWidth, sparkHeight

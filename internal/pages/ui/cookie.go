@@ -13,8 +13,8 @@ import (
 // maxCookieValue is what a signed cookie may hold; browsers take about 4,000 bytes.
 const maxCookieValue = 2500
 
-// cookieName is the name under which a cookie is kept. Over TLS it has the prefix that binds it to this very host and to
-// secure connections: a neighbouring host cannot plant one.
+// cookieName is the name under which a cookie is kept. Over TLS it has the prefix that binds it to this very host and
+// to secure connections: a neighbouring host cannot plant one.
 func (s *Site) cookieName(r *http.Request, name string) string {
 	if s.overTLS(r) {
 		return "__Host-" + name
@@ -22,18 +22,21 @@ func (s *Site) cookieName(r *http.Request, name string) string {
 	return name
 }
 
-func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge time.Duration, site http.SameSite) {
+func (s *Site) setCookie(w http.ResponseWriter, r *http.Request, name, value string, maxAge time.Duration,
+	site http.SameSite,
+) {
 	age := int(maxAge / time.Second)
 	if value == "" {
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the connection is
-		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true, SameSite: site,
+		Name: s.cookieName(r, name), Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true,
+		SameSite: site,
 	})
 }
 
-// SetSigned gives the browser a value to keep for a short while, which it can read but not change: the user who has given
-// the right password and now owes the second factor, say. An empty value takes the cookie back.
+// SetSigned gives the browser a value to keep for a short while, which it can read but not change: the user who has
+// given the right password and now owes the second factor, say. An empty value takes the cookie back.
 func (s *Site) SetSigned(w http.ResponseWriter, r *http.Request, name, value string, life time.Duration) {
 	if value == "" {
 		s.setCookie(w, r, name, "", 0, http.SameSiteLaxMode)

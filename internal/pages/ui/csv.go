@@ -10,9 +10,11 @@ import (
 // csvFlush is after how many rows what is written goes out: the browser gets the file while it is made.
 const csvFlush = 500
 
-// WriteCSV answers with a table that is written as it is read, whatever its length. A failure in the middle breaks the connection,
-// so that nobody takes a part for the whole.
-func WriteCSV(w http.ResponseWriter, name string, header []string, each func(write func(cells ...string) error) error) error {
+// WriteCSV answers with a table that is written as it is read, whatever its length. A failure in the middle breaks the
+// connection, so that nobody takes a part for the whole.
+func WriteCSV(w http.ResponseWriter, name string, header []string,
+	each func(write func(cells ...string) error) error,
+) error {
 	h := w.Header()
 	h.Set("Content-Type", "text/csv; charset=utf-8")
 	h.Set("Content-Disposition", `attachment; filename="`+name+`"`)

@@ -73,7 +73,8 @@ func (s *Site) errorTexts(r *http.Request, status int) (title, body string) {
 	return s.T(r, key+".title"), s.T(r, key+".text")
 }
 
-// FaultText says a refusal in the visitor's language where there is a text for its code (ui.fault.CODE), else in English.
+// FaultText says a refusal in the visitor's language where there is a text for its code (ui.fault.CODE), else in
+// English.
 func (s *Site) FaultText(r *http.Request, err error) string {
 	f, ok := errors.AsType[*fault.Error](err)
 	if !ok {
@@ -106,6 +107,7 @@ func (s *Site) logError(r *http.Request, err error) {
 	if errors.Is(r.Context().Err(), context.Canceled) {
 		return // it failed for a visitor who has gone
 	}
-	s.Log.ErrorContext(r.Context(), "page failed", "request_id", httpx.RequestIDFrom(r.Context()), "method", r.Method, "path", r.URL.Path,
+	s.Log.ErrorContext(r.Context(), "page failed", "request_id", httpx.RequestIDFrom(r.Context()), "method", r.Method,
+		"path", r.URL.Path,
 		"error", fmt.Sprint(err))
 }

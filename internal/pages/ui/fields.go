@@ -40,13 +40,17 @@ type optionView struct {
 
 // attributes are those that a template may give a field besides hint, value, class and id; true ones have no value.
 var attributes = []string{
-	"type", "autocomplete", "autofocus", "placeholder", "inputmode", "min", "max", "step", "minlength", "maxlength", "pattern", "readonly", "disabled",
+	"type", "autocomplete", "autofocus", "placeholder", "inputmode", "min", "max", "step", "minlength", "maxlength",
+	"pattern", "readonly", "disabled",
 	"spellcheck", "rows", "accept", "multiple", "list", "form", "data-focus",
 }
 
 // newField makes a field from its options: pairs of name and value after the label.
 func (f *functions) newField(form *Form, name, label string, pairs []any) (*field, error) {
-	x := &field{ID: "f-" + strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(name), Name: name, Label: label, Value: form.Raw(name)}
+	x := &field{
+		ID: "f-" + strings.NewReplacer(".", "-", "[", "-", "]", "").Replace(name), Name: name, Label: label,
+		Value: form.Raw(name),
+	}
 	if len(pairs)%2 != 0 {
 		return nil, fmt.Errorf("field %s: options are pairs of name and value", name)
 	}
@@ -94,7 +98,8 @@ func (x *field) attr(name string, value any) {
 	case true:
 		x.Attrs = append(x.Attrs, template.HTMLAttr(name)) //nolint:gosec // one of a fixed list
 	default:
-		x.Attrs = append(x.Attrs, template.HTMLAttr(name+`="`+template.HTMLEscapeString(fmt.Sprint(value))+`"`)) //nolint:gosec // escaped here
+		attr := name + `="` + template.HTMLEscapeString(fmt.Sprint(value)) + `"`
+		x.Attrs = append(x.Attrs, template.HTMLAttr(attr)) //nolint:gosec // escaped here
 	}
 }
 
@@ -152,7 +157,9 @@ func (f *functions) radios(form *Form, name, label string, options []Option, pai
 	return f.chooser("ui-choices", form, name, label, options, pairs)
 }
 
-func (f *functions) chooser(component string, form *Form, name, label string, options []Option, pairs []any) (template.HTML, error) {
+func (f *functions) chooser(component string, form *Form, name, label string, options []Option,
+	pairs []any,
+) (template.HTML, error) {
 	multiple := false
 	for i := 0; i+1 < len(pairs); i += 2 {
 		if pairs[i] == "multiple" && pairs[i+1] == true {
@@ -170,7 +177,10 @@ func (f *functions) chooser(component string, form *Form, name, label string, op
 		chosen = form.Values[name]
 	}
 	for i, o := range options {
-		x.Options = append(x.Options, optionView{Option: o, ID: fmt.Sprintf("%s-%d", x.ID, i), Checked: slices.Contains(chosen, o.Value)})
+		x.Options = append(x.Options, optionView{
+			Option: o, ID: fmt.Sprintf("%s-%d", x.ID, i),
+			Checked: slices.Contains(chosen, o.Value),
+		})
 	}
 	return f.component(component, x)
 }

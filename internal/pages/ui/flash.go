@@ -89,8 +89,8 @@ func (s *Site) takeFlashes(w http.ResponseWriter, r *http.Request) []Flash {
 	return flashes
 }
 
-// SafeNext returns next when it is an address on this site, else the fallback: a link from elsewhere must not be able to
-// send a visitor on to elsewhere.
+// SafeNext returns next when it is an address on this site, else the fallback: a link from elsewhere must not be able
+// to send a visitor on to elsewhere.
 func SafeNext(next, fallback string) string {
 	u, err := url.Parse(next)
 	switch {

@@ -37,11 +37,12 @@ func NewForm(pairs ...string) *Form {
 	return f
 }
 
-// plainText keeps out what cannot be stored, and ends lines as the page did before the browser sent them: what is counted
-// and shown again is what was entered.
+// plainText keeps out what cannot be stored, and ends lines as the page did before the browser sent them: what is
+// counted and shown again is what was entered.
 var plainText = strings.NewReplacer("\x00", "\uFFFD", "\r\n", "\n")
 
-// ReadForm reads the fields that were sent in the body, 1 MiB at most. Files are not read: an upload has its own handler.
+// ReadForm reads the fields that were sent in the body, 1 MiB at most. Files are not read: an upload has its own
+// handler.
 func ReadForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
 	if err := r.ParseForm(); err != nil {

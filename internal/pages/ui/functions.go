@@ -125,7 +125,8 @@ func (f *functions) badge(tone any, label string) (template.HTML, error) {
 	if !slices.Contains(tones, t) {
 		return "", fmt.Errorf("badge: unknown tone %q", t)
 	}
-	return template.HTML(`<span class="badge tone-` + string(t) + `">` + html.EscapeString(label) + `</span>`), nil //nolint:gosec // escaped here
+	badge := `<span class="badge tone-` + string(t) + `">` + html.EscapeString(label) + `</span>`
+	return template.HTML(badge), nil //nolint:gosec // escaped here
 }
 
 var statusTones = map[order.Status]Tone{
@@ -185,8 +186,8 @@ func (f *functions) link(href, label string) (template.HTML, error) {
 	return f.component("ui-link", map[string]string{"Href": href, "Label": label})
 }
 
-// heading is the title of a page: {{heading (t "x.title") "lead" (t "x.lead") "up" (link "/x" (t "x.list"))}}. The lead is
-// a sentence below it, up the link to the page above it; both may be left out.
+// heading is the title of a page: {{heading (t "x.title") "lead" (t "x.lead") "up" (link "/x" (t "x.list"))}}. The lead
+// is a sentence below it, up the link to the page above it; both may be left out.
 func (f *functions) heading(title string, pairs ...any) (template.HTML, error) {
 	given, err := dict(pairs...)
 	if err != nil {

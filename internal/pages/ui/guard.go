@@ -9,7 +9,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx"
-	"github.com/assayhq/assay/internal/service"
 )
 
 var sessionCookies = map[access.Audience]string{access.Desk: "assay_desk", access.Portal: "assay_portal"}
@@ -17,7 +16,9 @@ var sessionCookies = map[access.Audience]string{access.Desk: "assay_desk", acces
 // Sessions is the use cases that keep sessions; *service.Service is one.
 type Sessions interface {
 	Session(ctx context.Context, audience access.Audience, token string) (*access.Session, error)
-	StartSession(ctx context.Context, audience access.Audience, userID string, from access.Origin) (*access.Session, string, error)
+	StartSession(
+		ctx context.Context, audience access.Audience, userID string, from access.Origin,
+	) (*access.Session, string, error)
 	EndSession(ctx context.Context, session *access.Session) error
 }
 
@@ -50,7 +51,9 @@ func VisitorOf[U any](r *http.Request) *Visitor[U] {
 
 // Handle adapts a handler for signed-in users. allow refuses users who may not come here, and may be left out. Visitors
 // who are not signed in are sent to the page to sign in, and come back afterwards.
-func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error) http.Handler {
+func (g *Guard[U]) Handle(
+	h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error,
+) http.Handler {
 	return g.Pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
 		who, err := g.Who(r)
 		if errors.Is(err, access.NoSession) {
@@ -59,7 +62,7 @@ func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Vi
 		if err != nil {
 			return err
 		}
-		r = r.WithContext(context.WithValue(service.From(r.Context(), OriginOf(r)), visitorKey{}, who))
+		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
 		for _, check := range allow {
 			if err := check(who.User); err != nil {
 				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
@@ -76,7 +79,8 @@ func (g *Guard[U]) Handle(h func(w http.ResponseWriter, r *http.Request, who *Vi
 	})
 }
 
-// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign in.
+// Who returns who sends a request, or access.NoSession: for pages that are open to everyone, such as the one to sign
+// in.
 func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	c, err := r.Cookie(g.Pages.site.cookieName(r, sessionCookies[g.Audience]))
 	if err != nil {

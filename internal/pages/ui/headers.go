@@ -23,13 +23,14 @@ func contentPolicy(mediaURL string) (string, error) {
 		images += " " + u.Scheme + "://" + u.Host
 	}
 	return strings.Join([]string{
-		"default-src 'none'", "script-src 'self'", "style-src 'self'", images, "connect-src 'self'", "form-action 'self'", "frame-ancestors 'none'",
+		"default-src 'none'", "script-src 'self'", "style-src 'self'", images, "connect-src 'self'", "form-action 'self'",
+		"frame-ancestors 'none'",
 		"base-uri 'none'",
 	}, "; "), nil
 }
 
-// Wrap is the middleware of all browser pages: security headers, the language, protection from forms of other sites, and
-// an error page for a panic. httpx.RequestID is outside of it.
+// Wrap is the middleware of all browser pages: security headers, the language, protection from forms of other sites,
+// and an error page for a panic. httpx.RequestID is outside of it.
 func (s *Site) Wrap(next http.Handler) http.Handler {
 	inner := s.recover(s.origins.Handler(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +40,8 @@ func (s *Site) Wrap(next http.Handler) http.Handler {
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Referrer-Policy", "same-origin")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=(), serial=(), browsing-topics=()")
+		h.Set("Permissions-Policy", "camera=(), microphone=(), geolocation=(), payment=(), usb=(), serial=(), "+
+			"browsing-topics=()")
 		h.Set("X-Robots-Tag", "noindex, nofollow")
 		h.Set("Cache-Control", "no-store")
 		inner.ServeHTTP(w, s.withLocale(w, r))
@@ -47,7 +49,8 @@ func (s *Site) Wrap(next http.Handler) http.Handler {
 }
 
 // crossOrigin is the refusal of a form or script of another site.
-var crossOrigin = fault.New(fault.Forbidden, "cross-origin", "This form was sent from another site, so nothing was done.")
+var crossOrigin = fault.New(fault.Forbidden, "cross-origin",
+	"This form was sent from another site, so nothing was done.")
 
 func (s *Site) refuseOrigin(w http.ResponseWriter, r *http.Request) {
 	s.fallback.showError(w, r, crossOrigin)

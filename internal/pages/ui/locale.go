@@ -27,7 +27,8 @@ func LocaleOf(r *http.Request) text.Locale {
 	return text.English
 }
 
-// withLocale chooses the language: ?lang=, which is remembered, then what was remembered, then what the browser prefers.
+// withLocale chooses the language: ?lang=, which is remembered, then what was remembered, then what the browser
+// prefers.
 func (s *Site) withLocale(w http.ResponseWriter, r *http.Request) *http.Request {
 	l, asked := parseLanguage(r.URL.Query().Get(languageQuery))
 	if asked {
@@ -116,7 +117,8 @@ func (s *Site) setPreferences(w http.ResponseWriter, r *http.Request) error {
 	if l, ok := parseLanguage(form.Get(languageQuery)); ok {
 		s.remember(w, r, languageCookie, string(l))
 	}
-	http.Redirect(w, r, SafeNext(form.Get("next"), "/"), http.StatusSeeOther) //nolint:gosec // only addresses on this site are safe
+	next := SafeNext(form.Get("next"), "/")
+	http.Redirect(w, r, next, http.StatusSeeOther) //nolint:gosec // only addresses on this site are safe
 	return nil
 }
 
@@ -127,6 +129,7 @@ func (s *Site) remember(w http.ResponseWriter, r *http.Request, name, value stri
 		age = -1
 	}
 	http.SetCookie(w, &http.Cookie{ //nolint:gosec // secure wherever the connection is
-		Name: name, Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true, SameSite: http.SameSiteLaxMode,
+		Name: name, Value: value, Path: "/", MaxAge: age, Secure: s.overTLS(r), HttpOnly: true,
+		SameSite: http.SameSiteLaxMode,
 	})
 }

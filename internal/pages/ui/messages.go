@@ -46,8 +46,8 @@ func (w *wording) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// load reads messages/*.yaml of an area. The keys of a file are nested mappings; a leaf is a mapping of languages. Every
-// leaf needs every language, with the same placeholders.
+// load reads messages/*.yaml of an area. The keys of a file are nested mappings; a leaf is a mapping of languages.
+// Every leaf needs every language, with the same placeholders.
 func (m *Messages) load(area string, files fs.FS) error {
 	names, err := fs.Glob(files, "messages/*.yaml")
 	if err != nil {
@@ -147,8 +147,8 @@ func (m *Messages) Keys(area string) []string {
 	return keys
 }
 
-// T returns the text with the key. args are pairs of a placeholder's name and its value; numbers are grouped. A key that
-// does not exist is returned itself: keys in templates are checked when the program starts.
+// T returns the text with the key. args are pairs of a placeholder's name and its value; numbers are grouped. A key
+// that does not exist is returned itself: keys in templates are checked when the program starts.
 func (m *Messages) T(l text.Locale, key string, args ...any) string {
 	s, err := m.lookUp(l, key, args...)
 	if err != nil {

@@ -65,7 +65,10 @@ func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error 
 	if !ok {
 		return fmt.Errorf("there is no page %q in area %s", page.Template, p.name)
 	}
-	v := view{Page: page, Area: p.name, Theme: themeOf(r), Flashes: p.site.takeFlashes(w, r), Path: r.URL.RequestURI(), Languages: languageLinks(r)}
+	v := view{
+		Page: page, Area: p.name, Theme: themeOf(r), Flashes: p.site.takeFlashes(w, r), Path: r.URL.RequestURI(),
+		Languages: languageLinks(r),
+	}
 	if p.Shell != nil {
 		v.Shell = p.Shell(r)
 		v.Shell.markCurrent(r.URL.Path)

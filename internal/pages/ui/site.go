@@ -62,7 +62,8 @@ func New(c Config, areas ...Area) (*Site, error) {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	s := &Site{
-		Config: c, Messages: &Messages{byKey: make(map[string]message)}, assets: &assets{files: make(map[string]*asset)}, areas: make(map[string]*Pages),
+		Config: c, Messages: &Messages{byKey: make(map[string]message)}, assets: &assets{files: make(map[string]*asset)},
+		areas:   make(map[string]*Pages),
 		origins: http.NewCrossOriginProtection(),
 	}
 	var err error

@@ -48,8 +48,9 @@ func (f *functions) timeElement(v any, kind, shown string, more ...string) (temp
 	for i := 0; i+1 < len(more); i += 2 {
 		attrs += " " + more[i] + `="` + html.EscapeString(more[i+1]) + `"`
 	}
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-time="` + kind + `"` + attrs + `>` + //nolint:gosec // escaped here
-		html.EscapeString(shown) + `</time>`), nil
+	element := `<time datetime="` + t.UTC().Format(time.RFC3339) + `" data-time="` + kind + `"` + attrs + `>` +
+		html.EscapeString(shown) + `</time>`
+	return template.HTML(element), nil //nolint:gosec // escaped here
 }
 
 // time is a moment.
@@ -61,7 +62,8 @@ func (f *functions) date(v any) (template.HTML, error) {
 	if err != nil || !ok {
 		return dash, err
 	}
-	return template.HTML(`<time datetime="` + t.UTC().Format(time.DateOnly) + `">` + FormatDate(f.locale, t) + `</time>`), nil //nolint:gosec // made here
+	day := `<time datetime="` + t.UTC().Format(time.DateOnly) + `">` + FormatDate(f.locale, t) + `</time>`
+	return template.HTML(day), nil //nolint:gosec // made here
 }
 
 // ago is a moment in the past that scripts tell as the time since then.
@@ -73,8 +75,9 @@ const (
 	clockUrgent = 10
 )
 
-// clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Once that is
-// over it says by how much. Without scripts it is the due time itself, with the tone it has when the page is made.
+// clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Once
+// that is over it says by how much. Without scripts it is the due time itself, with the tone it has when the page is
+// made.
 func (f *functions) clock(v any, minutes int) (template.HTML, error) {
 	due, ok, err := moment(v)
 	if err != nil || !ok {
@@ -102,7 +105,8 @@ func (f *functions) clock(v any, minutes int) (template.HTML, error) {
 	if err != nil {
 		return "", err
 	}
-	return f.timeElement(due, "clock", shown, "class", class, "data-overdue", overdue, "data-soon", strconv.FormatInt(soon.UnixMilli(), 10),
+	return f.timeElement(due, "clock", shown, "class", class, "data-overdue", overdue, "data-soon",
+		strconv.FormatInt(soon.UnixMilli(), 10),
 		"data-urgent", strconv.FormatInt(urgent.UnixMilli(), 10))
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // invite makes an invitation and returns its token.
@@ -93,7 +94,7 @@ func TestInvitation(t *testing.T) {
 // TestRequestReset asks for links: nothing about the request tells whether somebody has the email.
 func TestRequestReset(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.reconfigure(t, shop.WithMail)
 		request := func(email string) {
 			t.Helper()
 			must.NoError(t, w.RequestReset(t.Context(), email, access.Origin{IP: "192.0.2.1", Locale: text.Japanese}))
@@ -169,7 +170,7 @@ func TestRequestReset(t *testing.T) {
 // TestResetPassword checks that a reset ends all sessions, and that passkeys stay until the person removes them.
 func TestResetPassword(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.reconfigure(t, shop.WithMail)
 		kept, lost := &device.Device{Origin: address}, &device.Device{Origin: address}
 		w.add(t, kept)
 		k := w.add(t, lost)
@@ -208,7 +209,7 @@ func TestResetPassword(t *testing.T) {
 // TestResetOfTheGone checks that who may not sign in any more gets no link, and cannot use one from before.
 func TestResetOfTheGone(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		w.Service.Mail = func() {}
+		w.reconfigure(t, shop.WithMail)
 		gone := w.person(t, "gone@acme.example", access.Reviewer, access.Viewer)
 		must.NoError(t, w.RequestReset(t.Context(), gone.Email, origin))
 		token := tokenIn(w.posted(t, "reset-requested "+gone.Email)[0].Text)

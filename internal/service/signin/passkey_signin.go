@@ -85,7 +85,8 @@ func (g *SignIn) Passkey(
 	err = g.Store.Update(ctx, func(tx *store.Tx) error {
 		return tx.UsePasskey(passkey.ID, count, proved.Flags.BackupState, g.now())
 	})
-	if errors.Is(err, store.ErrNotFound) { // the counter went back, or somebody has removed the passkey at this very moment
+	// the counter went back, or somebody has removed the passkey at this very moment
+	if errors.Is(err, store.ErrNotFound) {
 		return "", g.failed(ctx, user, reasonPasskeySignCount, from, WrongPasskey)
 	}
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/device"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 func (w *world) begin(t *testing.T, name string) *signin.PasskeyCeremony {
@@ -391,7 +392,7 @@ func TestPasskeyChange(t *testing.T) {
 			must.NoError(t, err)
 		})
 		t.Run("IsTold", func(t *testing.T) {
-			w.Service.Mail = func() {}
+			w.reconfigure(t, shop.WithMail)
 			k := w.add(t, &device.Device{Origin: address})
 			if m := w.posted(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") ||
 				!strings.Contains(m.Text, w.settings()) {
@@ -539,7 +540,7 @@ func TestPasskeysUnavailable(t *testing.T) {
 		w.add(t, w.device)
 		asked := w.challenge(t)
 		answer := w.device.Get(t, asked.Options)
-		w.Service.PublicURL = "http://192.0.2.1:8080"
+		w.reconfigure(t, func(c *service.Config) { c.PublicURL = "http://192.0.2.1:8080" })
 		if _, ok := w.RelyingParty(); ok {
 			t.Error("there is a relying party")
 		}

@@ -17,12 +17,13 @@ import (
 // signIns is a service whose clock the test moves.
 type signIns struct {
 	*service.Service
+	Store *store.Store
 	clock time.Time
 }
 
 func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 	storetest.Each(t, func(t *testing.T, st *store.Store) {
-		s := &signIns{clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
+		s := &signIns{Store: st, clock: time.Date(2025, 3, 1, 9, 0, 0, 0, time.UTC)}
 		s.Service = service.New(service.Config{
 			Store: st, Now: func() time.Time { return s.clock }, Log: slog.New(slog.DiscardHandler),
 		})

@@ -198,7 +198,7 @@ func (g *SignIn) localeOf(tx *store.Tx, who *access.Person, from access.Origin) 
 	if who.Audience == access.Desk {
 		return text.English, nil
 	}
-	account, err := tx.Account(context.Background(), who.AccountID) // the transaction has its own context
+	account, err := tx.Account(tx.Context(), who.AccountID)
 	if err != nil {
 		return "", err
 	}

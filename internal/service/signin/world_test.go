@@ -63,6 +63,13 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 	}
 }
 
+// reconfigure replaces the use cases by those of a changed configuration.
+func (w *world) reconfigure(t *testing.T, change func(*service.Config)) {
+	t.Helper()
+	w.Reconfigure(t, change)
+	w.SignIn = w.Service.SignIn(w.audience)
+}
+
 // person adds somebody of the audience with a role there.
 func (w *world) person(t *testing.T, email string, staff access.StaffRole, user access.Role) *access.Person {
 	t.Helper()

@@ -12,7 +12,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 )
@@ -68,7 +67,7 @@ func (w *World) WithToken(t *testing.T, token string) *Visitor {
 // WithSession returns a browser with a new session of a user in a cookie.
 func (w *World) WithSession(t *testing.T, audience access.Audience, cookie, userID string) *Visitor {
 	t.Helper()
-	_, token, err := w.Service.StartSession(t.Context(), audience, userID, service.Origin{IP: "127.0.0.1"})
+	_, token, err := w.Service.StartSession(t.Context(), audience, userID, access.Origin{IP: "127.0.0.1"})
 	must.NoError(t, err)
 	return w.Visit(t).setCookie(cookie, token)
 }
@@ -185,8 +184,11 @@ func (p *Page) Lacks(t testing.TB, words ...string) {
 	}
 }
 
-// Matrix runs a test for each page with what the matrix of who may see it says, and checks that both name the same pages.
-func Matrix[W any](t *testing.T, patterns []string, matrix map[string]W, test func(pattern, method, path string, want W)) {
+// Matrix runs a test for each page with what the matrix of who may see it says, and checks that both name the same
+// pages.
+func Matrix[W any](t *testing.T, patterns []string, matrix map[string]W,
+	test func(pattern, method, path string, want W),
+) {
 	t.Helper()
 	for pattern := range matrix {
 		if !slices.Contains(patterns, pattern) {

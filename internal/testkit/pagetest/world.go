@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -23,6 +24,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
@@ -44,6 +46,12 @@ type World struct {
 	Aoi, Jun                 *access.Staff // administrators
 
 	MailStopped bool // the worker that sends mail has failed
+
+	address string // of the server
+	data    string
+	limiter ratelimit.Limiter
+	images  *imaging.Cache
+	handler atomic.Pointer[http.Handler]
 }
 
 // Password is the password of everybody but Stranger, who has none.
@@ -55,9 +63,26 @@ var passwordHash = sync.OnceValue(func() string { return access.HashPassword(Pas
 // New makes a world.
 func New(t testing.TB) *World {
 	t.Helper()
-	w := &World{Shop: shop.New(t, storetest.SQLite(t))}
-	w.Service.Guard = &netguard.Guard{AllowPrivate: true}
+	w := &World{Server: httptest.NewUnstartedServer(nil), data: t.TempDir()}
+	t.Cleanup(w.Server.Close)
+	w.address = "http://" + w.Server.Listener.Addr().String()
+	w.Shop = shop.New(t, storetest.SQLite(t), func(c *service.Config) {
+		c.Guard = &netguard.Guard{AllowPrivate: true}
+		c.PublicURL = strings.Replace(w.address, "127.0.0.1", "localhost", 1) // passkeys need a name
+	})
+	w.limiter, w.images = ratelimit.NewMemory(w.Clock.Now), imaging.NewCache(w.Media, w.Staging, nil)
+	box, err := secret.New(secret.Generate())
+	must.NoError(t, err)
+	w.Site, err = ui.New(ui.Config{
+		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box,
+		PublicURL: w.address, MediaURL: shop.MediaURL,
+	}, portal.Area, desk.Area, admin.Area)
+	must.NoError(t, err)
 	w.serve(t)
+	w.Server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		(*w.handler.Load()).ServeHTTP(rw, r)
+	})
+	w.Server.Start()
 	w.addUsers(t)
 	w.Mika = w.AddStaff(t, "mika@example.com", "Mika Sato", access.Reviewer)
 	w.Ren = w.AddStaff(t, "ren@example.com", "Ren Ito", access.Reviewer)
@@ -66,29 +91,26 @@ func New(t testing.TB) *World {
 	return w
 }
 
-// serve starts the server with the pages and the integration API.
+// Reconfigure replaces the use cases by those of a changed configuration, and the pages by such that use them.
+func (w *World) Reconfigure(t testing.TB, changes ...func(*service.Config)) {
+	t.Helper()
+	w.Shop.Reconfigure(t, changes...)
+	w.serve(t)
+}
+
+// serve puts the pages and the integration API on the server.
 func (w *World) serve(t testing.TB) {
 	t.Helper()
-	w.Server = httptest.NewUnstartedServer(nil)
-	t.Cleanup(w.Server.Close)
-	address := "http://" + w.Server.Listener.Addr().String()
-	w.Service.PublicURL = strings.Replace(address, "127.0.0.1", "localhost", 1) // passkeys need a name
-	box, err := secret.New(secret.Generate())
-	must.NoError(t, err)
-	w.Site, err = ui.New(ui.Config{
-		Log: slog.New(slog.NewTextHandler(t.Output(), nil)), Now: w.Clock.Now, Secrets: box,
-		PublicURL: address, MediaURL: shop.MediaURL,
-	}, portal.Area, desk.Area, admin.Area)
-	must.NoError(t, err)
-	limiter, images := ratelimit.NewMemory(w.Clock.Now), imaging.NewCache(w.Media, w.Staging, nil)
 	w.Portal = portal.New(portal.Config{
-		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: limiter, Images: images,
+		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: w.limiter, Images: w.images,
 	})
-	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: images, Nav: admin.Nav(w.Site)})
+	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: w.images, Nav: admin.Nav(w.Site)})
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
 	w.Admin = admin.New(admin.Config{
-		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: t.TempDir(), Started: w.Clock.Now(),
-		Workers: w.workers, Settings: []admin.Setting{{Name: "public-url", Value: address}, {Name: "smtp-url", Default: true}},
+		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: w.data, Started: w.Clock.Now(),
+		Workers: w.workers, Settings: []admin.Setting{
+			{Name: "public-url", Value: w.address}, {Name: "smtp-url", Default: true},
+		},
 	})
 	pages := http.NewServeMux()
 	w.Site.Routes(pages)
@@ -98,11 +120,11 @@ func (w *World) serve(t testing.TB) {
 	all := http.NewServeMux()
 	all.Handle("/", w.Site.Wrap(pages))
 	all.Handle(integration.Prefix+"/", integration.New(integration.Config{
-		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
+		Service: w.Service, Limiter: w.limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
 		MaxPhotoBytes: 10 << 20, Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
 	}))
-	w.Server.Config.Handler = httpx.RequestID(all)
-	w.Server.Start()
+	handler := httpx.RequestID(all)
+	w.handler.Store(&handler)
 }
 
 // workers is what a server would say about its background work.

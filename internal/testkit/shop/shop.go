@@ -42,6 +42,7 @@ type Installation struct {
 	Media    *media.Disk
 	Staging  *media.Staging
 	Clock    *fakeclock.Clock
+	Config   service.Config
 	Service  *service.Service
 }
 
@@ -72,17 +73,26 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 	must.NoError(t, err)
 	box, err := secret.New(secret.Generate())
 	must.NoError(t, err)
-	c := service.Config{
+	i.Config = service.Config{
 		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,
 		PublicURL: PublicURL, Log: slog.New(slog.DiscardHandler),
 	}
-	for _, change := range changes {
-		change(&c)
-	}
-	i.Service = service.New(c)
-	must.NoError(t, i.Service.RefreshCatalog(t.Context()))
+	i.Reconfigure(t, changes...)
 	return i
 }
+
+// Reconfigure replaces the use cases by those of a changed configuration, as another start of the program does.
+func (i *Installation) Reconfigure(t testing.TB, changes ...func(*service.Config)) {
+	t.Helper()
+	for _, change := range changes {
+		change(&i.Config)
+	}
+	i.Service = service.New(i.Config)
+	must.NoError(t, i.Service.RefreshCatalog(t.Context()))
+}
+
+// WithMail queues mail that no sender takes: tests read it from the queue.
+func WithMail(c *service.Config) { c.OnMail = func() {} }
 
 // New opens a new installation in an empty database, with the catalog, an account, a key for each environment and
 // 1,000 Live credits.

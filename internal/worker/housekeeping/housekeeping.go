@@ -15,6 +15,7 @@ import (
 // Keeper runs the tasks. It is a worker.
 type Keeper struct {
 	Service *service.Service
+	Now     func() time.Time
 	Log     *slog.Logger
 
 	PhotoRequestAge time.Duration // after which an unanswered photo request expires
@@ -82,7 +83,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 // joined.
 func (k *Keeper) Round(ctx context.Context) error {
 	var failures []error
-	for _, task := range k.tasks(k.Service.Now()) {
+	for _, task := range k.tasks(k.Now()) {
 		if err := k.finish(ctx, task); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", task.name, err))
 		}

@@ -36,8 +36,7 @@ func each(t *testing.T, f func(t *testing.T, o *office)) {
 
 func newOffice(t *testing.T, target string) *office {
 	t.Helper()
-	o := &office{Shop: shop.New(t, target)}
-	o.Service.Mail = func() {}
+	o := &office{Shop: shop.New(t, target, shop.WithMail)}
 	u, err := o.Store.Owner(t.Context(), o.Account.ID)
 	must.NoError(t, err)
 	o.Owner, err = o.Service.MemberOfSession(t.Context(), u.ID)
@@ -58,7 +57,7 @@ func (o *office) senderOf(t *testing.T, sv *service.Service, s *smtptest.Server,
 	server, err := mail.ParseServer(address)
 	must.NoError(t, err)
 	c := mail.Config{
-		Service: sv, Server: server, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
+		Service: sv, Server: server, Now: o.Clock.Now, From: &netmail.Address{Name: "Assay 鑑定", Address: "assay@mail.test"},
 		Log: slog.New(slog.NewTextHandler(&o.log, nil)), Metrics: r,
 	}
 	if s != nil {
@@ -96,14 +95,14 @@ func (o *office) wantQueue(t *testing.T, rows int) {
 }
 
 // second opens the same database as another node.
-func (o *office) second(t *testing.T) *service.Service {
+func (o *office) second(t *testing.T) (*service.Service, *store.Store) {
 	t.Helper()
 	st, err := store.Open(t.Context(), o.Target)
 	must.NoError(t, err)
 	t.Cleanup(func() { _ = st.Close() })
-	c := o.Service.Config
+	c := o.Config
 	c.Store = st
-	return service.New(c)
+	return service.New(c), st
 }
 
 // wantLog fails unless the log has the words and lacks what must not be in it.

@@ -40,7 +40,7 @@ func (q *queueState) Describe(d chan<- *prometheus.Desc) { d <- queuedMetric }
 func (q *queueState) Collect(m chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), queueStateTimeout)
 	defer cancel()
-	if queued, _, err := q.service.Store.MailCounts(ctx); err == nil {
+	if queued, _, err := q.service.MailCounts(ctx); err == nil {
 		m <- prometheus.MustNewConstMetric(queuedMetric, prometheus.GaugeValue, float64(queued))
 	}
 }

@@ -23,6 +23,7 @@ import (
 type Config struct {
 	Service *service.Service
 	Server  *Server
+	Now     func() time.Time
 	From    *mail.Address
 	RootCAs *x509.CertPool // trusted for the mail server; nil: those of the system
 	Log     *slog.Logger
@@ -85,7 +86,7 @@ func (s *Sender) Run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if until := due.Sub(s.Service.Now()); !due.IsZero() && until < wait {
+		if until := due.Sub(s.Now()); !due.IsZero() && until < wait {
 			wait = max(until, time.Second) // due mails wait for the mail server to recover
 		}
 		timer.Reset(wait)
@@ -169,7 +170,7 @@ func (s *Sender) attempt(ctx context.Context, open **session, m *service.Outgoin
 // send hands a mail to the server, over the open session or a new one. Afterwards *open is set only if the session
 // can be reused.
 func (s *Sender) send(ctx context.Context, open **session, m *service.OutgoingMail) error {
-	message, err := compose(m, s.From, s.Service.Now())
+	message, err := compose(m, s.From, s.Now())
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
+	"github.com/assayhq/assay/internal/worker/mail"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -257,7 +258,8 @@ func TestSeveralNodes(t *testing.T) {
 		}
 		var working sync.WaitGroup
 		for range nodes {
-			sender := o.senderOf(t, o.second(t), server, server.URL(), nil)
+			node, _ := o.second(t)
+			sender := o.senderOf(t, node, server, server.URL(), nil)
 			working.Go(func() {
 				if err := sender.Round(t.Context()); err != nil {
 					t.Error(err)
@@ -282,10 +284,10 @@ func TestSeveralNodes(t *testing.T) {
 // after the claim has expired, with the same message id.
 func TestCrashAfterSending(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
-		crashing := o.second(t)
+		crashing, database := o.second(t)
 		var crash sync.Once
 		server := smtptest.Start(t, smtptest.Options{Taken: func(*smtptest.Message) error {
-			crash.Do(func() { _ = crashing.Store.Close() })
+			crash.Do(func() { _ = database.Close() })
 			return nil
 		}})
 		o.invite(t, "twice@acme.example")
@@ -319,7 +321,7 @@ func TestNothingHappened(t *testing.T) {
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := o.Service.SignIn(access.Portal)
-		err = g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", service.Origin{})
+		err = g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", access.Origin{})
 		if err == nil {
 			t.Error("the email of another user was taken")
 		}
@@ -404,8 +406,9 @@ func TestHeaderInjection(t *testing.T) {
 func TestRun(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		server := smtptest.Start(t, smtptest.Options{})
-		sender := o.sender(t, server, server.URL())
-		o.Service.Mail = sender.Wake
+		var sender *mail.Sender
+		o.Reconfigure(t, func(c *service.Config) { c.OnMail = func() { sender.Wake() } })
+		sender = o.sender(t, server, server.URL())
 		var running sync.WaitGroup
 		running.Go(func() {
 			if err := sender.Run(t.Context()); err != nil {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Verify reports whether a delivery was signed with the secret in the last five minutes. timestamp and signature are the
-// headers X-LG-Timestamp and X-LG-Signature; body is the raw body, before it is parsed.
+// Verify reports whether a delivery was signed with the secret in the last five minutes. timestamp and signature are
+// the headers X-LG-Timestamp and X-LG-Signature; body is the raw body, before it is parsed.
 func Verify(secret, timestamp, signature string, body []byte, now time.Time) bool {
 	sent, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil || now.Sub(time.Unix(sent, 0)).Abs() > 5*time.Minute {
