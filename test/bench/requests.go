@@ -118,13 +118,13 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 }
 
 // client returns a client over plain HTTP.
-func (i *shop) client() (*client.Client, error) {
-	return client.New("http://"+i.server.http+prefix, i.key.Secret, client.WithoutRetry())
+func (s *shop) client() (*client.Client, error) {
+	return client.New("http://"+s.server.http+prefix, s.key.Secret, client.WithoutRetry())
 }
 
 // draft uploads the photos for an order of the demo catalog, and returns the order.
-func (i *shop) draft(ctx context.Context) (*client.CreateOrder, error) {
-	c, err := i.client()
+func (s *shop) draft(ctx context.Context) (*client.CreateOrder, error) {
+	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}
@@ -153,8 +153,8 @@ func (i *shop) draft(ctx context.Context) (*client.CreateOrder, error) {
 }
 
 // create creates orders and returns their ids.
-func (i *shop) create(ctx context.Context, draft *client.CreateOrder, count int) ([]string, error) {
-	c, err := i.client()
+func (s *shop) create(ctx context.Context, draft *client.CreateOrder, count int) ([]string, error) {
+	c, err := s.client()
 	if err != nil {
 		return nil, err
 	}

@@ -22,13 +22,6 @@ func newWorld(t testing.TB) *world {
 	return &world{pagetest.New(t)}
 }
 
-func (w *world) member(t *testing.T, u *access.User) *service.Member {
-	t.Helper()
-	m, err := w.Service.MemberOfSession(t.Context(), u.ID)
-	must.NoError(t, err)
-	return m
-}
-
 // key makes an API key of the account.
 func (w *world) key(t *testing.T, env access.Environment) *access.Key {
 	t.Helper()
