@@ -185,18 +185,9 @@ func hrefOf(x *audit.Action) string {
 func (a *Admin) logFacts(r *http.Request, details map[string]any) []logFact {
 	var facts []logFact
 	for _, name := range slices.Sorted(maps.Keys(details)) {
-		var value string
-		switch v := details[name].(type) {
-		case string:
-			value = v
-		case map[string]any:
-			if text, ok := v["name"].(string); ok { // a person
-				value = text
-				break
-			}
-			value = written(v)
-		default:
-			value = written(v)
+		value := written(details[name])
+		if value == "" {
+			continue
 		}
 		label := name
 		if key := "admin.detail." + name; a.Site.Messages.Has(key) {
@@ -207,13 +198,32 @@ func (a *Admin) logFacts(r *http.Request, details map[string]any) []logFact {
 	return facts
 }
 
-// written is a value of the details as text.
+// written is a value of the details as text; of a person it is the name.
 func written(v any) string {
-	text, err := json.Marshal(v)
-	if err != nil {
-		return ""
+	var parts []string
+	switch v := v.(type) {
+	case nil:
+	case string:
+		return v
+	case map[string]any:
+		if name, ok := v["name"].(string); ok {
+			return name
+		}
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, key+": "+written(v[key]))
+		}
+	case []any:
+		for _, part := range v {
+			parts = append(parts, written(part))
+		}
+	default:
+		number, err := json.Marshal(v)
+		if err != nil {
+			return ""
+		}
+		return string(number)
 	}
-	return strings.Trim(strings.NewReplacer(`"`, "", ",", ", ", ":", ": ").Replace(string(text)), "{}[]")
+	return strings.Join(parts, ", ")
 }
 
 func (a *Admin) exportLog(w http.ResponseWriter, r *http.Request, who *visitor) error {

@@ -29,6 +29,8 @@ func TestLog(t *testing.T) {
 	if strings.Contains(p.Body, "rel=\"next\"") {
 		t.Error("there is a further page")
 	}
+	v.Post(account+"/keys/"+w.Live.ID+"/networks", "networks", "10.1.2.3\n2001:db8::1").Want(t, http.StatusSeeOther)
+	v.Get("/desk/admin/log?code=api-key.networks-set").Want(t, http.StatusOK, "networks: 10.1.2.3, 2001:db8::1")
 	v.Get("/desk/admin/log?lang=ja").Want(t, http.StatusOK, "クレジットを変更", "役割を変更")
 	v.Get("/desk/admin/log?lang=en").Want(t, http.StatusOK)
 	for query, want := range map[string][3]bool{ // credits, role, order
