@@ -188,3 +188,14 @@ func TestScriptsAreToldToSignIn(t *testing.T) {
 	v.Headers["Sec-Fetch-Mode"] = "cors"
 	v.Get("/desk/rows").Want(t, http.StatusUnauthorized)
 }
+
+func TestNavigationMarksThePage(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsStaff(t, w.Mika)
+	for path, want := range map[string]bool{"/desk": true, "/desk?tab=done": true, "/desk/me": false} {
+		page := v.Get(path).Want(t, http.StatusOK, `<a href="/desk"`)
+		if got := strings.Contains(page.Body, `<a href="/desk" aria-current="page"`); got != want {
+			t.Errorf("%s: the queue is marked: %t, want %t", path, got, want)
+		}
+	}
+}

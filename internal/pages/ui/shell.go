@@ -35,17 +35,17 @@ type UserMenu struct {
 	SignOut string // where the form to sign out posts to
 }
 
-// markCurrent marks the item that the page belongs to.
+// markCurrent marks the item that the page belongs to. The own settings of the user may be an item or not.
 func (s *Shell) markCurrent(path string) {
 	var best *NavItem
+	if s.User != nil && within(path, s.User.Href) {
+		best = &NavItem{Href: s.User.Href}
+	}
 	for g := range s.Groups {
 		for i := range s.Groups[g].Items {
 			item := &s.Groups[g].Items[i]
 			base, _, _ := strings.Cut(item.Href, "?")
-			if path != base && !strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/") {
-				continue
-			}
-			if best == nil || len(base) > len(best.Href) {
+			if within(path, base) && (best == nil || len(base) >= len(best.Href)) {
 				best = item
 			}
 		}
@@ -53,6 +53,11 @@ func (s *Shell) markCurrent(path string) {
 	if best != nil {
 		best.Current = true
 	}
+}
+
+// within reports whether a page is at an address or below it.
+func within(path, base string) bool {
+	return base != "" && (path == base || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/"))
 }
 
 // empty reports whether there is nothing to show around the page.
