@@ -207,7 +207,7 @@ func TestPage(t *testing.T) {
 	})
 	t.Run("Japanese", func(t *testing.T) {
 		_, body := w.get(t, "/certificates/"+id+"?lang=ja")
-		holds(t, body, "真正品証明書", "プラダ", "2026年3月2日", `<html lang="ja">`)
+		holds(t, body, "鑑定書", "プラダ", "2026年3月2日", `<html lang="ja">`)
 	})
 	t.Run("NoOriginals", func(t *testing.T) {
 		_, body := w.get(t, "/certificates/"+id)
@@ -285,7 +285,7 @@ func TestTestCertificate(t *testing.T) {
 	_, body := w.get(t, "/certificates/"+id)
 	holds(t, body, "TEST", "No item was examined", "is-test", "<title>TEST: Certificate of authenticity")
 	_, body = w.get(t, "/certificates/"+id+"?lang=ja")
-	holds(t, body, "テスト", "実物の鑑定は行われておらず", "<title>テスト: 真正品証明書")
+	holds(t, body, "テスト", "実物の鑑定は行われておらず", "<title>テスト: 鑑定書")
 	if c := certificateOf(t, w, id); !c.Test {
 		t.Error("the signed file does not say that it is a test")
 	}
@@ -309,7 +309,7 @@ func TestRevoked(t *testing.T) {
 	holds(t, file, `"reason": "The item <was> swapped."`)
 	holds(t, pdfText(t, w, id), "Revoked · 取り消し済み", "The item <was> swapped.")
 	_, body = w.get(t, "/certificates/"+id+"?lang=ja")
-	holds(t, body, "この証明書は無効です")
+	holds(t, body, "この鑑定書は無効です")
 }
 
 // TestBrokenPhoto checks that a photo which cannot be decoded spoils neither the page nor the PDF.

@@ -98,7 +98,7 @@ func TestPDF(t *testing.T) {
 			if got := decodeQR(t, picture); got != w.URL+"/certificates/"+id {
 				t.Errorf("the QR code leads to %s", got)
 			}
-			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "真正品証明書", certificateOf(t, w, id).OrderNumber,
+			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "鑑定書", certificateOf(t, w, id).OrderNumber,
 				w.URL+"/certificates/"+id)
 		})
 	}
