@@ -11,6 +11,7 @@ import (
 
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/need"
 )
 
 // TestComponents shows every component in a real browser: in both themes and languages, on a desk and on a phone.
@@ -136,6 +137,7 @@ func (r *recorder) Errorf(format string, words ...any) {
 // TestBrowserFailsTests checks that a page which breaks the policy, logs an error or asks another origin fails its
 // test.
 func TestBrowserFailsTests(t *testing.T) {
+	need.Engine(t, "chromium") // the browser of the inner test would be skipped
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; img-src http://127.0.0.2:9; "+
 			"base-uri 'none'; form-action 'none'; frame-ancestors 'none'")
