@@ -14,8 +14,8 @@ import (
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store/dump"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 func TestCreate(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // node is a service over a database that others may use too.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestCatalogImport checks that an import is whole or not at all, and reaches every node.

@@ -13,9 +13,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // verified returns the certificate of an order after checking its file with the published keys.

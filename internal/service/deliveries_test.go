@@ -23,10 +23,10 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/hostile"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 var updateGolden = flag.Bool("update", false, "rewrite the golden files")

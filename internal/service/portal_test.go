@@ -13,9 +13,9 @@ import (
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // eachPortal runs a test of the portal's use cases on every engine, as the owner of the shop's account.

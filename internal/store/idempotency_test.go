@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestNothingToExpire is what housekeeping asks most of the time.

@@ -10,8 +10,8 @@ import (
 
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 func dumped(t testing.TB, s *store.Store) []byte {

@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/crowd"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // eachCrowd runs a test on each engine over orders enough that a plan shows what it would be with a million: all of one

@@ -9,7 +9,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // insertOrders makes an account with a Live order for each external id, "" for none, and returns the account's id and

@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // insertPhotos makes an account with some Test photos and returns both.

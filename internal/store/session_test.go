@@ -7,7 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestUnknownSignIn checks that a failed sign-in runs the same number of statements and writes for known and unknown

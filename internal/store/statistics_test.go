@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/store/storetest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestStatisticsPlans checks that the figures of a day, and the lists of orders in a state, are ranges of an index:

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestPages opens the main pages of the complete program. The browser fails the test if a page logs an error,

@@ -13,8 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // bodies are the bodies of operations that a processing order takes, by the last segment of the path.

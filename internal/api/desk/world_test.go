@@ -25,9 +25,9 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // world is a desk over a fresh database with the demonstration catalog, two reviewers, an administrator and a customer.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 const (

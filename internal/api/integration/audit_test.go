@@ -8,10 +8,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestAudit reads the events that the API itself and the operator cause.

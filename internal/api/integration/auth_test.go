@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestAuthentication checks that nothing but a valid key gets in, and that no refusal tells why.

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // jsonOperations are the operations with a JSON body, each with a body that is accepted.

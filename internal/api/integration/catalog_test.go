@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestCategories reads the categories.

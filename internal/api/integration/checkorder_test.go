@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestOrderOfChecks sends requests that break two rules at once: the one that is told has to be the earlier of the two.

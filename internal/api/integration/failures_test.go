@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )

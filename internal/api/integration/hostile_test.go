@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"pgregory.net/rapid"
 )
 

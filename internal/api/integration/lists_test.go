@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // localized are the operations that take a locale.

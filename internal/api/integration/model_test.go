@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"pgregory.net/rapid"
 )
 

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/google/uuid"
 )
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestListOrders lists orders.

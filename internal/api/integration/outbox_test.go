@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // subscribe registers an endpoint for events.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 type part = integrationtest.Part

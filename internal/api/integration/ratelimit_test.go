@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // limits are the requests in 60 seconds that the contract gives each category.

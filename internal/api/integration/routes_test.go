@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/api/integration"
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // operations are the operations of the contract: scope and rate-limit category as the pages for integrators list them,

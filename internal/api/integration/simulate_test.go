@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // TestSimulation follows Test orders: each begins in the state that its mock outcome names, with a complete result.

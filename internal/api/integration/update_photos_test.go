@@ -6,9 +6,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // unable are entries that resolve everything that World.RequestPhotos asks for, without photos.

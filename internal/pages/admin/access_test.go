@@ -10,10 +10,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/admin"
 	"github.com/assayhq/assay/internal/pages/desk"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // answer is what an administrator gets, and the form to send.

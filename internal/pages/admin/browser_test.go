@@ -10,11 +10,11 @@ import (
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // season gives the shop a past of a month, so that charts have something to draw.

@@ -3,11 +3,11 @@ package admin_test
 import (
 	"testing"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/must"
 )
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/chromedp/chromedp"
 )
 

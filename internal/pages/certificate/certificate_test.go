@@ -21,10 +21,10 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	web "github.com/assayhq/assay/internal/pages/certificate"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // world is a shop with its public pages.

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestPages opens every page of the reference in both themes on all screens, and looks for what keeps people from using

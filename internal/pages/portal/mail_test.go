@@ -12,12 +12,12 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )

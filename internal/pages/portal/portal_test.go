@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/pages/portal"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 func TestMessages(t *testing.T) {

@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestPasskeyInABrowser takes a passkey through its life in a real browser with a device of its own.

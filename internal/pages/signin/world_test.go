@@ -8,9 +8,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/signin"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 func TestMessages(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // TestComponents shows every component in a real browser: in both themes and languages, on a desk and on a phone.

@@ -20,8 +20,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/pages/ui"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // visitor is a browser as far as the server sees it: it keeps cookies and follows nothing.

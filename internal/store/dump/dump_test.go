@@ -13,10 +13,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 var dumpedAt = time.Date(2026, time.April, 1, 12, 0, 0, 0, time.UTC)

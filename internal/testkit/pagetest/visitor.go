@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/pages/ui/uitest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
 // Names of the session cookies.

@@ -26,9 +26,9 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // World is a shop on SQLite with the portal, the desk, the pages of administrators and the integration API.

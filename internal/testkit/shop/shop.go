@@ -23,9 +23,9 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // Where an installation says that its photos and its pages are.

@@ -11,8 +11,8 @@ import (
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 )

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/api/integration/integrationtest"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 )

@@ -144,9 +144,9 @@ func PNGHeader(width, height uint32) []byte {
 // WebPHeader returns the beginning of a lossless WebP image.
 func WebPHeader(width, height uint32) []byte {
 	bits := binary.LittleEndian.AppendUint32([]byte{0x2f}, (width-1)|(height-1)<<14)
-	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(12+len(bits))) //nolint:gosec // a few bytes
+	b := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(12+len(bits)))
 	b = append(b, "WEBPVP8L"...)
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(bits))) //nolint:gosec // a few bytes
+	b = binary.LittleEndian.AppendUint32(b, uint32(len(bits)))
 	return append(b, bits...)
 }
 
@@ -165,7 +165,7 @@ func u32(v uint32) []byte { return binary.BigEndian.AppendUint32(nil, v) }
 
 func box(kind string, parts ...[]byte) []byte {
 	body := bytes.Join(parts, nil)
-	return append(append(u32(uint32(8+len(body))), kind...), body...) //nolint:gosec // a few bytes
+	return append(append(u32(uint32(8+len(body))), kind...), body...)
 }
 
 func fullBox(kind string, parts ...[]byte) []byte {

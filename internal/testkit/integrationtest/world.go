@@ -20,9 +20,9 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
-	"github.com/assayhq/assay/internal/store/storetest"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // Where the world says that its media and its pages are.
