@@ -84,7 +84,7 @@ func TestOverviewPage(t *testing.T) {
 	t.Run("FailingEndpoint", func(t *testing.T) {
 		_, _ = send(t, w, v, "https://127.0.0.1:9/dead", nil)
 		v.Get("/portal/test").
-			Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:9/dead", "0 acknowledged, 1 failed", "0 %", "oldest:")
+			Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:9/dead", "0 succeeded, 1 failed", "0 %", "oldest:")
 		v.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
 		w.AsUser(t, w.Stranger).Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
 	})
