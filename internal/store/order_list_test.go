@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -164,6 +165,27 @@ func TestDeepPages(t *testing.T) {
 					t.Errorf("the last page begins after %v and passes %d orders: %v", after, skip, err)
 				}
 			})
+		}
+	})
+}
+
+// TestPagesBeyond checks that a page whose offset no number holds is empty like all pages behind the last one.
+func TestPagesBeyond(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		newest, _, err := s.Orders(t.Context(), &order.Filter{Sort: order.DueFirst, Environment: access.Live}, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, f := range map[string]order.Filter{
+			"DueFirst": {Sort: order.DueFirst, Environment: access.Live},
+			"Newest":   {Tenant: newest[0].Tenant()},
+		} {
+			for _, page := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 2, math.MaxInt/25 + 2} {
+				orders, total, err := s.OrderPage(t.Context(), &f, page, 50)
+				if err != nil || len(orders) != 0 || total != 20*crowd.Batch {
+					t.Errorf("%s: page %d has %d orders of %d, %v", name, page, len(orders), total, err)
+				}
+			}
 		}
 	})
 }
