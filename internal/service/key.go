@@ -25,7 +25,7 @@ type NewKey struct {
 	ExpiresAt *time.Time // nil: never
 }
 
-func (n *NewKey) check(now time.Time) error {
+func (n *NewKey) check(actor access.Actor, now time.Time) error {
 	var p fault.Problems
 	access.CheckNameField(&p, "name", n.Name)
 	if len(n.Scopes) == 0 {
@@ -42,17 +42,21 @@ func (n *NewKey) check(now time.Time) error {
 	if n.ExpiresAt != nil && !n.ExpiresAt.After(now) {
 		p.Add("expires", "past", "must be in the future")
 	}
-	checkLimits(&p, n.Limits)
+	checkLimits(&p, actor, n.Limits)
 	return p.Err()
 }
 
-// MaxKeyLimit bounds what a key may be allowed in a minute.
+// MaxKeyLimit bounds what administrators may allow a key in a minute. Operators may allow more.
 const MaxKeyLimit = 1_000_000
 
 // checkLimits checks limits by category; the field of each is limit_ and its category.
-func checkLimits(p *fault.Problems, limits map[string]int) {
+func checkLimits(p *fault.Problems, actor access.Actor, limits map[string]int) {
 	for _, category := range ratelimit.Categories {
-		if n, ok := limits[category]; ok && (n < 1 || n > MaxKeyLimit) {
+		n, ok := limits[category]
+		switch {
+		case ok && n < 1 && actor.Kind == access.ByOperator:
+			p.Add("limit_"+category, "range", "must be at least 1")
+		case ok && (n < 1 || n > MaxKeyLimit) && actor.Kind != access.ByOperator:
 			p.Add("limit_"+category, "range", "must be a whole number from 1 to 1000000")
 		}
 	}
@@ -76,7 +80,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 	}
 	now := s.now()
 	n.Name = strings.TrimSpace(n.Name)
-	if err := n.check(now); err != nil {
+	if err := n.check(actor, now); err != nil {
 		return nil, "", err
 	}
 	secretKey := access.NewSecretKey(n.Environment)
@@ -187,7 +191,7 @@ func (s *Service) SetKeyLimits(ctx context.Context, actor access.Actor, id strin
 		return err
 	}
 	var p fault.Problems
-	checkLimits(&p, limits)
+	checkLimits(&p, actor, limits)
 	if err := p.Err(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -45,6 +46,20 @@ func TestKeys(t *testing.T) {
 			}
 			if _, _, err := create("none"); err == nil {
 				t.Error("a key without a scope was made")
+			}
+		})
+		t.Run("OperatorsMayExceedTheLimitOfAdministrators", func(t *testing.T) {
+			tenant := access.Tenant{AccountID: made.Account.ID, Environment: access.Live}
+			n := service.NewKey{
+				Tenant: tenant, Name: "load", Scopes: access.AllScopes, Limits: map[string]int{"read": 1_000_000_000},
+			}
+			k, _, err := s.CreateKey(t.Context(), access.Operator, n)
+			if err != nil || k.Limits["read"] != 1_000_000_000 {
+				t.Errorf("the key is %+v (%v)", k, err)
+			}
+			admin := access.Actor{Kind: access.ByStaff, Name: "Admin", StaffRole: access.Admin}
+			if _, _, err := s.CreateKey(t.Context(), admin, n); fault.CodeOf(err) != fault.CodeValidation {
+				t.Errorf("an administrator gets %v", err)
 			}
 		})
 		t.Run("RevokedOnce", func(t *testing.T) {
