@@ -8,7 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// TestOrderPermissions checks that use cases about orders refuse actors of the wrong kind by themselves, whatever page or
+// TestOrderPermissions checks that use cases about orders refuse actors of the wrong kind themselves, whatever page or
 // route calls them.
 func TestOrderPermissions(t *testing.T) {
 	eachOffice(t, func(t *testing.T, o *office) {
