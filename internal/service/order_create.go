@@ -21,6 +21,9 @@ import (
 func (s *Service) CreateOrder(
 	ctx context.Context, actor access.Actor, d *order.Draft, idem *Idempotent,
 ) ([]byte, error) {
+	if err := actor.Require(access.ManageOrders); err != nil {
+		return nil, err
+	}
 	tenant := actor.Tenant
 	if err := d.CheckMock(tenant.Environment); err != nil {
 		return nil, err

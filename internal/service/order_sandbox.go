@@ -94,7 +94,12 @@ func (s *Service) simulate(ctx context.Context, actor access.Actor, id string, m
 		return err
 	}
 	actor.Tenant.Environment = access.Test
-	_, err := s.moveOrder(ctx, actor, id, move)
+	_, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		if o.Environment != access.Test {
+			return order.NotATestOrder
+		}
+		return move(tx, o, now)
+	})
 	return err
 }
 

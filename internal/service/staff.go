@@ -141,6 +141,9 @@ var (
 	// ownAccess is the refusal to end one's own access: there must always be an administrator.
 	ownAccess = fault.New(fault.Conflict, "own-access",
 		"You cannot change your own role or deactivate yourself. Another administrator can.")
+	// ownCredentials is the refusal to replace as an administrator what one's own settings ask the password for.
+	ownCredentials = fault.New(fault.Conflict, "own-credentials",
+		"Change your own password, token, second factor and passkeys in your settings.")
 )
 
 // changeStaff makes a change of a staff user in one transaction. An administrator has to be one while it runs: of two
@@ -187,8 +190,11 @@ func (s *Service) changeActive(
 	ctx context.Context, actor access.Actor, id string, code audit.ActionCode, f func(tx *store.Tx, staffID string) error,
 ) (*access.Staff, error) {
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
-		if !who.Active() {
+		switch {
+		case !who.Active():
 			return deactivated
+		case who.ID == actor.ID && code != audit.StaffTokenRevoked:
+			return ownCredentials
 		}
 		if err := f(tx, who.ID); err != nil {
 			return err
@@ -255,7 +261,12 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 		}
 		if err := errors.Join(
 			tx.ReactivateStaff(who.ID), tx.SetPassword(access.Desk, who.ID, hash), tx.RevokeStaffToken(who.ID),
+			tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
 		); err != nil {
+			return err
+		}
+		// What was added in the very moment of their deactivation ends, too.
+		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{

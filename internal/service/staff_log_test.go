@@ -565,9 +565,18 @@ func TestStaffAccess(t *testing.T) {
 				t.Errorf("%s of somebody who has left: %v", name, err)
 			}
 		}
+		late := access.NewSessionToken() // of somebody who signed in at the very moment
+		hash, _ := access.HashSessionToken(late)
+		now := o.Clock.Now()
+		must.NoError(t, o.Store.Update(ctx, func(tx *store.Tx) error {
+			return tx.InsertSession((&access.Session{
+				ID: store.NewID(), Audience: access.Desk, UserID: n.Staff.ID, CreatedAt: now,
+			}).Seen(now), hash)
+		}))
 		_, password, err := o.Service.ReactivateStaff(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
 		must.NoError(t, err)
 		works("the token from before", authenticate(token), false)
+		works("a session that began with the end", resume(late), false)
 		works("a session from before", resume(open), false)
 		_, _, err = signIn.Password(ctx, "mika@example.com", n.Password, access.Origin{})
 		works("the password from before", err, false)

@@ -17,6 +17,9 @@ const maxDraft = 32 << 10
 
 // SaveVerdictDraft stores what a reviewer has entered for an order that they may judge. It counts as activity.
 func (s *Service) SaveVerdictDraft(ctx context.Context, actor access.Actor, id string, d *order.VerdictDraft) error {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return err
+	}
 	id, ok := store.ParseID(id)
 	if !ok {
 		return orderNotFound(actor, store.ErrNotFound)
@@ -87,6 +90,9 @@ func (s *Service) previewMove(
 	ctx context.Context, actor access.Actor, id string, move order.Move,
 	apply func(*order.Order, []order.Photo, time.Time) error,
 ) (*order.Order, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
 	id, ok := store.ParseID(id)
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)

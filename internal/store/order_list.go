@@ -42,8 +42,8 @@ func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Curso
 // OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses.
 func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int) ([]order.Summary, int64, error) {
 	total, err := q.orderTotal(ctx, f)
-	offset := int64(page-1) * int64(limit)
-	if err != nil || offset >= total {
+	offset := int64(page-1) * int64(limit) // too large for a number behind the last page
+	if err != nil || int64(page-1) > total/int64(limit) || offset >= total {
 		return nil, total, err
 	}
 	if f.Sort == order.Newest { // the sequence is dense: the number of an order is its position

@@ -1,6 +1,7 @@
 package store_test
 
 import (
+	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,8 +139,12 @@ func TestDeskPlans(t *testing.T) {
 // the beginning.
 func TestDeepPages(t *testing.T) {
 	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		moveSome(t, s)
 		for name, f := range map[string]order.Filter{
-			"All":       {Sort: order.DueFirst, Environment: access.Live},
+			"All": {Sort: order.DueFirst, Environment: access.Live},
+			"Ended": {
+				Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Completed, order.Failed},
+			},
 			"Completed": {Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Completed}},
 		} {
 			t.Run(name, func(t *testing.T) {
@@ -162,6 +167,62 @@ func TestDeepPages(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestPagesBeyond checks that a page whose offset no number holds is empty like all pages behind the last one.
+func TestPagesBeyond(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		newest, _, err := s.Orders(t.Context(), &order.Filter{Sort: order.DueFirst, Environment: access.Live}, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for name, f := range map[string]order.Filter{
+			"DueFirst": {Sort: order.DueFirst, Environment: access.Live},
+			"Newest":   {Tenant: newest[0].Tenant()},
+		} {
+			for _, page := range []int{math.MaxInt, math.MaxInt - 1, math.MaxInt/2 + 2, math.MaxInt/25 + 2} {
+				orders, total, err := s.OrderPage(t.Context(), &f, page, 50)
+				if err != nil || len(orders) != 0 || total != 20*crowd.Batch {
+					t.Errorf("%s: page %d has %d orders of %d, %v", name, page, len(orders), total, err)
+				}
+			}
+		}
+	})
+}
+
+// moveSome moves queued orders to all other statuses, some without a due date.
+func moveSome(t *testing.T, s *store.Store) {
+	t.Helper()
+	queued := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
+	for i, id := range listAll(t, s, queued) {
+		if i%10 != 0 {
+			continue
+		}
+		if err := s.Update(t.Context(), func(tx *store.Tx) error {
+			o, err := tx.OrderForUpdate(id)
+			if err != nil {
+				return err
+			}
+			due, left := o.DueAt, time.Hour
+			for _, status := range []order.Status{order.Processing, order.Statuses[1+i/10%4]} {
+				if o.Status = status; status.Terminal() {
+					o.EndedAt = &o.UpdatedAt
+				}
+				if o.Outcome = ""; status == order.Completed {
+					o.Outcome = order.Canceled
+				}
+				if o.DueAt, o.TimeLeft = due, nil; status == order.UpdatePhotos || i%3 == 0 {
+					o.DueAt, o.TimeLeft = nil, &left
+				}
+				if err := tx.UpdateOrder(o); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // listAll returns the ids of a list in its order, read by the cursor.

@@ -77,8 +77,12 @@ func (a Actor) Runs() bool { return a.Kind == ByStaff || a.Kind == ByOperator }
 func (a Actor) Require(p Permission) error {
 	needs := permissions[p]
 	switch a.Kind {
-	case BySystem, ByAPIKey: // the scope of a key is checked with its route
+	case BySystem:
 		return nil
+	case ByAPIKey:
+		if needs.key {
+			return nil
+		}
 	case ByOperator: // may do what an administrator may
 		if needs.staff != "" {
 			return nil

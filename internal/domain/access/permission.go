@@ -24,15 +24,17 @@ const (
 )
 
 // permissions says which role of account users and which role of staff a permission needs; empty: nobody of that kind.
+// A key may have it too where key is set: its scope is checked with its route.
 var permissions = map[Permission]struct {
 	user  Role
 	staff StaffRole
+	key   bool
 }{
-	ViewAccount:    {user: Viewer, staff: Admin},
-	ManageOrders:   {user: Developer, staff: Admin},
+	ViewAccount:    {user: Viewer, staff: Admin, key: true},
+	ManageOrders:   {user: Developer, staff: Admin, key: true},
 	ManageKeys:     {user: Developer, staff: Admin},
 	LimitKeys:      {staff: Admin},
-	ManageWebhooks: {user: Developer},
+	ManageWebhooks: {user: Developer, key: true},
 	Redeliver:      {user: Developer, staff: Admin},
 	ManageTeam:     {user: Owner, staff: Admin},
 	ManageAccount:  {user: Owner},

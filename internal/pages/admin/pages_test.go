@@ -311,6 +311,13 @@ func TestStaff(t *testing.T) {
 	t.Run("NotOneself", func(t *testing.T) {
 		v.Follow(v.Post("/desk/admin/staff/"+w.Aoi.ID+"/deactivate")).
 			Want(t, http.StatusOK, "You cannot change your own role or deactivate yourself")
+		// In one's settings these ask for the password.
+		for _, action := range []string{"password", "token", "second-factor"} {
+			p := v.Post("/desk/admin/staff/"+w.Aoi.ID+"/"+action).Want(t, http.StatusSeeOther)
+			v.Follow(p).Want(t, http.StatusOK, "Change your own password, token, second factor and passkeys in your settings.").
+				Lacks(t, w.Aoi.ID+`/`+action+`"`)
+		}
+		v.Get("/desk").Want(t, http.StatusOK) // sessions go on
 	})
 	t.Run("Unknown", func(t *testing.T) { v.Get("/desk/admin/staff/"+store.NewID()).Want(t, http.StatusNotFound) })
 }

@@ -163,6 +163,12 @@ func TestPasswordReset(t *testing.T) {
 			Want(t, http.StatusNotFound)
 		w.Visit(t).Post("/portal/sign-in", "email", w.Viewer.Email, "password", chosen).Want(t, http.StatusSeeOther)
 	})
+	t.Run("NotOneself", func(t *testing.T) { // without a mail server the link would stand in for the password
+		v := w.AsUser(t, w.Owner)
+		v.Get("/portal/team").Want(t, http.StatusOK).Lacks(t, w.Owner.ID+"/reset")
+		v.Submit("/portal/team/users/"+w.Owner.ID+"/reset").
+			Want(t, http.StatusOK, "Change your own password in Settings.").Lacks(t, "token=")
+	})
 	t.Run("ReplacedByAnotherLink", func(t *testing.T) {
 		first := make()
 		make()

@@ -186,7 +186,7 @@ func (p *Portal) resetPasswordOf(w http.ResponseWriter, r *http.Request, who *vi
 	}
 	_, address, err := p.Service.ResetUserPassword(r.Context(), actorOf(who), u.AccountID, u.ID)
 	if err != nil {
-		return err
+		return p.teamRefused(w, r, err)
 	}
 	return p.linkMade(w, r, madeLinkView{Email: u.Email, Address: address, Reset: true})
 }

@@ -3,6 +3,7 @@ package signin
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -54,7 +55,11 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
 	}
 	if owesCode {
-		p.Site.SetSigned(w, r, p.stepCookie(), userID+" "+next, stepLife)
+		ticket, err := p.SignIn.Ticket(r.Context(), userID)
+		if err != nil {
+			return err
+		}
+		p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+next, stepLife)
 		return p.Site.Redirect(w, r, p.base+"/sign-in/code")
 	}
 	return p.begin(w, r, userID, next)
@@ -65,7 +70,11 @@ func (p *Pages) codePage(form *ui.Form) ui.Page {
 }
 
 func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
-	if _, _, ok := p.step(r); !ok {
+	userID, _, err := p.step(r)
+	if err != nil {
+		return err
+	}
+	if userID == "" {
 		return p.toSignIn(w, r)
 	}
 	return p.pages.Render(w, r, p.codePage(ui.NewForm()))
@@ -76,8 +85,11 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	userID, next, ok := p.step(r)
-	if !ok {
+	userID, next, err := p.step(r)
+	if err != nil {
+		return err
+	}
+	if userID == "" {
 		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
 	}
 	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), ui.OriginOf(r)); err != nil {
@@ -86,14 +98,12 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 	return p.begin(w, r, userID, next)
 }
 
-// step returns who owes a code, and where they want to go.
-func (p *Pages) step(r *http.Request) (userID, next string, ok bool) {
-	value, ok := p.Site.Signed(r, p.stepCookie())
-	const idLength = 36
-	if !ok || len(value) < idLength+1 {
-		return "", "", false
-	}
-	return value[:idLength], ui.SafeNext(value[idLength+1:], p.base), true
+// step returns who owes a code, and where they want to go; nobody when it is too late.
+func (p *Pages) step(r *http.Request) (userID, next string, err error) {
+	value, _ := p.Site.Signed(r, p.stepCookie())
+	ticket, next, _ := strings.Cut(value, " ")
+	userID, err = p.SignIn.TicketHolder(r.Context(), ticket)
+	return userID, ui.SafeNext(next, p.base), err
 }
 
 // begin signs somebody in: whoever was signed in with this browser before is signed out, and a fresh session begins.

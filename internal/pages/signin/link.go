@@ -142,6 +142,11 @@ func (p *Pages) reset(w http.ResponseWriter, r *http.Request) error {
 		if err != nil {
 			return err
 		}
+		ticket, err := p.SignIn.Ticket(r.Context(), who.ID)
+		if err != nil {
+			return err
+		}
+		p.Site.SetSigned(w, r, p.resetCookie(), ticket, resetCookieLife)
 		return p.afterReset(w, r, who.ID, ui.Done("signin.reset.done"))
 	})
 }
@@ -156,8 +161,13 @@ func (p *Pages) afterReset(w http.ResponseWriter, r *http.Request, userID string
 		p.Site.SetSigned(w, r, p.resetCookie(), "", 0)
 		return p.Site.Redirect(w, r, p.base+"/sign-in", done)
 	}
-	p.Site.SetSigned(w, r, p.resetCookie(), userID, resetCookieLife)
 	return p.Site.Redirect(w, r, p.base+"/reset/passkeys", done)
+}
+
+// afterResetOf returns who has just chosen a new password with a link; nobody when it is too late.
+func (p *Pages) afterResetOf(r *http.Request) (userID string, err error) {
+	ticket, _ := p.Site.Signed(r, p.resetCookie())
+	return p.SignIn.TicketHolder(r.Context(), ticket)
 }
 
 // remainingView is the passkeys that stay after a reset.
@@ -167,8 +177,11 @@ type remainingView struct {
 }
 
 func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
-	userID, ok := p.Site.Signed(r, p.resetCookie())
-	if !ok {
+	userID, err := p.afterResetOf(r)
+	if err != nil {
+		return err
+	}
+	if userID == "" {
 		return p.toSignIn(w, r)
 	}
 	passkeys, err := p.SignIn.Passkeys(r.Context(), userID)
@@ -184,8 +197,11 @@ func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request)
 	if err != nil {
 		return err
 	}
-	userID, ok := p.Site.Signed(r, p.resetCookie())
-	if !ok {
+	userID, err := p.afterResetOf(r)
+	if err != nil {
+		return err
+	}
+	if userID == "" {
 		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
 	}
 	id := form.Get("id")

@@ -135,6 +135,32 @@ func TestForgot(t *testing.T) {
 				t.Errorf("%d to %q", p.Status, p.Location)
 			}
 		})
+		t.Run("NotRenewed", func(t *testing.T) {
+			v := w.Visit(t)
+			v.Submit(w.base+"/reset", "token", tokenOf(ask(t)), "new_password", password, "repeat", password).
+				Want(t, http.StatusOK, "Tablet")
+			w.Clock.Advance(10 * time.Minute)
+			v.Submit(w.base+"/reset/passkeys", "id", w.who.ID).Want(t, http.StatusOK, "Tablet") // no such passkey
+			w.Clock.Advance(10 * time.Minute)
+			if p := v.Get(w.base + "/reset/passkeys"); p.Location != w.base+"/sign-in" {
+				t.Errorf("%d to %q", p.Status, p.Location)
+			}
+			w.mail(t)
+		})
+		t.Run("EndsWithThePassword", func(t *testing.T) {
+			first, second := w.Visit(t), w.Visit(t)
+			reset := func(v *pagetest.Visitor) {
+				v.Submit(w.base+"/reset", "token", tokenOf(ask(t)), "new_password", password, "repeat", password).
+					Want(t, http.StatusOK, "Tablet")
+				w.mail(t)
+			}
+			reset(first)
+			reset(second)
+			if p := first.Post(w.base+"/reset/passkeys", "all", "1"); p.Location != w.base+"/sign-in" {
+				t.Errorf("%d to %q", p.Status, p.Location)
+			}
+			second.Get(w.base+"/reset/passkeys").Want(t, http.StatusOK, "Tablet")
+		})
 		t.Run("EndedByAChangeOfPassword", func(t *testing.T) {
 			path := ask(t)
 			w.as(t, w.who).Post(w.settings+"/password", "password", password, "new_password", chosen, "repeat", chosen).

@@ -215,6 +215,19 @@ func TestSecondFactor(t *testing.T) {
 				t.Errorf("%d to %q", p.Status, p.Location)
 			}
 		})
+		t.Run("StepEndsWithThePassword", func(t *testing.T) {
+			v, settings := signIn(), w.as(t, w.who)
+			change := func(from, to string) {
+				settings.Post(w.settings+"/password", "password", from, "new_password", to, "repeat", to).
+					Want(t, http.StatusSeeOther)
+			}
+			change(password, chosen)
+			w.Clock.Advance(time.Minute)
+			if p := v.Post(w.base+"/sign-in/code", "code", w.code(t, secret)); p.Location != w.base+"/sign-in" {
+				t.Errorf("%d to %q, want to begin again", p.Status, p.Location)
+			}
+			change(chosen, password)
+		})
 		t.Run("Off", func(t *testing.T) {
 			v := w.as(t, w.who)
 			v.Post(w.settings+"/second-factor/end", "off_password", "wrong").
