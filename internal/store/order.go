@@ -90,8 +90,9 @@ type orderRow struct {
 func newOrderRow(c orderColumns) *orderRow {
 	r := new(orderRow)
 	r.dest = []any{
-		&r.ID, &r.Number, &r.Seq, &r.externalID, &r.Status, asText(&r.Outcome), asTimeOrNil(&r.DueAt), asTime(&r.UpdatedAt),
-		&r.AccountID, &r.Environment, &r.APIKeyID, &r.AnswerTime, &r.Price, &r.left, asTime(&r.CreatedAt),
+		&r.ID, &r.Number, &r.Seq, &r.externalID, asText(&r.Status), asText(&r.Outcome), asTimeOrNil(&r.DueAt),
+		asTime(&r.UpdatedAt),
+		&r.AccountID, asText(&r.Environment), &r.APIKeyID, &r.AnswerTime, &r.Price, &r.left, asTime(&r.CreatedAt),
 		asTimeOrNil(&r.EndedAt), &r.Round, asText(&r.AssigneeID), asTimeOrNil(&r.ClaimedAt), &r.MarkedLate,
 		asText(&r.CertificateID), &r.facts, &r.AccountName, asText(&r.AssigneeName),
 	}[:c.n]

@@ -297,12 +297,20 @@ func asTime(to *time.Time) timeColumn { return timeColumn{to} }
 type timeColumn struct{ to *time.Time }
 
 func (c timeColumn) Scan(v any) error {
-	var m sql.NullInt64
-	err := m.Scan(v)
+	m, err := scanInt(v)
 	if *c.to = (time.Time{}); m.Valid {
 		*c.to = timeOf(m.Int64)
 	}
 	return err
+}
+
+// scanInt is sql.NullInt64.Scan without its reflection for what both drivers give: lists scan thousands of these.
+func scanInt(v any) (m sql.NullInt64, err error) {
+	if n, ok := v.(int64); ok {
+		return sql.NullInt64{Int64: n, Valid: true}, nil
+	}
+	err = m.Scan(v)
+	return m, err
 }
 
 // asTimeOrNil returns where to scan a time; NULL is nil.
@@ -311,8 +319,7 @@ func asTimeOrNil(to **time.Time) nullTimeColumn { return nullTimeColumn{to} }
 type nullTimeColumn struct{ to **time.Time }
 
 func (c nullTimeColumn) Scan(v any) error {
-	var m sql.NullInt64
-	err := m.Scan(v)
+	m, err := scanInt(v)
 	*c.to = timeOrNil(m)
 	return err
 }
@@ -323,6 +330,10 @@ func asText[S ~string](to *S) textColumn[S] { return textColumn[S]{to} }
 type textColumn[S ~string] struct{ to *S }
 
 func (c textColumn[S]) Scan(v any) error {
+	if text, ok := v.(string); ok {
+		*c.to = S(text)
+		return nil
+	}
 	var s sql.NullString
 	err := s.Scan(v)
 	*c.to = S(s.String)
