@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -51,13 +52,13 @@ const MaxKeyLimit = 1_000_000
 
 // checkLimits checks limits by category; the field of each is limit_ and its category.
 func checkLimits(p *fault.Problems, actor access.Actor, limits map[string]int) {
+	most, rule := MaxKeyLimit, "must be a whole number from 1 to 1000000"
+	if actor.Kind == access.ByOperator {
+		most, rule = math.MaxInt, "must be at least 1"
+	}
 	for _, category := range ratelimit.Categories {
-		n, ok := limits[category]
-		switch {
-		case ok && n < 1 && actor.Kind == access.ByOperator:
-			p.Add("limit_"+category, "range", "must be at least 1")
-		case ok && (n < 1 || n > MaxKeyLimit) && actor.Kind != access.ByOperator:
-			p.Add("limit_"+category, "range", "must be a whole number from 1 to 1000000")
+		if n, ok := limits[category]; ok && (n < 1 || n > most) {
+			p.Add("limit_"+category, "range", rule)
 		}
 	}
 	for category := range limits {
