@@ -106,20 +106,13 @@ const activityGap = time.Minute
 
 // OrderForReview returns any order to a staff user. When it is the assignee who looks, the claim has activity.
 func (s *Service) OrderForReview(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {
-	if err := actor.Require(access.ReviewOrders); err != nil {
-		return nil, err
-	}
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, orderNotFound(actor, store.ErrNotFound)
-	}
-	o, err := s.store.Order(ctx, id)
+	o, err := s.readForReview(ctx, actor, id)
 	if err != nil {
-		return nil, orderNotFound(actor, err)
+		return nil, err
 	}
 	now := s.now()
 	if noted := now.Add(-activityGap); o.HeldBy(actor) && o.ClaimedAt != nil && !o.ClaimedAt.After(noted) {
-		touch := func(tx *store.Tx) error { return tx.TouchClaim(id, actor.ID, now, noted) }
+		touch := func(tx *store.Tx) error { return tx.TouchClaim(o.ID, actor.ID, now, noted) }
 		if err := s.store.Update(ctx, touch); err != nil {
 			return nil, err
 		}
@@ -180,4 +173,17 @@ func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) 
 func (s *Service) PhotoIndexes(o *order.Order) []*catalog.PhotoIndex {
 	c := &o.Classification
 	return s.Catalog().PhotoIndexes(catalog.Context{Category: c.CategoryCode, Brand: c.BrandCode, Model: c.ModelCode})
+}
+
+// readForReview reads any order for a staff user.
+func (s *Service) readForReview(ctx context.Context, actor access.Actor, id string) (*order.Order, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, orderNotFound(actor, store.ErrNotFound)
+	}
+	o, err := s.store.Order(ctx, id)
+	return o, orderNotFound(actor, err)
 }

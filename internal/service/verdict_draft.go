@@ -90,21 +90,14 @@ func (s *Service) previewMove(
 	ctx context.Context, actor access.Actor, id string, move order.Move,
 	apply func(*order.Order, []order.Photo, time.Time) error,
 ) (*order.Order, error) {
-	if err := actor.Require(access.ReviewOrders); err != nil {
-		return nil, err
-	}
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, orderNotFound(actor, store.ErrNotFound)
-	}
-	o, err := s.store.Order(ctx, id)
+	o, err := s.readForReview(ctx, actor, id)
 	if err != nil {
-		return nil, orderNotFound(actor, err)
+		return nil, err
 	}
 	if err := o.CheckMove(move, actor); err != nil {
 		return nil, err
 	}
-	photos, err := s.store.OrderPhotos(ctx, id)
+	photos, err := s.store.OrderPhotos(ctx, o.ID)
 	if err != nil {
 		return nil, err
 	}
