@@ -33,6 +33,10 @@ type Config struct {
 	PublicURL string // where people open certificates; without a trailing slash
 	Log       *slog.Logger
 
+	// TestEventDelay is how long the deliveries of a Test order wait before the first attempt: a simulated result is there
+	// before the request that caused it is answered.
+	TestEventDelay time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -55,6 +59,7 @@ type Service struct {
 	mediaURLs    photo.URLs
 	publicURL    string
 	log          *slog.Logger
+	testDelay    time.Duration
 	onDeliveries func()
 	onPhotos     func(names []string)
 	onMail       func()
@@ -79,7 +84,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		signer: newSigner(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
