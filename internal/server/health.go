@@ -70,7 +70,7 @@ func (s *Settings) shown() []admin.Setting {
 		value := f.Value.String()
 		x := admin.Setting{Name: f.Name, Value: value, Default: value == f.DefValue}
 		switch {
-		case slices.Contains(plainSettings, f.Name):
+		case slices.Contains(plainSettings, f.Name) || isNumber(f.Value):
 		case slices.Contains(addressSettings, f.Name):
 			x.Value = withoutSecrets(value)
 		case value != "":
@@ -79,6 +79,19 @@ func (s *Settings) shown() []admin.Setting {
 		list = append(list, x)
 	})
 	return list
+}
+
+// isNumber reports whether a setting is a number, a duration or a switch, which are no secrets.
+func isNumber(v flag.Value) bool {
+	g, ok := v.(flag.Getter)
+	if !ok {
+		return false
+	}
+	switch g.Get().(type) {
+	case int, bool, time.Duration:
+		return true
+	}
+	return false
 }
 
 const hidden = "***"

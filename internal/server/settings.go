@@ -18,6 +18,8 @@ import (
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
 // (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
 type Settings struct {
+	AccessSettings
+
 	Data     string
 	Database string
 
@@ -59,6 +61,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
 
+	s.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -132,6 +135,7 @@ func (s *Settings) Check() error {
 			refuse("--mail-from %w", err)
 		}
 	}
+	s.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}
