@@ -26,6 +26,7 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	inv.settings.Demo = inv.demo
 	app, err := server.Open(ctx, inv.settings, inv.logger())
 	if err != nil {
 		return err
