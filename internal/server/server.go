@@ -76,7 +76,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
-	deskAPI := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
+	deskAPI := desk.New(desk.Config{
+		Service: app.Service, Failures: failures, Responder: responder,
+		Limiter: limiter, RateLimit: set.DeskRateLimit,
+	})
 	sender, err := s.sender()
 	if err != nil {
 		return nil, err
