@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/desk"
@@ -220,7 +220,6 @@ func (s *Server) Addresses() string {
 // most, and returns nil. ready gets the line of addresses once everything is up.
 func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
-	defer runtime.KeepAlive(quietHeap())
 	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
 	i := 0
 	for _, name := range []string{"listen", "tls-listen", "ops-listen"} {
@@ -249,6 +248,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
 		return err
 	}
+	go debug.FreeOSMemory() // what only the start needed
 	select {
 	case <-ctx.Done():
 	case <-fail.Done():
