@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -163,13 +164,34 @@ func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
 		WHERE c.order_id = $1 AND c.kind = 'charge'`, orderID)
 }
 
-const nextQueued = `SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'
-	ORDER BY ` + dueKey + ", id LIMIT 1"
+// nextQueued is the query of NextQueued, without what keeps two transactions apart.
+func nextQueued(part order.Part) (text string, args []any) {
+	text = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' AND ended_at IS NULL"
+	for _, c := range []struct{ column, code string }{
+		{"brand_code", part.BrandCode}, {"category_code", part.CategoryCode},
+	} {
+		if c.code != "" {
+			args = append(args, c.code)
+			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
+		}
+	}
+	return text + " ORDER BY " + dueKey + ", id LIMIT 1", args
+}
 
-// NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
-// take, or ErrNotFound.
-func (t *Tx) NextQueued() (string, error) {
-	return value[string](t.ctx, t.Queries, nextQueued+t.d.skipLocked)
+// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue, that no other
+// transaction is about to take, or ErrNotFound.
+func (t *Tx) NextQueued(part order.Part) (string, error) {
+	text, args := nextQueued(part)
+	return value[string](t.ctx, t.Queries, text+t.d.skipLocked, args...)
+}
+
+// ordersByReference asks each account for what the customer calls so: there are few accounts beside many orders.
+const ordersByReference = `SELECT o.id FROM accounts a CROSS JOIN orders o
+	WHERE o.account_id = a.id AND o.environment = 'live' AND o.external_id = $1 ORDER BY o.created_at DESC, o.id LIMIT $2`
+
+// OrdersByReference returns up to limit Live orders that customers call by a reference, the newest first.
+func (q Queries) OrdersByReference(ctx context.Context, reference string, limit int) ([]string, error) {
+	return column[string](ctx, q, ordersByReference, reference, limit)
 }
 
 // StaleClaims returns up to limit Live orders whose assignee has done nothing since the time, the longest idle first.
