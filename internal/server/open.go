@@ -60,7 +60,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Secrets, err = s.secrets(); err != nil {
 		return nil, err
 	}
-	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate}
+	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
 	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
 		Limits:   service.Limits{Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims},
-		OnPhotos: func(names []string) { app.ordered(names) },
+		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }
