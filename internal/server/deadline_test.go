@@ -22,7 +22,7 @@ func startServer(t *testing.T, bodyTimeLimit time.Duration) *Server {
 	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
 	set.Data, set.bodyTimeLimit = t.TempDir(), bodyTimeLimit
 	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	app, err := Open(t.Context(), set, slog.New(slog.DiscardHandler))
+	app, err := Begin(t.Context(), set, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -23,7 +23,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
-	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -96,9 +95,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err := s.addMail(ctx); err != nil {
 		return nil, err
 	}
-	if err := app.Service.KeepCertificateKey(ctx); err != nil {
-		return nil, err
-	}
 	pages, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err
@@ -113,9 +109,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 // warn logs settings that are dangerous in production.
 func (s *Server) warn(ctx context.Context) {
 	set, log := &s.app.Settings, s.app.Log
-	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
-		log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
-	}
 	if set.WebhookPrivate {
 		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; "+
 			"never use it in production")

@@ -2,6 +2,15 @@
 -- 1, JSON is text that SQL never looks into.
 
 -- +goose Up
+
+-- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
+-- when the secret key is replaced, and tell whether a secret key is the right one.
+CREATE TABLE sealed_keys (
+  id         TEXT PRIMARY KEY,
+  sealed     TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
 CREATE TABLE accounts (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE,
@@ -321,18 +330,12 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
-CREATE TABLE certificate_keys (
-  id         TEXT PRIMARY KEY,
-  public_key TEXT NOT NULL,
-  created_at BIGINT NOT NULL
-);
-
 CREATE TABLE certificates (
   id             TEXT PRIMARY KEY,
   order_id       TEXT NOT NULL REFERENCES orders (id),
   document       TEXT NOT NULL,
   signature      TEXT NOT NULL,
-  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  key_id         TEXT NOT NULL,
   issued_at      BIGINT NOT NULL,
   revoked_at     BIGINT,
   revoked_reason TEXT,
