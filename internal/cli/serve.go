@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -27,6 +28,8 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	inv.settings.Demo = inv.demo
+	defer runtime.KeepAlive(server.QuietHeap())
 	app, err := inv.app(ctx)
 	if err != nil {
 		return err

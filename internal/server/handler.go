@@ -38,7 +38,11 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		mux.ServeHTTP(w, r)
 	}
 	responder := &httpx.Responder{Log: s.app.Log}
-	return httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))
+	served := s.hsts(httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route))))))
+	if len(s.app.Settings.TrustedProxies) == 0 {
+		return httpx.WarnForwarded(s.warnForwarded, served)
+	}
+	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
 }
 
 func below(path, prefix string) bool {

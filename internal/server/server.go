@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/desk"
@@ -104,19 +104,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	}
 	s.warn(ctx)
 	return s, nil
-}
-
-// warn logs settings that are dangerous in production.
-func (s *Server) warn(ctx context.Context) {
-	set, log := &s.app.Settings, s.app.Log
-	if set.WebhookPrivate {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; "+
-			"never use it in production")
-	}
-	if set.WebhookCAFile != "" {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations",
-			"file", set.WebhookCAFile)
-	}
 }
 
 // sender returns the worker that sends webhooks.
@@ -230,7 +217,6 @@ func (s *Server) Addresses() string {
 // most, and returns nil. ready gets the line of addresses once everything is up.
 func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
-	defer runtime.KeepAlive(quietHeap())
 	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
 	i := 0
 	for _, name := range []string{"listen", "tls-listen", "ops-listen"} {
@@ -259,6 +245,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
 		return err
 	}
+	go debug.FreeOSMemory() // what only the start needed
 	select {
 	case <-ctx.Done():
 	case <-fail.Done():

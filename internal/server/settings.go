@@ -49,6 +49,7 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	TestEventDelay    time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
@@ -71,7 +72,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
-		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+		"`address` of /healthz, /readyz and /metrics; empty: off")
 	fs.StringVar(&s.TLSCert, "tls-cert", "",
 		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
@@ -97,6 +98,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
+		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
@@ -168,6 +171,9 @@ func (s *Settings) Check() error {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
+	}
+	if s.TestEventDelay < 0 {
+		refuse("--test-event-delay must not be negative")
 	}
 	return errors.Join(problems...)
 }

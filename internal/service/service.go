@@ -34,6 +34,10 @@ type Config struct {
 	Log       *slog.Logger
 	Limits    Limits
 
+	// TestEventDelay is how long the deliveries of a Test order wait before the first attempt: a simulated result is there
+	// before the request that caused it is answered.
+	TestEventDelay time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -63,6 +67,7 @@ type Service struct {
 	mediaURLs    photo.URLs
 	publicURL    string
 	log          *slog.Logger
+	testDelay    time.Duration
 	onDeliveries func()
 	onPhotos     func(names []string)
 	onMail       func()
@@ -86,7 +91,7 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
