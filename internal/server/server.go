@@ -73,7 +73,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
 	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
-		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
+		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
 	})
 	deskAPI := desk.New(desk.Config{
 		Service: app.Service, Failures: failures, Responder: responder,

@@ -105,21 +105,6 @@ func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.P
 	return files, err
 }
 
-// SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.
-func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) error {
-	_, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, draft, updated_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (order_id, staff_id) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
-		orderID, staffID, draft, micros(now))
-	return err
-}
-
-const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
-
-// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
-func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (string, error) {
-	return value[string](ctx, q, verdictDraft, orderID, staffID)
-}
-
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
 // counted: the moves keep the numbers. In Test, where a move is as frequent as a creation, all but the completed orders
 // are counted.

@@ -348,6 +348,7 @@ CREATE INDEX certificates_of_order ON certificates (order_id);
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),
+  version    BIGINT NOT NULL,
   draft      TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (order_id, staff_id)
