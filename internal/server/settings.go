@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
@@ -18,6 +19,8 @@ import (
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
 // (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
 type Settings struct {
+	AccessSettings
+
 	Data     string
 	Database string
 
@@ -32,6 +35,9 @@ type Settings struct {
 	MediaURL  string
 	SecretKey string
 
+	SecretKeyPrevious string
+	secretFiles       map[string]string // by setting: the file that its value comes from
+
 	MaxPhotoBytes     ByteSize
 	AuthFailureLimit  int
 	WebhookDelays     Durations
@@ -43,6 +49,7 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	TestEventDelay    time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
@@ -58,21 +65,24 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
 
+	s.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
-	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
+	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
-		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+		"`address` of /healthz, /readyz and /metrics; empty: off")
 	fs.StringVar(&s.TLSCert, "tls-cert", "",
 		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
 	fs.StringVar(&s.TLSDomain, "tls-domain", "", "`name` to get automatic certificates for")
 	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "base URL of the portal, the desk and certificates")
 	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "base URL of photos; must be https")
-	fs.StringVar(&s.SecretKey, "secret-key", "",
-		"encrypts secrets at rest; empty: generated into --data; required with --database")
+	s.bindSecret(fs, &s.SecretKey, "secret-key", "encrypts secrets at rest, at least 32 random characters; "+
+		"empty: generated into --data; required with --database")
+	s.bindSecret(fs, &s.SecretKeyPrevious, "secret-key-previous",
+		"the key that --secret-key replaces: what it has sealed is still read, until assay secrets rotate")
 	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
 	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
 		"failed authentications per minute from one address before it is throttled; 0: no limit")
@@ -88,7 +98,9 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
-	fs.StringVar(&s.SMTPURL, "smtp-url", "",
+	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
+		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
+	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
 		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
@@ -101,10 +113,16 @@ func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error
 	var problems []error
 	fs.VisitAll(func(f *flag.Flag) {
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value, ok := lookup(name); ok {
-			if err := f.Value.Set(value); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", name, err))
-			}
+		value, ok := lookup(name)
+		if !ok {
+			return
+		}
+		if _, both := lookup(strings.TrimSuffix(name, fileVariable)); both && isSecretFile(f) {
+			problems = append(problems, fmt.Errorf("%s and %s are both set: set one of them",
+				strings.TrimSuffix(name, fileVariable), name))
+		}
+		if err := f.Value.Set(value); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	})
 	return errors.Join(problems...)
@@ -121,6 +139,10 @@ func (s *Settings) Check() error {
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")
 	}
+	if s.SecretKey != "" && secret.Weak(s.SecretKey) {
+		refuse("--secret-key must have at least %d characters: make one with, for example, openssl rand -hex 32",
+			secret.MinKeyLength)
+	}
 	if s.SMTPURL != "" {
 		if _, err := mail.ParseServer(s.SMTPURL); err != nil {
 			refuse("--smtp-url %w", err)
@@ -129,6 +151,7 @@ func (s *Settings) Check() error {
 			refuse("--mail-from %w", err)
 		}
 	}
+	s.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}
@@ -148,6 +171,9 @@ func (s *Settings) Check() error {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
+	}
+	if s.TestEventDelay < 0 {
+		refuse("--test-event-delay must not be negative")
 	}
 	return errors.Join(problems...)
 }

@@ -32,6 +32,11 @@ type Config struct {
 	MediaURLs photo.URLs
 	PublicURL string // where people open certificates; without a trailing slash
 	Log       *slog.Logger
+	Limits    Limits
+
+	// TestEventDelay is how long the deliveries of a Test order wait before the first attempt: a simulated result is there
+	// before the request that caused it is answered.
+	TestEventDelay time.Duration
 
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
@@ -44,9 +49,16 @@ type Config struct {
 	OnMail func()
 }
 
+// Limits are caps that an operator sets; zero is no cap.
+type Limits struct {
+	Claims      int // orders that a staff user may hold who takes another one at the pages
+	TokenClaims int // the same with a token of the desk API
+}
+
 // Service runs the use cases.
 type Service struct {
 	*signin.SessionStore
+	limits       Limits
 	store        *store.Store
 	media        media.Store
 	secrets      *secret.Box
@@ -55,6 +67,7 @@ type Service struct {
 	mediaURLs    photo.URLs
 	publicURL    string
 	log          *slog.Logger
+	testDelay    time.Duration
 	onDeliveries func()
 	onPhotos     func(names []string)
 	onMail       func()
@@ -64,8 +77,7 @@ type Service struct {
 	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
 	keys    *ttlcache.Cache[*access.Key] // by the hash of their secret
 	keyUses *ttlcache.Cache[struct{}]    // by key id: those that were recorded lately
-	signer  *certificate.Signer          // nil: no certificates are issued
-	keyKept atomic.Bool                  // the signer's public key is in the database
+	signers map[access.Environment]*certificate.Signer
 	running runningKeys
 }
 
@@ -79,9 +91,10 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
-		signer: newSigner(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
+		limits:  c.Limits,
+		signers: newSigners(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
 	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}

@@ -31,7 +31,8 @@ func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
 	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
-// AppendTimeline adds an entry to the timeline of an order.
+// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered: the
+// clocks of two nodes, or one that was set back, do not say which came first.
 func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 	details := "{}"
 	if len(e.Details) > 0 {
@@ -41,8 +42,10 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	return t.insert("order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)", orderID, NewID(),
-		micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+	_, err := t.exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
+		VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM order_events WHERE order_id = $1), $2, $3, $4, $5, $6, $7)`,
+		orderID, micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+	return err
 }
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
@@ -73,7 +76,7 @@ func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, 
 	}, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", orderID)
 }
 
-// Timeline returns what happened to an order, oldest first.
+// Timeline returns what happened to an order, in the order in which it was written.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
 	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
 		var details string
@@ -83,7 +86,7 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 		}
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
-		WHERE order_id = $1 ORDER BY id`, orderID)
+		WHERE order_id = $1 ORDER BY seq`, orderID)
 }
 
 // OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
@@ -101,21 +104,6 @@ func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.P
 		return err
 	})
 	return files, err
-}
-
-// SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.
-func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) error {
-	_, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, draft, updated_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (order_id, staff_id) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
-		orderID, staffID, draft, micros(now))
-	return err
-}
-
-const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
-
-// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
-func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (string, error) {
-	return value[string](ctx, q, verdictDraft, orderID, staffID)
 }
 
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
@@ -227,15 +215,16 @@ func (q Queries) orderPosition(
 	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
 		return nil, offset, nil
 	}
-	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
+	var args arguments
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + in(&args, statuses(f))
 	for _, s := range statuses(f) {
 		if !s.Terminal() {
 			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
-				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
+				WHERE environment = 'live' AND status = %s GROUP BY 1`, dueKey, microsPerDay, literal(s))
 		}
 	}
 	counts := make(map[int64]int64)
-	if err := q.rows(ctx, text, nil, func(scan scanner) error {
+	if err := q.rows(ctx, text, args, func(scan scanner) error {
 		var day, n int64
 		err := scan(&day, &n)
 		counts[day] += n

@@ -2,6 +2,15 @@
 -- 1, JSON is text that SQL never looks into.
 
 -- +goose Up
+
+-- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
+-- when the secret key is replaced, and tell whether a secret key is the right one.
+CREATE TABLE sealed_keys (
+  id         TEXT PRIMARY KEY,
+  sealed     TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
 CREATE TABLE accounts (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE,
@@ -144,17 +153,17 @@ CREATE TABLE order_notes (
   PRIMARY KEY (order_id, round)
 );
 
--- The timeline of an order: one row for each move, written with it. Ids are in order of time.
+-- The timeline of an order: one row for each move, written with it and numbered in the order of writing.
 CREATE TABLE order_events (
   order_id   TEXT NOT NULL REFERENCES orders (id),
-  id         TEXT NOT NULL,
+  seq        BIGINT NOT NULL,
   at         BIGINT NOT NULL,
   event      TEXT NOT NULL,
   actor_type TEXT NOT NULL,
   actor_id   TEXT,
   actor_name TEXT NOT NULL,
   details    TEXT NOT NULL,
-  PRIMARY KEY (order_id, id)
+  PRIMARY KEY (order_id, seq)
 );
 
 -- One row for each answer time with a capacity: creations that could exceed it take turns on it.
@@ -329,18 +338,12 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
-CREATE TABLE certificate_keys (
-  id         TEXT PRIMARY KEY,
-  public_key TEXT NOT NULL,
-  created_at BIGINT NOT NULL
-);
-
 CREATE TABLE certificates (
   id             TEXT PRIMARY KEY,
   order_id       TEXT NOT NULL REFERENCES orders (id),
   document       TEXT NOT NULL,
   signature      TEXT NOT NULL,
-  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  key_id         TEXT NOT NULL,
   issued_at      BIGINT NOT NULL,
   revoked_at     BIGINT,
   revoked_reason TEXT,
@@ -353,6 +356,7 @@ CREATE INDEX certificates_of_order ON certificates (order_id);
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),
+  version    BIGINT NOT NULL,
   draft      TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (order_id, staff_id)
