@@ -5,25 +5,23 @@ import (
 	"database/sql"
 	"database/sql/driver"
 	"errors"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
-const (
-	maxTries         = 8
-	postgresDeadline = 30 * time.Second
-)
+const maxTries = 8
 
-// commitPostgres runs the group in one transaction, and each job in its own when that fails.
+// commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than that
+// the database is away.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
+		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
-		if s.tryPostgres(ctx, func(tx *Tx) error { return runTogether(tx, group) }) == nil {
-			reply(group, nil)
+		err := s.tryPostgres(ctx, func(tx *Tx) error { return runTogether(tx, group) })
+		if err == nil || unreachable(err) && !retryable(err) {
+			reply(group, err)
 			return
 		}
 	}
@@ -34,7 +32,7 @@ func (s *Store) commitPostgres(group []*job) {
 
 // updatePostgres runs a job in a transaction of its own, again where it loses against another one.
 func (s *Store) updatePostgres(ctx context.Context, j *job) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	alone := []*job{j}
 	for try := 1; ; try++ {
@@ -141,7 +139,7 @@ func (p *pgTx) rollback(ctx context.Context) error {
 	if !p.open {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), postgresDeadline)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeTimeout)
 	defer cancel()
 	if _, err := p.ExecContext(ctx, "ROLLBACK"); err != nil {
 		_ = p.Raw(func(any) error { return driver.ErrBadConn }) // drops the connection
