@@ -23,10 +23,11 @@ const (
 
 func verifyCommand() *command {
 	return &command{
-		name:  "verify",
-		args:  "FILE|URL [--keys FILE|URL]",
-		nargs: 1,
-		about: "verify a certificate; a file is verified offline, with the keys of this installation or --keys",
+		name:    "verify",
+		args:    "FILE|URL [--keys FILE|URL]",
+		nargs:   1,
+		about:   "verify a certificate; a file is verified offline, with the keys of this installation or --keys",
+		example: "assay verify https://assay.example/c/AS-7K3QX0ZS",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.keys, "keys", "",
 				"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")
