@@ -22,6 +22,7 @@ import (
 func accountsCreate() *command {
 	return &command{
 		name:    "accounts create",
+		begins:  true,
 		args:    "--name N --owner EMAIL [--locale en|ja]",
 		about:   "create an account and its owner",
 		example: "assay accounts create --name Acme --owner owner@acme.example",

@@ -19,6 +19,7 @@ import (
 func catalogImport() *command {
 	return &command{
 		name:    "catalog import",
+		begins:  true,
 		args:    "FILE [--dry-run]",
 		about:   "replace the catalog with a YAML or JSON document; - is standard input",
 		example: "assay catalog import catalog.yaml --dry-run",

@@ -37,6 +37,7 @@ type command struct {
 	flags   func(*flag.FlagSet, *invocation)
 	needs   []string // flags that must have a value
 	nargs   int      // positional arguments; anyArgs: the command checks them itself
+	begins  bool     // it may begin a new installation; others need one
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
@@ -46,6 +47,7 @@ type command struct {
 type invocation struct {
 	IO
 	settings server.Settings
+	begins   bool
 	json     bool
 	args     []string
 	flags    *flag.FlagSet
@@ -54,7 +56,7 @@ type invocation struct {
 
 // options are the flags of all commands.
 type options struct {
-	demo, dryRun bool
+	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
 	keys, endpoint, status, since, search                        string
@@ -78,8 +80,8 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
 		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
-		deliveriesShow(), deliveriesRedeliver(), checkCommand(), backupCommand(), restoreCommand(), verifyCommand(),
-		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
+		deliveriesShow(), deliveriesRedeliver(), checkCommand(), secretsRotate(), backupCommand(), restoreCommand(),
+		verifyCommand(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }
 
@@ -100,7 +102,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	inv := &invocation{IO: stdio}
+	inv := &invocation{IO: stdio, begins: c.begins}
 	err := c.parse(inv, rest)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -202,15 +204,26 @@ func (c *command) parse(inv *invocation, args []string) error {
 		inv.args = append(inv.args, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+	if err := server.CheckFlags(fs); err != nil {
+		return err
+	}
 	if c.nargs != anyArgs && len(inv.args) != c.nargs {
 		return fmt.Errorf("takes %s, has %d", count(c.nargs, "argument"), len(inv.args))
 	}
 	return nil
 }
 
+// app opens the installation, or begins one if the command may.
+func (inv *invocation) app(ctx context.Context) (*server.App, error) {
+	if inv.begins {
+		return server.Begin(ctx, inv.settings, inv.logger())
+	}
+	return server.Open(ctx, inv.settings, inv.logger())
+}
+
 // open opens the installation while f runs.
 func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err error) {
-	app, err := server.Open(ctx, inv.settings, inv.logger())
+	app, err := inv.app(ctx)
 	if err != nil {
 		return err
 	}

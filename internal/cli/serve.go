@@ -16,6 +16,7 @@ import (
 func serveCommand() *command {
 	return &command{
 		name:    "serve",
+		begins:  true,
 		args:    "[--demo]",
 		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
 		example: "assay serve --demo",
@@ -28,8 +29,9 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	inv.settings.Demo = inv.demo
 	defer runtime.KeepAlive(server.QuietHeap())
-	app, err := server.Open(ctx, inv.settings, inv.logger())
+	app, err := inv.app(ctx)
 	if err != nil {
 		return err
 	}

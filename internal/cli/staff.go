@@ -13,6 +13,7 @@ import (
 func staffCreate() *command {
 	return &command{
 		name:    "staff create",
+		begins:  true,
 		args:    "--email E --name N --role reviewer|admin",
 		about:   "create a staff user with a password and a token for the desk API",
 		example: `assay staff create --email rei@example.com --name "Rei Mori" --role reviewer`,
