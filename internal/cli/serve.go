@@ -28,6 +28,7 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	inv.settings.Demo = inv.demo
 	defer runtime.KeepAlive(server.QuietHeap())
 	app, err := server.Open(ctx, inv.settings, inv.logger())
 	if err != nil {

@@ -60,7 +60,7 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Secrets, err = s.secrets(); err != nil {
 		return nil, err
 	}
-	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate}
+	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
 	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
 		return nil, err
 	}

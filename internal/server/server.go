@@ -23,7 +23,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
-	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -74,7 +73,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
 	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
-		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
+		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
 	})
 	deskAPI := desk.New(desk.Config{
 		Service: app.Service, Failures: failures, Responder: responder,
@@ -108,22 +107,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	}
 	s.warn(ctx)
 	return s, nil
-}
-
-// warn logs settings that are dangerous in production.
-func (s *Server) warn(ctx context.Context) {
-	set, log := &s.app.Settings, s.app.Log
-	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
-		log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
-	}
-	if set.WebhookPrivate {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; "+
-			"never use it in production")
-	}
-	if set.WebhookCAFile != "" {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations",
-			"file", set.WebhookCAFile)
-	}
 }
 
 // sender returns the worker that sends webhooks.

@@ -68,7 +68,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
-		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+		"`address` of /healthz, /readyz and /metrics; empty: off")
 	fs.StringVar(&s.TLSCert, "tls-cert", "",
 		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")

@@ -105,7 +105,10 @@ func insertEndpoint(ctx context.Context, tx *store.Tx, e *webhook.Endpoint, cano
 }
 
 func (s *Service) checkHost(ctx context.Context, field string, u webhook.URL) error {
-	err := s.guard.CheckHost(ctx, u.Hostname())
+	err := s.guard.CheckPort(u.Hostname(), u.Port())
+	if err == nil {
+		err = s.guard.CheckHost(ctx, u.Hostname())
+	}
 	if reason := netguard.ReasonOf(err); reason != "" {
 		return webhook.Unsafe(field, reason).Because(err)
 	}

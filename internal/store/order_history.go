@@ -198,15 +198,16 @@ func (q Queries) orderPosition(
 	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
 		return nil, offset, nil
 	}
-	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
+	var args arguments
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + in(&args, statuses(f))
 	for _, s := range statuses(f) {
 		if !s.Terminal() {
 			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
-				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
+				WHERE environment = 'live' AND status = %s GROUP BY 1`, dueKey, microsPerDay, literal(s))
 		}
 	}
 	counts := make(map[int64]int64)
-	if err := q.rows(ctx, text, nil, func(scan scanner) error {
+	if err := q.rows(ctx, text, args, func(scan scanner) error {
 		var day, n int64
 		err := scan(&day, &n)
 		counts[day] += n

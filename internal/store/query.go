@@ -230,16 +230,24 @@ func anys[T any](values []T) []any {
 	return args
 }
 
-// quoted returns "('a','b')" for words of the program.
-func quoted[S ~string](words []S) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(',')
+// literal returns a word of the program, such as a status, as it stands in a text where planners have to see it to
+// choose a partial index. Everything else is a parameter. What is no such word becomes one that no row has.
+func literal[S ~string](word S) string {
+	for _, c := range []byte(word) {
+		if (c < 'a' || c > 'z') && c != '-' {
+			return "''"
 		}
-		b.WriteString("'" + string(w) + "'")
 	}
-	return "(" + b.String() + ")"
+	return "'" + string(word) + "'"
+}
+
+// in adds words to the arguments and returns "($1,$2)" for them.
+func in[S ~string](a *arguments, words []S) string {
+	marks := make([]string, len(words))
+	for i, w := range words {
+		marks[i] = a.add(string(w))
+	}
+	return "(" + strings.Join(marks, ",") + ")"
 }
 
 // likePattern takes the meaning from what LIKE would read as a pattern.

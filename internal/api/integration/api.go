@@ -4,8 +4,10 @@ package integration
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
@@ -24,15 +26,17 @@ type Config struct {
 	Staging       *media.Staging
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
+	PublicURL     string // in the OpenAPI documents
 }
 
 // API answers the requests of the interface.
 type API struct {
 	Config
-	routes  []Route
-	paths   *httpx.Paths
-	pages   pageCache
-	handler http.Handler
+	routes   []Route
+	paths    *httpx.Paths
+	pages    pageCache
+	handler  http.Handler
+	document func() api.Document
 }
 
 // Route is one operation of the interface.
@@ -63,7 +67,10 @@ const (
 
 // New returns the interface.
 func New(c Config) *API {
-	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
+	a := &API{
+		Config: c, paths: httpx.NewPaths(Prefix),
+		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
+	}
 	a.handler = c.Responder.Handle(a.serve)
 	a.routes = []Route{
 		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.rendered(a.listCategories)},
@@ -103,6 +110,9 @@ func New(c Config) *API {
 			r.Timeout = requestTimeout
 		}
 	}
+	for _, path := range []string{documentPath, document30Path} {
+		a.paths.Add("GET", path) // answered before the key is looked at, in serveDocument
+	}
 	return a
 }
 
@@ -111,7 +121,9 @@ func (a *API) Routes() []Route { return a.routes }
 
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.handler.ServeHTTP(w, r)
+	if !a.serveDocument(w, r) {
+		a.handler.ServeHTTP(w, r)
+	}
 }
 
 // serve checks in the order that integrators are told: authentication, route, rate limit, scope. The handler then
@@ -121,7 +133,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	row, id, err := a.paths.Find(r)
+	row, id, err := a.paths.Find(w, r)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,11 @@ func LimitReached() *fault.Error {
 // Unsafe is the error for a URL whose host must not be called. field is the URL's path in the request; reason is
 // one of the stable reasons of netguard, for example loopback or unresolvable.
 func Unsafe(field, reason string) *fault.Error {
-	return fault.New(fault.Invalid, CodeUnsafe,
-		field+" must name a host that resolves to publicly reachable addresses only ("+reason+").").
+	message := field + " must name a host that resolves to publicly reachable addresses only (" + reason + ")."
+	if reason == "port" {
+		message = field + " must use a port that this service calls."
+	}
+	return fault.New(fault.Invalid, CodeUnsafe, message).
 		With("reason", reason).With("field", field)
 }
 

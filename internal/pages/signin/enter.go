@@ -45,7 +45,7 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (p *Pages) passkeyChallenge(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) signInWithPasskey(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (p *Pages) forgot(w http.ResponseWriter, r *http.Request) error {
 	if !p.SignIn.Host.SendsMail() {
 		return p.showForgot(w, r)
 	}
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -89,7 +89,7 @@ func (p *Pages) showReset(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) useLink(
 	w http.ResponseWriter, r *http.Request, kind access.LinkKind, use func(token, password string) error,
 ) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -193,7 +193,7 @@ func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) e
 
 // removePasskeysAfterReset removes the passkey that was chosen, or all.
 func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
