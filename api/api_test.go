@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -54,6 +56,7 @@ func TestIntegrationRoutes(t *testing.T) {
 		{"GET", "/webhooks", "webhooks:manage", "webhook", "200"},
 		{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", "204"},
 		{"GET", "/openapi.json", "", "", "200"},
+		{"GET", "/openapi-3.0.json", "", "", "200"},
 	}
 	if got := rows(api.Integration()); !slices.Equal(got, want) {
 		t.Errorf("routes are\n%v\nwant\n%v", got, want)
@@ -132,10 +135,50 @@ func TestEveryLimitedOperationHasALimit(t *testing.T) {
 	}
 }
 
+const publicURL = "https://assay.example"
+
+var update = flag.Bool("update", false, "rewrite openapi-3.0.json")
+
+// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with -update.
+func TestRendition30(t *testing.T) {
+	want, err := spec.JSON30(api.IntegrationYAML())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("openapi-3.0.json", want, 0o644); err != nil { //nolint:gosec // a source file
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("openapi-3.0.json")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("openapi-3.0.json is not what openapi.yaml says (%v): go test ./api -run TestRendition30 -update", err)
+	}
+}
+
+// TestServers checks that the documents of a service name that service.
+func TestServers(t *testing.T) {
+	for _, url := range []string{publicURL, publicURL + "/", "http://localhost:8080"} {
+		for prefix, d := range map[string]api.Document{
+			api.IntegrationPrefix: api.IntegrationAt(url), api.DeskPrefix: api.DeskAt(url),
+		} {
+			for form, document := range map[string][]byte{"YAML": d.YAML, "JSON": d.JSON, "JSON30": d.JSON30} {
+				var read struct{ Servers []struct{ URL string } }
+				if err := yaml.Unmarshal(document, &read); err != nil {
+					t.Fatal(err)
+				}
+				if want := strings.TrimSuffix(url, "/") + prefix; len(read.Servers) != 1 || read.Servers[0].URL != want {
+					t.Errorf("the servers of %s as %s are %v, want %s", prefix, form, read.Servers, want)
+				}
+			}
+		}
+	}
+}
+
 func TestJSONEqualsYAML(t *testing.T) {
 	for name, pair := range map[string][2][]byte{
-		"Integration": {api.IntegrationYAML(), api.IntegrationJSON()},
-		"Desk":        {api.DeskYAML(), api.DeskJSON()},
+		"Integration": {api.IntegrationAt(publicURL).YAML, api.IntegrationAt(publicURL).JSON},
+		"Desk":        {api.DeskAt(publicURL).YAML, api.DeskAt(publicURL).JSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fromYAML, fromJSON any

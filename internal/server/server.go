@@ -73,7 +73,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
 	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
-		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
+		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
 	})
 	deskAPI := desk.New(desk.Config{
 		Service: app.Service, Failures: failures, Responder: responder,
@@ -93,9 +93,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		},
 	}
 	if err := s.addMail(ctx); err != nil {
-		return nil, err
-	}
-	if err := app.Service.KeepCertificateKey(ctx); err != nil {
 		return nil, err
 	}
 	pages, err := s.pages(staging, limiter)

@@ -43,6 +43,7 @@ func TestAnswers(t *testing.T) {
 		r.recordPublic()
 		r.recordAudit()
 		r.recordProof()
+		r.recordAdditions()
 		r.recordUnsafeWebhooks()
 
 		r.checkCoverage(r.integration)

@@ -4,8 +4,10 @@ package integration
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
@@ -24,6 +26,7 @@ type Config struct {
 	Staging       *media.Staging
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
+	PublicURL     string // in the OpenAPI documents
 }
 
 // API answers the requests of the interface.
@@ -32,6 +35,8 @@ type API struct {
 	routes []Route
 	paths  *httpx.Paths
 	pages  pageCache
+
+	document func() api.Document
 }
 
 // Route is one operation of the interface.
@@ -62,7 +67,10 @@ const (
 
 // New returns the interface.
 func New(c Config) *API {
-	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
+	a := &API{
+		Config: c, paths: httpx.NewPaths(Prefix),
+		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
+	}
 	a.routes = []Route{
 		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.listCategories},
 		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.listBrands},
@@ -99,6 +107,9 @@ func New(c Config) *API {
 			r.Timeout = requestTimeout
 		}
 	}
+	for _, path := range []string{documentPath, document30Path} {
+		a.paths.Add("GET", path) // answered before the key is looked at, in serveDocument
+	}
 	return a
 }
 
@@ -107,6 +118,9 @@ func (a *API) Routes() []Route { return a.routes }
 
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if a.serveDocument(w, r) {
+		return
+	}
 	a.Responder.Handle(a.serve).ServeHTTP(w, r)
 }
 
@@ -117,7 +131,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	row, id, err := a.paths.Find(r)
+	row, id, err := a.paths.Find(w, r)
 	if err != nil {
 		return err
 	}

@@ -111,18 +111,30 @@ func (g *Guard[U]) SignedIn(r *http.Request) (bool, error) {
 	return err == nil, err
 }
 
-// askToSignIn sends a visitor to the page to sign in. A page that was asked for is remembered; a form that was sent is
-// not, because it must not be sent again unseen. A script is told instead, and reloads the page.
+// askToSignIn sends a visitor to the page to sign in, from where they come back to the page that they asked for. A form
+// that was sent is not sent again unseen: they come back to the page that it was on. A script is told instead.
 func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
 		return access.NoSession
 	}
-	to := g.SignIn
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.Path != "/" {
-		to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	to, next := g.SignIn, r.URL.RequestURI()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		next = refererPath(r)
+	}
+	if next = SafeNext(next, "/"); next != "/" {
+		to += "?next=" + url.QueryEscape(next)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
+}
+
+// refererPath is the address of the page of this site that a form was on; empty when it is not known.
+func refererPath(r *http.Request) string {
+	u, err := url.Parse(r.Referer())
+	if err != nil || u.Host != r.Host {
+		return ""
+	}
+	return u.RequestURI()
 }
 
 // Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.

@@ -59,7 +59,7 @@ func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
 		return tx.UseRecoveryCode(g.audience, userID, g.recoveryHash(userID, code), g.now())
 	}
 	if !isRecoveryCode(code) {
-		secret, err := g.Secrets.Open(factor.SealedSecret, totpContext(userID))
+		secret, err := g.Secrets.Open(factor.SealedSecret, TOTPContext(userID))
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,9 @@ func matchCode(secret, code string, now time.Time, last int64) (int64, bool) {
 	return 0, false
 }
 
-func totpContext(userID string) string  { return "totp of " + userID }
-func enrolContext(userID string) string { return "enrol " + totpContext(userID) }
+// TOTPContext is what the sealed secret of a person is bound to.
+func TOTPContext(userID string) string  { return "totp of " + userID }
+func enrolContext(userID string) string { return "enrol " + TOTPContext(userID) }
 
 // HasSecondFactor reports whether a person has a second factor.
 func (g *SignIn) HasSecondFactor(ctx context.Context, userID string) (bool, error) {
@@ -163,7 +164,7 @@ func (g *SignIn) ConfirmSecondFactor(
 	if err := try.succeeded(ctx); err != nil {
 		return nil, err
 	}
-	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, totpContext(who.ID)), LastCounter: counter}
+	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, TOTPContext(who.ID)), LastCounter: counter}
 	codes, hashes := g.newRecoveryCodes(who.ID)
 	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
 		if err := tx.SetTOTP(g.audience, who.ID, factor, g.now()); err != nil {

@@ -2,6 +2,15 @@
 -- 1, JSON is text that SQL never looks into.
 
 -- +goose Up
+
+-- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
+-- when the secret key is replaced, and tell whether a secret key is the right one.
+CREATE TABLE sealed_keys (
+  id         TEXT PRIMARY KEY,
+  sealed     TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
 CREATE TABLE accounts (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE,
@@ -286,21 +295,29 @@ CREATE TABLE staff (
 );
 
 -- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
--- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count.
+-- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count. A number
+-- is the sum of its slots, each of which may be negative: a move takes a slot that no other transaction holds, so that
+-- moves of different orders never wait for each other.
 CREATE TABLE live_order_counts (
-  status TEXT PRIMARY KEY CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
-  orders BIGINT NOT NULL
+  status TEXT NOT NULL CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
+  slot   BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, slot)
 );
-INSERT INTO live_order_counts (status, orders)
-VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
+INSERT INTO live_order_counts (status, slot, orders)
+WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 31)
+SELECT s.status, slots.slot, 0 FROM slots, (SELECT 'processing' AS status UNION ALL SELECT 'update-photos'
+  UNION ALL SELECT 'completed' UNION ALL SELECT 'error') AS s ORDER BY 1, 2;
 
 -- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
--- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have. A
+-- day has a slot for each transaction that counted in it while others did.
 CREATE TABLE live_ended_due_days (
   status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
   day    BIGINT NOT NULL,
+  slot   BIGINT NOT NULL,
   orders BIGINT NOT NULL,
-  PRIMARY KEY (status, day)
+  PRIMARY KEY (status, day, slot)
 );
 
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
@@ -323,18 +340,12 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
 
-CREATE TABLE certificate_keys (
-  id         TEXT PRIMARY KEY,
-  public_key TEXT NOT NULL,
-  created_at BIGINT NOT NULL
-);
-
 CREATE TABLE certificates (
   id             TEXT PRIMARY KEY,
   order_id       TEXT NOT NULL REFERENCES orders (id),
   document       TEXT NOT NULL,
   signature      TEXT NOT NULL,
-  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  key_id         TEXT NOT NULL,
   issued_at      BIGINT NOT NULL,
   revoked_at     BIGINT,
   revoked_reason TEXT,
@@ -347,6 +358,7 @@ CREATE INDEX certificates_of_order ON certificates (order_id);
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),
+  version    BIGINT NOT NULL,
   draft      TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (order_id, staff_id)

@@ -107,6 +107,7 @@ func (w *World) serve(t testing.TB, o Options, log *slog.Logger) {
 	w.API = integration.New(integration.Config{
 		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(o.FailureLimit, w.Clock.Now),
 		Staging: w.Staging, MaxPhotoBytes: o.MaxPhotoBytes, Responder: responder,
+		PublicURL: PublicURL,
 	})
 	w.Server = httptest.NewServer(httpx.RequestID(responder.AccessLog(responder.Recover(fromAddress(w.API)))))
 	t.Cleanup(func() {
