@@ -9,6 +9,7 @@ import (
 	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/server"
 )
@@ -77,7 +78,7 @@ func (inv *invocation) logger() *slog.Logger {
 	if format == "text" {
 		return slog.New(slog.NewTextHandler(inv.Stderr, nil))
 	}
-	return slog.New(slog.NewJSONHandler(inv.Stderr, nil))
+	return httpx.NewJSONLog(inv.Stderr)
 }
 
 func versionCommand() *command {
