@@ -350,7 +350,9 @@ CREATE TABLE sessions (
   user_agent   TEXT,
   created_at   BIGINT NOT NULL,
   last_seen_at BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL
+  expires_at   BIGINT NOT NULL,
+  confirmed_at BIGINT NOT NULL, -- when the person has last proved who they are
+  factor       BIGINT NOT NULL CHECK (factor IN (0, 1)) -- with more than a password
 );
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
@@ -426,6 +428,25 @@ CREATE TABLE links (
 );
 CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);
 CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NULL;
+
+-- How often something was tried that could be guessed, in windows that begin with the first attempt. The key is a keyed
+-- hash of whose name, from where.
+CREATE TABLE sign_in_attempts (
+  key        TEXT PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  attempts   BIGINT NOT NULL
+);
+CREATE INDEX sign_in_attempts_by_age ON sign_in_attempts (started_at);
+
+-- The browsers that people have signed in with, by the hash of a secret that each keeps.
+CREATE TABLE sign_in_devices (
+  audience    TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id     TEXT NOT NULL,
+  device_hash TEXT NOT NULL,
+  seen_at     BIGINT NOT NULL,
+  PRIMARY KEY (audience, user_id, device_hash)
+);
+CREATE INDEX sign_in_devices_by_age ON sign_in_devices (seen_at);
 
 -- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
 CREATE TABLE unknown_sign_ins (
