@@ -12,30 +12,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// InsertOrder adds an order under a fresh order number, which it sets.
-func (t *Tx) InsertOrder(o *order.Order) error {
-	facts, err := json.Marshal(&o.Recorded)
-	if err != nil {
-		return err
-	}
-	for { // a number that is taken is drawn again: one in thousands of millions
-		o.Number = order.NewNumber()
-		n, err := t.exec(`INSERT INTO orders (id, account_id, environment, api_key_id, seq, number, external_id, status,
-			outcome, answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts,
-			category_code, brand_code)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-			ON CONFLICT (number) DO NOTHING`,
-			o.ID, o.AccountID, string(o.Environment), o.APIKeyID, o.Seq, o.Number, o.ExternalID, string(o.Status),
-			textOrNull(string(o.Outcome)), o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft),
-			micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID),
-			string(facts),
-			o.Classification.CategoryCode, o.Classification.BrandCode)
-		if err != nil || n == 1 {
-			return err
-		}
-	}
-}
-
 // UpdateOrder stores what a move has changed. The caller has read the order in the same transaction with
 // OrderForUpdate.
 func (t *Tx) UpdateOrder(o *order.Order) error {
@@ -160,8 +136,7 @@ func (q Queries) OrderIDByNumber(ctx context.Context, number string) (string, er
 
 // Refunded reports whether an order was refunded.
 func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
-	return q.exists(ctx, `FROM ledger_entries c JOIN ledger_entries r ON r.charge_id = c.id
-		WHERE c.order_id = $1 AND c.kind = 'charge'`, orderID)
+	return q.exists(ctx, "FROM ledger_entries WHERE charge_id = $1", orderID) // whose id is the order's
 }
 
 // nextQueued is the query of NextQueued, without what keeps two transactions apart.
