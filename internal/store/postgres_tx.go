@@ -79,6 +79,14 @@ func (p *pgTx) exec(ctx context.Context, q string, args []any) (sql.Result, erro
 	return p.ExecContext(ctx, q, args...)
 }
 
+func (p *pgTx) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	rows, err := p.query(ctx, q, args)
+	if err != nil {
+		return err
+	}
+	return scanRecords(rows, r, each)
+}
+
 func (p *pgTx) begin(ctx context.Context) error {
 	if p.open {
 		return nil

@@ -30,9 +30,9 @@ var errPostgresURL = errors.New("the PostgreSQL URL cannot be read")
 type Store struct {
 	Queries
 	db      *sql.DB
-	readers *statements // nil on PostgreSQL
-	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
-	groups  groups      // of PostgreSQL
+	readers *readers // nil on PostgreSQL
+	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
+	groups  groups   // of PostgreSQL
 	config  *pgx.ConnConfig
 }
 
@@ -62,7 +62,8 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := migrateSQLite(ctx, path, Newest); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	dsn := sqliteDSN(path, "query_only(1)")
+	db, err := sql.Open("sqlite", dsn)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,10 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	go w.loop()
-	readers := newStatements(db.PrepareContext, maxStatements)
+	readers, err := newReaders(newStatements(db.PrepareContext, maxStatements), dsn, max(2, runtime.NumCPU()))
+	if err != nil {
+		return nil, errors.Join(err, w.close(), db.Close())
+	}
 	return &Store{Queries: Queries{c: readers, d: &sqliteDialect}, db: db, readers: readers, writer: w}, nil
 }
 

@@ -32,7 +32,12 @@ type Nullable struct {
 }
 
 // MarshalJSON writes the string or null; omitzero leaves out what is absent.
-func (n Nullable) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value) }
+func (n Nullable) MarshalJSON() ([]byte, error) {
+	if n.Value == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(*n.Value)
+}
 
 // Receipt is an order in brief: the answer to a creation and, with outcome and last update, an item of a list.
 type Receipt struct {
