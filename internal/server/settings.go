@@ -112,9 +112,13 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 }
 
 // FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
-func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error {
+// names are those of the settings among the flags.
+func FromEnvironment(fs *flag.FlagSet, names map[string]bool, lookup func(string) (string, bool)) error {
 	var problems []error
 	fs.VisitAll(func(f *flag.Flag) {
+		if !names[f.Name] {
+			return
+		}
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
 		if !ok {

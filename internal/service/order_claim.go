@@ -16,13 +16,18 @@ import (
 // TakeNextOrder claims the queued Live order with the earliest due date for a staff user; nil when there is none. Two
 // callers never get the same order.
 func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*OrderRecord, error) {
+	return s.TakeNextWithin(ctx, actor, order.Part{})
+}
+
+// TakeNextWithin is TakeNextOrder for a part of the queue.
+func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
 	var r *OrderRecord
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		r = nil
-		id, err := tx.NextQueued()
+		id, err := tx.NextQueued(part)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // an empty queue is no error
 		}
