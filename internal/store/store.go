@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 )
@@ -34,6 +35,7 @@ type Store struct {
 	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups   // of PostgreSQL
 	config  *pgx.ConnConfig
+	probe   string // id of the row that ProbeWrite writes
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -47,6 +49,7 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	s.probe = NewID()
 	return s, nil
 }
 
@@ -118,6 +121,24 @@ func (s *Store) Close() error {
 func (s *Store) Ping(ctx context.Context) error {
 	var one int
 	return s.row(ctx, "SELECT 1", nil, &one)
+}
+
+// probeLife is for how long the probe of a process that has ended is kept.
+const probeLife = time.Hour
+
+// ProbeWrite reports whether the database can be written now. Each process writes a row of its own, so that none waits
+// for another.
+func (s *Store) ProbeWrite(ctx context.Context) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		now := time.Now()
+		if _, err := tx.exec("DELETE FROM write_probes WHERE at < $1 OR at > $2", micros(now.Add(-probeLife)),
+			micros(now.Add(probeLife))); err != nil {
+			return err
+		}
+		_, err := tx.exec(`INSERT INTO write_probes (id, at) VALUES ($1, $2)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, s.probe, micros(now))
+		return err
+	})
 }
 
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes

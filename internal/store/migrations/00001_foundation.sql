@@ -607,3 +607,9 @@ CREATE TABLE photo_totals (
   bytes       BIGINT NOT NULL,
   PRIMARY KEY (account_id, environment)
 );
+
+-- What the readiness of a node writes: a row for each process that ran in the last hour.
+CREATE TABLE write_probes (
+  id TEXT PRIMARY KEY,
+  at BIGINT NOT NULL
+);
