@@ -27,7 +27,7 @@ const maxGroup = 256
 var errClosed = errors.New("the database is closed")
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db, err := sql.Open("sqlite", sqliteDSN(path))
+	db, err := sql.Open("sqlite", sqliteDSN(path, hotCache))
 	if err != nil {
 		return nil, err
 	}
