@@ -149,8 +149,8 @@ func (s *Service) ordersBefore(
 	return before, err
 }
 
-// findOrdersBefore finds the numbers by halving, for all days at once: orders are numbered in the order of their making.
-// It takes some twenty reads for a million orders.
+// findOrdersBefore finds the numbers by halving, for all days at once: orders are numbered in the order of their
+// making. It takes some twenty reads for a million orders.
 func (s *Service) findOrdersBefore(
 	ctx context.Context, t access.Tenant, days []OverviewDay, total int64,
 ) ([]int64, error) {

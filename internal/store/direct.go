@@ -9,8 +9,8 @@ import (
 	"modernc.org/sqlite"
 )
 
-// readers are the reading connections of SQLite. Records are read without database/sql, whose locks and conversions take
-// longer than SQLite for a read of one row: by a few connections of their own, each with its prepared statements.
+// readers are the reading connections of SQLite. Records are read without database/sql, whose locks and conversions
+// take longer than SQLite for a read of one row: by a few connections of their own, each with its prepared statements.
 type readers struct {
 	*statements
 	free chan *directConn

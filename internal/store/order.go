@@ -114,8 +114,8 @@ func (q Queries) FindOrder(ctx context.Context, tenant access.Tenant, idOrExtern
 const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3
 	ORDER BY o.seq DESC LIMIT 1`
 
-// ShownOrder is FindOrder with no more than what the customer is shown: it is read more often than anything else. The id
-// is the order's.
+// ShownOrder is FindOrder with no more than what the customer is shown: it is read more often than anything else. The
+// id is the order's.
 func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExternalID string) (*order.Order, error) {
 	args := []any{tenant.AccountID, string(tenant.Environment), idOrExternalID}
 	if id, ok := ParseID(idOrExternalID); ok {

@@ -13,8 +13,8 @@ import (
 
 const maxTries = 8
 
-// commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than that
-// the database is away.
+// commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than
+// that the database is away.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)

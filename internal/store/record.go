@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// record is a row of which the columns are taken by their places, as the drivers give them. The reads that run with every
-// request use it: to scan into pointers costs as much as the read itself.
+// record is a row of which the columns are taken by their places, as the drivers give them. The reads that run with
+// every request use it: to scan into pointers costs as much as the read itself.
 type record struct {
 	values []any
 	err    error // the first column that was not what was asked for

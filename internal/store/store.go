@@ -97,8 +97,9 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
-// The page caches of a connection, in KiB. What runs now and then, some of it over large parts of the database, shares a
-// pool of many connections, which must not keep all that in memory; what runs with every request, and the writer, have few.
+// The page caches of a connection, in KiB. What runs now and then, some of it over large parts of the database, shares
+// a pool of many connections, which must not keep all that in memory; what runs with every request, and the writer,
+// have few.
 const (
 	poolCache = "cache_size(-4000)"
 	hotCache  = "cache_size(-16000)"

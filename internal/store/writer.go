@@ -8,8 +8,8 @@ import (
 )
 
 // writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs them, commits
-// once, and only then replies to all of them. So one fsync serves many requests, and none is answered before its data is
-// on disk.
+// once, and only then replies to all of them. So one fsync serves many requests, and none is answered before its data
+// is on disk.
 type writer struct {
 	*statements
 	db   *sql.DB

@@ -7,8 +7,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// DecodeRecorded reads what json.Marshal has written. Orders without a verdict, which are read the most, record what the
-// item is and nothing else; that is read without the general decoder.
+// DecodeRecorded reads what json.Marshal has written. Orders without a verdict, which are read the most, record what
+// the item is and nothing else; that is read without the general decoder.
 func DecodeRecorded(stored string) (r Recorded, err error) {
 	s := recordedScanner{rest: stored}
 	if r.Classification = s.classification(); s.bad || s.rest != "" {

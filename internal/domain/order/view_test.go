@@ -114,7 +114,8 @@ func TestTimestamp(t *testing.T) {
 func TestAppendItem(t *testing.T) {
 	at := time.Date(2026, 3, 2, 1, 30, 0, 5e6, time.UTC)
 	for _, externalID := range []*string{
-		nil, new(""), new("shop-1"), new("a b"), new(`"quoted\\"`), new("<b>&amp;"), new("日本\u2028\x7f"), new("tab\t"), new("\xff"),
+		nil, new(""), new("shop-1"), new("a b"), new(`"quoted\\"`), new("<b>&amp;"), new("日本\u2028\x7f"),
+		new("tab\t"), new("\xff"),
 	} {
 		for _, o := range []order.Order{
 			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Queued, DueAt: &at, UpdatedAt: at},
