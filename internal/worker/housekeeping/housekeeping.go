@@ -22,6 +22,7 @@ type Keeper struct {
 	UnusedPhotoAge  time.Duration // after which an unused photo is deleted
 	ClaimAge        time.Duration // after which a claim without activity expires
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
+	EventAge        time.Duration // after which events are deleted
 }
 
 const (
@@ -36,7 +37,7 @@ func (k *Keeper) Name() string { return "housekeeping" }
 // Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
 // logs them and starts it again.
 func (k *Keeper) Run(ctx context.Context) error {
-	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge)/10, minInterval), maxInterval)
+	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge, k.EventAge)/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -74,6 +75,8 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
+		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},
 	}
