@@ -21,10 +21,11 @@ import (
 
 func accountsCreate() *command {
 	return &command{
-		name:  "accounts create",
-		args:  "--name N --owner EMAIL [--locale en|ja]",
-		about: "create an account and its owner",
-		needs: []string{"name", "owner"},
+		name:   "accounts create",
+		begins: true,
+		args:   "--name N --owner EMAIL [--locale en|ja]",
+		about:  "create an account and its owner",
+		needs:  []string{"name", "owner"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")

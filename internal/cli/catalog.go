@@ -18,10 +18,11 @@ import (
 
 func catalogImport() *command {
 	return &command{
-		name:  "catalog import",
-		args:  "FILE [--dry-run]",
-		about: "replace the catalog with a YAML or JSON document; - is standard input",
-		nargs: 1,
+		name:   "catalog import",
+		begins: true,
+		args:   "FILE [--dry-run]",
+		about:  "replace the catalog with a YAML or JSON document; - is standard input",
+		nargs:  1,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change, without changing it")
 		},

@@ -35,6 +35,7 @@ type command struct {
 	flags  func(*flag.FlagSet, *invocation)
 	needs  []string // flags that must have a value
 	nargs  int      // positional arguments; anyArgs: the command checks them itself
+	begins bool     // it may begin a new installation; others need one
 	run    func(context.Context, *invocation) error
 	hidden bool // used by the program itself
 }
@@ -43,6 +44,7 @@ type command struct {
 type invocation struct {
 	IO
 	settings server.Settings
+	begins   bool
 	json     bool
 	args     []string
 	flags    *flag.FlagSet
@@ -51,7 +53,7 @@ type invocation struct {
 
 // options are the flags of all commands.
 type options struct {
-	demo, dryRun bool
+	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
 	keys, endpoint, status, since                                string
@@ -78,7 +80,7 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
 		staffCreate(), catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
+		checkCommand(), secretsRotate(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
 	}
 }
 
@@ -92,7 +94,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	inv := &invocation{IO: stdio}
+	inv := &invocation{IO: stdio, begins: c.begins}
 	err := c.parse(inv, rest)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -168,6 +170,9 @@ func (c *command) parse(inv *invocation, args []string) error {
 		inv.args = append(inv.args, fs.Arg(0))
 		args = fs.Args()[1:]
 	}
+	if err := server.CheckFlags(fs); err != nil {
+		return err
+	}
 	if c.nargs != anyArgs && len(inv.args) != c.nargs {
 		fs.Usage()
 		return fmt.Errorf("takes %d arguments, has %d", c.nargs, len(inv.args))
@@ -188,9 +193,17 @@ func usage(w io.Writer) {
 		"Every setting is also an environment variable: --data is ASSAY_DATA.\n")
 }
 
+// app opens the installation, or begins one if the command may.
+func (inv *invocation) app(ctx context.Context) (*server.App, error) {
+	if inv.begins {
+		return server.Begin(ctx, inv.settings, inv.logger())
+	}
+	return server.Open(ctx, inv.settings, inv.logger())
+}
+
 // open opens the installation while f runs.
 func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err error) {
-	app, err := server.Open(ctx, inv.settings, inv.logger())
+	app, err := inv.app(ctx)
 	if err != nil {
 		return err
 	}

@@ -120,7 +120,8 @@ func TestSettings(t *testing.T) {
 			!strings.Contains(stderr, "--log-format must be text or json") {
 			t.Errorf("the environment does not count: status %d, %s", code, stderr)
 		}
-		if code, _, stderr := run(t, t.TempDir(), set, "catalog", "export", "--log-format", "json"); code != 0 {
+		if code, _, stderr := run(t, t.TempDir(), set, "staff", "create", "--email", "a@b.example", "--name", "A", "--role",
+			"admin", "--log-format", "json"); code != 0 {
 			t.Errorf("the flag does not win: status %d, %s", code, stderr)
 		}
 	})

@@ -38,6 +38,30 @@ func checkCommand() *command {
 	}
 }
 
+func secretsRotate() *command {
+	return &command{
+		name:  "secrets rotate",
+		about: "seal everything with --secret-key that --secret-key-previous has sealed; servers may be running with both",
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			r, err := app.Service.RotateSecrets(ctx)
+			if err != nil {
+				return err
+			}
+			if err := inv.print(r, "sealed again: %d, remaining: %d\n", r.Resealed, r.Remaining); err != nil {
+				return err
+			}
+			if r.Remaining == 0 {
+				return nil
+			}
+			for _, value := range r.Broken {
+				fmt.Fprintf(inv.Stderr, "no key opens: %s\n", value)
+			}
+			return fmt.Errorf("%d values are not sealed with --secret-key: keep --secret-key-previous and run this again",
+				r.Remaining)
+		}),
+	}
+}
+
 func backupCommand() *command {
 	return &command{
 		name:  "backup",

@@ -9,15 +9,17 @@ import (
 	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/server"
 )
 
 func serveCommand() *command {
 	return &command{
-		name:  "serve",
-		args:  "[--demo]",
-		about: "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
+		name:   "serve",
+		args:   "[--demo]",
+		begins: true,
+		about:  "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.demo, "demo", false,
 				"on an empty database, create a demo catalog, account, keys, credits and staff, and print them once")
@@ -29,7 +31,7 @@ func serveCommand() *command {
 func serve(ctx context.Context, inv *invocation) (err error) {
 	inv.settings.Demo = inv.demo
 	defer runtime.KeepAlive(server.QuietHeap())
-	app, err := server.Open(ctx, inv.settings, inv.logger())
+	app, err := inv.app(ctx)
 	if err != nil {
 		return err
 	}
@@ -75,7 +77,7 @@ func (inv *invocation) logger() *slog.Logger {
 	if format == "text" {
 		return slog.New(slog.NewTextHandler(inv.Stderr, nil))
 	}
-	return slog.New(slog.NewJSONHandler(inv.Stderr, nil))
+	return httpx.NewJSONLog(inv.Stderr)
 }
 
 func versionCommand() *command {

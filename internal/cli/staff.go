@@ -11,10 +11,11 @@ import (
 
 func staffCreate() *command {
 	return &command{
-		name:  "staff create",
-		args:  "--email E --name N --role reviewer|admin",
-		about: "create a staff user with a password and a token for the desk API",
-		needs: []string{"email", "name", "role"},
+		name:   "staff create",
+		begins: true,
+		args:   "--email E --name N --role reviewer|admin",
+		about:  "create a staff user with a password and a token for the desk API",
+		needs:  []string{"email", "name", "role"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
 			fs.StringVar(&inv.name, "name", "", "`name` shown at the desk")

@@ -159,7 +159,7 @@ var tamperings = []tampering{
 		name: "CountMissing",
 		change: change{
 			do:   "DELETE FROM live_order_counts WHERE status = 'update-photos'",
-			undo: "INSERT INTO live_order_counts (status, orders) VALUES ('update-photos', 0)",
+			undo: "INSERT INTO live_order_counts (status, slot, orders) VALUES ('update-photos', 0, 0)",
 		},
 		want: []proof.ProblemKind{proof.OrderCount}, env: access.Live,
 	},

@@ -28,7 +28,7 @@ func startServer(t *testing.T, bodyTimeLimit time.Duration) *Server {
 // run runs a server until the test ends.
 func run(t *testing.T, set Settings, log *slog.Logger) *Server {
 	t.Helper()
-	app, err := Open(t.Context(), set, log)
+	app, err := Begin(t.Context(), set, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func (s *Settings) shown() []admin.Setting {
 		value := f.Value.String()
 		x := admin.Setting{Name: f.Name, Value: value, Default: value == f.DefValue}
 		switch {
-		case slices.Contains(plainSettings, f.Name) || isNumber(f.Value):
+		case slices.Contains(plainSettings, f.Name) || isNumber(f.Value) || isSecretFile(f):
 		case slices.Contains(addressSettings, f.Name):
 			x.Value = withoutSecrets(value)
 		case value != "":

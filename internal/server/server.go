@@ -95,9 +95,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err := s.addMail(ctx); err != nil {
 		return nil, err
 	}
-	if err := app.Service.KeepCertificateKey(ctx); err != nil {
-		return nil, err
-	}
 	pages, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err

@@ -7,17 +7,12 @@ import (
 	"net/netip"
 	"os"
 	"strings"
-
-	"github.com/assayhq/assay/internal/secret"
 )
 
 // warn logs settings that are dangerous in production.
 func (s *Server) warn(ctx context.Context) {
 	set := &s.app.Settings
 	loudly := func(message string, args ...any) { s.app.Log.WarnContext(ctx, message, args...) }
-	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
-		loudly("WEAK SECRET: --secret-key should be random and have at least 32 characters")
-	}
 	if set.WebhookPrivate {
 		loudly("DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; " +
 			"never use it in production")

@@ -13,9 +13,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -34,7 +33,7 @@ type Store struct {
 	readers *statements // nil on PostgreSQL
 	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups      // of PostgreSQL
-	url     string      // of PostgreSQL
+	config  *pgx.ConnConfig
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -54,21 +53,6 @@ func Open(ctx context.Context, target string) (*Store, error) {
 // IsPostgres reports whether the target names a PostgreSQL database.
 func IsPostgres(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
-}
-
-func openPostgres(ctx context.Context, target string) (*Store, error) {
-	db, err := sql.Open("pgx", target)
-	if err != nil {
-		return nil, errPostgresURL
-	}
-	n := max(16, 8*runtime.NumCPU())
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := migratePostgres(ctx, db, Newest); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return &Store{Queries: Queries{c: pool{db}, d: &postgresDialect}, db: db, url: target}, nil
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {
@@ -167,15 +151,12 @@ func (s *Store) transaction(f func(*Tx) error) txFunc {
 	}
 }
 
-const (
-	maxTries         = 8
-	postgresDeadline = 30 * time.Second
-)
+const maxTries = 8
 
 // commitPostgres runs the group in one transaction, and each job alone when that conflicts with another transaction.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
+		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
 		err := s.tryPostgres(ctx, func(ctx context.Context, c conn) error { return runGroup(ctx, c, group) })
 		if !retryable(err) {
@@ -189,7 +170,7 @@ func (s *Store) commitPostgres(group []*job) {
 }
 
 func (s *Store) updatePostgres(ctx context.Context, f txFunc) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
 		err := s.tryPostgres(ctx, f)
@@ -226,5 +207,13 @@ func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
 		return Classify(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
+	if s.Shared() {                      // it locks no row, so it may take as long as the database is large
+		if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+			return Classify(err)
+		}
+		if _, err := tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = '10min'"); err != nil {
+			return Classify(err)
+		}
+	}
 	return f(tx)
 }

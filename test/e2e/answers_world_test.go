@@ -72,7 +72,7 @@ func bag(urls ...string) object {
 func newRecorder(t *testing.T, settings program.Settings) *recorder {
 	t.Helper()
 	inbox := newReceiver(t)
-	settings["secret-key"] = secretKey // the keys of certificates are derived from it
+	settings["secret-key"] = secretKey
 	settings["webhook-allow-private"] = "true"
 	settings["webhook-ca-file"] = certificateFile(t, inbox.server)
 	settings["max-photo-bytes"] = "4KiB"

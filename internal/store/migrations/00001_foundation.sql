@@ -2,6 +2,15 @@
 -- 1, JSON is text that SQL never looks into.
 
 -- +goose Up
+
+-- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
+-- when the secret key is replaced, and tell whether a secret key is the right one.
+CREATE TABLE sealed_keys (
+  id         TEXT PRIMARY KEY,
+  sealed     TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
 CREATE TABLE accounts (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE,
@@ -309,21 +318,29 @@ CREATE TABLE staff (
 );
 
 -- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
--- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count.
+-- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count. A number
+-- is the sum of its slots, each of which may be negative: a move takes a slot that no other transaction holds, so that
+-- moves of different orders never wait for each other.
 CREATE TABLE live_order_counts (
-  status TEXT PRIMARY KEY CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
-  orders BIGINT NOT NULL
+  status TEXT NOT NULL CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
+  slot   BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, slot)
 );
-INSERT INTO live_order_counts (status, orders)
-VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
+INSERT INTO live_order_counts (status, slot, orders)
+WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 31)
+SELECT s.status, slots.slot, 0 FROM slots, (SELECT 'processing' AS status UNION ALL SELECT 'update-photos'
+  UNION ALL SELECT 'completed' UNION ALL SELECT 'error') AS s ORDER BY 1, 2;
 
 -- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
--- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have. A
+-- day has a slot for each transaction that counted in it while others did.
 CREATE TABLE live_ended_due_days (
   status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
   day    BIGINT NOT NULL,
+  slot   BIGINT NOT NULL,
   orders BIGINT NOT NULL,
-  PRIMARY KEY (status, day)
+  PRIMARY KEY (status, day, slot)
 );
 
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
@@ -339,23 +356,19 @@ CREATE TABLE sessions (
   user_agent   TEXT,
   created_at   BIGINT NOT NULL,
   last_seen_at BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL
+  expires_at   BIGINT NOT NULL,
+  confirmed_at BIGINT NOT NULL, -- when the person has last proved who they are
+  factor       BIGINT NOT NULL CHECK (factor IN (0, 1)) -- with more than a password
 );
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
-
-CREATE TABLE certificate_keys (
-  id         TEXT PRIMARY KEY,
-  public_key TEXT NOT NULL,
-  created_at BIGINT NOT NULL
-);
 
 CREATE TABLE certificates (
   id             TEXT PRIMARY KEY,
   order_id       TEXT NOT NULL REFERENCES orders (id),
   document       TEXT NOT NULL,
   signature      TEXT NOT NULL,
-  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  key_id         TEXT NOT NULL,
   issued_at      BIGINT NOT NULL,
   revoked_at     BIGINT,
   revoked_reason TEXT,
@@ -368,6 +381,7 @@ CREATE INDEX certificates_of_order ON certificates (order_id);
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),
+  version    BIGINT NOT NULL,
   draft      TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (order_id, staff_id)
@@ -420,6 +434,25 @@ CREATE TABLE links (
 );
 CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);
 CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NULL;
+
+-- How often something was tried that could be guessed, in windows that begin with the first attempt. The key is a keyed
+-- hash of whose name, from where.
+CREATE TABLE sign_in_attempts (
+  key        TEXT PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  attempts   BIGINT NOT NULL
+);
+CREATE INDEX sign_in_attempts_by_age ON sign_in_attempts (started_at);
+
+-- The browsers that people have signed in with, by the hash of a secret that each keeps.
+CREATE TABLE sign_in_devices (
+  audience    TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id     TEXT NOT NULL,
+  device_hash TEXT NOT NULL,
+  seen_at     BIGINT NOT NULL,
+  PRIMARY KEY (audience, user_id, device_hash)
+);
+CREATE INDEX sign_in_devices_by_age ON sign_in_devices (seen_at);
 
 -- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
 CREATE TABLE unknown_sign_ins (

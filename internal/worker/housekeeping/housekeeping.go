@@ -72,6 +72,8 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
 		{"sessions ended", expired(s.DeleteExpiredSessions)},
 		{"challenges forgotten", expired(s.DeleteOldChallenges)},
+		{"sign-in attempts forgotten", expired(s.DeleteOldSignInAttempts)},
+		{"browsers forgotten", expired(s.DeleteOldDevices)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
