@@ -16,10 +16,11 @@ import (
 
 func serveCommand() *command {
 	return &command{
-		name:   "serve",
-		args:   "[--demo]",
-		begins: true,
-		about:  "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
+		name:    "serve",
+		begins:  true,
+		args:    "[--demo]",
+		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
+		example: "assay serve --demo",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.demo, "demo", false,
 				"on an empty database, create a demo catalog, account, keys, credits and staff, and print them once")
