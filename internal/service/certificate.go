@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -111,23 +110,11 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	if err != nil {
 		return nil, err
 	}
-	if err := VerifyIssued(c, s.CertificateKeys()); err != nil {
+	if _, err := c.Verify(s.CertificateKeys()); err != nil {
 		s.log.ErrorContext(ctx, "a certificate was changed in the database", "certificate", id, "error", err)
 		return nil, CertificateBroken.Because(err)
 	}
 	return c, nil
-}
-
-// VerifyIssued checks the signature of a certificate, and that it is the one of its id.
-func VerifyIssued(c *certificate.Issued, keys certificate.KeySet) error {
-	facts, err := c.Verify(keys)
-	if err != nil {
-		return err
-	}
-	if facts.ID != c.ID {
-		return fmt.Errorf("the document is that of the certificate %s", facts.ID)
-	}
-	return nil
 }
 
 // CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/domain/audit"
 )
 
 // Queries are the reads, outside and inside transactions.
@@ -20,7 +22,8 @@ type Queries struct {
 // transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
 type Tx struct {
 	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work
+	ctx   context.Context //nolint:containedctx // a transaction is one unit of work
+	chain audit.Chain     // of the logs
 }
 
 // Context is the context of the transaction, for functions that have no other.

@@ -13,9 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+
+	"github.com/assayhq/assay/internal/domain/audit"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -35,6 +38,7 @@ type Store struct {
 	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups      // of PostgreSQL
 	url     string      // of PostgreSQL
+	chain   atomic.Pointer[audit.Chain]
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -117,6 +121,17 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
+// SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.
+func (s *Store) SealLogs(c audit.Chain) { s.chain.Store(&c) }
+
+// Chain returns what SealLogs has set.
+func (s *Store) Chain() audit.Chain {
+	if c := s.chain.Load(); c != nil {
+		return *c
+	}
+	return audit.Chain{}
+}
+
 // Close ends the writer after the transactions that wait for it, and closes the connections.
 func (s *Store) Close() error {
 	var err error
@@ -163,7 +178,7 @@ func (s *Store) transaction(f func(*Tx) error) txFunc {
 				err = fmt.Errorf("panic in transaction: %v", p)
 			}
 		}()
-		return f(&Tx{Queries: Queries{c: txContext{c, ctx}, d: s.d}, ctx: ctx})
+		return f(&Tx{Queries: Queries{c: txContext{c, ctx}, d: s.d}, ctx: ctx, chain: s.Chain()})
 	}
 }
 
