@@ -56,7 +56,7 @@ type options struct {
 	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
-	keys, endpoint, status, since                                string
+	keys, heads, endpoint, status, since                         string
 
 	amount   int64
 	rows     int
@@ -80,7 +80,7 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
 		staffCreate(), catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), secretsRotate(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
+		checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
 	}
 }
 

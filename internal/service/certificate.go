@@ -40,14 +40,8 @@ func newSigners(box *secret.Box) map[access.Environment]*certificate.Signer {
 const supersededReason = "The simulated result was replaced."
 
 // certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says
-// what the verdict says, whatever is changed afterwards. A Test order can be moved on; then its certificate is revoked.
+// what the verdict says, whatever is changed afterwards.
 func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) error {
-	moved := o.Environment == access.Test && !o.UpdatedAt.Equal(o.CreatedAt)
-	if moved {
-		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
-			return err
-		}
-	}
 	signer := s.signers[o.Environment]
 	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || signer == nil {
 		return nil

@@ -252,3 +252,23 @@ func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([
 		return h, scan(&h.AccountID, &h.Number, &h.Hash)
 	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", accountID, limit)
 }
+
+const headBatch = 500
+
+// LogHeads returns the newest entry of the log of administration and of every account's log.
+func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
+	head, err := q.AdministrationHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heads := []audit.Head{head}
+	for {
+		page, err := q.AuditHeads(ctx, heads[len(heads)-1].AccountID, headBatch)
+		if err != nil {
+			return nil, err
+		}
+		if heads = append(heads, page...); len(page) < headBatch {
+			return heads, nil
+		}
+	}
+}

@@ -206,6 +206,8 @@ func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
 	if !s.Shared() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", deliveryChannel, from)
 	return Classify(err)
 }
@@ -218,20 +220,48 @@ func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) e
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	c, err := pgx.Connect(ctx, s.url)
+	c, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
 		return errors.New("connect to PostgreSQL to listen for deliveries") // the cause may hold the password
 	}
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	if _, err := c.Exec(ctx, "LISTEN "+deliveryChannel); err != nil {
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+		defer cancel()
+		_ = c.Close(closing)
+	}()
+	beginning, cancel := context.WithTimeout(ctx, readTimeout)
+	_, err = c.Exec(beginning, "LISTEN "+deliveryChannel)
+	cancel()
+	if err != nil {
 		return Classify(err)
 	}
 	heard("")
 	for {
-		n, err := c.WaitForNotification(ctx)
+		from, err := nextNotification(ctx, c)
 		if err != nil {
 			return Classify(err)
 		}
-		heard(n.Payload)
+		if from != "" {
+			heard(from)
+		}
 	}
+}
+
+// listenCheck is after how much silence the connection that listens is checked.
+const listenCheck = 10 * time.Second
+
+// nextNotification returns the next announcement, or, after a silence in which the connection still answers, nothing.
+func nextNotification(ctx context.Context, c *pgx.Conn) (from string, err error) {
+	waiting, cancel := context.WithTimeout(ctx, listenCheck)
+	defer cancel()
+	n, err := c.WaitForNotification(waiting)
+	if err == nil {
+		return n.Payload, nil
+	}
+	if ctx.Err() != nil || waiting.Err() == nil {
+		return "", err
+	}
+	checking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return "", c.Ping(checking)
 }

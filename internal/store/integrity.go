@@ -59,7 +59,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 			"(CREATE EXTENSION amcheck, as a superuser)"
 	}
 	run := func(where, text string) error {
-		err := s.rows(ctx, text, nil, func(scanner) error { return nil })
+		err := s.Snapshot(ctx, func(q Queries) error { return q.rows(ctx, text, nil, func(scanner) error { return nil }) })
 		if message, corrupt := Corrupt(err); corrupt {
 			f(where, message)
 			return nil

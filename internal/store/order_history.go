@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
@@ -110,7 +111,7 @@ func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.P
 // are counted.
 func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
 	const all = "SELECT 'all', CAST(COALESCE(SUM(orders), 0) AS BIGINT) FROM balances WHERE environment = $1"
-	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all
+	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all // the sum of its slots
 	if env == access.Test {
 		rest = order.Completed
 		text = `SELECT status, COUNT(*) FROM orders WHERE environment = $1
@@ -124,7 +125,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 		if status == "all" {
 			counts[rest] += n
 		} else {
-			counts[order.Status(status)] = n
+			counts[order.Status(status)] += n
 			counts[rest] -= n
 		}
 		return err
@@ -132,8 +133,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 	return counts, err
 }
 
-// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one. The rows are
-// changed in one order by everybody, so that no two moves wait for each other.
+// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one.
 func (t *Tx) countMove(o *order.Order) error {
 	if o.Environment != access.Live {
 		return nil
@@ -150,8 +150,7 @@ func (t *Tx) countMove(o *order.Order) error {
 		if s == from {
 			change = -1
 		}
-		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change,
-			string(s)); err != nil {
+		if err := t.countStatus(s, change, slotOf(o.ID)); err != nil {
 			return err
 		}
 	}
@@ -162,8 +161,41 @@ func (t *Tx) countMove(o *order.Order) error {
 	if o.DueAt != nil {
 		due = micros(*o.DueAt)
 	}
-	_, err := t.exec(`INSERT INTO live_ended_due_days (status, day, orders) VALUES ($1, $2, 1)
-		ON CONFLICT (status, day) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(o.Status), due/microsPerDay)
+	return t.countDueDay(o.Status, due/microsPerDay, slotOf(o.ID))
+}
+
+// counterSlots is over how many rows each number of live_order_counts is spread.
+const counterSlots = 32
+
+// slotOf returns the slot of an order for where no free one is found.
+func slotOf(orderID string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(orderID))
+	return int64(h.Sum32())
+}
+
+// countStatus adds to a slot of a status that nobody else holds, else to the given one: in one order of statuses, so
+// that moves that wait do not wait for each other.
+func (t *Tx) countStatus(s order.Status, change int, slot int64) error {
+	n, err := t.exec(`UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = (
+		SELECT slot FROM live_order_counts WHERE status = $2 LIMIT 1`+t.d.skipLocked+")", change, string(s))
+	if err != nil || n > 0 {
+		return err
+	}
+	return t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = $3",
+		change, string(s), slot%counterSlots)
+}
+
+// countDueDay adds an order that ended to a slot of its due day that nobody else holds, else to the given one. A day
+// gets as many slots as transactions have counted in it at the same time.
+func (t *Tx) countDueDay(s order.Status, day, slot int64) error {
+	n, err := t.exec(`UPDATE live_ended_due_days SET orders = orders + 1 WHERE status = $1 AND day = $2 AND slot = (
+		SELECT slot FROM live_ended_due_days WHERE status = $1 AND day = $2 LIMIT 1`+t.d.skipLocked+")", string(s), day)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
+		ON CONFLICT (status, day, slot) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(s), day, slot)
 	return err
 }
 

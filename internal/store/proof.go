@@ -197,10 +197,11 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 	if err != nil {
 		return nil, nil, err
 	}
-	if kept, err = read(ctx, q, "SELECT status, orders FROM live_order_counts"); err != nil {
+	const sums = "SELECT status, CAST(SUM(orders) AS BIGINT) FROM "
+	if kept, err = read(ctx, q, sums+"live_order_counts GROUP BY status"); err != nil {
 		return nil, nil, err
 	}
-	byDay, err := read(ctx, q, "SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
+	byDay, err := read(ctx, q, sums+"live_ended_due_days GROUP BY status")
 	for _, s := range endedStatuses {
 		if byDay[s] != counted[s] {
 			kept[s] = byDay[s]

@@ -31,7 +31,9 @@ func (t *Tx) Context() context.Context { return t.ctx }
 
 // row reads at most one row into dest, or returns ErrNotFound.
 func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
-	rows, err := q.c.query(q.uncancelable(ctx), text, args)
+	ctx, cancel := q.limited(q.uncancelable(ctx))
+	defer cancel()
+	rows, err := q.c.query(ctx, text, args)
 	if err != nil {
 		return Classify(err)
 	}
@@ -53,6 +55,8 @@ type scanner = func(dest ...any) error
 
 // rows calls each for every row; each scans it.
 func (q Queries) rows(ctx context.Context, text string, args []any, each func(scanner) error) error {
+	ctx, cancel := q.limited(ctx)
+	defer cancel()
 	rows, err := q.c.query(ctx, text, args)
 	if err != nil {
 		return Classify(err)
@@ -73,6 +77,15 @@ func (q Queries) uncancelable(ctx context.Context) context.Context {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
+}
+
+// limited returns the context for a read outside of transactions, which have a limit of their own: a connection that
+// died without a word must not hold its caller. Nothing limits a read of SQLite but the disk.
+func (q Queries) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := q.c.(pool); ok {
+		return context.WithTimeout(ctx, readTimeout)
+	}
+	return ctx, func() {}
 }
 
 // collect returns what read makes of each row. Where there is none, the list is empty, not nil.

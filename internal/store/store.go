@@ -14,9 +14,8 @@ import (
 	"runtime"
 	"strings"
 	"sync/atomic"
-	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/domain/audit"
 )
@@ -37,7 +36,7 @@ type Store struct {
 	readers *statements // nil on PostgreSQL
 	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups      // of PostgreSQL
-	url     string      // of PostgreSQL
+	config  *pgx.ConnConfig
 	chain   atomic.Pointer[audit.Chain]
 }
 
@@ -58,21 +57,6 @@ func Open(ctx context.Context, target string) (*Store, error) {
 // IsPostgres reports whether the target names a PostgreSQL database.
 func IsPostgres(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
-}
-
-func openPostgres(ctx context.Context, target string) (*Store, error) {
-	db, err := sql.Open("pgx", target)
-	if err != nil {
-		return nil, errPostgresURL
-	}
-	n := max(16, 8*runtime.NumCPU())
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := migratePostgres(ctx, db, Newest); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return &Store{Queries: Queries{c: pool{db}, d: &postgresDialect}, db: db, url: target}, nil
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {
@@ -182,15 +166,12 @@ func (s *Store) transaction(f func(*Tx) error) txFunc {
 	}
 }
 
-const (
-	maxTries         = 8
-	postgresDeadline = 30 * time.Second
-)
+const maxTries = 8
 
 // commitPostgres runs the group in one transaction, and each job alone when that conflicts with another transaction.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
+		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
 		defer cancel()
 		err := s.tryPostgres(ctx, func(ctx context.Context, c conn) error { return runGroup(ctx, c, group) })
 		if !retryable(err) {
@@ -204,7 +185,7 @@ func (s *Store) commitPostgres(group []*job) {
 }
 
 func (s *Store) updatePostgres(ctx context.Context, f txFunc) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
+	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
 	defer cancel()
 	for try := 1; ; try++ {
 		err := s.tryPostgres(ctx, f)
@@ -241,5 +222,13 @@ func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
 		return Classify(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
+	if s.Shared() {                      // it locks no row, so it may take as long as the database is large
+		if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+			return Classify(err)
+		}
+		if _, err := tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = '10min'"); err != nil {
+			return Classify(err)
+		}
+	}
 	return f(tx)
 }

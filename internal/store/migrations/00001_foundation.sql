@@ -295,21 +295,29 @@ CREATE TABLE staff (
 );
 
 -- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
--- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count.
+-- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count. A number
+-- is the sum of its slots, each of which may be negative: a move takes a slot that no other transaction holds, so that
+-- moves of different orders never wait for each other.
 CREATE TABLE live_order_counts (
-  status TEXT PRIMARY KEY CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
-  orders BIGINT NOT NULL
+  status TEXT NOT NULL CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
+  slot   BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, slot)
 );
-INSERT INTO live_order_counts (status, orders)
-VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
+INSERT INTO live_order_counts (status, slot, orders)
+WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 31)
+SELECT s.status, slots.slot, 0 FROM slots, (SELECT 'processing' AS status UNION ALL SELECT 'update-photos'
+  UNION ALL SELECT 'completed' UNION ALL SELECT 'error') AS s ORDER BY 1, 2;
 
 -- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
--- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have. A
+-- day has a slot for each transaction that counted in it while others did.
 CREATE TABLE live_ended_due_days (
   status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
   day    BIGINT NOT NULL,
+  slot   BIGINT NOT NULL,
   orders BIGINT NOT NULL,
-  PRIMARY KEY (status, day)
+  PRIMARY KEY (status, day, slot)
 );
 
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
