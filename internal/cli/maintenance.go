@@ -24,7 +24,8 @@ func checkCommand() *command {
 			fs.StringVar(&inv.heads, "heads", "",
 				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
 		},
-		run: withApp(check),
+		example: "assay check --deep --json",
+		run:     withApp(check),
 	}
 }
 
@@ -69,8 +70,9 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 
 func auditHead() *command {
 	return &command{
-		name:  "audit head",
-		about: "print number and hash of the newest entry of every log, to be kept elsewhere for check --heads",
+		name:    "audit head",
+		about:   "print number and hash of the newest entry of every log, to be kept elsewhere for check --heads",
+		example: "assay audit head --json > heads.json",
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			heads, err := app.Service.AuditHeads(ctx)
 			if err != nil {
@@ -91,8 +93,9 @@ func headLines(heads []audit.Head) string {
 
 func secretsRotate() *command {
 	return &command{
-		name:  "secrets rotate",
-		about: "seal everything with --secret-key that --secret-key-previous has sealed; servers may be running with both",
+		name:    "secrets rotate",
+		about:   "seal everything with --secret-key that --secret-key-previous has sealed; servers may be running with both",
+		example: "assay secrets rotate --secret-key-file new.key --secret-key-previous-file old.key",
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			r, err := app.Service.RotateSecrets(ctx)
 			if err != nil {
@@ -115,10 +118,11 @@ func secretsRotate() *command {
 
 func backupCommand() *command {
 	return &command{
-		name:  "backup",
-		args:  "DIR",
-		about: "copy database, photos and generated secrets into an empty directory; the server may be running",
-		nargs: 1,
+		name:    "backup",
+		args:    "DIR",
+		about:   "copy database, photos and generated secrets into an empty directory; the server may be running",
+		example: "assay backup /backups/2026-11-15",
+		nargs:   1,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			s, err := app.Backup(ctx, inv.args[0], inv.progress)
 			if err != nil {
@@ -135,10 +139,11 @@ func backupCommand() *command {
 
 func restoreCommand() *command {
 	return &command{
-		name:  "restore",
-		args:  "DIR",
-		about: "restore a backup into an empty installation, on either database engine",
-		nargs: 1,
+		name:    "restore",
+		args:    "DIR",
+		about:   "restore a backup into an empty installation, on either database engine",
+		example: "assay restore /backups/2026-11-15 --data data",
+		nargs:   1,
 		run: func(ctx context.Context, inv *invocation) error {
 			s, err := server.Restore(ctx, inv.settings, inv.args[0], inv.progress)
 			if err != nil {

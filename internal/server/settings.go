@@ -54,6 +54,7 @@ type Settings struct {
 	SMTPCAFile        string
 	MailFrom          string
 	LogFormat         string
+	ShutdownDelay     time.Duration
 	shutdownTimeLimit time.Duration
 	bodyTimeLimit     time.Duration
 }
@@ -105,13 +106,19 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.MailFrom, "mail-from", "",
 		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
 	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` with additional trusted CAs for the mail server, in PEM")
+	fs.DurationVar(&s.ShutdownDelay, "shutdown-delay", 0,
+		"how long /readyz is 503 before the listeners close, so that load balancers go elsewhere")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
 // FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
-func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error {
+// names are those of the settings among the flags.
+func FromEnvironment(fs *flag.FlagSet, names map[string]bool, lookup func(string) (string, bool)) error {
 	var problems []error
 	fs.VisitAll(func(f *flag.Flag) {
+		if !names[f.Name] {
+			return
+		}
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
 		if !ok {
@@ -160,6 +167,9 @@ func (s *Settings) Check() error {
 	}
 	if s.LogFormat != "" && s.LogFormat != "text" && s.LogFormat != "json" {
 		refuse("--log-format must be text or json")
+	}
+	if s.ShutdownDelay < 0 {
+		refuse("--shutdown-delay must not be negative")
 	}
 	if s.WebhookInFlight < 1 {
 		refuse("--webhook-in-flight must be at least 1")

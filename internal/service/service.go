@@ -75,9 +75,9 @@ type Service struct {
 
 	signIns map[access.Audience]*signin.SignIn
 	catalog atomic.Pointer[catalog.Snapshot]
-	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
-	keys    *ttlcache.Cache[*access.Key] // by the hash of their secret
-	keyUses *ttlcache.Cache[struct{}]    // by key id: those that were recorded lately
+	paused  atomic.Pointer[[]int]                          // answer times that are not to be ordered now; nil: none
+	keys    *ttlcache.Cache[access.SecretSum, *access.Key] // by the hash of their secret
+	keyUses *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
 	signers map[access.Environment]*certificate.Signer
 	running runningKeys
 }
@@ -95,8 +95,8 @@ func New(c Config) *Service {
 		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
-		signers: newSigners(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
-		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
+		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
+		keyUses: ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
 	}
 	if c.Secrets != nil {
 		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))

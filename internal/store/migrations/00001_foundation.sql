@@ -61,6 +61,7 @@ CREATE TABLE balances (
   PRIMARY KEY (account_id, environment)
 );
 
+-- The charge of an order has the order's id: no order is charged twice.
 CREATE TABLE ledger_entries (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL,
@@ -70,15 +71,16 @@ CREATE TABLE ledger_entries (
   amount        BIGINT NOT NULL,
   balance_after BIGINT NOT NULL CHECK (balance_after >= 0),
   order_id      TEXT,
-  charge_id     TEXT UNIQUE REFERENCES ledger_entries (id),
+  charge_id     TEXT REFERENCES ledger_entries (id),
   note          TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((kind = 'refund') = (charge_id IS NOT NULL)),
-  CHECK ((kind = 'grant') = (order_id IS NULL))
+  CHECK ((kind = 'grant') = (order_id IS NULL)),
+  CONSTRAINT ledger_charge_of_order CHECK ((kind = 'charge') = (order_id IS NOT NULL AND id = order_id))
 );
-CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge';
+CREATE UNIQUE INDEX ledger_refund_of_charge ON ledger_entries (charge_id) WHERE charge_id IS NOT NULL;
 
 CREATE TABLE catalog_versions (
   version    BIGINT PRIMARY KEY,
@@ -100,6 +102,19 @@ CREATE TABLE photos (
 );
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
 
+-- What a creation writes is one row: creation holds, as JSON, the photos that were sent and the name that the key had, which
+-- is all that the first entry of the timeline needs. Later photos and entries have rows of their own. facts is what the
+-- customer sees; both are the last columns, because most reads want neither.
+--
+-- Every index is paid for by every creation, so there is one for each list and no other:
+--   the primary key, and number         one order
+--   (account_id, environment, seq)      the list of an account: dense, so that a page is a range
+--   orders_by_external_id               one order by the customer's id, and the filter external_id
+--   orders_by_state                     the list of an account by status or outcome
+--   orders_by_update                    sort=updated and updated_since, for those who poll
+--   orders_desk, orders_of_assignee     the desk's lists; orders_ended: from the newest end
+--   orders_open_…                       what the desk filters open Live orders by, and the capacity of answer times
+-- The last ones and orders_of_assignee are partial and stay small.
 CREATE TABLE orders (
   id             TEXT PRIMARY KEY,
   account_id     TEXT NOT NULL,
@@ -121,10 +136,11 @@ CREATE TABLE orders (
   assignee_id    TEXT,
   claimed_at     BIGINT,
   delayed        BIGINT NOT NULL DEFAULT 0 CHECK (delayed IN (0, 1)),
-  certificate_id TEXT UNIQUE,
+  certificate_id TEXT, -- unique in certificates
   category_code  TEXT NOT NULL,
   brand_code     TEXT NOT NULL,
   facts          TEXT NOT NULL,
+  creation       TEXT NOT NULL DEFAULT '{}',
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((status = 'completed') = (outcome IS NOT NULL)),
@@ -136,6 +152,7 @@ CREATE INDEX orders_by_external_id ON orders (account_id, environment, external_
 CREATE INDEX orders_open_by_answer_time ON orders (answer_time, due_at) WHERE environment = 'live' AND status IN ('queued', 'processing');
 CREATE INDEX orders_waiting_for_photos ON orders (updated_at) WHERE environment = 'live' AND status = 'update-photos';
 
+-- The photos of the rounds after the creation.
 CREATE TABLE order_photos (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   round      BIGINT NOT NULL,
@@ -153,7 +170,7 @@ CREATE TABLE order_notes (
   PRIMARY KEY (order_id, round)
 );
 
--- The timeline of an order: one row for each move, written with it and numbered in the order of writing.
+-- The timeline of an order after its creation: one row for each move, written with it and numbered in the order of writing.
 CREATE TABLE order_events (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   seq        BIGINT NOT NULL,
@@ -333,7 +350,9 @@ CREATE TABLE sessions (
   user_agent   TEXT,
   created_at   BIGINT NOT NULL,
   last_seen_at BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL
+  expires_at   BIGINT NOT NULL,
+  confirmed_at BIGINT NOT NULL, -- when the person has last proved who they are
+  factor       BIGINT NOT NULL CHECK (factor IN (0, 1)) -- with more than a password
 );
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
@@ -409,6 +428,25 @@ CREATE TABLE links (
 );
 CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);
 CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NULL;
+
+-- How often something was tried that could be guessed, in windows that begin with the first attempt. The key is a keyed
+-- hash of whose name, from where.
+CREATE TABLE sign_in_attempts (
+  key        TEXT PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  attempts   BIGINT NOT NULL
+);
+CREATE INDEX sign_in_attempts_by_age ON sign_in_attempts (started_at);
+
+-- The browsers that people have signed in with, by the hash of a secret that each keeps.
+CREATE TABLE sign_in_devices (
+  audience    TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id     TEXT NOT NULL,
+  device_hash TEXT NOT NULL,
+  seen_at     BIGINT NOT NULL,
+  PRIMARY KEY (audience, user_id, device_hash)
+);
+CREATE INDEX sign_in_devices_by_age ON sign_in_devices (seen_at);
 
 -- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
 CREATE TABLE unknown_sign_ins (
@@ -508,6 +546,8 @@ CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
 
 -- Lists of the orders in one state: the outcome of an order that has one, else its status.
 CREATE INDEX orders_by_state ON orders (account_id, environment, COALESCE(outcome, status), seq);
+-- All changes of an account's orders, the oldest first.
+CREATE INDEX orders_by_update ON orders (account_id, environment, updated_at, id);
 
 -- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
 -- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
@@ -575,4 +615,10 @@ CREATE TABLE photo_totals (
   photos      BIGINT NOT NULL,
   bytes       BIGINT NOT NULL,
   PRIMARY KEY (account_id, environment)
+);
+
+-- What the readiness of a node writes: a row for each process that ran in the last hour.
+CREATE TABLE write_probes (
+  id TEXT PRIMARY KEY,
+  at BIGINT NOT NULL
 );

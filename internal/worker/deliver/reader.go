@@ -69,6 +69,9 @@ func (l *loop) startRead(f func() (use func() error)) {
 			err := use()
 			if err == nil {
 				l.pause = 0
+				if l.retryPause == 0 { // else results wait, and it is not well
+					l.done.Set()
+				}
 				return
 			}
 			if !l.stopping() {
