@@ -1,0 +1,192 @@
+package sqltrace
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Replay runs a recorded transaction again and again. What differed between two recordings of it gets a new value in
+// each turn: whole numbers grow, texts keep their length and form.
+type Replay struct {
+	statements []replayed
+	tokens     int // distinct parts of texts that change
+}
+
+type replayed struct {
+	text string
+	args []argument
+}
+
+// argument is a value, or what it is made from.
+type argument struct {
+	fixed  any
+	moves  bool // a whole number that changes
+	pieces []piece
+}
+
+// piece is a fixed text, or the n-th text that changes.
+type piece struct {
+	text   string
+	token  int // -1: fixed
+	digits bool
+}
+
+const (
+	numberStep = 1_000 // what a whole number grows by in each turn: more than a group has orders
+	maxTokens  = 4_096
+	freshWidth = 12 // characters at the end of a text that change, which leave an id an id
+)
+
+// NewReplay compares two recordings of the same statements.
+func NewReplay(a, b []Statement) (*Replay, error) {
+	if !slices.EqualFunc(a, b, func(x, y Statement) bool { return x.Text == y.Text && len(x.Args) == len(y.Args) }) {
+		return nil, errors.New("sqltrace: the recordings are not of the same statements")
+	}
+	r := new(Replay)
+	tokens := map[string]int{}
+	for i := range a {
+		s := replayed{text: a[i].Text}
+		for k, value := range a[i].Args {
+			s.args = append(s.args, newArgument(value, b[i].Args[k], tokens))
+		}
+		r.statements = append(r.statements, s)
+	}
+	if r.tokens = len(tokens); r.tokens > maxTokens {
+		return nil, fmt.Errorf("sqltrace: %d texts change, %d can", r.tokens, maxTokens)
+	}
+	return r, nil
+}
+
+var word = regexp.MustCompile(`[A-Za-z0-9_-]+|[^A-Za-z0-9_-]+`)
+
+func newArgument(a, b any, tokens map[string]int) argument {
+	if a == b {
+		return argument{fixed: a}
+	}
+	x, isText := a.(string)
+	y, _ := b.(string)
+	if _, err := strconv.ParseInt(x, 10, 64); !isText || err == nil && y != "" {
+		return argument{fixed: a, moves: true}
+	}
+	pieces, others := word.FindAllString(x, -1), word.FindAllString(y, -1)
+	whole := len(pieces) != len(others)
+	if whole {
+		pieces = []string{x}
+	}
+	arg := argument{fixed: a}
+	for i, p := range pieces {
+		if !whole && p == others[i] {
+			arg.pieces = append(arg.pieces, piece{text: p, token: -1})
+			continue
+		}
+		if _, ok := tokens[p]; !ok {
+			tokens[p] = len(tokens)
+		}
+		arg.pieces = append(arg.pieces, piece{text: p, token: tokens[p], digits: strings.Trim(p, "0123456789") == ""})
+	}
+	return arg
+}
+
+// Len returns the number of statements.
+func (r *Replay) Len() int { return len(r.statements) }
+
+// Text returns the text of a statement.
+func (r *Replay) Text(i int) string { return r.statements[i].text }
+
+// Args returns the values of a statement in a turn.
+func (r *Replay) Args(i int, turn int64) []any {
+	args := make([]any, len(r.statements[i].args))
+	for k := range args {
+		args[k] = r.statements[i].args[k].value(turn)
+	}
+	return args
+}
+
+func (a *argument) value(turn int64) any {
+	if n, ok := a.fixed.(int64); ok && a.moves {
+		return n + turn*numberStep
+	}
+	if a.pieces == nil {
+		return a.fixed
+	}
+	var b strings.Builder
+	for _, p := range a.pieces {
+		if p.token < 0 {
+			b.WriteString(p.text)
+			continue
+		}
+		width := min(freshWidth, len(p.text))
+		fresh := fmt.Sprintf("%0*x", width, turn*maxTokens+int64(p.token))
+		if p.digits {
+			fresh = fmt.Sprintf("%0*d", width, turn*maxTokens+int64(p.token))
+		}
+		b.WriteString(p.text[:len(p.text)-width])
+		b.WriteString(fresh[len(fresh)-width:])
+	}
+	return b.String()
+}
+
+// Script returns the transaction as a script of pgbench, which counts its turns in the variable n.
+func (r *Replay) Script() string {
+	var b strings.Builder
+	for i := range r.statements {
+		s := &r.statements[i]
+		text := strings.Join(strings.Fields(s.text), " ")
+		for text != "" {
+			if n, length := parameter(text); length > 0 {
+				b.WriteString(s.args[n-1].expression())
+				text = text[length:]
+				continue
+			}
+			b.WriteByte(text[0])
+			text = text[1:]
+		}
+		b.WriteString(";\n")
+	}
+	return b.String()
+}
+
+// expression is the value in SQL.
+func (a *argument) expression() string {
+	text, isText := a.fixed.(string)
+	switch {
+	case a.fixed == nil:
+		return "NULL"
+	case a.moves:
+		return fmt.Sprintf("(%v + :n * %d)", a.fixed, numberStep)
+	case !isText:
+		return fmt.Sprint(a.fixed)
+	case a.pieces == nil:
+		return quote(text)
+	}
+	parts := make([]string, len(a.pieces))
+	for i, p := range a.pieces {
+		if p.token < 0 {
+			parts[i] = quote(p.text)
+			continue
+		}
+		width := min(freshWidth, len(p.text))
+		fresh := fmt.Sprintf("to_hex(:n * %d + %d)", maxTokens, p.token)
+		if p.digits {
+			fresh = fmt.Sprintf("CAST(:n * %d + %d AS TEXT)", maxTokens, p.token)
+		}
+		parts[i] = fmt.Sprintf("%s || right(lpad(%s, 16, '0'), %d)", quote(p.text[:len(p.text)-width]), fresh, width)
+	}
+	return "(" + strings.Join(parts, " || ") + ")" + arrayType(text)
+}
+
+// arrayType returns the type of a text that is an array.
+func arrayType(text string) string {
+	inner, ok := strings.CutPrefix(text, "{")
+	if !ok || !strings.HasSuffix(inner, "}") || strings.HasPrefix(inner, `"`) && strings.Contains(inner, `":`) {
+		return ""
+	}
+	if strings.Trim(inner, "0123456789,}") == "" {
+		return "::bigint[]"
+	}
+	return "::text[]"
+}
