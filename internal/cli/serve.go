@@ -6,6 +6,7 @@ import (
 	"flag"
 	"log/slog"
 	"os"
+	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/imaging"
@@ -26,6 +27,7 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
+	defer runtime.KeepAlive(server.QuietHeap())
 	app, err := server.Open(ctx, inv.settings, inv.logger())
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ var (
 		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url",
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
-		"attempt-retention", "mail-from", "smtp-ca-file", "log-format",
+		"attempt-retention", "test-event-delay", "mail-from", "smtp-ca-file", "log-format",
 	}
 	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )
@@ -70,7 +70,7 @@ func (s *Settings) shown() []admin.Setting {
 		value := f.Value.String()
 		x := admin.Setting{Name: f.Name, Value: value, Default: value == f.DefValue}
 		switch {
-		case slices.Contains(plainSettings, f.Name):
+		case slices.Contains(plainSettings, f.Name) || isNumber(f.Value):
 		case slices.Contains(addressSettings, f.Name):
 			x.Value = withoutSecrets(value)
 		case value != "":
@@ -79,6 +79,19 @@ func (s *Settings) shown() []admin.Setting {
 		list = append(list, x)
 	})
 	return list
+}
+
+// isNumber reports whether a setting is a number, a duration or a switch, which are no secrets.
+func isNumber(v flag.Value) bool {
+	g, ok := v.(flag.Getter)
+	if !ok {
+		return false
+	}
+	switch g.Get().(type) {
+	case int, bool, time.Duration:
+		return true
+	}
+	return false
 }
 
 const hidden = "***"

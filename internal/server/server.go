@@ -13,7 +13,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime"
+	"runtime/debug"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/desk"
@@ -76,7 +76,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
 	})
-	deskAPI := desk.New(desk.Config{Service: app.Service, Failures: failures, Responder: responder})
+	deskAPI := desk.New(desk.Config{
+		Service: app.Service, Failures: failures, Responder: responder,
+		Limiter: limiter, RateLimit: set.DeskRateLimit,
+	})
 	sender, err := s.sender()
 	if err != nil {
 		return nil, err
@@ -234,7 +237,6 @@ func (s *Server) Addresses() string {
 // most, and returns nil. ready gets the line of addresses once everything is up.
 func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	defer func() { err = errors.Join(err, s.close()) }()
-	defer runtime.KeepAlive(quietHeap())
 	running, fail := errgroup.WithContext(context.WithoutCancel(ctx))
 	i := 0
 	for _, name := range []string{"listen", "tls-listen", "ops-listen"} {
@@ -263,6 +265,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
 		return err
 	}
+	go debug.FreeOSMemory() // what only the start needed
 	select {
 	case <-ctx.Done():
 	case <-fail.Done():

@@ -18,6 +18,8 @@ import (
 // Settings is everything an operator can set. Each is a flag, or an environment variable of the same name
 // (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
 type Settings struct {
+	AccessSettings
+
 	Data     string
 	Database string
 
@@ -43,6 +45,7 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	TestEventDelay    time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
@@ -58,6 +61,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
 
+	s.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -88,6 +92,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
+		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.StringVar(&s.SMTPURL, "smtp-url", "",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
@@ -129,6 +135,7 @@ func (s *Settings) Check() error {
 			refuse("--mail-from %w", err)
 		}
 	}
+	s.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}
@@ -148,6 +155,9 @@ func (s *Settings) Check() error {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
+	}
+	if s.TestEventDelay < 0 {
+		refuse("--test-event-delay must not be negative")
 	}
 	return errors.Join(problems...)
 }

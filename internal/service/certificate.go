@@ -173,6 +173,10 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 		if err != nil {
 			return err
 		}
+		o, err := tx.OrderForUpdate(c.OrderID)
+		if err != nil {
+			return err
+		}
 		now := s.now()
 		err = tx.RevokeCertificate(id, reason, now)
 		if errors.Is(err, store.ErrNotFound) {
@@ -184,10 +188,6 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 		if err := tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
 			At: now, Event: "certificate-revoked", Actor: actor, Details: map[string]any{"reason": reason},
 		}); err != nil {
-			return err
-		}
-		o, err := tx.Order(ctx, c.OrderID)
-		if err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{

@@ -62,6 +62,9 @@ func (s *Service) claim(ctx context.Context, tx *store.Tx, actor access.Actor, o
 	if err := checkActive(tx, actor); err != nil {
 		return err
 	}
+	if err := s.checkClaims(ctx, tx, actor); err != nil {
+		return err
+	}
 	return s.assign(ctx, tx, actor, o, actor.ID, now, nil)
 }
 
@@ -86,6 +89,28 @@ func checkActive(tx *store.Tx, actor access.Actor) error {
 	}
 	return err
 }
+
+// checkClaims refuses a further order to who holds as many as one person may. The row of the staff user is locked, so
+// that nobody takes two at the same moment. Orders that come back with photos or that an administrator assigns arrive
+// whatever somebody holds; they count when the next one is taken.
+func (s *Service) checkClaims(ctx context.Context, tx *store.Tx, actor access.Actor) error {
+	limit := s.limits.Claims
+	if actor.Token {
+		limit = s.limits.TokenClaims
+	}
+	if limit <= 0 {
+		return nil
+	}
+	held, err := tx.CountClaims(ctx, actor.ID)
+	if err != nil || held < limit {
+		return err
+	}
+	return ClaimLimitReached.With("limit", limit)
+}
+
+// ClaimLimitReached is the refusal of a further order to who holds as many as they may.
+var ClaimLimitReached = fault.New(fault.Conflict, "claim-limit-reached",
+	"You hold as many orders as one person may. Complete or release one first.")
 
 // ReleaseOrder puts an order back into the queue.
 func (s *Service) ReleaseOrder(ctx context.Context, actor access.Actor, id string) (*OrderRecord, error) {

@@ -205,17 +205,18 @@ func (s *Service) chooseAnswerTime(
 	return nil, answerTimeUnavailable(offers, requested)
 }
 
-// answerTimeUnavailable tells what can be ordered instead, and when the requested time opens again.
+// answerTimeUnavailable tells what can be ordered instead, and when the requested time opens again; without a requested
+// one, when the first of all does.
 func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 	available := []int{}
-	var next *order.Timestamp
+	var next *time.Time
 	for i := range offers {
 		o := &offers[i]
 		if o.Available {
 			available = append(available, o.Code)
 		}
-		if o.Code == requested {
-			next = order.At(o.NextAvailableAt)
+		if (requested == 0 || o.Code == requested) && earlier(o.NextAvailableAt, next) {
+			next = o.NextAvailableAt
 		}
 	}
 	message := "No answer time is available now."
@@ -223,7 +224,12 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 		message = fmt.Sprintf("The answer time %d is not available now.", requested)
 	}
 	return fault.New(fault.Invalid, "answer-time-unavailable", message).
-		With("available_answer_times", available).With("next_available_at", next)
+		With("available_answer_times", available).With("next_available_at", order.At(next))
+}
+
+// earlier reports whether a known time is before another, which may be unknown.
+func earlier(t, other *time.Time) bool {
+	return t != nil && (other == nil || t.Before(*other))
 }
 
 // checkCapacity counts again inside the transaction for an answer time with a capacity: Live creations of it run one

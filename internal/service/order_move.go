@@ -183,6 +183,9 @@ func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error 
 		if err != nil {
 			return err
 		}
+		if o.Environment == access.Test {
+			d.NextAttemptAt = d.CreatedAt.Add(s.testDelay)
+		}
 		if err := tx.InsertDelivery(d, e); err != nil {
 			return err
 		}

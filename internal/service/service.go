@@ -32,6 +32,11 @@ type Config struct {
 	MediaURLs photo.URLs
 	PublicURL string // where people open certificates; without a trailing slash
 	Log       *slog.Logger
+	Limits    Limits
+
+	// TestEventDelay is how long the deliveries of a Test order wait before the first attempt: a simulated result is there
+	// before the request that caused it is answered.
+	TestEventDelay time.Duration
 
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
@@ -44,9 +49,16 @@ type Config struct {
 	OnMail func()
 }
 
+// Limits are caps that an operator sets; zero is no cap.
+type Limits struct {
+	Claims      int // orders that a staff user may hold who takes another one at the pages
+	TokenClaims int // the same with a token of the desk API
+}
+
 // Service runs the use cases.
 type Service struct {
 	*signin.SessionStore
+	limits       Limits
 	store        *store.Store
 	media        media.Store
 	secrets      *secret.Box
@@ -55,6 +67,7 @@ type Service struct {
 	mediaURLs    photo.URLs
 	publicURL    string
 	log          *slog.Logger
+	testDelay    time.Duration
 	onDeliveries func()
 	onPhotos     func(names []string)
 	onMail       func()
@@ -79,8 +92,9 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
+		limits: c.Limits,
 		signer: newSigner(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
 	}

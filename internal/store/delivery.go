@@ -14,14 +14,18 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
 
-// InsertDelivery puts a delivery into the outbox and into the queue, due at once.
+// InsertDelivery puts a delivery into the outbox and into the queue, due at its NextAttemptAt, or at once without one.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
 	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)", d.ID,
 		e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
 		micros(d.CreatedAt)); err != nil {
 		return err
 	}
-	return t.enqueue(d.ID, e.ID, 0, d.CreatedAt)
+	due := d.NextAttemptAt
+	if due.IsZero() {
+		due = d.CreatedAt
+	}
+	return t.enqueue(d.ID, e.ID, 0, due)
 }
 
 // DropPendingDeliveriesOfKey removes what is still to be sent to the endpoints of an API key.

@@ -184,6 +184,12 @@ func (q Queries) ClaimsOf(ctx context.Context, staffID string) ([]string, error)
 		AND status = 'processing' ORDER BY `+dueKey+", id", staffID)
 }
 
+// CountClaims returns how many Live orders a staff user holds.
+func (q Queries) CountClaims(ctx context.Context, staffID string) (int, error) {
+	return value[int](ctx, q, `SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
+		AND status = 'processing'`, staffID)
+}
+
 // TouchClaim records activity of the assignee of an order, unless some was recorded after the time noted.
 func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
 	err := t.one(`UPDATE orders SET claimed_at = $1 WHERE id = $2 AND assignee_id = $3 AND status = 'processing'

@@ -30,7 +30,8 @@ func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
 	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
-// AppendTimeline adds an entry to the timeline of an order.
+// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered: the
+// clocks of two nodes, or one that was set back, do not say which came first.
 func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 	details := "{}"
 	if len(e.Details) > 0 {
@@ -40,8 +41,10 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 		}
 		details = string(b)
 	}
-	return t.insert("order_events (order_id, id, at, event, actor_type, actor_id, actor_name, details)", orderID, NewID(),
-		micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+	_, err := t.exec(`INSERT INTO order_events (order_id, seq, at, event, actor_type, actor_id, actor_name, details)
+		VALUES ($1, (SELECT COALESCE(MAX(seq), 0) + 1 FROM order_events WHERE order_id = $1), $2, $3, $4, $5, $6, $7)`,
+		orderID, micros(e.At), e.Event, string(e.Actor.Kind), textOrNull(e.Actor.ID), e.Actor.Name, details)
+	return err
 }
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
@@ -72,7 +75,7 @@ func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, 
 	}, "SELECT round, note, created_at FROM order_notes WHERE order_id = $1 ORDER BY round", orderID)
 }
 
-// Timeline returns what happened to an order, oldest first.
+// Timeline returns what happened to an order, in the order in which it was written.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
 	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
 		var details string
@@ -82,7 +85,7 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 		}
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
-		WHERE order_id = $1 ORDER BY id`, orderID)
+		WHERE order_id = $1 ORDER BY seq`, orderID)
 }
 
 // OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.

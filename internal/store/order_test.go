@@ -86,3 +86,30 @@ func TestFindOrder(t *testing.T) {
 		}
 	})
 }
+
+// TestTimelineAfterClockStep: the timeline shows what was written first, whatever the clock said.
+func TestTimelineAfterClockStep(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		_, ids := insertOrders(t, s, "acme", "")
+		steps := []struct {
+			event string
+			at    time.Time
+		}{{"created", time.UnixMicro(9000)}, {"claimed", time.UnixMicro(5000)}, {"completed", time.UnixMicro(7000)}}
+		for _, step := range steps {
+			if err := s.Update(t.Context(), func(tx *store.Tx) error {
+				return tx.AppendTimeline(ids[0], &order.TimelineEntry{At: step.at, Event: step.event})
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		timeline, err := s.Timeline(t.Context(), ids[0])
+		if err != nil || len(timeline) != len(steps) {
+			t.Fatalf("Timeline = %v, %v", timeline, err)
+		}
+		for i, step := range steps {
+			if timeline[i].Event != step.event {
+				t.Errorf("entry %d is %q, want %q", i, timeline[i].Event, step.event)
+			}
+		}
+	})
+}

@@ -105,3 +105,14 @@ func TestRedirectedDelivery(t *testing.T) {
 	case <-time.After(time.Second):
 	}
 }
+
+// TestDelayedDelivery checks that the event of a Test order does not overtake the answer to its creation.
+func TestDelayedDelivery(t *testing.T) {
+	t.Parallel()
+	const delay = 700 * time.Millisecond
+	inbox := newInbox(t)
+	_, _ = inbox.hook(t, program.Settings{"test-event-delay": delay.String()})
+	if took := time.Since(inbox.await(t).CreatedAt); took < delay {
+		t.Errorf("the event came after %v", took)
+	}
+}

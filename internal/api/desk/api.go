@@ -20,6 +20,8 @@ const Prefix = "/v1/desk"
 type Config struct {
 	Service   *service.Service
 	Failures  *ratelimit.Failures // shared with the integration API: an address is one address
+	Limiter   ratelimit.Limiter   // counts the requests of a token
+	RateLimit int                 // requests per minute of a token; 0: no limit
 	Responder *httpx.Responder
 }
 
@@ -82,6 +84,9 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.count(r, staff); err != nil {
+		return err
+	}
 	row, id, err := a.paths.Find(r)
 	if err != nil {
 		return err
@@ -91,6 +96,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 		return access.MissingRole(route.Role)
 	}
 	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
+	actor.Token = true
 	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
 		return route.handle(w, r, &call{actor: actor, id: id})
 	})
@@ -103,4 +109,20 @@ func (a *API) authenticate(r *http.Request) (*access.Staff, error) {
 		return nil, httpx.CountFailure(a.Failures, r, err)
 	}
 	return staff, err
+}
+
+// limitCategory is what requests of a token are counted under.
+const limitCategory = "desk"
+
+// count refuses a token that asks for more than one program can need: a loop that ran away, say.
+func (a *API) count(r *http.Request, staff *access.Staff) error {
+	if a.RateLimit <= 0 {
+		return nil
+	}
+	d, err := a.Limiter.Take(r.Context(), staff.ID, limitCategory, a.RateLimit)
+	if err != nil || d.Allowed {
+		return err
+	}
+	return fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many requests with this token.").
+		With("retry_after_seconds", httpx.RetrySeconds(d.RetryAfter)).After(d.RetryAfter)
 }

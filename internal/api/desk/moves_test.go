@@ -8,8 +8,10 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/api/apitest"
+	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
 // TestMoves checks every move against every state, by the assignee, another reviewer and an administrator.
@@ -200,7 +202,10 @@ func TestWaking(t *testing.T) {
 
 // TestDocumentedAnswers provokes every answer that the document has, except those of a broken service.
 func TestDocumentedAnswers(t *testing.T) {
-	w := newWorldOn(t)
+	const limit = 20
+	w := newWorld(t, storetest.Open(t, storetest.SQLite(t)), func(c *service.Config, _ *desk.Config) {
+		c.Limits.TokenClaims = limit
+	})
 	for _, r := range w.Contract.Routes() {
 		id, query := "unknown", "?locale=fr"
 		try := func(who *service.NewStaff, body string) {
@@ -229,6 +234,12 @@ func TestDocumentedAnswers(t *testing.T) {
 		id = w.moved(t, w.Admin, "fail")
 		try(w.Admin, bodyOf(r.Path))
 	}
+	last := w.queued(t)
+	for range limit {
+		w.post(t, w.Ren, "/orders/"+w.queued(t)+"/claim", "")
+	}
+	w.post(t, w.Ren, "/orders/next", "").want(t, http.StatusConflict, "claim-limit-reached")
+	w.post(t, w.Ren, "/orders/"+last+"/claim", "").want(t, http.StatusConflict, "claim-limit-reached")
 	for w.do(t, http.MethodGet, "/reasons", "", "").status != http.StatusTooManyRequests {
 		continue
 	}

@@ -66,22 +66,28 @@ func each(t *testing.T, f func(t *testing.T, w *world)) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) { f(t, newWorld(t, s)) })
 }
 
-func newWorld(t *testing.T, s *store.Store) *world {
+func newWorld(t *testing.T, s *store.Store, change ...func(*service.Config, *desk.Config)) *world {
 	t.Helper()
 	w := &world{Store: s, Clock: fakeclock.New(start), Contract: apitest.NewDesk(t)}
 	urls, err := photo.NewURLs("https://media.example.com/media")
 	must.NoError(t, err)
-	w.Service = service.New(service.Config{
+	config := service.Config{
 		Store: s, Now: w.Clock.Now, MediaURLs: urls, PublicURL: "https://assay.example.com",
 		Log: slog.New(slog.DiscardHandler), OnDeliveries: func() { w.Wakings.Add(1) },
-	})
+	}
+	machine := desk.Config{
+		Failures:  ratelimit.NewFailures(failureLimit, w.Clock.Now),
+		Limiter:   ratelimit.NewMemory(w.Clock.Now),
+		Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
+	}
+	for _, f := range change {
+		f(&config, &machine)
+	}
+	w.Service = service.New(config)
+	machine.Service = w.Service
 	_, err = w.Service.ImportCatalog(t.Context(), access.System, demo.Catalog)
 	must.NoError(t, err)
-	api := desk.New(desk.Config{
-		Service: w.Service, Failures: ratelimit.NewFailures(failureLimit, w.Clock.Now),
-		Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
-	})
-	w.server = httptest.NewServer(httpx.RequestID(api))
+	w.server = httptest.NewServer(httpx.RequestID(desk.New(machine)))
 	t.Cleanup(w.server.Close)
 	w.Mika = w.staff(t, "mika@example.com", "Mika Sato", access.Reviewer)
 	w.Ren = w.staff(t, "ren@example.com", "Ren Ito", access.Reviewer)

@@ -174,7 +174,13 @@ func TestCreateOrder_AnswerTime(t *testing.T) {
 			})
 			live.Get(t, watchTimes).Is(t, "data.0.code", 30).Is(t, "data.0.available", false).Lacks(t, "data.1")
 			live.Post(t, "/orders", body).Refused(t, 400, "answer-time-unavailable").
-				Is(t, "details", obj{"available_answer_times": []int{}, "next_available_at": nil})
+				Is(t, "details", obj{"available_answer_times": []int{}, "next_available_at": "2026-03-09T00:00:00.000Z"})
+		})
+		t.Run("OmittedTellsTheEarliest", func(t *testing.T) {
+			w.ImportCatalog(t, []byte(strings.NewReplacer("max_open_orders: 3", "max_open_orders: 1", "    price: 4\n",
+				"    price: 4\n    open: {timezone: UTC, days: [sun], from: \"06:00\", to: \"24:00\"}\n").Replace(document)))
+			live.Post(t, "/orders", live.Bag(t)).Refused(t, 400, "answer-time-unavailable").
+				Is(t, "details", obj{"available_answer_times": []int{}, "next_available_at": "2026-03-07T04:00:00.000Z"})
 		})
 	})
 }

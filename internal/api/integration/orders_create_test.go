@@ -96,7 +96,7 @@ func TestCreateOrder(t *testing.T) {
 				strings.Join(photos[1], " ") != "0 1 serial" {
 				t.Errorf("the photos are %v", photos)
 			}
-			events := rows(t, w, "SELECT event, actor_type, actor_id FROM order_events WHERE order_id = $1 ORDER BY id", id)
+			events := rows(t, w, "SELECT event, actor_type, actor_id FROM order_events WHERE order_id = $1 ORDER BY seq", id)
 			if len(events) != 1 || strings.Join(events[0], " ") != "created api-key "+c.Key.ID {
 				t.Errorf("the timeline is %v", events)
 			}

@@ -68,6 +68,7 @@ func TestSimulation(t *testing.T) {
 				Is(t, "photos_to_resubmit.0.max_photos", 2)
 			d.Is(t, "photos_to_resubmit.1.index_code", "interior").Is(t, "photos_to_resubmit.1.condition", "missing").
 				Is(t, "photos_to_resubmit.1.condition_locale", "不足しています").Is(t, "photos_to_resubmit.1.name_locale", "Interior").
+				Is(t, "photos_to_resubmit.1.requirements", []any{"sharp-focus", "no-glare"}).
 				Lacks(t, "photos_to_resubmit.2")
 		})
 		t.Run("ChargedLikeLive", func(t *testing.T) {

@@ -44,6 +44,7 @@ type Actor struct {
 	StaffRole StaffRole
 	Tenant    Tenant // of keys and account users; an account user has no environment except where a page gives one
 	Origin    Origin
+	Token     bool // staff through the desk API, with a token, rather than at the pages
 }
 
 // The actors without an identity of their own.

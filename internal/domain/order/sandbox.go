@@ -58,6 +58,7 @@ func (o *Order) SimulateState(
 		if err := next.Request(drafts, words, indexes, photos, now); err != nil {
 			return err
 		}
+		completeRequests(next.Requested, words)
 	case SandboxState(Authentic), SandboxState(Fake), SandboxState(UnableToVerify):
 		next.Simulate(MockOutcome(to), words, indexes, photos, now)
 	case SandboxState(Canceled):
@@ -143,6 +144,11 @@ func simulatedIndexes(photos []Photo) []string {
 	return codes
 }
 
+var (
+	builtInUnclear = text.Text{EN: "Unclear", JA: "不鮮明です"}
+	builtInMissing = text.Text{EN: "Missing", JA: "不足しています"}
+)
+
 // simulatedRequest asks for the first index that has a photo, as unclear, and for one that has none, as missing.
 func simulatedRequest(texts Texts, indexes []*catalog.PhotoIndex, photos []Photo) []PhotoRequest {
 	sent := make(map[string]bool)
@@ -160,18 +166,34 @@ func simulatedRequest(texts Texts, indexes []*catalog.PhotoIndex, photos []Photo
 	}
 	var requests []PhotoRequest
 	if unclear != nil {
-		r := request(unclear, condition(texts, "unclear", text.Text{EN: "Unclear", JA: "不鮮明です"}))
-		r.Requirements = requirements(texts)
+		r := request(unclear, condition(texts, "unclear", builtInUnclear))
 		r.Comment = "Simulated request: please send a sharper photo."
 		requests = append(requests, r)
 	}
 	if missing != nil {
-		requests = append(requests, request(missing, condition(texts, "missing", text.Text{EN: "Missing", JA: "不足しています"})))
+		r := request(missing, condition(texts, "missing", builtInMissing))
+		requests = append(requests, r)
 	}
 	if requests == nil { // a later catalog has taken every index away
-		requests = []PhotoRequest{{IndexCode: photos[0].IndexCode, Name: text.Text{EN: photos[0].IndexCode}, MaxPhotos: 1}}
+		requests = []PhotoRequest{{
+			IndexCode: photos[0].IndexCode, Name: text.Text{EN: photos[0].IndexCode}, MaxPhotos: 1,
+		}}
 	}
+	completeRequests(requests, texts)
 	return requests
+}
+
+// completeRequests gives every simulated request a condition and a requirement, as reviewers do.
+func completeRequests(requests []PhotoRequest, texts Texts) {
+	for i := range requests {
+		r := &requests[i]
+		if r.Condition == nil {
+			r.Condition = condition(texts, "unclear", builtInUnclear)
+		}
+		if len(r.Requirements) == 0 {
+			r.Requirements = requirements(texts)
+		}
+	}
 }
 
 func request(x *catalog.PhotoIndex, condition *CodedText) PhotoRequest {

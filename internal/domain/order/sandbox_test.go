@@ -46,6 +46,7 @@ func TestSimulateState(t *testing.T) {
 		if len(o.Requested) != 1 || o.Requested[0].IndexCode != "serial" {
 			t.Errorf("requested %+v", o.Requested)
 		}
+		checkState(t, o, SandboxState(UpdatePhotos))
 	})
 	t.Run("UnknownIndexChangesNothing", func(t *testing.T) {
 		o := fresh()
@@ -79,6 +80,11 @@ func checkState(t *testing.T, o *Order, s SandboxState) {
 	}
 	if (o.CertificateID != "") != (o.Outcome == Authentic) || (len(o.Requested) > 0) != (o.Status == UpdatePhotos) {
 		t.Errorf("certificate %q, requested %v in %s", o.CertificateID, o.Requested, s)
+	}
+	for _, r := range o.Requested {
+		if r.Condition == nil || len(r.Requirements) == 0 {
+			t.Errorf("the request for %s lacks a condition or requirements: %+v", r.IndexCode, r)
+		}
 	}
 	if len(o.OutcomeIndexes) > 0 != (o.Outcome == Fake) {
 		t.Errorf("outcome indexes %v in %s", o.OutcomeIndexes, s)

@@ -47,7 +47,7 @@ func (p *Pages) showError(w http.ResponseWriter, r *http.Request, err error) {
 		}
 	}
 	page := Page{Template: "error", Data: v, Status: status}
-	if p.byLocale[LocaleOf(r)][page.Template] == nil { // an area may have an error page of its own
+	if !p.templates.has(page.Template) { // an area may have an error page of its own
 		if err := p.renderShared(w, r, page); err != nil {
 			s.logError(r, err)
 			http.Error(w, http.StatusText(status), status)

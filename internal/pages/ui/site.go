@@ -4,7 +4,6 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"html/template"
 	"io/fs"
 	"log/slog"
 	"net/http"
@@ -13,12 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/secret"
 )
 
 //go:embed templates messages static
 var ownFiles embed.FS
+
+const ownArea = "ui"
 
 // Config is what the pages of all areas share.
 type Config struct {
@@ -55,7 +55,7 @@ type Site struct {
 	fallback *Pages // for errors outside of every area
 }
 
-// New parses the templates and messages of all areas and refuses what would fail later: a template that does not parse,
+// New checks the templates and messages of all areas and refuses what would fail later: a template that does not parse,
 // a text missing in a language, a key or asset that does not exist.
 func New(c Config, areas ...Area) (*Site, error) {
 	if c.Log == nil {
@@ -77,7 +77,7 @@ func New(c Config, areas ...Area) (*Site, error) {
 		s.cookies = c.Secrets.Derive("cookies")
 	}
 	s.origins.SetDenyHandler(http.HandlerFunc(s.refuseOrigin))
-	areas = withNeeded(append([]Area{{Name: "ui", Files: ownFiles}}, areas...))
+	areas = withNeeded(append([]Area{{Name: ownArea, Files: ownFiles}}, areas...))
 	for _, a := range areas {
 		if err := errors.Join(s.Messages.load(a.Name, a.Files), s.assets.add(a.Name, a.Files)); err != nil {
 			return nil, err
@@ -85,11 +85,13 @@ func New(c Config, areas ...Area) (*Site, error) {
 	}
 	s.assets.seal()
 	for _, a := range areas {
-		if s.areas[a.Name], err = s.parse(a); err != nil {
+		t, err := s.newTemplates(a)
+		if err != nil {
 			return nil, fmt.Errorf("%s: %w", a.Name, err)
 		}
+		s.areas[a.Name] = &Pages{site: s, name: a.Name, templates: t}
 	}
-	s.fallback = s.areas["ui"]
+	s.fallback = s.areas[ownArea]
 	return s, nil
 }
 
@@ -128,37 +130,6 @@ func (s *Site) AssetURL(name string) string {
 		panic("ui: " + err.Error())
 	}
 	return u
-}
-
-// parse makes the templates of an area, for each language, because texts are bound when a template is parsed.
-func (s *Site) parse(a Area) (*Pages, error) {
-	p := &Pages{site: s, name: a.Name, used: make(literals), byLocale: make(map[text.Locale]map[string]*template.Template)}
-	for _, l := range text.Locales {
-		base, err := s.base(l)
-		if err != nil {
-			return nil, err
-		}
-		pages, err := p.parsePages(base, a.Files)
-		if err != nil {
-			return nil, err
-		}
-		p.byLocale[l] = pages
-	}
-	return p, s.check(p.used)
-}
-
-// base is the layout and the components in one language.
-func (s *Site) base(l text.Locale) (*template.Template, error) {
-	f := &functions{site: s, locale: l}
-	t := template.New("base").Funcs(f.all()).Option("missingkey=error")
-	t, err := t.ParseFS(ownFiles, "templates/shared/*.html")
-	if err != nil {
-		return nil, err
-	}
-	if f.components, err = t.Clone(); err != nil { // executed by functions; what is executed cannot be cloned any more
-		return nil, err
-	}
-	return t, nil
 }
 
 // check refuses names in templates that lead nowhere.

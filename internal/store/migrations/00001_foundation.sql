@@ -144,17 +144,17 @@ CREATE TABLE order_notes (
   PRIMARY KEY (order_id, round)
 );
 
--- The timeline of an order: one row for each move, written with it. Ids are in order of time.
+-- The timeline of an order: one row for each move, written with it and numbered in the order of writing.
 CREATE TABLE order_events (
   order_id   TEXT NOT NULL REFERENCES orders (id),
-  id         TEXT NOT NULL,
+  seq        BIGINT NOT NULL,
   at         BIGINT NOT NULL,
   event      TEXT NOT NULL,
   actor_type TEXT NOT NULL,
   actor_id   TEXT,
   actor_name TEXT NOT NULL,
   details    TEXT NOT NULL,
-  PRIMARY KEY (order_id, id)
+  PRIMARY KEY (order_id, seq)
 );
 
 -- One row for each answer time with a capacity: creations that could exceed it take turns on it.

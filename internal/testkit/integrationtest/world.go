@@ -53,6 +53,7 @@ type Options struct {
 	FailureLimit  int                                       // failed authentications a minute, instead of 300
 	Limiter       func(ratelimit.Limiter) ratelimit.Limiter // wraps the limiter
 	Media         func(media.Store) media.Store             // wraps the media store
+	EventDelay    time.Duration                             // of Test events
 }
 
 // Each runs a test of the API on each database engine, in parallel with other tests. Subtests are named by
@@ -84,7 +85,7 @@ func New(t testing.TB, target string, o Options) *World {
 	w := &World{validator: contract(t)}
 	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
-		c.Guard, c.Log = &netguard.Guard{Resolver: resolver{}}, log
+		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}}, log, o.EventDelay
 		if o.Media != nil {
 			c.Media = o.Media(c.Media)
 		}

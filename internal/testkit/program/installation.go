@@ -37,6 +37,8 @@ func New(t testing.TB, settings Settings) *Installation {
 		"listen":     "127.0.0.1:0",
 		"tls-listen": "127.0.0.1:0",
 		"ops-listen": "127.0.0.1:0",
+
+		"test-event-delay": "0s", // tests wait for events; that they can be delayed has a test of its own
 	}
 	if _, given := settings["data"]; !given {
 		all["data"] = t.TempDir()
