@@ -217,17 +217,21 @@ func verdict(n int) string {
 	case 0, 1:
 		return `{"outcome":"fake","reason_codes":["logo-misaligned"],` + reason + `}`
 	case 2:
-		return `{"outcome":"unable-to-verify","reason_codes":["photos-insufficient"],` + reason + `}`
+		return `{"outcome":"unable-to-verify","reason_codes":["photos-insufficient"]}`
 	}
 	return `{"outcome":"authentic","reason_codes":["stitching-consistent"],` + reason + `}`
 }
 
-// ids returns the ids of ended orders, spread over all copies.
+// ids returns the ids of orders that are authentic or fake, and so differ in their facts, spread over all copies.
 func (i *installation) ids(count int) []string {
 	copies := i.Orders / batch
 	all := make([]string, count)
 	for n := range all {
-		id := i.Template[n*7919%i.Judged]
+		of := n * 7919 % i.Judged
+		if of%10 == 2 { // unable-to-verify
+			of++
+		}
+		id := i.Template[of]
 		if k := n * 104_729 % copies; k > 0 {
 			id = crowd.ID(id, k)
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 
-	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
@@ -50,14 +49,10 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 func (s *shop) creation(ctx context.Context, accounts int) (*target, error) {
 	all := new(target)
 	for n := range accounts {
-		bodies, err := s.creationBodies(ctx, n)
+		one, err := s.creationFor(ctx, n, max(5, creationDrafts/accounts))
 		if err != nil {
 			return nil, err
 		}
-		header := s.Accounts[n].Live.header()
-		header.Set("Content-Type", "application/json")
-		header.Set("Idempotency-Key", unique)
-		one := newTarget(s.server, http.MethodPost, []string{prefix + "/orders"}, header, bodies, http.StatusCreated)
 		one.requests = append(all.requests, one.requests...)
 		all = one
 	}
@@ -68,26 +63,25 @@ func (s *shop) creation(ctx context.Context, accounts int) (*target, error) {
 	return all, nil
 }
 
-const creationDrafts = 100 // of each account, with three photos each
+const creationDrafts = 100 // with three photos each
 
-func (s *shop) creationBodies(ctx context.Context, account int) ([][]byte, error) {
-	drafts, err := s.drafts(ctx, account, creationDrafts)
+// creationFor is creation for one account.
+func (s *shop) creationFor(ctx context.Context, account, count int) (*target, error) {
+	drafts, err := s.drafts(ctx, account, count)
 	if err != nil {
 		return nil, err
 	}
-	return bodiesOf(drafts)
-}
-
-func bodiesOf(drafts []client.CreateOrder) ([][]byte, error) {
 	bodies := make([][]byte, len(drafts))
 	for i, draft := range drafts {
 		draft.ExternalID = unique
-		var err error
 		if bodies[i], err = json.Marshal(draft); err != nil {
 			return nil, err
 		}
 	}
-	return bodies, nil
+	header := s.Accounts[account].Live.header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Idempotency-Key", unique)
+	return newTarget(s.server, http.MethodPost, []string{prefix + "/orders"}, header, bodies, http.StatusCreated), nil
 }
 
 // details returns a load of order details spread over all orders.

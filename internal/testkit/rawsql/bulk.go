@@ -40,7 +40,7 @@ func OpenBulk(ctx context.Context, target string) (*Bulk, error) {
 // Close makes the database durable again, and returns err or why that failed.
 func (b *Bulk) Close(ctx context.Context, err error) error {
 	if !b.postgres && err == nil {
-		err = b.Run(ctx, "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA wal_checkpoint(TRUNCATE)")
+		err = errors.Join(b.Run(ctx, "PRAGMA synchronous = FULL"), b.Run(ctx, "PRAGMA journal_mode = WAL"))
 	}
 	return errors.Join(err, b.conn.Close(), b.db.Close())
 }

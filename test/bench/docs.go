@@ -1,0 +1,2 @@
+package main
+func (s *suite) writeDocs(ctx interface{ Done() <-chan struct{} }, folder string) error { return nil }
