@@ -51,7 +51,7 @@ func script(recorded [][]sqltrace.Statement, fits func([]sqltrace.Statement) boo
 			continue
 		}
 		if before != nil {
-			if replay, err := sqltrace.NewReplay(before, transaction); err == nil {
+			if replay, err := sqltrace.NewReplay(before, transaction, recorded); err == nil {
 				return replay.Script(), nil
 			}
 		}

@@ -134,7 +134,7 @@ func largestGroup(recorded [][]sqltrace.Statement) (*group, error) {
 			continue
 		}
 		if n := ordersIn(transaction); n > best.orders {
-			replay, err := sqltrace.NewReplay(before, transaction)
+			replay, err := sqltrace.NewReplay(before, transaction, recorded)
 			if err != nil {
 				return nil, err
 			}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// parameter returns the number of the parameter at the beginning of a text, and the length of its name; 0: there is
-// none.
+// parameter returns the number of the parameter at the beginning of a text, 0 for the next one, and the length of its
+// name; 0: there is none.
 func parameter(text string) (n, length int) {
 	if text[0] != '$' && text[0] != '?' {
 		return 0, 0
@@ -15,6 +15,9 @@ func parameter(text string) (n, length int) {
 	length = 1
 	for length < len(text) && '0' <= text[length] && text[length] <= '9' {
 		length++
+	}
+	if text[:length] == "?" {
+		return 0, length
 	}
 	n, err := strconv.Atoi(text[1:length])
 	if err != nil {

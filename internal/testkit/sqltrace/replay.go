@@ -41,17 +41,19 @@ const (
 	freshWidth = 12 // characters at the end of a text that change, which leave an id an id
 )
 
-// NewReplay compares two recordings of the same statements.
-func NewReplay(a, b []Statement) (*Replay, error) {
+// NewReplay compares two recordings of the same statements. Texts that further recordings have in common with one of the
+// two were there before, such as the name of a photo, and stay.
+func NewReplay(a, b []Statement, further [][]Statement) (*Replay, error) {
 	if !slices.EqualFunc(a, b, func(x, y Statement) bool { return x.Text == y.Text && len(x.Args) == len(y.Args) }) {
 		return nil, errors.New("sqltrace: the recordings are not of the same statements")
 	}
 	r := new(Replay)
+	fresh := freshWords(further)
 	tokens := map[string]int{}
 	for i := range a {
 		s := replayed{text: a[i].Text}
 		for k, value := range a[i].Args {
-			s.args = append(s.args, newArgument(value, b[i].Args[k], tokens))
+			s.args = append(s.args, newArgument(value, b[i].Args[k], tokens, fresh))
 		}
 		r.statements = append(r.statements, s)
 	}
@@ -63,7 +65,28 @@ func NewReplay(a, b []Statement) (*Replay, error) {
 
 var word = regexp.MustCompile(`[A-Za-z0-9_-]+|[^A-Za-z0-9_-]+`)
 
-func newArgument(a, b any, tokens map[string]int) argument {
+// freshWords returns the words of texts that are in one transaction only.
+func freshWords(recorded [][]Statement) map[string]bool {
+	fresh := map[string]bool{}
+	for _, transaction := range recorded {
+		own := map[string]bool{}
+		for _, statement := range transaction {
+			for _, arg := range statement.Args {
+				text, _ := arg.(string)
+				for _, w := range word.FindAllString(text, -1) {
+					own[w] = true
+				}
+			}
+		}
+		for w := range own {
+			_, before := fresh[w]
+			fresh[w] = !before
+		}
+	}
+	return fresh
+}
+
+func newArgument(a, b any, tokens map[string]int, fresh map[string]bool) argument {
 	if a == b {
 		return argument{fixed: a}
 	}
@@ -73,13 +96,10 @@ func newArgument(a, b any, tokens map[string]int) argument {
 		return argument{fixed: a, moves: true}
 	}
 	pieces, others := word.FindAllString(x, -1), word.FindAllString(y, -1)
-	whole := len(pieces) != len(others)
-	if whole {
-		pieces = []string{x}
-	}
+	whole := len(pieces) != len(others) // then every fresh word of it changes
 	arg := argument{fixed: a}
 	for i, p := range pieces {
-		if !whole && p == others[i] {
+		if !fresh[p] || !whole && p == others[i] {
 			arg.pieces = append(arg.pieces, piece{text: p, token: -1})
 			continue
 		}

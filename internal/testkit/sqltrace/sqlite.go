@@ -114,6 +114,9 @@ func (l *line) statement() (Statement, error) {
 	text, expanded := l.Text, l.Expanded
 	for text != "" {
 		if n, length := parameter(text); length > 0 {
+			if n == 0 { // a question mark is the next one
+				n = len(s.Args) + 1
+			}
 			value, used, err := literal(expanded)
 			if err != nil {
 				return s, fmt.Errorf("%s: parameter %d: %w", l.Text, n, err)
