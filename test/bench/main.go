@@ -78,6 +78,8 @@ type suite struct {
 	only     []string
 	profiles string // folder for CPU profiles; empty: none
 	report   *report
+
+	pgbenchRuns int // so far: no two make the same values
 }
 
 // step is a family of figures.
@@ -112,6 +114,7 @@ func bench(ctx context.Context) (err error) {
 	reportOnly := flag.Bool("report-only", false, "exit with 0 although targets are missed")
 	docs := flag.String("docs", "", "write performance.md and performance.svg into this `folder`")
 	cache := flag.String("cache", "", "`folder` for filled databases, which are used again; default: the user's cache folder")
+	round := flag.Duration("round", 0, "`time` of a round, instead of that of the scale")
 	flag.Parse()
 
 	folder, err := os.MkdirTemp("", "assay-bench-")
@@ -127,6 +130,9 @@ func bench(ctx context.Context) (err error) {
 	}
 	if s.quick {
 		s.scale = quickScale
+	}
+	if *round > 0 {
+		s.round = *round
 	}
 	if s.cache == "" {
 		user, err := os.UserCacheDir()

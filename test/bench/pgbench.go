@@ -42,9 +42,9 @@ func (i *installation) watch(ctx context.Context, f func() error) ([][]sqltrace.
 	return sqltrace.ReadPostgres(string(log[before.Size():]))
 }
 
-// script returns a transaction as a script: of those that were recorded and fit, two of the same statements are
-// compared.
-func script(recorded [][]sqltrace.Statement, fits func([]sqltrace.Statement) bool) (string, error) {
+// replayOf returns a transaction that can be run again: of those that were recorded and fit, two of the same statements
+// are compared.
+func replayOf(recorded [][]sqltrace.Statement, fits func([]sqltrace.Statement) bool) (*sqltrace.Replay, error) {
 	var before []sqltrace.Statement
 	for _, transaction := range recorded {
 		if !fits(transaction) {
@@ -52,12 +52,12 @@ func script(recorded [][]sqltrace.Statement, fits func([]sqltrace.Statement) boo
 		}
 		if before != nil {
 			if replay, err := sqltrace.NewReplay(before, transaction, recorded); err == nil {
-				return replay.Script(), nil
+				return replay, nil
 			}
 		}
 		before = transaction
 	}
-	return "", errors.New("no two recorded transactions have the same statements")
+	return nil, errors.New("no two recorded transactions have the same statements")
 }
 
 // mentions reports whether a statement begins so and has a text in its parameters.
@@ -76,10 +76,10 @@ func mentions(transaction []sqltrace.Statement, begin, text string) bool {
 }
 
 // counting makes a script count its turns, differently for each client: in all runs, if they have a number each.
-const counting = "\\set k :k + 1\n\\set n :run * 100000000 + :client_id * 1000000 + :k\n"
+const counting = "\\set k :k + 1\n\\set n :run * 100000000 + :client_id * 1000000 + :k\n\\set a random(1, :all)\n"
 
-// pgbenchSide runs scripts, each as often as the others, on a database.
-func (s *suite) pgbenchSide(name, dsn string, scripts []string) (*side, error) {
+// pgbenchSide runs a script on a database. The variable all is how many variants it chooses from.
+func (s *suite) pgbenchSide(name, dsn, script string, all int) (*side, error) {
 	program, err := exec.LookPath("pgbench")
 	if err != nil {
 		return nil, fmt.Errorf("pgbench belongs to PostgreSQL, but it is not installed: %w", err)
@@ -94,22 +94,17 @@ func (s *suite) pgbenchSide(name, dsn string, scripts []string) (*side, error) {
 	}
 	arguments := []string{
 		"-n", "-M", "prepared", "-c", strconv.Itoa(pgbenchClients), "-j", "2", "-h", address.Hostname(), "-p", address.Port(),
-		"-U", address.User.Username(), "-D", "k=0",
+		"-U", address.User.Username(), "-D", "k=0", "-D", fmt.Sprintf("all=%d", all), "-f", filepath.Join(folder, "script.sql"),
 	}
-	for i, text := range scripts {
-		file := filepath.Join(folder, fmt.Sprintf("%d.sql", i))
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			return nil, err
-		}
-		arguments = append(arguments, "-f", file)
+	if err := os.WriteFile(filepath.Join(folder, "script.sql"), []byte(script), 0o600); err != nil {
+		return nil, err
 	}
 	password, _ := address.User.Password()
-	runs := 0
 	return &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
-		runs++
+		s.pgbenchRuns++
 		// Its rounds are whole seconds.
 		cmd := exec.CommandContext(ctx, program, append(arguments, "-T", strconv.Itoa(max(1, int(d.Round(time.Second).Seconds()))),
-			"-D", fmt.Sprintf("run=%d", runs), strings.TrimPrefix(address.Path, "/"))...)
+			"-D", fmt.Sprintf("run=%d", s.pgbenchRuns), strings.TrimPrefix(address.Path, "/"))...)
 		cmd.Env = append(os.Environ(), "PGPASSWORD="+password)
 		output, err := cmd.CombinedOutput()
 		if err != nil {

@@ -47,7 +47,7 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, i.remove()) }()
-	scripts, err := i.creationScripts(ctx)
+	replays, err := i.creationReplays(ctx)
 	if err != nil {
 		return err
 	}
@@ -93,7 +93,11 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 			trips = append(trips, float64(proxy.trips.Load()-before)/float64(max(1, len(one.latencies))))
 			return one, err
 		}
-		b, err := s.pgbenchSide(samePgbench+", 1 ms away", base, scripts[:f.accounts])
+		text, err := sqltrace.Script(replays[:f.accounts])
+		if err != nil {
+			return err
+		}
+		b, err := s.pgbenchSide(samePgbench+", 1 ms away", base, counting+text, f.accounts)
 		if err != nil {
 			return err
 		}
@@ -116,14 +120,14 @@ func plural(n int) string {
 	return "s"
 }
 
-// creationScripts records one creation after the other for each account and returns a script for each.
-func (i *installation) creationScripts(ctx context.Context) (_ []string, err error) {
+// creationReplays records some creations, one after the other, for each account.
+func (i *installation) creationReplays(ctx context.Context) (_ []*sqltrace.Replay, err error) {
 	s, err := i.start(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.server.stop()) }()
-	scripts := make([]string, len(i.Accounts))
+	replays := make([]*sqltrace.Replay, len(i.Accounts))
 	loads := make([]*target, len(i.Accounts))
 	for n := range i.Accounts {
 		if loads[n], err = s.creationFor(ctx, n, 1); err != nil {
@@ -144,16 +148,14 @@ func (i *installation) creationScripts(ctx context.Context) (_ []string, err err
 		return nil, err
 	}
 	for n := range i.Accounts {
-		text, err := script(recorded, func(transaction []sqltrace.Statement) bool {
-			return len(transaction) > 1 && mentions(transaction, "INSERT INTO ORDERS", i.Accounts[n].ID) ||
+		if replays[n], err = replayOf(recorded, func(transaction []sqltrace.Statement) bool {
+			return mentions(transaction, "INSERT INTO ORDERS", i.Accounts[n].ID) ||
 				mentions(transaction, "WITH", i.Accounts[n].ID)
-		})
-		if err != nil {
+		}); err != nil {
 			return nil, err
 		}
-		scripts[n] = counting + text
 	}
-	return scripts, nil
+	return replays, nil
 }
 
 // copyDatabase copies the database of a program that is not running, and returns its DSN.
@@ -209,7 +211,7 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := s.pgbenchSide(samePgbench, i.dsn, []string{text})
+	c, err := s.pgbenchSide(samePgbench, i.dsn, text, 1)
 	if err != nil {
 		return err
 	}

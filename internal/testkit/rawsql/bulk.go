@@ -120,10 +120,11 @@ func (b *Bulk) Columns(ctx context.Context, table string) (columns []string, err
 // Multiply is the function of that name on this connection. It copies the rows aside first: what reads and writes the
 // same table has to be stored twice.
 func (b *Bulk) Multiply(ctx context.Context, table, condition string, copies int, changed map[string]string) error {
-	if err := b.Run(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE rows_to_copy AS SELECT * FROM %s AS o WHERE %s", table,
+	from := "some_" + table
+	if err := b.Run(ctx, fmt.Sprintf("CREATE TEMPORARY TABLE %s AS SELECT * FROM %s AS o WHERE %s", from, table,
 		condition)); err != nil {
 		return err
 	}
-	err := multiply(ctx, b.conn, table, "rows_to_copy", "1 = 1", copies, changed)
-	return errors.Join(err, b.Run(ctx, "DROP TABLE rows_to_copy"))
+	err := multiply(ctx, b.conn, table, from, "1 = 1", copies, changed)
+	return errors.Join(err, b.Run(ctx, "DROP TABLE "+from))
 }

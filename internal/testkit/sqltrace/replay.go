@@ -150,15 +150,20 @@ func (a *argument) value(turn int64) any {
 	return b.String()
 }
 
-// Script returns the transaction as a script of pgbench, which counts its turns in the variable n.
-func (r *Replay) Script() string {
+// Script returns transactions of the same statements as one script of pgbench, which runs the a-th of them and counts
+// its turns in the variable n.
+func Script(all []*Replay) (string, error) {
 	var b strings.Builder
-	for i := range r.statements {
-		s := &r.statements[i]
-		text := strings.Join(strings.Fields(s.text), " ")
+	for i := range all[0].statements {
+		text := strings.Join(strings.Fields(all[0].statements[i].text), " ")
+		for _, r := range all {
+			if len(r.statements) != len(all[0].statements) || r.statements[i].text != all[0].statements[i].text {
+				return "", errors.New("sqltrace: the transactions do not have the same statements")
+			}
+		}
 		for text != "" {
 			if n, length := parameter(text); length > 0 {
-				b.WriteString(s.args[n-1].expression())
+				b.WriteString(choice(all, i, n-1))
 				text = text[length:]
 				continue
 			}
@@ -167,7 +172,24 @@ func (r *Replay) Script() string {
 		}
 		b.WriteString(";\n")
 	}
-	return b.String()
+	return b.String(), nil
+}
+
+// choice is the value of the a-th transaction in SQL.
+func choice(all []*Replay, statement, arg int) string {
+	expressions := make([]string, len(all))
+	for i, r := range all {
+		expressions[i] = r.statements[statement].args[arg].expression()
+	}
+	if len(slices.Compact(slices.Clone(expressions))) == 1 {
+		return expressions[0]
+	}
+	var b strings.Builder
+	b.WriteString("CASE CAST(:a AS BIGINT)")
+	for i, e := range expressions {
+		fmt.Fprintf(&b, " WHEN %d THEN %s", i+1, e)
+	}
+	return b.String() + " END"
 }
 
 // expression is the value in SQL.
@@ -177,7 +199,7 @@ func (a *argument) expression() string {
 	case a.fixed == nil:
 		return "NULL"
 	case a.moves:
-		return fmt.Sprintf("(%v + :n * %d)", a.fixed, numberStep)
+		return fmt.Sprintf("(%v + CAST(:n AS BIGINT) * %d)", a.fixed, numberStep)
 	case !isText:
 		return fmt.Sprint(a.fixed)
 	case a.pieces == nil:
@@ -190,9 +212,9 @@ func (a *argument) expression() string {
 			continue
 		}
 		width := min(freshWidth, len(p.text))
-		fresh := fmt.Sprintf("to_hex(:n * %d + %d)", maxTokens, p.token)
+		fresh := fmt.Sprintf("to_hex(CAST(:n AS BIGINT) * %d + %d)", maxTokens, p.token)
 		if p.digits {
-			fresh = fmt.Sprintf("CAST(:n * %d + %d AS TEXT)", maxTokens, p.token)
+			fresh = fmt.Sprintf("CAST(CAST(:n AS BIGINT) * %d + %d AS TEXT)", maxTokens, p.token)
 		}
 		parts[i] = fmt.Sprintf("%s || right(lpad(%s, 16, '0'), %d)", quote(p.text[:len(p.text)-width]), fresh, width)
 	}
