@@ -159,7 +159,7 @@ func (i *installation) batch(ctx context.Context, w stock) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.server.stop()) }()
-	drafts, err := s.drafts(ctx, 0, 100)
+	drafts, err := s.drafts(ctx, 0, 20)
 	if err != nil {
 		return err
 	}
@@ -168,32 +168,38 @@ func (i *installation) batch(ctx context.Context, w stock) (err error) {
 		return err
 	}
 	i.Template = make([]string, batch)
-	for n := range i.Template { // one after the other: their numbers and due dates are in this order
+	i.Judged = batch - w.queued - w.waiting
+	return errors.Join(concurrently(batch, func(n int) error {
 		draft := drafts[n%len(drafts)]
 		draft.ExternalID = fmt.Sprintf("SKU-%06d", n)
 		created, err := c.CreateOrder(ctx, draft)
-		if err != nil {
-			return err
+		if err == nil {
+			i.Template[n] = created.ID
 		}
-		i.Template[n] = created.ID
-	}
-	i.Judged = batch - w.queued - w.waiting
+		return err
+	}), concurrently(batch-w.queued, func(n int) error {
+		return s.judge(ctx, i.Template[n], n, n >= i.Judged)
+	}))
+}
+
+// concurrently calls f for 0 to n-1 with some clients.
+func concurrently(n int, f func(int) error) error {
 	var next atomic.Int64
-	var reviewers errgroup.Group
-	for range 8 {
-		reviewers.Go(func() error {
+	var clients errgroup.Group
+	for range 16 {
+		clients.Go(func() error {
 			for {
-				n := int(next.Add(1)) - 1
-				if n >= batch-w.queued {
+				k := int(next.Add(1)) - 1
+				if k >= n {
 					return nil
 				}
-				if err := s.judge(ctx, i.Template[n], n, n >= i.Judged); err != nil {
+				if err := f(k); err != nil {
 					return err
 				}
 			}
 		})
 	}
-	return reviewers.Wait()
+	return clients.Wait()
 }
 
 // judge claims an order and gives its verdict, or asks for a photo.
@@ -247,23 +253,23 @@ func (s *shop) drafts(ctx context.Context, account, count int) ([]client.CreateO
 		return nil, err
 	}
 	all := make([]client.CreateOrder, count)
-	for n := range all {
+	return all, concurrently(count, func(n int) error {
 		all[n] = client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
 		var files []client.File
 		for _, code := range requiredPhotos {
 			photo, err := smallPhoto(fmt.Sprintf("%d %d %s", account, n, code))
 			if err != nil {
-				return nil, err
+				return err
 			}
 			files = append(files, client.File{Name: code + ".png", Content: photo})
 		}
 		results, err := c.UploadPhotos(ctx, files...)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for k, code := range requiredPhotos {
 			all[n].Photos = append(all[n].Photos, client.OrderPhoto{URL: results[k].URL, IndexCode: code})
 		}
-	}
-	return all, nil
+		return nil
+	})
 }

@@ -108,7 +108,7 @@ func firstLine(text []byte) []byte {
 }
 
 // side returns the load as a side of a comparison.
-func (t *target) side(name string) *side { return &side{name: name, round: t.load, profile: t} }
+func (t *target) side(name string) *side { return &side{name: name, round: t.load} }
 
 // load runs one round.
 func (t *target) load(ctx context.Context, duration time.Duration) (sample, error) {

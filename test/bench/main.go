@@ -55,16 +55,19 @@ type scale struct {
 	postgres      int // orders on PostgreSQL, whose databases are filled anew in each run
 	history       int // past deliveries
 	events        int // of the audit log, beside many orders
+	accounts      int // that create orders on PostgreSQL at the same time
 }
 
 var (
 	fullScale = scale{
 		rounds: 5, round: 3 * time.Second, warmUp: time.Second, few: 10_000, many: 1_000_000, most: 10_000_000,
 		postgres: 100_000, history: 2_000_000, events: 1_000_000,
+		accounts: 20,
 	}
 	quickScale = scale{
 		rounds: 3, round: 400 * time.Millisecond, warmUp: 150 * time.Millisecond, few: 1_000, many: 10_000,
 		postgres: 10_000, history: 20_000, events: 10_000,
+		accounts: 5,
 	}
 )
 
@@ -108,8 +111,8 @@ var errMissed = errors.New("a target is missed")
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
-	only := flag.String("only", "", "run only the figures whose `names`, separated by commas, contain one of these")
-	profiles := flag.String("profiles", "", "also save a CPU profile of each figure under load in this `folder`")
+	only := flag.String("only", "", "run only the figures whose `names` begin so, such as post, get /orders or webhooks; separated by commas")
+	profiles := flag.String("profiles", "", "save CPU profiles of the program under the loads that miss their target in this `folder`")
 	quick := flag.Bool("quick", false, "short rounds and few orders: a check that takes minutes, not a measurement")
 	reportOnly := flag.Bool("report-only", false, "exit with 0 although targets are missed")
 	docs := flag.String("docs", "", "write performance.md and performance.svg into this `folder`")
@@ -140,6 +143,9 @@ func bench(ctx context.Context) (err error) {
 			return err
 		}
 		s.cache = filepath.Join(user, "assay-bench")
+	}
+	if *docs != "" && s.profiles == "" {
+		s.profiles = folder // for the figures that miss their target
 	}
 	if s.binary, err = build(ctx, folder); err != nil {
 		return err

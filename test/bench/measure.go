@@ -27,8 +27,6 @@ func (s *sample) p99() float64 { return percentile(slices.Sorted(slices.Values(s
 type side struct {
 	name    string
 	round   func(ctx context.Context, duration time.Duration) (sample, error)
-	profile *target // to be profiled; nil: not
-
 	samples []sample // of all rounds, in order
 }
 
@@ -125,9 +123,9 @@ func median(values []float64) float64 {
 
 const profileTime = 5 * time.Second
 
-// saveProfile writes a CPU profile of the program under a load, if requested.
+// saveProfile writes a CPU profile of the program under the load of a figure that has missed its target.
 func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
-	if s.profiles == "" || !s.wanted(name) {
+	if s.profiles == "" || !slices.ContainsFunc(s.report.figures, func(f figure) bool { return f.Name == name && f.Missed }) {
 		return ctx.Err()
 	}
 	var both errgroup.Group
@@ -141,13 +139,17 @@ func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
 		if err != nil {
 			return err
 		}
-		file := strings.Trim(strings.Map(func(r rune) rune {
-			if unicode.IsLetter(r) || unicode.IsDigit(r) {
-				return unicode.ToLower(r)
-			}
-			return '-'
-		}, name), "-") + ".pprof"
-		return os.WriteFile(filepath.Join(s.profiles, file), profile, 0o600)
+		return os.WriteFile(filepath.Join(s.profiles, profileName(name)), profile, 0o600)
 	})
 	return both.Wait()
+}
+
+// profileName is the file of a figure's profile.
+func profileName(figure string) string {
+	return strings.Trim(strings.Map(func(r rune) rune {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return unicode.ToLower(r)
+		}
+		return '-'
+	}, figure), "-") + ".pprof"
 }

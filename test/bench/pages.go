@@ -23,7 +23,8 @@ func (s *suite) pageStocks(e engine) map[string]stock {
 	}
 	ended := stock{name: "pages", orders: size, queued: batch / 100, waiting: batch / 100, events: min(s.events, size)}
 	few, queued := ended, ended
-	few.orders, few.events = batch, batch
+	few.name, few.orders, few.events = "few", batch, batch
+	few.queued, few.waiting = batch/10, batch/10 // full pages of them, as among many
 	queued.name, queued.queued, queued.events = "queued", batch*98/100, batch
 	return map[string]stock{"few": few, "ended": ended, "queued": queued}
 }
@@ -75,7 +76,7 @@ var pageCosts = []pageCost{
 		name: "portal: orders of an outcome, deep", in: "ended", path: "/portal/live/orders?outcome=authentic&before={half}",
 		base: "/portal/live/orders?outcome=authentic", want: portalRow,
 	},
-	{name: "portal: orders found", in: "ended", path: "/portal/live/orders?q=SKU-000007", want: portalRow},
+	{name: "portal: orders searched, none found", in: "ended", path: "/portal/live/orders?q=SKU-none"},
 	{name: "portal: audit", in: "ended", path: "/portal/audit", want: portalEvent},
 	{name: "portal: audit, last page", in: "ended", path: "/portal/audit?below=30", want: portalEvent},
 	{name: "portal: audit, rare code", in: "ended", path: "/portal/audit?code=api-key.created", want: portalEvent},

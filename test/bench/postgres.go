@@ -15,7 +15,6 @@ import (
 
 const (
 	postgresName     = "PostgreSQL: "
-	postgresAccounts = 20
 	networkDelay     = time.Millisecond
 	samePgbench      = "pgbench with the same statements"
 )
@@ -42,7 +41,7 @@ func postgresFigures(ctx context.Context, s *suite) error {
 
 // postgresCreations compares creations for one account and for many, with a delay of the network.
 func postgresCreations(ctx context.Context, s *suite) (err error) {
-	i, err := s.install(ctx, postgres, postgresAccounts)
+	i, err := s.install(ctx, postgres, s.accounts)
 	if err != nil {
 		return err
 	}
@@ -76,7 +75,7 @@ func postgresCreations(ctx context.Context, s *suite) (err error) {
 	for _, f := range []struct {
 		accounts int
 		goal     goal
-	}{{1, atLeast(2)}, {postgresAccounts, atLeast(1)}} {
+	}{{1, atLeast(2)}, {s.accounts, atLeast(1)}} {
 		name := fmt.Sprintf("%sPOST /orders, 1 ms away, %d account%s", postgresName, f.accounts, plural(f.accounts))
 		if !s.wanted(name) {
 			continue
@@ -222,7 +221,7 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	}
 	s.rates(postgresName+detailName+": pgbench"+among, requestUnit, atLeast(0.40), a, c)
 	s.rates(postgresName+detailName+": bare"+among, requestUnit, goal{}, a, b)
-	if err := s.saveProfile(ctx, postgresName+detailName, details); err != nil {
+	if err := s.saveProfile(ctx, postgresName+detailName+": pgbench"+among, details); err != nil {
 		return err
 	}
 	for _, path := range []string{fmt.Sprintf("/orders?page=1&limit=%d", pageLimit), "/catalog/brands"} {
