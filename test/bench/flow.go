@@ -27,8 +27,8 @@ const (
 	flowWait    = 2 * time.Minute
 )
 
-// flow measures whole orders: three photos of 12 megapixels that nobody has uploaded before, the creation, the claim and
-// the verdict of a reviewer at the desk, the certificate, the signed webhook, and the images that the desk shows.
+// flow measures whole orders: three photos of 12 megapixels that nobody has uploaded before, the creation, the claim
+// and the verdict of a reviewer at the desk, the certificate, the signed webhook, and the images that the desk shows.
 func flow(ctx context.Context, s *suite) (err error) {
 	inbox := newReceiver()
 	defer inbox.Close()
@@ -66,7 +66,6 @@ func flow(ctx context.Context, s *suite) (err error) {
 		orders = flowClients
 	}
 	var rates, work []float64
-	var latencies []time.Duration
 	for round := range s.rounds + 1 { // the first one is a warm-up
 		one, err := f.round(ctx, orders)
 		if err != nil {
@@ -74,7 +73,6 @@ func flow(ctx context.Context, s *suite) (err error) {
 		}
 		if round > 0 {
 			rates, work = append(rates, one.rate), append(work, microseconds(one.work))
-			latencies = append(latencies, one.latencies...)
 		}
 	}
 	all := value(flowName, "orders/s", fmt.Sprintf("orders a second on %d cores", runtime.NumCPU()), rates, atLeast(3))
@@ -169,7 +167,8 @@ func (f *flowRun) order(ctx context.Context) error {
 func (f *flowRun) awaitImages(ctx context.Context) error {
 	for deadline := time.Now().Add(flowWait); ; {
 		made := int64(0)
-		err := filepath.WalkDir(filepath.Join(f.shop.folder, "data", "media"), func(_ string, e fs.DirEntry, err error) error {
+		folder := filepath.Join(f.shop.folder, "data", "media")
+		err := filepath.WalkDir(folder, func(_ string, e fs.DirEntry, err error) error {
 			if errors.Is(err, fs.ErrNotExist) { // a file that was being written has its final name by now
 				return nil
 			}

@@ -111,12 +111,15 @@ var errMissed = errors.New("a target is missed")
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
-	only := flag.String("only", "", "run only the figures whose `names` begin so, such as post, get /orders or webhooks; separated by commas")
-	profiles := flag.String("profiles", "", "save CPU profiles of the program under the loads that miss their target in this `folder`")
+	only := flag.String("only", "",
+		"run only the figures whose `names` begin so, such as post, get /orders or webhooks; separated by commas")
+	profiles := flag.String("profiles", "",
+		"save CPU profiles of the program under the loads that miss their target in this `folder`")
 	quick := flag.Bool("quick", false, "short rounds and few orders: a check that takes minutes, not a measurement")
 	reportOnly := flag.Bool("report-only", false, "exit with 0 although targets are missed")
 	docs := flag.String("docs", "", "write performance.md and performance.svg into this `folder`")
-	cache := flag.String("cache", "", "`folder` for filled databases, which are used again; default: the user's cache folder")
+	cache := flag.String("cache", "",
+		"`folder` for filled databases, which are used again; default: the user's cache folder")
 	round := flag.Duration("round", 0, "`time` of a round, instead of that of the scale")
 	flag.Parse()
 

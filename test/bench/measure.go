@@ -125,7 +125,8 @@ const profileTime = 5 * time.Second
 
 // saveProfile writes a CPU profile of the program under the load of a figure that has missed its target.
 func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
-	if s.profiles == "" || !slices.ContainsFunc(s.report.figures, func(f figure) bool { return f.Name == name && f.Missed }) {
+	missed := func(f figure) bool { return f.Name == name && f.Missed }
+	if s.profiles == "" || !slices.ContainsFunc(s.report.figures, missed) {
 		return ctx.Err()
 	}
 	var both errgroup.Group

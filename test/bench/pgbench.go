@@ -94,7 +94,8 @@ func (s *suite) pgbenchSide(name, dsn, script string, all int) (*side, error) {
 	}
 	arguments := []string{
 		"-n", "-M", "prepared", "-c", strconv.Itoa(pgbenchClients), "-j", "2", "-h", address.Hostname(), "-p", address.Port(),
-		"-U", address.User.Username(), "-D", "k=0", "-D", fmt.Sprintf("all=%d", all), "-f", filepath.Join(folder, "script.sql"),
+		"-U", address.User.Username(), "-D", "k=0", "-D", fmt.Sprintf("all=%d", all), "-f",
+		filepath.Join(folder, "script.sql"),
 	}
 	if err := os.WriteFile(filepath.Join(folder, "script.sql"), []byte(script), 0o600); err != nil {
 		return nil, err
@@ -102,9 +103,9 @@ func (s *suite) pgbenchSide(name, dsn, script string, all int) (*side, error) {
 	password, _ := address.User.Password()
 	return &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
 		s.pgbenchRuns++
-		// Its rounds are whole seconds.
-		cmd := exec.CommandContext(ctx, program, append(arguments, "-T", strconv.Itoa(max(1, int(d.Round(time.Second).Seconds()))),
-			"-D", fmt.Sprintf("run=%d", s.pgbenchRuns), strings.TrimPrefix(address.Path, "/"))...)
+		seconds := max(1, int(d.Round(time.Second).Seconds())) // it counts whole ones
+		cmd := exec.CommandContext(ctx, program, append(arguments, "-T", strconv.Itoa(seconds), "-D",
+			fmt.Sprintf("run=%d", s.pgbenchRuns), strings.TrimPrefix(address.Path, "/"))...)
 		cmd.Env = append(os.Environ(), "PGPASSWORD="+password)
 		output, err := cmd.CombinedOutput()
 		if err != nil {

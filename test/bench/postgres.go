@@ -14,9 +14,9 @@ import (
 )
 
 const (
-	postgresName     = "PostgreSQL: "
-	networkDelay     = time.Millisecond
-	samePgbench      = "pgbench with the same statements"
+	postgresName = "PostgreSQL: "
+	networkDelay = time.Millisecond
+	samePgbench  = "pgbench with the same statements"
 )
 
 // postgresFigures measures what PostgreSQL adds: creations over a network with a delay, and reads, against pgbench with
@@ -164,7 +164,8 @@ func (i *installation) copyDatabase(ctx context.Context) (string, error) {
 		return "", errors.New("the DSN cannot be read")
 	}
 	name := strings.TrimPrefix(address.Path, "/")
-	if err := rawsql.Run(ctx, i.database.DSN(), fmt.Sprintf("CREATE DATABASE %s_base TEMPLATE %s", name, name)); err != nil {
+	create := fmt.Sprintf("CREATE DATABASE %s_base TEMPLATE %s", name, name)
+	if err := rawsql.Run(ctx, i.database.DSN(), create); err != nil {
 		return "", err
 	}
 	address.Path += "_base"

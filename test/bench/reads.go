@@ -17,8 +17,8 @@ const (
 	bareHandler = "a bare handler with the same bytes"
 )
 
-// reads compares single reads, among many orders with distinct facts, with a bare handler that sends the same bytes, and
-// the detail with PocketBase viewing one record.
+// reads compares single reads, among many orders with distinct facts, with a bare handler that sends the same bytes,
+// and the detail with PocketBase viewing one record.
 func reads(ctx context.Context, s *suite) (err error) {
 	i, err := s.filled(ctx, sqlite, mostlyEnded(s.many))
 	if err != nil {

@@ -157,7 +157,7 @@ func ordersIn(transaction []sqltrace.Statement) int {
 		}
 		for _, arg := range statement.Args {
 			text, _ := arg.(string)
-			for word := range strings.FieldsFuncSeq(text, func(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }) {
+			for word := range strings.FieldsFuncSeq(text, notHex) {
 				if len(word) == len(unique) && strings.HasPrefix(word, high) {
 					found[word] = true
 				}
@@ -166,6 +166,8 @@ func ordersIn(transaction []sqltrace.Statement) int {
 	}
 	return len(found)
 }
+
+func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }
 
 // serveLoop is the role of the bare loop: it answers with the number of orders that it created in the time that the
 // path names in milliseconds.

@@ -80,8 +80,8 @@ type report struct {
 func (r *report) add(f figure) {
 	r.figures = append(r.figures, f)
 	if !r.quiet {
-		fmt.Fprintf(os.Stderr, "%5.0fs  %-62s %7.2f (%.2f-%.2f) of %s  %s %s\n", time.Since(r.began).Seconds(), f.Name, f.Ratio,
-			f.Low, f.High, f.Versus, f.goal(), strings.ToUpper(f.verdict()))
+		fmt.Fprintf(os.Stderr, "%5.0fs  %-62s %7.2f (%.2f-%.2f) of %s  %s %s\n", time.Since(r.began).Seconds(), f.Name,
+			f.Ratio, f.Low, f.High, f.Versus, f.goal(), strings.ToUpper(f.verdict()))
 	}
 }
 

@@ -148,7 +148,7 @@ func pace(ctx context.Context, n int64, done func() int64) (rate float64, took t
 	}
 }
 
-// send makes n deliveries per endpoint due at once, and returns the sender's rate. The sender finds them within a second.
+// send makes n deliveries per endpoint due at once, and returns the sender's rate. The sender finds them in a second.
 func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (sample, error) {
 	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(time.Hour)); err != nil {
 		return sample{}, err

@@ -127,6 +127,7 @@ func (c *Copies) copyTable(ctx context.Context, bulk *rawsql.Bulk, table string)
 		return bulk.Multiply(ctx, table, fmt.Sprintf("o.account_id = '%s' AND o.seq <= %d", c.AccountID, c.Orders), c.Copies,
 			changed)
 	}
-	return bulk.Multiply(ctx, table, fmt.Sprintf("o.order_id IN (SELECT id FROM orders WHERE account_id = '%s' AND seq <= %d)",
-		c.AccountID, c.Orders), c.Copies, changed)
+	return bulk.Multiply(ctx, table,
+		fmt.Sprintf("o.order_id IN (SELECT id FROM orders WHERE account_id = '%s' AND seq <= %d)", c.AccountID, c.Orders),
+		c.Copies, changed)
 }

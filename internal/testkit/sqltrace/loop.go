@@ -44,9 +44,11 @@ func NewLoop(ctx context.Context, path string, r *Replay) (_ *Loop, err error) {
 	for i := range r.Len() {
 		text := r.Text(i)
 		if byText[text] == nil {
-			if byText[text], err = l.conn.PrepareContext(ctx, text); err != nil {
+			prepared, err := l.conn.PrepareContext(ctx, text) //nolint:sqlclosecheck // ends with its connection
+			if err != nil {
 				return nil, fmt.Errorf("%s: %w", text, err)
 			}
+			byText[text] = prepared
 		}
 		l.prepared = append(l.prepared, byText[text])
 		l.reads = append(l.reads, firstWord(text) == "SELECT" || strings.Contains(strings.ToUpper(text), " RETURNING "))

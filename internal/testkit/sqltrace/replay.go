@@ -41,10 +41,11 @@ const (
 	freshWidth = 12 // characters at the end of a text that change, which leave an id an id
 )
 
-// NewReplay compares two recordings of the same statements. Texts that further recordings have in common with one of the
-// two were there before, such as the name of a photo, and stay.
+// NewReplay compares two recordings of the same statements. Texts that are in several of all recordings were there
+// before, such as the name of a photo, and stay.
 func NewReplay(a, b []Statement, further [][]Statement) (*Replay, error) {
-	if !slices.EqualFunc(a, b, func(x, y Statement) bool { return x.Text == y.Text && len(x.Args) == len(y.Args) }) {
+	same := func(x, y Statement) bool { return x.Text == y.Text && len(x.Args) == len(y.Args) }
+	if !slices.EqualFunc(a, b, same) {
 		return nil, errors.New("sqltrace: the recordings are not of the same statements")
 	}
 	r := new(Replay)

@@ -53,7 +53,7 @@ func RecordSQLite(to io.Writer) {
 			f func(*libc.TLS, uint32, uintptr, uintptr, uintptr) int32
 		}{record}
 		if code := sqlite3.Xsqlite3_trace_v2((*libc.TLS)(tls.UnsafePointer()), db, sqlite3.SQLITE_TRACE_STMT,
-			*(*uintptr)(unsafe.Pointer(&callback)), db); code != sqlite3.SQLITE_OK { //nolint:gosec // as the driver does it
+			*(*uintptr)(unsafe.Pointer(&callback)), db); code != sqlite3.SQLITE_OK {
 			return fmt.Errorf("sqltrace: SQLite refuses with %d", code)
 		}
 		return nil
