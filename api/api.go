@@ -5,6 +5,7 @@ package api
 
 import (
 	_ "embed" // the documents
+	"strings"
 	"sync"
 
 	"github.com/assayhq/assay/api/spec"
@@ -24,43 +25,46 @@ const (
 )
 
 var (
-	integrationJSON = sync.OnceValue(func() []byte { return mustJSON(integrationYAML) })
-	deskJSON        = sync.OnceValue(func() []byte { return mustJSON(deskYAML) })
-	integration     = sync.OnceValue(func() *spec.Document { return mustParse(integrationYAML) })
-	desk            = sync.OnceValue(func() *spec.Document { return mustParse(deskYAML) })
+	integration = sync.OnceValue(func() *spec.Document { return must(spec.Parse(integrationYAML)) })
+	desk        = sync.OnceValue(func() *spec.Document { return must(spec.Parse(deskYAML)) })
 )
-
-// IntegrationYAML returns the document of the integration API as YAML. The caller must not change it.
-func IntegrationYAML() []byte { return integrationYAML }
-
-// IntegrationJSON returns the document of the integration API as JSON. The caller must not change it.
-func IntegrationJSON() []byte { return integrationJSON() }
 
 // Integration returns the parsed document of the integration API. The caller must not change it.
 func Integration() *spec.Document { return integration() }
 
-// DeskYAML returns the document of the desk API as YAML. The caller must not change it.
-func DeskYAML() []byte { return deskYAML }
-
-// DeskJSON returns the document of the desk API as JSON. The caller must not change it.
-func DeskJSON() []byte { return deskJSON() }
-
 // Desk returns the parsed document of the desk API. The caller must not change it.
 func Desk() *spec.Document { return desk() }
 
-// The documents are embedded: a broken one is a build mistake that the package's tests find.
-func mustJSON(document []byte) []byte {
-	out, err := spec.JSON(document)
-	if err != nil {
-		panic("api: embedded document: " + err.Error())
-	}
-	return out
+// IntegrationYAML returns the document of the integration API as YAML. The caller must not change it.
+func IntegrationYAML() []byte { return integrationYAML }
+
+// DeskYAML returns the document of the desk API as YAML. The caller must not change it.
+func DeskYAML() []byte { return deskYAML }
+
+// Document is the document of an API as a service serves it. Whoever reads it must not change it.
+type Document struct {
+	YAML   []byte
+	JSON   []byte
+	JSON30 []byte // the same as OpenAPI 3.0.3
 }
 
-func mustParse(document []byte) *spec.Document {
-	out, err := spec.Parse(document)
+// IntegrationAt returns the document of the integration API of the service at a public URL.
+func IntegrationAt(publicURL string) Document {
+	return at(integrationYAML, publicURL, IntegrationPrefix)
+}
+
+// DeskAt returns the document of the desk API of the service at a public URL.
+func DeskAt(publicURL string) Document { return at(deskYAML, publicURL, DeskPrefix) }
+
+func at(document []byte, publicURL, prefix string) Document {
+	document = must(spec.WithServer(document, strings.TrimSuffix(publicURL, "/")+prefix))
+	return Document{YAML: document, JSON: must(spec.JSON(document)), JSON30: must(spec.JSON30(document))}
+}
+
+// must is for embedded documents: a broken one is a build mistake that the package's tests find.
+func must[T any](v T, err error) T {
 	if err != nil {
 		panic("api: embedded document: " + err.Error())
 	}
-	return out
+	return v
 }

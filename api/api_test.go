@@ -6,6 +6,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"flag"
+	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -49,11 +51,18 @@ func TestIntegrationRoutes(t *testing.T) {
 		{"GET", "/orders", "orders:read", "read", "200"},
 		{"GET", "/orders/{id}", "orders:read", "read", "200"},
 		{"POST", "/orders/{id}/update_photos", "orders:write", "update", "202"},
+		{"POST", "/orders/{id}/cancel", "orders:write", "update", "200"},
+		{"POST", "/quote", "", "catalog", "200"},
+		{"GET", "/me", "", "read", "200"},
+		{"GET", "/events", "orders:read", "read", "200"},
 		{"GET", "/audit/events", "audit:read", "read", "200"},
 		{"POST", "/webhooks", "webhooks:manage", "webhook", "201"},
 		{"GET", "/webhooks", "webhooks:manage", "webhook", "200"},
 		{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", "204"},
+		{"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", "200"},
+		{"POST", "/webhooks/{id}/rotate_secret", "webhooks:manage", "webhook", "200"},
 		{"GET", "/openapi.json", "", "", "200"},
+		{"GET", "/openapi-3.0.json", "", "", "200"},
 	}
 	if got := rows(api.Integration()); !slices.Equal(got, want) {
 		t.Errorf("routes are\n%v\nwant\n%v", got, want)
@@ -105,8 +114,8 @@ func TestErrorCodes(t *testing.T) {
 			"400 photo-index-not-found", "400 photo-index-not-requested", "400 photo-limit-exceeded",
 			"400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
 			"401 unauthorized", "402 not-enough-credits", "403 forbidden", "404 not-found", "404 order-not-found",
-			"409 order-not-awaiting-update-photos", "409 request-in-progress", "409 webhook-already-exists",
-			"409 webhook-limit-reached", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
+			"409 order-not-awaiting-update-photos", "409 order-not-cancelable", "409 request-in-progress",
+			"409 webhook-already-exists", "409 webhook-limit-reached", "409 webhook-not-hmac", "410 cursor-expired", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
 			"503 service-unavailable",
 		}},
 		{"Desk", api.Desk(), []string{
@@ -132,10 +141,50 @@ func TestEveryLimitedOperationHasALimit(t *testing.T) {
 	}
 }
 
+const publicURL = "https://assay.example"
+
+var update = flag.Bool("update", false, "rewrite openapi-3.0.json")
+
+// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with -update.
+func TestRendition30(t *testing.T) {
+	want, err := spec.JSON30(api.IntegrationYAML())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile("openapi-3.0.json", want, 0o644); err != nil { //nolint:gosec // a source file
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile("openapi-3.0.json")
+	if err != nil || !bytes.Equal(got, want) {
+		t.Errorf("openapi-3.0.json is not what openapi.yaml says (%v): go test ./api -run TestRendition30 -update", err)
+	}
+}
+
+// TestServers checks that the documents of a service name that service.
+func TestServers(t *testing.T) {
+	for _, url := range []string{publicURL, publicURL + "/", "http://localhost:8080"} {
+		for prefix, d := range map[string]api.Document{
+			api.IntegrationPrefix: api.IntegrationAt(url), api.DeskPrefix: api.DeskAt(url),
+		} {
+			for form, document := range map[string][]byte{"YAML": d.YAML, "JSON": d.JSON, "JSON30": d.JSON30} {
+				var read struct{ Servers []struct{ URL string } }
+				if err := yaml.Unmarshal(document, &read); err != nil {
+					t.Fatal(err)
+				}
+				if want := strings.TrimSuffix(url, "/") + prefix; len(read.Servers) != 1 || read.Servers[0].URL != want {
+					t.Errorf("the servers of %s as %s are %v, want %s", prefix, form, read.Servers, want)
+				}
+			}
+		}
+	}
+}
+
 func TestJSONEqualsYAML(t *testing.T) {
 	for name, pair := range map[string][2][]byte{
-		"Integration": {api.IntegrationYAML(), api.IntegrationJSON()},
-		"Desk":        {api.DeskYAML(), api.DeskJSON()},
+		"Integration": {api.IntegrationAt(publicURL).YAML, api.IntegrationAt(publicURL).JSON},
+		"Desk":        {api.DeskAt(publicURL).YAML, api.DeskAt(publicURL).JSON},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var fromYAML, fromJSON any

@@ -31,13 +31,13 @@ type contract struct {
 // New returns a validator of the integration API.
 func New(tb testing.TB) *Validator {
 	tb.Helper()
-	return newValidator(tb, api.IntegrationPrefix, api.Integration(), api.IntegrationJSON())
+	return newValidator(tb, api.IntegrationPrefix, api.Integration(), api.IntegrationAt("https://assay.example").JSON)
 }
 
 // NewDesk returns a validator of the desk API.
 func NewDesk(tb testing.TB) *Validator {
 	tb.Helper()
-	return newValidator(tb, api.DeskPrefix, api.Desk(), api.DeskJSON())
+	return newValidator(tb, api.DeskPrefix, api.Desk(), api.DeskAt("https://assay.example").JSON)
 }
 
 func newValidator(tb testing.TB, prefix string, document *spec.Document, documentJSON []byte) *Validator {

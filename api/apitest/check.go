@@ -46,6 +46,9 @@ type envelope struct {
 func (v *Validator) check(x exchange) {
 	v.tb.Helper()
 	op := v.match(x.method, x.path)
+	if x.method == http.MethodHead {
+		op = v.match(http.MethodGet, x.path)
+	}
 	var problems []string
 	add := func(what string, err error) {
 		if err != nil {
@@ -54,9 +57,15 @@ func (v *Validator) check(x exchange) {
 	}
 	add("header "+requestIDName, v.checkRequestID(x))
 	switch {
+	case x.method == http.MethodHead: // as GET, without a body
+		if op != nil && op.Response(x.status) == nil {
+			add("status", errors.New("is not documented for GET"))
+		}
+		if len(x.body) > 0 {
+			add("body", errors.New("must be empty"))
+		}
 	case op != nil:
 		v.checkOperation(op, x, add)
-	case x.method == http.MethodHead: // has no body
 	default:
 		v.checkUnmatched(x, add)
 	}

@@ -53,7 +53,7 @@ func TestDocumentIsValidOpenAPI31(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, document := range map[string][]byte{"Integration": api.IntegrationJSON(), "Desk": api.DeskJSON()} {
+	for name, document := range map[string][]byte{"Integration": api.IntegrationAt("https://assay.example").JSON, "Desk": api.DeskAt("https://assay.example").JSON} {
 		t.Run(name, func(t *testing.T) {
 			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 			if err != nil {

@@ -12,8 +12,9 @@ import (
 
 func checkCommand() *command {
 	return &command{
-		name:  "check",
-		about: "check the integrity of the ledger, the audit log, the order counters and the stored photos",
+		name:    "check",
+		about:   "check the integrity of the ledger, the audit log, the order counters and the stored photos",
+		example: "assay check --json",
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			report, err := proof.Check(ctx, app.Store, app.Media)
 			if err != nil {
@@ -38,12 +39,38 @@ func checkCommand() *command {
 	}
 }
 
+func secretsRotate() *command {
+	return &command{
+		name:    "secrets rotate",
+		about:   "seal everything with --secret-key that --secret-key-previous has sealed; servers may be running with both",
+		example: "assay secrets rotate --secret-key-file new.key --secret-key-previous-file old.key",
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			r, err := app.Service.RotateSecrets(ctx)
+			if err != nil {
+				return err
+			}
+			if err := inv.print(r, "sealed again: %d, remaining: %d\n", r.Resealed, r.Remaining); err != nil {
+				return err
+			}
+			if r.Remaining == 0 {
+				return nil
+			}
+			for _, value := range r.Broken {
+				fmt.Fprintf(inv.Stderr, "no key opens: %s\n", value)
+			}
+			return fmt.Errorf("%d values are not sealed with --secret-key: keep --secret-key-previous and run this again",
+				r.Remaining)
+		}),
+	}
+}
+
 func backupCommand() *command {
 	return &command{
-		name:  "backup",
-		args:  "DIR",
-		about: "copy database, photos and generated secrets into an empty directory; the server may be running",
-		nargs: 1,
+		name:    "backup",
+		args:    "DIR",
+		about:   "copy database, photos and generated secrets into an empty directory; the server may be running",
+		example: "assay backup /backups/2026-11-15",
+		nargs:   1,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			s, err := app.Backup(ctx, inv.args[0], inv.progress)
 			if err != nil {
@@ -56,10 +83,11 @@ func backupCommand() *command {
 
 func restoreCommand() *command {
 	return &command{
-		name:  "restore",
-		args:  "DIR",
-		about: "restore a backup into an empty installation, on either database engine",
-		nargs: 1,
+		name:    "restore",
+		args:    "DIR",
+		about:   "restore a backup into an empty installation, on either database engine",
+		example: "assay restore /backups/2026-11-15 --data data",
+		nargs:   1,
 		run: func(ctx context.Context, inv *invocation) error {
 			s, err := server.Restore(ctx, inv.settings, inv.args[0], inv.progress)
 			if err != nil {

@@ -5,79 +5,228 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
-	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/server"
-)
-
-const (
-	keysPath     = "/.well-known/assay-certificate-keys.json"
-	fetchTimeout = 15 * time.Second
-	maxFetched   = 1 << 20
+	"github.com/assayhq/assay/internal/service"
 )
 
 func verifyCommand() *command {
 	return &command{
-		name:  "verify",
-		args:  "FILE|URL [--keys FILE|URL]",
-		nargs: 1,
-		about: "verify a certificate; a file is verified offline, with the keys of this installation or --keys",
+		name:    "verify",
+		args:    "FILE|URL [--keys FILE|URL] [--allow-test] [--offline]",
+		nargs:   1,
+		about:   "verify a certificate with the keys of its issuer, and look up whether it was revoked",
+		example: "assay verify https://assay.example/c/AS-7K3QX0ZS",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.keys, "keys", "",
 				"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")
+			fs.BoolVar(&inv.allowTest, "allow-test", false, "accept a Test certificate, for which no item was examined")
+			fs.BoolVar(&inv.offline, "offline", false, "do not ask the issuer whether the certificate was revoked")
 		},
 		run: verify,
 	}
 }
 
+// verification is a certificate while it is verified.
+type verification struct {
+	*certificate.Result
+	source string // the file or URL given
+	origin string // of the URL that the file or the keys came from; empty: both are local
+	keys   certificate.KeySet
+
+	installation bool   // the keys are those of this installation
+	status       status // as the issuer has it
+}
+
+// status tells what the issuer says of a certificate now.
+type status string
+
+const (
+	statusValid   status = "valid"
+	statusRevoked status = "revoked"
+	statusUnknown status = "unknown" // it could not be looked up
+)
+
 func verify(ctx context.Context, inv *invocation) error {
-	file, err := inv.fetch(ctx, certificateAddress(inv.args[0]))
+	v := &verification{source: inv.args[0], status: statusUnknown}
+	if err := v.load(ctx, inv); err != nil {
+		return err
+	}
+	if err := v.checkIssuer(); err != nil {
+		return err
+	}
+	if err := v.lookUp(ctx, inv); err != nil {
+		return err
+	}
+	return v.report(inv)
+}
+
+// load reads the file and the keys, and verifies the signature.
+func (v *verification) load(ctx context.Context, inv *invocation) error {
+	address := certificateAddress(v.source)
+	file, err := inv.fetch(ctx, address)
 	if err != nil {
 		return err
 	}
-	keys, err := inv.certificateKeys(ctx)
-	if err != nil {
+	if isURL(address) {
+		v.status = statusValid // unless the file says otherwise: it is as the issuer has it now
+	}
+	if err := v.loadKeys(ctx, inv, address); err != nil {
 		return fmt.Errorf("read the issuer's keys: %w", err)
 	}
-	result, err := certificate.Verify(file, keys)
+	v.Result, err = certificate.Verify(file, v.keys)
+	return err
+}
+
+// loadKeys reads the keys to verify with. Those of a URL have the origin of the certificate.
+func (v *verification) loadKeys(ctx context.Context, inv *invocation, address string) (err error) {
+	if isURL(address) {
+		if v.origin, err = originOf(address); err != nil {
+			return err
+		}
+	}
+	source := inv.keys
+	switch {
+	case source == "" && v.origin != "":
+		source = v.origin + keysPath
+	case source == "":
+		v.installation = true
+		return inv.open(ctx, func(app *server.App) error {
+			v.keys = app.Service.CertificateKeys()
+			return nil
+		})
+	case isURL(source):
+		origin, err := originOf(source)
+		if err != nil {
+			return err
+		}
+		if v.origin != "" && !sameOrigin(origin, v.origin) {
+			return fmt.Errorf("the certificate is from %s and the keys are from %s: they must have one origin",
+				v.origin, origin)
+		}
+		v.origin = origin
+	}
+	text, err := inv.fetch(ctx, source)
 	if err != nil {
 		return err
 	}
-	state := "valid"
-	if result.Revoked != nil {
-		state = "revoked"
+	v.keys, err = certificate.ParseKeys(text)
+	return err
+}
+
+// checkIssuer compares where the keys are from with who the certificate says has issued it: anybody can sign that
+// somebody else has.
+func (v *verification) checkIssuer() error {
+	if v.origin == "" {
+		return nil
 	}
-	c := result.Certificate
-	err = inv.print(struct {
+	for _, named := range []string{v.Certificate.Issuer, v.Certificate.URL} {
+		if origin, err := originOf(named); err != nil || !sameOrigin(origin, v.origin) {
+			return fmt.Errorf("not valid: the certificate says that it was issued by %s, but it is from %s",
+				v.Certificate.Issuer, v.origin)
+		}
+	}
+	return nil
+}
+
+var errNotIssued = errors.New("not valid: the issuer has no such certificate")
+
+// lookUp finds out whether a certificate in a file was revoked since: in the database of this installation, or at the
+// issuer.
+func (v *verification) lookUp(ctx context.Context, inv *invocation) error {
+	switch {
+	case v.Revoked != nil:
+		v.status = statusRevoked
+	case v.status != statusUnknown:
+	case v.installation:
+		return inv.open(ctx, func(app *server.App) error {
+			row, err := app.Service.Certificate(ctx, v.Certificate.ID)
+			if errors.Is(err, service.CertificateNotFound) {
+				return errNotIssued
+			}
+			if err != nil {
+				return err
+			}
+			v.settle(row.Revoked)
+			return nil
+		})
+	case !inv.offline:
+		return v.ask(ctx, inv)
+	}
+	return nil
+}
+
+// ask reads the certificate from the address that it names. It is signed, so that this is the issuer's.
+func (v *verification) ask(ctx context.Context, inv *invocation) error {
+	file, err := inv.fetch(ctx, certificateAddress(v.Certificate.URL))
+	if errors.Is(err, errGone) {
+		return errNotIssued
+	}
+	if err != nil {
+		fmt.Fprintf(inv.Stderr, "The issuer could not be asked: %v\n", err)
+		return nil
+	}
+	now, err := certificate.Verify(file, v.keys)
+	if err != nil || now.Certificate.ID != v.Certificate.ID {
+		fmt.Fprintf(inv.Stderr, "The answer of %s is not this certificate.\n", v.Certificate.URL)
+		return nil
+	}
+	v.settle(now.Revoked)
+	return nil
+}
+
+func (v *verification) settle(revoked *certificate.Revocation) {
+	if v.status, v.Revoked = statusValid, revoked; revoked != nil {
+		v.status = statusRevoked
+	}
+}
+
+// report prints the result; one that is not valid is an error.
+func (v *verification) report(inv *invocation) error {
+	c := v.Certificate
+	var refusal error
+	state := "valid"
+	switch {
+	case v.Revoked != nil:
+		state, refusal = "revoked", errors.New("the certificate was revoked: "+v.Revoked.Reason)
+	case c.Test && !inv.allowTest:
+		state, refusal = "test", errors.New("this is a Test certificate, for which no item was examined: "+
+			"--allow-test accepts it")
+	}
+	err := inv.print(struct {
 		OK          bool                     `json:"ok"`
 		State       string                   `json:"state"`
+		Status      status                   `json:"status"`
 		KeyID       string                   `json:"key_id"`
 		Revoked     *certificate.Revocation  `json:"revoked"`
 		Certificate *certificate.Certificate `json:"certificate"`
-	}{result.Revoked == nil, state, result.KeyID, result.Revoked, c},
-		"%s: %s, %s, order %s, issued by %s%s\n",
-		state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer, testMark(c.Test))
+	}{refusal == nil, state, v.status, v.KeyID, v.Revoked, c},
+		"%s: %s, %s, order %s, issued by %s%s%s\n",
+		state, c.Outcome, c.Item.Title("en"), c.OrderNumber, c.Issuer, testMark(c.Test), statusMark(v.status))
 	if err != nil {
 		return err
 	}
-	if result.Revoked != nil {
-		return errors.New("the certificate was revoked: " + result.Revoked.Reason)
-	}
-	if !isURL(inv.args[0]) { // it may have been revoked since the file was saved
+	if refusal == nil && v.status == statusUnknown {
 		_, err = fmt.Fprintf(inv.Stderr,
-			"The file was verified offline. Check %s for a revocation.\n", c.URL)
+			"It is not known whether the certificate was revoked since. Check %s for a revocation.\n", c.URL)
+		return err
 	}
-	return err
+	return refusal
 }
 
 func testMark(test bool) string {
 	if test {
 		return " (TEST: no item was examined)"
+	}
+	return ""
+}
+
+func statusMark(s status) string {
+	if s == statusUnknown {
+		return " (status unknown)"
 	}
 	return ""
 }
@@ -92,48 +241,28 @@ func certificateAddress(s string) string {
 
 func isURL(s string) bool { return strings.HasPrefix(s, "https://") || strings.HasPrefix(s, "http://") }
 
-// certificateKeys returns the keys to verify with.
-func (inv *invocation) certificateKeys(ctx context.Context) (keys certificate.KeySet, err error) {
-	source := inv.keys
-	if source == "" && isURL(inv.args[0]) {
-		u, err := url.Parse(inv.args[0])
-		if err != nil {
-			return nil, err
-		}
-		source = u.Scheme + "://" + u.Host + keysPath
+// originOf returns scheme, host and port of a URL, which is https unless it is this machine.
+func originOf(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return "", fmt.Errorf("%q is not the URL of a certificate", address)
 	}
-	if source == "" {
-		err := inv.open(ctx, func(app *server.App) (err error) {
-			keys, err = app.Service.CertificateKeys(ctx)
-			return err
-		})
-		return keys, err
+	if u.Scheme != "https" && (u.Scheme != "http" || !loopback(u.Hostname())) {
+		return "", fmt.Errorf("%s must be https: over %s anybody on the way could change it", u.Host, u.Scheme)
 	}
-	text, err := inv.fetch(ctx, source)
-	if err != nil {
-		return nil, err
-	}
-	return certificate.ParseKeys(text)
+	return strings.ToLower(u.Scheme + "://" + u.Host), nil
 }
 
-// fetch reads a file or a URL given on the command line.
-func (inv *invocation) fetch(ctx context.Context, source string) (body []byte, err error) {
-	if !isURL(source) {
-		return inv.read(source)
+// sameOrigin reports whether two origins are one. All of this machine are: a server under development listens where its
+// --public-url does not say.
+func sameOrigin(a, b string) bool {
+	if a == b {
+		return true
 	}
-	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, source, nil)
+	first, err := url.Parse(a)
 	if err != nil {
-		return nil, err
+		return false
 	}
-	answer, err := http.DefaultClient.Do(r)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, answer.Body.Close()) }()
-	if answer.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("%s answers %s", source, answer.Status)
-	}
-	return io.ReadAll(io.LimitReader(answer.Body, maxFetched))
+	second, err := url.Parse(b)
+	return err == nil && loopback(first.Hostname()) && loopback(second.Hostname())
 }

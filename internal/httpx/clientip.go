@@ -5,12 +5,33 @@ import (
 	"net/netip"
 )
 
-// ClientIP returns the address of the connection's other end, or "" when it is not an IP address. Headers set by
-// proxies are not trusted: any client can send them. IPv4 inside IPv6 is shown as IPv4, without a zone.
+// ClientIP returns the address of the client, or "" when it is not known: that of the connection's other end, or behind
+// Proxies.Trust the one that trusted proxies tell of. IPv4 inside IPv6 is shown as IPv4, without a zone.
 func ClientIP(r *http.Request) string {
-	end, err := netip.ParseAddrPort(r.RemoteAddr)
-	if err != nil {
+	x := exchangeFrom(r.Context())
+	if x == nil {
+		return addressOf(r)
+	}
+	if x.remote != r.RemoteAddr {
+		x.remote, x.ip = r.RemoteAddr, addressOf(r)
+	}
+	return x.ip
+}
+
+func addressOf(r *http.Request) string {
+	a := peerAddr(r)
+	if !a.IsValid() {
 		return ""
 	}
-	return end.Addr().Unmap().WithZone("").String()
+	return a.String()
 }
+
+func peerAddr(r *http.Request) netip.Addr {
+	end, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return netip.Addr{}
+	}
+	return plainAddr(end.Addr())
+}
+
+func plainAddr(a netip.Addr) netip.Addr { return a.Unmap().WithZone("") }

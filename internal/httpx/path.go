@@ -3,6 +3,7 @@ package httpx
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -32,12 +33,17 @@ func (p *Paths) Add(method, path string) {
 	p.rows = append(p.rows, pathRow{method, strings.Split(path[1:], "/"), method + " " + p.prefix + path[1:]})
 }
 
-// Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute. The row becomes the
-// route of the request.
-func (p *Paths) Find(r *http.Request) (row int, id string, err error) {
+// Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute, and for a path that
+// has other methods the header Allow. The row becomes the route of the request. HEAD is answered as GET: net/http leaves
+// the body out.
+func (p *Paths) Find(w http.ResponseWriter, r *http.Request) (row int, id string, err error) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), p.prefix)
+	method := r.Method
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
 	for i := 0; ok && i < len(p.rows); i++ {
-		if p.rows[i].method != r.Method {
+		if p.rows[i].method != method {
 			continue
 		}
 		if id, ok := matchPath(p.rows[i].pattern, path); ok {
@@ -45,7 +51,28 @@ func (p *Paths) Find(r *http.Request) (row int, id string, err error) {
 			return i, id, nil
 		}
 	}
+	if ok {
+		p.allow(w, path)
+	}
 	return 0, "", NoRoute
+}
+
+// allow names the methods that a path has, if it has any.
+func (p *Paths) allow(w http.ResponseWriter, path string) {
+	var methods []string
+	for _, row := range p.rows {
+		if _, ok := matchPath(row.pattern, path); !ok {
+			continue
+		}
+		methods = append(methods, row.method)
+		if row.method == http.MethodGet {
+			methods = append(methods, http.MethodHead)
+		}
+	}
+	if methods != nil {
+		slices.Sort(methods)
+		w.Header().Set("Allow", strings.Join(methods, ", "))
+	}
 }
 
 // matchPath compares an escaped path with the segments of a pattern, of which {id} stands for any one, and returns the

@@ -51,17 +51,25 @@ func TestPaths(t *testing.T) {
 		row          int
 		id           string
 		err          error
+		allow        string
 	}{
-		{"GET", "/v1/orders", 0, "", nil},
-		{"POST", "/v1/orders", 1, "", nil},
-		{"POST", "/v1/orders/a%2Fb/claim", 2, "a/b", nil},
-		{"GET", "/v1/orders/a/claim", 0, "", NoRoute},
-		{"GET", "/v2/orders", 0, "", NoRoute},
-		{"GET", "/v1", 0, "", NoRoute},
+		{"GET", "/v1/orders", 0, "", nil, ""},
+		{"HEAD", "/v1/orders", 0, "", nil, ""},
+		{"POST", "/v1/orders", 1, "", nil, ""},
+		{"POST", "/v1/orders/a%2Fb/claim", 2, "a/b", nil, ""},
+		{"GET", "/v1/orders/a/claim", 0, "", NoRoute, "POST"},
+		{"HEAD", "/v1/orders/a/claim", 0, "", NoRoute, "POST"},
+		{"PUT", "/v1/orders", 0, "", NoRoute, "GET, HEAD, POST"},
+		{"GET", "/v2/orders", 0, "", NoRoute, ""},
+		{"GET", "/v1", 0, "", NoRoute, ""},
 	} {
 		r := httptest.NewRequest(tt.method, tt.path, http.NoBody)
-		if row, id, err := paths.Find(r); row != tt.row || id != tt.id || !errors.Is(err, tt.err) {
+		w := httptest.NewRecorder()
+		if row, id, err := paths.Find(w, r); row != tt.row || id != tt.id || !errors.Is(err, tt.err) {
 			t.Errorf("%s %s is %d, %q, %v", tt.method, tt.path, row, id, err)
+		}
+		if got := w.Header().Get("Allow"); got != tt.allow {
+			t.Errorf("%s %s allows %q", tt.method, tt.path, got)
 		}
 	}
 }

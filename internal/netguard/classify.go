@@ -26,6 +26,8 @@ const (
 	ReasonEmbeddedIPv4  = "embedded-ipv4" // an IPv6 address that is translated to IPv4
 	ReasonReserved      = "reserved"      // everything else that is not assigned to ordinary hosts
 	ReasonNetwork       = "network"       // not TCP
+	ReasonPort          = "port"          // not one of the ports that may be called
+	ReasonDenied        = "denied"        // a network that the operator has excluded
 )
 
 type block struct {

@@ -37,13 +37,10 @@ func (g *Guard) Control(network, address string, _ syscall.RawConn) error {
 	if err != nil {
 		return &RefusedError{Host: address, Reason: ReasonInvalidHost, cause: err}
 	}
-	if g.AllowPrivate {
-		return nil
+	if !g.Ports.Allow(target.Port()) {
+		return &RefusedError{Host: address, Reason: ReasonPort}
 	}
-	if reason, public := Classify(target.Addr()); !public {
-		return &RefusedError{Host: target.Addr().String(), Addr: target.Addr(), Reason: reason}
-	}
-	return nil
+	return g.checkAddr(target.Addr().String(), target.Addr())
 }
 
 // DialContext resolves the host once, checks all its addresses as CheckHost does, and connects to one of them.
@@ -52,6 +49,9 @@ func (g *Guard) DialContext(ctx context.Context, network, address string) (net.C
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, &RefusedError{Host: address, Reason: ReasonInvalidHost, cause: err}
+	}
+	if err := g.CheckPort(host, port); err != nil {
+		return nil, err
 	}
 	addrs, err := g.resolve(ctx, host)
 	if err != nil {

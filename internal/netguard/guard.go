@@ -24,6 +24,10 @@ type Resolver interface {
 type Guard struct {
 	// AllowPrivate allows all addresses, including loopback. For development.
 	AllowPrivate bool
+	// Deny are networks that are never called, whatever else is allowed: public ones of the operator's own, say.
+	Deny []netip.Prefix
+	// Ports are the ports that may be called; empty means any.
+	Ports Ports
 	// Resolver looks up names; nil is the system's resolver.
 	Resolver Resolver
 }
@@ -40,7 +44,7 @@ type RefusedError struct {
 func (e *RefusedError) Error() string {
 	switch {
 	case e.Addr.IsValid() && e.Host != e.Addr.String():
-		return fmt.Sprintf("host %q is refused: %s is not public (%s)", e.Host, e.Addr, e.Reason)
+		return fmt.Sprintf("host %q is refused: %s must not be called (%s)", e.Host, e.Addr, e.Reason)
 	case e.cause != nil:
 		return fmt.Sprintf("host %q is refused: %s: %v", e.Host, e.Reason, e.cause)
 	default:
@@ -79,12 +83,9 @@ func (g *Guard) resolve(ctx context.Context, host string) ([]netip.Addr, error) 
 			return nil, err
 		}
 	}
-	if g.AllowPrivate {
-		return addrs, nil
-	}
 	for _, addr := range addrs {
-		if reason, public := Classify(addr); !public {
-			return nil, &RefusedError{Host: host, Addr: addr, Reason: reason}
+		if err := g.checkAddr(host, addr); err != nil {
+			return nil, err
 		}
 	}
 	return addrs, nil

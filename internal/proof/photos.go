@@ -15,10 +15,9 @@ const photoChecks = 8
 
 // photos checks the file of every photo of an order, up to the order with the id last.
 func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
-	var after store.OrderPhotoKey
-	for {
-		page, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
-		if err != nil || len(page) == 0 {
+	for after := ""; ; {
+		page, next, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
+		if err != nil || next == "" {
 			return err
 		}
 		looks, lookCtx := errgroup.WithContext(ctx)
@@ -29,7 +28,7 @@ func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, 
 		if err := looks.Wait(); err != nil {
 			return err
 		}
-		after = page[len(page)-1].OrderPhotoKey
+		after = next
 		c.report.Photos += int64(len(page))
 	}
 }

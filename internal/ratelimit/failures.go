@@ -74,6 +74,14 @@ func (f *Failures) Failed(addr string) {
 	}
 }
 
+// OriginOf names what an address is counted under: itself, its /64, or nothing if it is invalid.
+func OriginOf(addr string) string {
+	if p := origin(addr); p.IsValid() {
+		return p.String()
+	}
+	return ""
+}
+
 // origin returns the prefix that an address is counted under: itself, its /64, or the zero prefix if it is invalid.
 func origin(addr string) netip.Prefix {
 	ip, err := netip.ParseAddr(addr)

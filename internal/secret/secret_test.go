@@ -73,7 +73,7 @@ func TestSealOpen(t *testing.T) {
 	b := box(t, key)
 	for _, plaintext := range []string{"", "s3cret", strings.Repeat("x", 2048), "秘密\x00\xff"} {
 		sealed := b.Seal(plaintext, "endpoint-1")
-		if !strings.HasPrefix(sealed, "v1:") {
+		if !strings.HasPrefix(sealed, "v2:") {
 			t.Fatalf("sealed %q has no version", sealed)
 		}
 		if plaintext != "" && strings.Contains(sealed, plaintext) {
@@ -89,12 +89,50 @@ func TestSealOpen(t *testing.T) {
 	}
 }
 
-// TestOpenKept pins the stored format: values sealed by earlier versions must open.
-func TestOpenKept(t *testing.T) {
-	const sealed = "v1:bif2Qxo+pGXFJbr5Zo4gzroZrUe3hEo4HCGT56hi75VLemJroh8VaLmVtzRdDroxOX7BimjbgL0"
-	got, err := box(t, key).Open(sealed, "endpoint-1")
-	if err != nil || got != "kept since the first release" {
+// TestRotation: what a previous key has sealed opens, and can be sealed with the current one.
+func TestRotation(t *testing.T) {
+	old, err := secret.New(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	both, err := secret.New(secret.Generate(), key, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed := old.Seal("s3cret", "endpoint-1")
+	if got, err := both.Open(sealed, "endpoint-1"); err != nil || got != "s3cret" {
+		t.Fatalf("Open = %q, %v", got, err)
+	}
+	fresh, err := both.Reseal(sealed, "endpoint-1")
+	if err != nil || !strings.HasPrefix(fresh, both.Prefix()) || strings.HasPrefix(sealed, both.Prefix()) {
+		t.Fatalf("Reseal = %q, %v", fresh, err)
+	}
+	if got, err := both.Open(fresh, "endpoint-1"); err != nil || got != "s3cret" {
 		t.Errorf("Open = %q, %v", got, err)
+	}
+	if _, err := old.Open(fresh, "endpoint-1"); !errors.Is(err, secret.ErrOpen) {
+		t.Errorf("the replaced key opens what the new one has sealed: %v", err)
+	}
+	if _, err := both.Reseal(sealed, "endpoint-2"); !errors.Is(err, secret.ErrOpen) {
+		t.Errorf("Reseal of another row's value: %v", err)
+	}
+}
+
+// TestKeep: kept keys do not depend on the secret key.
+func TestKeep(t *testing.T) {
+	kept := map[string][]byte{secret.RootLabel: secret.NewKey(), "signing": secret.NewKey()}
+	one, two := box(t, key).Keep(kept), box(t, secret.Generate()).Keep(kept)
+	if !bytes.Equal(one.Derive("signing"), kept["signing"]) {
+		t.Error("a kept key is not the one that was kept")
+	}
+	if !bytes.Equal(one.Derive("cookies"), two.Derive("cookies")) || bytes.Equal(one.Derive("cookies"), one.Derive("x")) {
+		t.Error("derived keys do not depend on the kept root and the label alone")
+	}
+	if bytes.Equal(one.Derive("cookies"), box(t, key).Derive("cookies")) {
+		t.Error("derived keys depend on the secret key")
+	}
+	if _, err := one.Open(box(t, key).Seal("x", "y"), "y"); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -102,7 +140,7 @@ func TestOpenRefuses(t *testing.T) {
 	b := box(t, key)
 	sealed := b.Seal("s3cret", "endpoint-1")
 	changed := []byte(sealed)
-	changed[10] ^= 1
+	changed[len(changed)-10] ^= 1
 	for name, open := range map[string]func() (string, error){
 		"AnotherKey":      func() (string, error) { return box(t, key+"x").Open(sealed, "endpoint-1") },
 		"AnotherContext":  func() (string, error) { return b.Open(sealed, "endpoint-2") },
@@ -110,10 +148,10 @@ func TestOpenRefuses(t *testing.T) {
 		"Changed":         func() (string, error) { return b.Open(string(changed), "endpoint-1") },
 		"Cut":             func() (string, error) { return b.Open(sealed[:len(sealed)-4], "endpoint-1") },
 		"Empty":           func() (string, error) { return b.Open("", "endpoint-1") },
-		"OnlyVersion":     func() (string, error) { return b.Open("v1:", "endpoint-1") },
-		"AnotherVersion":  func() (string, error) { return b.Open("v2:"+sealed[3:], "endpoint-1") },
-		"NotBase64":       func() (string, error) { return b.Open("v1:%%%%", "endpoint-1") },
-		"ShorterThanATag": func() (string, error) { return b.Open("v1:AAAA", "endpoint-1") },
+		"OnlyVersion":     func() (string, error) { return b.Open("v2:", "endpoint-1") },
+		"AnotherVersion":  func() (string, error) { return b.Open("v1:"+sealed[3:], "endpoint-1") },
+		"NotBase64":       func() (string, error) { return b.Open(b.Prefix()+"%%%%", "endpoint-1") },
+		"ShorterThanATag": func() (string, error) { return b.Open(b.Prefix()+"AAAA", "endpoint-1") },
 		"Plaintext":       func() (string, error) { return b.Open("s3cret", "endpoint-1") },
 	} {
 		t.Run(name, func(t *testing.T) {

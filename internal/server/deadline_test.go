@@ -22,7 +22,13 @@ func startServer(t *testing.T, bodyTimeLimit time.Duration) *Server {
 	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
 	set.Data, set.bodyTimeLimit = t.TempDir(), bodyTimeLimit
 	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	app, err := Open(t.Context(), set, slog.New(slog.DiscardHandler))
+	return run(t, set, slog.New(slog.DiscardHandler))
+}
+
+// run runs a server until the test ends.
+func run(t *testing.T, set Settings, log *slog.Logger) *Server {
+	t.Helper()
+	app, err := Begin(t.Context(), set, log)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/httpx"
@@ -16,9 +15,8 @@ import (
 // handler combines the two APIs, the media and the pages.
 func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle("GET /v1/integrations/openapi.json", openAPI())
 	mux.Handle("/", pages) // unknown addresses get its 404 page
-	reference := docs.Handler(pages)
+	reference := docs.Handler(s.app.Settings.PublicURL, pages)
 	mux.Handle("/docs", reference)
 	mux.Handle("/docs/", reference)
 	s.mountMedia(mux)
@@ -26,8 +24,7 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	// The APIs are matched before ServeMux sees the path: it would clean and redirect paths for which integrators have to
 	// get a 404.
 	route := func(w http.ResponseWriter, r *http.Request) {
-		document := r.Method == http.MethodGet && r.URL.Path == integration.Prefix+"/openapi.json"
-		if below(r.URL.Path, integration.Prefix) && !document {
+		if below(r.URL.Path, integration.Prefix) {
 			integrationAPI.ServeHTTP(w, r)
 			return
 		}
@@ -38,7 +35,11 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		mux.ServeHTTP(w, r)
 	}
 	responder := &httpx.Responder{Log: s.app.Log}
-	return httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))
+	served := s.hsts(httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route))))))
+	if len(s.app.Settings.TrustedProxies) == 0 {
+		return httpx.WarnForwarded(s.warnForwarded, served)
+	}
+	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
 }
 
 func below(path, prefix string) bool {
@@ -59,12 +60,4 @@ func (s *Server) mountMedia(mux *http.ServeMux) {
 		pattern = u.Hostname() + "/"
 	}
 	mux.Handle(pattern, http.StripPrefix(strings.TrimSuffix(prefix, "/"), files))
-}
-
-func openAPI() http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Cache-Control", "public, max-age=300")
-		w.Header().Set("Access-Control-Allow-Origin", "*")
-		httpx.WriteRaw(w, http.StatusOK, api.IntegrationJSON())
-	})
 }

@@ -36,14 +36,52 @@ type App struct {
 	wakeMail func()               // tells the mail sender that there is mail; set by the server
 }
 
-// Open opens the database, the media and the secrets that the settings name, and makes what is missing.
-func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
-	if err := s.Check(); err != nil {
+// ErrNoInstallation is returned where there is nothing to open.
+var ErrNoInstallation = errors.New("no installation here")
+
+// Open opens the installation that the settings name. Where there is none it returns ErrNoInstallation and leaves
+// everything as it is.
+func Open(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
+	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	if strings.Contains(s.Database, "://") && !store.IsPostgres(s.Database) {
-		return nil, errors.New("--database must be postgres://…, or empty for SQLite in --data")
+	exists, err := store.Exists(ctx, s.databaseTarget())
+	if err != nil {
+		return nil, err
 	}
+	if !exists {
+		where := "the database that --database names is empty"
+		if s.Database == "" {
+			where = "there is no database in the folder " + s.Data
+		}
+		return nil, fmt.Errorf("%w: %s; assay serve begins one, assay restore fills one from a backup",
+			ErrNoInstallation, where)
+	}
+	return open(ctx, s, log)
+}
+
+// Begin opens the installation that the settings name, and makes what is missing of a new one.
+func Begin(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
+	if err := s.checkOpen(); err != nil {
+		return nil, err
+	}
+	return open(ctx, s, log)
+}
+
+func (s *Settings) checkOpen() error {
+	if err := s.Check(); err != nil {
+		return err
+	}
+	if strings.Contains(s.Database, "://") && !store.IsPostgres(s.Database) {
+		return errors.New("--database must be postgres://…, or empty for SQLite in --data")
+	}
+	if _, err := photo.NewURLs(s.MediaURL); err != nil {
+		return fmt.Errorf("--media-url: %w", err)
+	}
+	return nil
+}
+
+func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
 	urls, err := photo.NewURLs(s.MediaURL)
 	if err != nil {
 		return nil, fmt.Errorf("--media-url: %w", err)
@@ -57,21 +95,21 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 			err = errors.Join(err, app.Close())
 		}
 	}()
-	if app.Secrets, err = s.secrets(); err != nil {
-		return nil, err
-	}
-	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate}
-	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
-		return nil, err
-	}
+	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
 	if app.Store, err = store.Open(ctx, s.databaseTarget()); err != nil {
+		return nil, err
+	}
+	if app.Secrets, err = s.secrets(ctx, app.Store); err != nil {
+		return nil, err
+	}
+	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
 		return nil, err
 	}
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
 		Limits:   service.Limits{Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims},
-		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
+		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay, SecretOverlap: s.SecretOverlap,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }
@@ -106,25 +144,51 @@ func (s *Settings) SecretFiles() []string {
 	return []string{secretKeyFile, tlsCertFile, tlsKeyFile, autocertFolder}
 }
 
-// secrets returns the box of the secret key: the one that was set, or the one in --data, made at the first start.
-func (s *Settings) secrets() (*secret.Box, error) {
-	key := s.SecretKey
+// secrets returns the box of the secret key: the one that was set, or the one in --data, made at the first start. A key
+// that is missing beside a database, or is not that of the database, is refused: a new one would leave everything
+// unreadable that was sealed before.
+func (s *Settings) secrets(ctx context.Context, db *store.Store) (*secret.Box, error) {
+	key, source := s.SecretKey, "--secret-key"
 	if key == "" {
 		path := filepath.Join(s.Data, secretKeyFile)
+		source = path
 		stored, err := os.ReadFile(filepath.Clean(path))
 		if errors.Is(err, fs.ErrNotExist) {
-			stored, err = createSecret(path)
+			stored, err = s.firstSecret(ctx, db, path)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("secret key: %w", err)
 		}
 		key = strings.TrimSpace(string(stored))
+		if secret.Weak(key) {
+			return nil, fmt.Errorf("secret key: %s must hold at least %d characters", path, secret.MinKeyLength)
+		}
 	}
-	box, err := secret.New(key)
+	box, err := secret.New(key, s.SecretKeyPrevious)
 	if err != nil {
-		return nil, fmt.Errorf("--secret-key: %w", err)
+		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	return box, nil
+	kept, err := service.KeepKeys(ctx, db, box, time.Now())
+	if errors.Is(err, service.ErrSecretKey) {
+		return nil, fmt.Errorf("%s: %w. Start with the right key. "+
+			"Where the key was replaced on purpose, give the old one as --secret-key-previous and run: assay secrets rotate",
+			source, err)
+	}
+	return kept, err
+}
+
+// firstSecret makes the key of a new installation.
+func (s *Settings) firstSecret(ctx context.Context, db *store.Store, path string) ([]byte, error) {
+	sealed, err := db.SealedKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(sealed) > 0 {
+		return nil, fmt.Errorf("%s is missing, and the database was written with it. "+
+			"Put the file back (a backup has it as secrets/%s), or give the key as --secret-key or --secret-key-file",
+			path, secretKeyFile)
+	}
+	return createSecret(path)
 }
 
 // createSecret writes a fresh key. Of two processes that start at once, the second takes what the first has written.

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/desk"
@@ -23,10 +24,10 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
-	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
+	"github.com/assayhq/assay/internal/worker/progress"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -42,7 +43,9 @@ type Server struct {
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
-	stopping []func() // ends requests that would never end by themselves
+	checks   []*check    // of /readyz
+	leaving  atomic.Bool // requests should go to other nodes
+	stopping []func()    // ends requests that would never end by themselves
 }
 
 const (
@@ -74,7 +77,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
 	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
-		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder,
+		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
 	})
 	deskAPI := desk.New(desk.Config{
 		Service: app.Service, Failures: failures, Responder: responder,
@@ -87,18 +90,18 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	app.wake = sender.Wake
 	s.workers = []Worker{
 		sender,
-		&catalogRefresher{app.Service.RefreshCatalog, app.Log},
+		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, Now: time.Now,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge, Now: time.Now,
+			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 		},
 	}
 	if err := s.addMail(ctx); err != nil {
 		return nil, err
 	}
-	if err := app.Service.KeepCertificateKey(ctx); err != nil {
-		return nil, err
-	}
+	s.checks = s.readyChecks()
+	s.metrics.registry.MustRegister(&stateMetrics{s})
 	pages, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err
@@ -108,22 +111,6 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	}
 	s.warn(ctx)
 	return s, nil
-}
-
-// warn logs settings that are dangerous in production.
-func (s *Server) warn(ctx context.Context) {
-	set, log := &s.app.Settings, s.app.Log
-	if set.SecretKey != "" && secret.Weak(set.SecretKey) {
-		log.WarnContext(ctx, "WEAK SECRET: --secret-key should be random and have at least 32 characters")
-	}
-	if set.WebhookPrivate {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; "+
-			"never use it in production")
-	}
-	if set.WebhookCAFile != "" {
-		log.WarnContext(ctx, "DEVELOPMENT SETTING: --webhook-ca-file adds trusted CAs for webhook destinations",
-			"file", set.WebhookCAFile)
-	}
 }
 
 // sender returns the worker that sends webhooks.
@@ -270,10 +257,26 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	case <-ctx.Done():
 	case <-fail.Done():
 	}
+	s.leave(ctx, fail.Done())
 	s.app.Log.InfoContext(ctx, "stopping")
 	stopWorkers()
 	s.shutdown(ctx)
 	return running.Wait()
+}
+
+// leave says for --shutdown-delay that this node is not ready, so that nobody sends it requests anymore when its
+// listeners close. failed ends the wait.
+func (s *Server) leave(ctx context.Context, failed <-chan struct{}) {
+	s.leaving.Store(true)
+	delay := s.app.Settings.ShutdownDelay
+	if delay <= 0 {
+		return
+	}
+	s.app.Log.InfoContext(ctx, "not ready anymore, stopping soon", "delay", delay)
+	select {
+	case <-time.After(delay):
+	case <-failed:
+	}
 }
 
 // shutdown lets running requests end and closes what still runs when the time is up.

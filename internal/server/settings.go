@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
 )
@@ -34,6 +35,9 @@ type Settings struct {
 	MediaURL  string
 	SecretKey string
 
+	SecretKeyPrevious string
+	secretFiles       map[string]string // by setting: the file that its value comes from
+
 	MaxPhotoBytes     ByteSize
 	AuthFailureLimit  int
 	WebhookDelays     Durations
@@ -46,10 +50,13 @@ type Settings struct {
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
 	TestEventDelay    time.Duration
+	EventAge          time.Duration
+	SecretOverlap     time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
 	LogFormat         string
+	ShutdownDelay     time.Duration
 	shutdownTimeLimit time.Duration
 	bodyTimeLimit     time.Duration
 }
@@ -64,19 +71,21 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
-	fs.StringVar(&s.Database, "database", "", "postgres://… for PostgreSQL; empty: SQLite in --data")
+	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
-		"`address` of /healthz, /readyz, /metrics and /debug/pprof; empty: off")
+		"`address` of /healthz, /readyz and /metrics; empty: off")
 	fs.StringVar(&s.TLSCert, "tls-cert", "",
 		"`file` with the certificate chain in PEM; empty: a self-signed one kept in --data")
 	fs.StringVar(&s.TLSKey, "tls-key", "", "`file` with the private key in PEM")
 	fs.StringVar(&s.TLSDomain, "tls-domain", "", "`name` to get automatic certificates for")
 	fs.StringVar(&s.PublicURL, "public-url", "http://localhost:8080", "base URL of the portal, the desk and certificates")
 	fs.StringVar(&s.MediaURL, "media-url", "https://localhost:8443/media", "base URL of photos; must be https")
-	fs.StringVar(&s.SecretKey, "secret-key", "",
-		"encrypts secrets at rest; empty: generated into --data; required with --database")
+	s.bindSecret(fs, &s.SecretKey, "secret-key", "encrypts secrets at rest, at least 32 random characters; "+
+		"empty: generated into --data; required with --database")
+	s.bindSecret(fs, &s.SecretKeyPrevious, "secret-key-previous",
+		"the key that --secret-key replaces: what it has sealed is still read, until assay secrets rotate")
 	fs.Var(&s.MaxPhotoBytes, "max-photo-bytes", "largest photo `size` that is accepted")
 	fs.IntVar(&s.AuthFailureLimit, "auth-failure-limit", 300,
 		"failed authentications per minute from one address before it is throttled; 0: no limit")
@@ -94,23 +103,38 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
-	fs.StringVar(&s.SMTPURL, "smtp-url", "",
+	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
+	fs.DurationVar(&s.SecretOverlap, "secret-overlap", 24*time.Hour,
+		"how long webhooks are signed with the previous secret as well after a rotation; 0: not at all")
+	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
 		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
 	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` with additional trusted CAs for the mail server, in PEM")
+	fs.DurationVar(&s.ShutdownDelay, "shutdown-delay", 0,
+		"how long /readyz is 503 before the listeners close, so that load balancers go elsewhere")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
 // FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
-func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error {
+// names are those of the settings among the flags.
+func FromEnvironment(fs *flag.FlagSet, names map[string]bool, lookup func(string) (string, bool)) error {
 	var problems []error
 	fs.VisitAll(func(f *flag.Flag) {
+		if !names[f.Name] {
+			return
+		}
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		if value, ok := lookup(name); ok {
-			if err := f.Value.Set(value); err != nil {
-				problems = append(problems, fmt.Errorf("%s: %w", name, err))
-			}
+		value, ok := lookup(name)
+		if !ok {
+			return
+		}
+		if _, both := lookup(strings.TrimSuffix(name, fileVariable)); both && isSecretFile(f) {
+			problems = append(problems, fmt.Errorf("%s and %s are both set: set one of them",
+				strings.TrimSuffix(name, fileVariable), name))
+		}
+		if err := f.Value.Set(value); err != nil {
+			problems = append(problems, fmt.Errorf("%s: %w", name, err))
 		}
 	})
 	return errors.Join(problems...)
@@ -126,6 +150,10 @@ func (s *Settings) Check() error {
 	}
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")
+	}
+	if s.SecretKey != "" && secret.Weak(s.SecretKey) {
+		refuse("--secret-key must have at least %d characters: make one with, for example, openssl rand -hex 32",
+			secret.MinKeyLength)
 	}
 	if s.SMTPURL != "" {
 		if _, err := mail.ParseServer(s.SMTPURL); err != nil {
@@ -145,19 +173,27 @@ func (s *Settings) Check() error {
 	if s.LogFormat != "" && s.LogFormat != "text" && s.LogFormat != "json" {
 		refuse("--log-format must be text or json")
 	}
+	if s.ShutdownDelay < 0 {
+		refuse("--shutdown-delay must not be negative")
+	}
 	if s.WebhookInFlight < 1 {
 		refuse("--webhook-in-flight must be at least 1")
 	}
 	for name, d := range map[string]time.Duration{
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
+		"event-retention": s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
 	}
-	if s.TestEventDelay < 0 {
-		refuse("--test-event-delay must not be negative")
+	for name, d := range map[string]time.Duration{
+		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap,
+	} {
+		if d < 0 {
+			refuse("--%s must not be negative", name)
+		}
 	}
 	return errors.Join(problems...)
 }

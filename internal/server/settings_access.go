@@ -1,21 +1,43 @@
 package server
 
-import "flag"
+import (
+	"flag"
+	"fmt"
+	"net/netip"
+	"strings"
 
-// AccessSettings are the settings about who is let in, and how much of everything one of them may have.
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/netguard"
+)
+
+// AccessSettings are the settings about who is let in, what is called, and how much of everything somebody may have.
 type AccessSettings struct {
+	TrustedProxies Networks
 	MaxClaims      int
 	MaxTokenClaims int
 	DeskRateLimit  int
+	WebhookPorts   netguard.Ports
+	WebhookDeny    Networks
+	Pprof          bool
+
+	// Demo is set for serve --demo.
+	Demo bool
 }
 
 func (s *AccessSettings) bind(fs *flag.FlagSet) {
+	s.WebhookPorts = netguard.Ports{{First: 443, Last: 443}, {First: 1024, Last: 65535}}
+
+	fs.Var(&s.TrustedProxies, "trusted-proxies",
+		"`networks` of reverse proxies: the client is the right-most other hop of X-Forwarded-For or Forwarded")
 	fs.IntVar(&s.MaxClaims, "max-claims", 5,
 		"orders that a staff user may hold who takes another one at the pages; 0: no limit")
 	fs.IntVar(&s.MaxTokenClaims, "max-token-claims", 100,
 		"orders that a staff user may hold who takes another one with a desk token; 0: no limit")
 	fs.IntVar(&s.DeskRateLimit, "desk-rate-limit", 30_000,
 		"requests per minute of one desk token; 0: no limit")
+	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")
+	fs.Var(&s.WebhookDeny, "webhook-deny-network", "`networks` that webhooks are never sent to")
+	fs.BoolVar(&s.Pprof, "pprof", false, "serve /debug/pprof at --ops-listen")
 }
 
 // check tells what cannot work.
@@ -28,3 +50,23 @@ func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 		}
 	}
 }
+
+// Networks is a list of networks in CIDR notation or addresses, written with commas.
+type Networks []netip.Prefix
+
+// Set reads a list.
+func (n *Networks) Set(s string) error {
+	var list Networks
+	for _, text := range access.SplitNetworks(s) {
+		network, ok := access.ParseNetwork(text)
+		if !ok {
+			return fmt.Errorf("%q is no address and no network in CIDR notation", text)
+		}
+		list = append(list, network)
+	}
+	*n = list
+	return nil
+}
+
+// String writes the list.
+func (n *Networks) String() string { return strings.Join(access.Networks(*n).Texts(), ",") }

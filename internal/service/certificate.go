@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,16 +20,21 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// newSigner returns what certificates are signed with; nil without a secret key, and then none are issued.
-func newSigner(box *secret.Box) *certificate.Signer {
+// newSigners returns what certificates of Live and of Test orders are signed with; none without secrets, and then none
+// are issued.
+func newSigners(box *secret.Box) map[access.Environment]*certificate.Signer {
 	if box == nil {
 		return nil
 	}
-	signer, err := certificate.NewSigner(box.Derive("certificate"))
-	if err != nil {
-		panic("service: " + err.Error()) // a derived key has the right length
+	signers := make(map[access.Environment]*certificate.Signer, len(access.Environments))
+	for env, label := range map[access.Environment]string{access.Live: liveCertificates, access.Test: testCertificates} {
+		signer, err := certificate.NewSigner(box.Derive(label), env == access.Test)
+		if err != nil {
+			panic("service: " + err.Error()) // a kept key has the right length
+		}
+		signers[env] = signer
 	}
-	return signer
+	return signers
 }
 
 // supersededReason is told where a Test order was moved on by its developer.
@@ -43,21 +49,17 @@ func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) err
 			return err
 		}
 	}
-	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || s.signer == nil {
+	signer := s.signers[o.Environment]
+	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || signer == nil {
 		return nil
 	}
 	files, err := tx.OrderPhotoFiles(ctx, o.ID)
 	if err != nil {
 		return err
 	}
-	signed, err := s.signer.Sign(s.certificateOf(o, files))
+	signed, err := signer.Sign(s.certificateOf(o, files))
 	if err != nil {
 		return err
-	}
-	if !s.keyKept.Load() {
-		if err := tx.InsertCertificateKey(s.signer.Key(), o.UpdatedAt); err != nil {
-			return err
-		}
 	}
 	return tx.InsertCertificate(&certificate.Issued{Signed: *signed, ID: o.CertificateID, OrderID: o.ID}, o.UpdatedAt)
 }
@@ -92,7 +94,12 @@ func (s *Service) certificateOf(o *order.Order, files []order.PhotoFile) *certif
 var CertificateNotFound = fault.New(fault.NotFound, fault.CodeNotFound, "There is no such certificate.").
 	With("entity", "certificate")
 
-// Certificate returns the certificate with the id, revoked or not, or CertificateNotFound.
+// CertificateBroken is the refusal to show a certificate that is not as it was signed.
+var CertificateBroken = fault.New(fault.NotFound, "certificate-broken",
+	"This certificate cannot be shown: it is not as it was signed. Please tell the issuer.")
+
+// Certificate returns the certificate with the id, revoked or not, or CertificateNotFound. It is verified first: what
+// was changed behind the program's back is not shown.
 func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issued, error) {
 	if !order.IsCertificateID(id) {
 		return nil, CertificateNotFound
@@ -101,7 +108,26 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, CertificateNotFound
 	}
-	return c, err
+	if err != nil {
+		return nil, err
+	}
+	if err := VerifyIssued(c, s.CertificateKeys()); err != nil {
+		s.log.ErrorContext(ctx, "a certificate was changed in the database", "certificate", id, "error", err)
+		return nil, CertificateBroken.Because(err)
+	}
+	return c, nil
+}
+
+// VerifyIssued checks the signature of a certificate, and that it is the one of its id.
+func VerifyIssued(c *certificate.Issued, keys certificate.KeySet) error {
+	facts, err := c.Verify(keys)
+	if err != nil {
+		return err
+	}
+	if facts.ID != c.ID {
+		return fmt.Errorf("the document is that of the certificate %s", facts.ID)
+	}
+	return nil
 }
 
 // CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.
@@ -125,28 +151,16 @@ func (s *Service) CertificatePhotos(ctx context.Context, c *certificate.Issued) 
 	return names, nil
 }
 
-// CertificateKeys returns the keys that certificates are and were signed with.
-func (s *Service) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
-	keys, err := s.store.CertificateKeys(ctx)
-	if err != nil || s.signer == nil {
-		return keys, err
+// CertificateKeys returns the keys that certificates are signed with: that of Live orders, then that of Test orders.
+// They are made from the private keys, never read from where they could be added to.
+func (s *Service) CertificateKeys() certificate.KeySet {
+	keys := certificate.KeySet{}
+	for _, env := range []access.Environment{access.Live, access.Test} {
+		if signer := s.signers[env]; signer != nil {
+			keys = append(keys, signer.Key())
+		}
 	}
-	if _, ok := keys.Find(s.signer.Key().ID); !ok {
-		keys = append(certificate.KeySet{s.signer.Key()}, keys...)
-	}
-	return keys, nil
-}
-
-// KeepCertificateKey makes the current key known before the first certificate is signed with it. It is done at start.
-func (s *Service) KeepCertificateKey(ctx context.Context) error {
-	if s.signer == nil {
-		return nil
-	}
-	err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertCertificateKey(s.signer.Key(), s.now()) })
-	if err == nil {
-		s.keyKept.Store(true)
-	}
-	return err
+	return keys
 }
 
 // maxRevocationReason is how much an administrator may say in public.

@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -14,6 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -33,11 +34,7 @@ func verified(t *testing.T, s *shop.Shop, orderID string) (*certificate.Issued, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	keys, err := s.Service.CertificateKeys(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := certificate.Verify(file, keys)
+	r, err := certificate.Verify(file, s.Service.CertificateKeys())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,9 +50,6 @@ func TestCertificate(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		ctx := t.Context()
-		if err := s.Service.KeepCertificateKey(ctx); err != nil {
-			t.Fatal(err)
-		}
 		admin, err := s.Service.CreateStaff(ctx, access.Operator, "admin@assay.test", "Admin", access.Admin)
 		if err != nil {
 			t.Fatal(err)
@@ -168,19 +162,53 @@ func TestCertificate(t *testing.T) {
 				t.Errorf("the certificate of the result = %+v", last)
 			}
 		})
-		t.Run("KeyChange", func(t *testing.T) {
-			id := s.Order(t, s.Test, order.MockAuthentic)
-			box, err := secret.New(secret.Generate())
-			if err != nil {
-				t.Fatal(err)
+		t.Run("Keys", func(t *testing.T) {
+			keys := s.Service.CertificateKeys()
+			if len(keys) != 2 || keys[0].Test || !keys[1].Test || keys[0].ID == keys[1].ID {
+				t.Fatalf("keys = %v, want one of Live and one of Test", keys)
 			}
+			box, err := secret.New(shop.SecretKey)
+			must.NoError(t, err)
+			for _, label := range []string{"certificate", "certificates-live", "certificates-test"} {
+				derived, err := certificate.NewSigner(box.Derive(label), false)
+				must.NoError(t, err)
+				if _, ok := keys.Find(derived.Key().ID); ok {
+					t.Errorf("the key can be derived from the secret key")
+				}
+			}
+			row, _ := verified(t, s, s.Order(t, s.Test, order.MockAuthentic))
+			expect.Equal(t, "key", row.KeyID, keys[1].ID)
+		})
+		t.Run("KeyChange", func(t *testing.T) { // another secret key does not touch what is signed
+			id := s.Order(t, s.Test, order.MockAuthentic)
+			box, err := secret.New(secret.Generate(), shop.SecretKey)
+			must.NoError(t, err)
+			box, err = service.KeepKeys(ctx, s.Store, box, s.Clock.Now())
+			must.NoError(t, err)
 			s.Reconfigure(t, func(c *service.Config) { c.Secrets = box })
 			old, _ := verified(t, s, id)
 			fresh, _ := verified(t, s, s.Order(t, s.Test, order.MockAuthentic))
-			keys, err := s.Service.CertificateKeys(ctx)
-			if err != nil || len(keys) != 2 || old.KeyID == fresh.KeyID ||
-				!slices.ContainsFunc(keys, func(k certificate.Key) bool { return k.ID == old.KeyID }) {
-				t.Errorf("keys = %v, %v; certificates have %s and %s", keys, err, old.KeyID, fresh.KeyID)
+			expect.Equal(t, "key", fresh.KeyID, old.KeyID)
+		})
+		t.Run("Changed", func(t *testing.T) { // behind the program's back
+			first, _ := verified(t, s, s.Order(t, s.Test, order.MockAuthentic))
+			second, _ := verified(t, s, s.Order(t, s.Test, order.MockAuthentic))
+			set := func(from, to string) {
+				rawsql.Exec(t, s.Target, "UPDATE certificates SET document = REPLACE(document, '"+from+"', '"+to+
+					"') WHERE id = '"+first.ID+"'")
+			}
+			set(`"test":true`, `"test":false`)
+			if _, err := s.Service.Certificate(ctx, first.ID); !errors.Is(err, service.CertificateBroken) {
+				t.Errorf("an edited certificate is shown: %v", err)
+			}
+			set(`"test":false`, `"test":true`)
+			verified(t, s, first.OrderID)
+			// A signature that is right, of another certificate.
+			rawsql.Exec(t, s.Target, "UPDATE certificates SET document = (SELECT document FROM certificates WHERE id = '"+
+				second.ID+"'), signature = (SELECT signature FROM certificates WHERE id = '"+second.ID+
+				"') WHERE id = '"+first.ID+"'")
+			if _, err := s.Service.Certificate(ctx, first.ID); !errors.Is(err, service.CertificateBroken) {
+				t.Errorf("the certificate of another order is shown: %v", err)
 			}
 		})
 	})

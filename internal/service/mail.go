@@ -63,20 +63,20 @@ func (s *Service) QueueMail(tx *store.Tx, m *store.Mail, content any) error {
 		return err
 	}
 	m.ID, m.CreatedAt = store.NewID(), s.now()
-	m.Sealed = s.secrets.Seal(string(plain), mailContext(m))
+	m.Sealed = s.secrets.Seal(string(plain), mailContext(m.ID))
 	return tx.InsertMail(m)
 }
 
 // unseal reads what QueueMail has sealed.
 func (s *Service) unseal(m *store.Mail, content any) error {
-	plain, err := s.secrets.Open(m.Sealed, mailContext(m))
+	plain, err := s.secrets.Open(m.Sealed, mailContext(m.ID))
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal([]byte(plain), content)
 }
 
-func mailContext(m *store.Mail) string { return "mail " + m.ID }
+func mailContext(id string) string { return "mail " + id }
 
 // tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
 // is in the transaction of the charge, and runs only when that has happened.

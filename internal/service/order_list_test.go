@@ -1,6 +1,7 @@
 package service_test
 
 import (
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -129,17 +130,25 @@ func TestVerdictDraft(t *testing.T) {
 		draft := &order.VerdictDraft{
 			Outcome: order.Authentic, Checks: map[string]order.Mark{"overall-picture": order.MarkPass}, Note: "真",
 		}
-		if err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft); err == nil {
+		if _, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, 0); err == nil {
 			t.Error("a draft for an order that nobody holds is kept")
 		}
 		if _, err := s.Service.ClaimOrder(ctx, reviewer, id); err != nil {
 			t.Fatal(err)
 		}
-		for _, note := range []string{"first", "真"} {
+		for i, note := range []string{"first", "真"} {
 			draft.Note = note
-			if err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft); err != nil {
-				t.Fatal(err)
+			version, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, int64(i))
+			if err != nil || version != int64(i)+1 {
+				t.Fatalf("version %d, %v", version, err)
 			}
+		}
+		if version, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, draft, 0); err != nil || version != 2 {
+			t.Errorf("the same once more is version %d, %v", version, err)
+		}
+		older := &order.VerdictDraft{Note: "older"}
+		if _, err := s.Service.SaveVerdictDraft(ctx, reviewer, id, older, 1); !errors.Is(err, order.DraftChanged) {
+			t.Errorf("a draft made from an older one: %v", err)
 		}
 		got, err := s.Service.VerdictDraft(ctx, who.ID, id)
 		if err != nil || got.Note != "真" || got.Checks["overall-picture"] != order.MarkPass {
@@ -147,6 +156,13 @@ func TestVerdictDraft(t *testing.T) {
 		}
 		if others, err := s.Service.VerdictDraft(ctx, admin.ID, id); err != nil || others.Note != "" {
 			t.Errorf("another's draft is %+v, %v", others, err)
+		}
+		theirs, err := s.Service.ColleaguesDraft(ctx, admin.Actor(access.Origin{}), id)
+		if err != nil || theirs.Note != "真" || theirs.StaffName != who.Name || theirs.Version != 2 {
+			t.Errorf("the colleague's draft is %+v, %v", theirs, err)
+		}
+		if none, err := s.Service.ColleaguesDraft(ctx, reviewer, id); err != nil || none != nil {
+			t.Errorf("nobody's draft is %+v, %v", none, err)
 		}
 		after, err := s.Service.PreviewVerdict(ctx, reviewer, id, &order.Verdict{Outcome: order.Authentic}, "")
 		if err != nil || after.Outcome != order.Authentic {

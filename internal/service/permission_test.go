@@ -21,7 +21,11 @@ func TestOrderPermissions(t *testing.T) {
 		owner := access.Actor{Kind: access.ByUser, ID: "x", Role: access.Owner, Tenant: o.Live.Tenant}
 		viewer := access.Actor{Kind: access.ByUser, ID: "x", Role: access.Viewer, Tenant: o.Live.Tenant}
 		for name, use := range map[string]func() error{
-			"SaveVerdictDraft": func() error { return o.Service.SaveVerdictDraft(ctx, owner, id, new(order.VerdictDraft)) },
+			"SaveVerdictDraft": func() error {
+				_, err := o.Service.SaveVerdictDraft(ctx, owner, id, new(order.VerdictDraft), 0)
+				return err
+			},
+			"ColleaguesDraft": func() error { _, err := o.Service.ColleaguesDraft(ctx, owner, id); return err },
 			"PreviewVerdict": func() error {
 				_, err := o.Service.PreviewVerdict(ctx, owner, id, &order.Verdict{Outcome: order.Authentic}, "")
 				return err

@@ -331,7 +331,7 @@ func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, 
 	if err != nil {
 		return "", orNotFound(err, fault.Missing("staff user"))
 	}
-	if err := s.SignIn(access.Desk).ConfirmPassword(who.Person(), password, from); err != nil {
+	if err := s.SignIn(access.Desk).ConfirmPassword(ctx, who.Person(), password, from); err != nil {
 		return "", err
 	}
 	token := access.NewStaffToken()

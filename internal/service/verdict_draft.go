@@ -15,23 +15,27 @@ import (
 // maxDraft bounds what one draft takes in the database, in bytes.
 const maxDraft = 32 << 10
 
-// SaveVerdictDraft stores what a reviewer has entered for an order that they may judge. It counts as activity.
-func (s *Service) SaveVerdictDraft(ctx context.Context, actor access.Actor, id string, d *order.VerdictDraft) error {
+// SaveVerdictDraft stores what a reviewer has entered for an order that they may judge, made from a version of their
+// draft, and returns the version that it is now. Where another page has stored a later one it refuses with
+// order.DraftChanged. It counts as activity.
+func (s *Service) SaveVerdictDraft(
+	ctx context.Context, actor access.Actor, id string, d *order.VerdictDraft, from int64,
+) (version int64, err error) {
 	if err := actor.Require(access.ReviewOrders); err != nil {
-		return err
+		return 0, err
 	}
 	id, ok := store.ParseID(id)
 	if !ok {
-		return orderNotFound(actor, store.ErrNotFound)
+		return 0, orderNotFound(actor, store.ErrNotFound)
 	}
 	draft, err := json.Marshal(d)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if len(draft) > maxDraft {
-		return fault.New(fault.TooLarge, "form-too-large", "The draft is too large.")
+		return 0, fault.New(fault.TooLarge, "form-too-large", "The draft is too large.")
 	}
-	return s.store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		o, err := tx.Order(ctx, id)
 		if err != nil {
 			return orderNotFound(actor, err)
@@ -43,21 +47,50 @@ func (s *Service) SaveVerdictDraft(ctx context.Context, actor access.Actor, id s
 		if err := tx.TouchClaim(id, actor.ID, now, now.Add(-activityGap)); err != nil {
 			return err
 		}
-		return tx.SaveVerdictDraft(id, actor.ID, string(draft), now)
+		kept, err := draftOf(ctx, tx.Queries, actor.ID, id)
+		if err != nil {
+			return err
+		}
+		version = kept.Version
+		if version > 0 && kept.Equal(d) {
+			return nil // what is stored is what was meant, whichever page did it
+		}
+		if from != order.LatestDraft && from != version {
+			return order.DraftChanged.With("version", version)
+		}
+		stored, err := tx.SaveVerdictDraft(id, actor.ID, string(draft), version, now)
+		if err == nil && !stored {
+			err = order.DraftChanged.With("version", version+1)
+		}
+		version++
+		return err
 	})
+	return version, err
 }
 
 // VerdictDraft returns what a staff user has entered for an order; an empty draft when there is nothing.
-func (s *Service) VerdictDraft(ctx context.Context, staffID, orderID string) (*order.VerdictDraft, error) {
-	d := new(order.VerdictDraft)
-	text, err := s.store.VerdictDraft(ctx, orderID, staffID)
+func (s *Service) VerdictDraft(ctx context.Context, staffID, orderID string) (*order.KeptDraft, error) {
+	return draftOf(ctx, s.store.Queries, staffID, orderID)
+}
+
+func draftOf(ctx context.Context, q store.Queries, staffID, orderID string) (*order.KeptDraft, error) {
+	d, err := q.VerdictDraft(ctx, orderID, staffID)
 	if errors.Is(err, store.ErrNotFound) {
-		return d, nil
+		return &order.KeptDraft{StaffID: staffID}, nil
 	}
-	if err != nil {
+	return d, err
+}
+
+// ColleaguesDraft returns what others had entered for an order, the latest of them; nil when there is nothing.
+func (s *Service) ColleaguesDraft(ctx context.Context, actor access.Actor, orderID string) (*order.KeptDraft, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
-	return d, json.Unmarshal([]byte(text), d)
+	d, err := s.store.ColleaguesDraft(ctx, orderID, actor.ID)
+	if errors.Is(err, store.ErrNotFound) || err == nil && d.Empty() {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	return d, err
 }
 
 // PreviewVerdict returns the order as it would be after a verdict, and changes nothing. It refuses what CompleteOrder

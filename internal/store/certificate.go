@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"crypto/ed25519"
 	"fmt"
 	"time"
 
@@ -57,27 +56,4 @@ func (q Queries) RevokedCertificates(ctx context.Context, limit int) ([]certific
 	}, `SELECT c.id, c.order_id, o.number, CASE o.environment WHEN 'test' THEN 1 ELSE 0 END, c.revoked_reason, c.revoked_at
 		FROM certificates c JOIN orders o ON o.id = c.order_id WHERE c.revoked_at IS NOT NULL
 		ORDER BY c.revoked_at DESC LIMIT $1`, limit)
-}
-
-// InsertCertificateKey stores a public key, unless it is stored already.
-func (t *Tx) InsertCertificateKey(k certificate.Key, at time.Time) error {
-	_, err := t.exec(`INSERT INTO certificate_keys (id, public_key, created_at) VALUES ($1, $2, $3)
-		ON CONFLICT (id) DO NOTHING`, k.ID, binaryText(k.Public), micros(at))
-	return err
-}
-
-// CertificateKeys returns every key that certificates were signed with, the newest first.
-func (q Queries) CertificateKeys(ctx context.Context) (certificate.KeySet, error) {
-	return collect(ctx, q, func(scan scanner) (k certificate.Key, err error) {
-		var public string
-		if err := scan(&k.ID, &public); err != nil {
-			return k, err
-		}
-		raw, err := binaryOf(public)
-		if err != nil || len(raw) != ed25519.PublicKeySize {
-			return k, fmt.Errorf("certificate key %s is broken", k.ID)
-		}
-		k.Public = raw
-		return k, nil
-	}, "SELECT id, public_key FROM certificate_keys ORDER BY created_at DESC, id")
 }

@@ -49,9 +49,10 @@ func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, er
 }
 
 // QueueState returns how many deliveries are pending, and since when the first of them is due; the time is zero when
-// none is.
+// none is. Those of a paused endpoint are not due.
 func (q Queries) QueueState(ctx context.Context, now time.Time) (pending int64, oldest time.Time, err error) {
-	err = q.row(ctx, "SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 THEN due_at END) FROM delivery_queue",
+	err = q.row(ctx, `SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 AND endpoint_id NOT IN (
+			SELECT id FROM webhook_endpoints WHERE paused_at IS NOT NULL) THEN due_at END) FROM delivery_queue`,
 		[]any{micros(now)}, &pending, asTime(&oldest))
 	return pending, oldest, err
 }
@@ -206,6 +207,8 @@ func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
 	if !s.Shared() {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, readTimeout)
+	defer cancel()
 	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", deliveryChannel, from)
 	return Classify(err)
 }
@@ -218,20 +221,48 @@ func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) e
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	c, err := pgx.Connect(ctx, s.url)
+	c, err := pgx.ConnectConfig(ctx, s.config)
 	if err != nil {
 		return errors.New("connect to PostgreSQL to listen for deliveries") // the cause may hold the password
 	}
-	defer func() { _ = c.Close(context.WithoutCancel(ctx)) }()
-	if _, err := c.Exec(ctx, "LISTEN "+deliveryChannel); err != nil {
+	defer func() {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
+		defer cancel()
+		_ = c.Close(closing)
+	}()
+	beginning, cancel := context.WithTimeout(ctx, readTimeout)
+	_, err = c.Exec(beginning, "LISTEN "+deliveryChannel)
+	cancel()
+	if err != nil {
 		return Classify(err)
 	}
 	heard("")
 	for {
-		n, err := c.WaitForNotification(ctx)
+		from, err := nextNotification(ctx, c)
 		if err != nil {
 			return Classify(err)
 		}
-		heard(n.Payload)
+		if from != "" {
+			heard(from)
+		}
 	}
+}
+
+// listenCheck is after how much silence the connection that listens is checked.
+const listenCheck = 10 * time.Second
+
+// nextNotification returns the next announcement, or, after a silence in which the connection still answers, nothing.
+func nextNotification(ctx context.Context, c *pgx.Conn) (from string, err error) {
+	waiting, cancel := context.WithTimeout(ctx, listenCheck)
+	defer cancel()
+	n, err := c.WaitForNotification(waiting)
+	if err == nil {
+		return n.Payload, nil
+	}
+	if ctx.Err() != nil || waiting.Err() == nil {
+		return "", err
+	}
+	checking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	return "", c.Ping(checking)
 }

@@ -58,17 +58,14 @@ func retryable(err error) bool {
 	return ok && (e.Code == "40001" || e.Code == "40P01") // serialization failure, deadlock
 }
 
-// unreachable reports whether the database could not be used at all, as opposed to a statement being wrong.
+// unreachable reports whether the database cannot be used now, as opposed to a statement being wrong: it cannot be
+// reached, does not answer in time, only reads, or has no room.
 func unreachable(err error) bool {
 	if _, ok := errors.AsType[*pgconn.ConnectError](err); ok {
 		return true
 	}
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
-		switch e.Code[:2] {
-		case "08", "53", "57", "58": // connection, resources, operator intervention, system error
-			return true
-		}
-		return false
+		return unusable(e.Code)
 	}
 	if e, ok := errors.AsType[*sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
@@ -78,14 +75,32 @@ func unreachable(err error) bool {
 		}
 		return false
 	}
-	return brokenConnection(err)
+	return errors.Is(err, context.DeadlineExceeded) || brokenConnection(err)
 }
 
+// unusable reports whether a code of PostgreSQL says that the same statement may work later.
+func unusable(code string) bool {
+	switch code {
+	case readOnly,
+		"25P03", "25P04", // the session or the transaction took too long, as when this process stood still
+		"40001", "40P01", // lost against other transactions in every try
+		"55P03": // lock_timeout
+		return true
+	}
+	switch code[:min(2, len(code))] {
+	case "08", "53", "57", "58": // connection, resources, operator intervention, system error
+		return true
+	}
+	return false
+}
+
+// brokenConnection reports whether a connection ended; pgx says of one that had ended before that it is safe to retry.
 func brokenConnection(err error) bool {
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) {
 		return false
 	}
 	var network net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF) ||
-		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.As(err, &network)
+		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, errClosed) || errors.As(err, &network) ||
+		pgconn.SafeToRetry(err)
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
@@ -57,11 +58,11 @@ type Database struct {
 // keys are not enforced, and there is one connection.
 func OpenDatabase(target string) (*Database, error) {
 	if IsPostgres(target) {
-		db, err := sql.Open("pgx", target)
+		config, err := parsePostgres(target)
 		if err != nil {
-			return nil, errPostgresURL
+			return nil, err
 		}
-		return &Database{db, target}, nil
+		return &Database{stdlib.OpenDB(*config), target}, nil
 	}
 	if err := createPrivate(target); err != nil {
 		return nil, err

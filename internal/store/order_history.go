@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
 	"time"
@@ -13,25 +14,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// InsertOrderPhotos adds the photos of one round, in the order they were sent.
-func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) error {
-	const columns = 5
-	args := make([]any, 0, columns*len(photos))
-	for i, p := range photos {
-		args = append(args, orderID, round, i, p.IndexCode, textOrNull(p.Name))
-	}
-	_, err := t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
-		tuples(len(photos), columns), args...)
-	return err
-}
-
 // InsertOrderNote adds the note of a submission.
 func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
 	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
-// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered: the
-// clocks of two nodes, or one that was set back, do not say which came first.
+// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered:
+// the clocks of two nodes, or one that was set back, do not say which came first.
 func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 	details := "{}"
 	if len(e.Details) > 0 {
@@ -49,22 +38,18 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
 func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.History, err error) {
-	if h.Photos, err = q.OrderPhotos(ctx, orderID); err != nil {
+	c, err := q.creation(ctx, orderID)
+	if err != nil {
+		return h, err
+	}
+	if h.Photos, err = q.withLaterPhotos(ctx, orderID, c); err != nil {
 		return h, err
 	}
 	if h.Notes, err = q.OrderNotes(ctx, orderID); err != nil {
 		return h, err
 	}
-	h.Timeline, err = q.Timeline(ctx, orderID)
+	h.Timeline, err = q.withLaterEntries(ctx, orderID, c)
 	return h, err
-}
-
-// OrderPhotos returns all photos of an order: those of its creation, then those of each round.
-func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo, error) {
-	return collect(ctx, q, func(scan scanner) (p order.Photo, err error) {
-		err = scan(asText(&p.Name), &p.IndexCode, &p.Round)
-		return p, err
-	}, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", orderID)
 }
 
 // OrderNotes returns the notes of an order by round.
@@ -77,7 +62,15 @@ func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, 
 
 // Timeline returns what happened to an order, in the order in which it was written.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
-	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
+	c, err := q.creation(ctx, orderID)
+	if err != nil {
+		return nil, err
+	}
+	return q.withLaterEntries(ctx, orderID, c)
+}
+
+func (q Queries) withLaterEntries(ctx context.Context, orderID string, c *creation) ([]order.TimelineEntry, error) {
+	later, err := collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
 		var details string
 		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
 		if err == nil {
@@ -86,38 +79,7 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
 		WHERE order_id = $1 ORDER BY seq`, orderID)
-}
-
-// OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
-func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
-	var files []order.PhotoFile
-	seen := make(map[string]bool)
-	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
-		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan scanner) error {
-		var f order.PhotoFile
-		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
-		if !seen[f.Name] {
-			seen[f.Name] = true
-			files = append(files, f)
-		}
-		return err
-	})
-	return files, err
-}
-
-// SaveVerdictDraft stores what a staff user has entered for an order, replacing their earlier draft.
-func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, now time.Time) error {
-	_, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, draft, updated_at) VALUES ($1, $2, $3, $4)
-		ON CONFLICT (order_id, staff_id) DO UPDATE SET draft = excluded.draft, updated_at = excluded.updated_at`,
-		orderID, staffID, draft, micros(now))
-	return err
-}
-
-const verdictDraft = "SELECT draft FROM verdict_drafts WHERE order_id = $1 AND staff_id = $2"
-
-// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
-func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (string, error) {
-	return value[string](ctx, q, verdictDraft, orderID, staffID)
+	return append([]order.TimelineEntry{c.entry()}, later...), err
 }
 
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is
@@ -125,7 +87,7 @@ func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (str
 // are counted.
 func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[order.Status]int64, error) {
 	const all = "SELECT 'all', CAST(COALESCE(SUM(orders), 0) AS BIGINT) FROM balances WHERE environment = $1"
-	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all
+	rest, text := order.Queued, "SELECT status, orders FROM live_order_counts UNION ALL "+all // the sum of its slots
 	if env == access.Test {
 		rest = order.Completed
 		text = `SELECT status, COUNT(*) FROM orders WHERE environment = $1
@@ -139,7 +101,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 		if status == "all" {
 			counts[rest] += n
 		} else {
-			counts[order.Status(status)] = n
+			counts[order.Status(status)] += n
 			counts[rest] -= n
 		}
 		return err
@@ -147,8 +109,7 @@ func (q Queries) OrderCounts(ctx context.Context, env access.Environment) (map[o
 	return counts, err
 }
 
-// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one. The rows are
-// changed in one order by everybody, so that no two moves wait for each other.
+// countMove keeps the numbers of Live orders by status when an order is about to be stored in another one.
 func (t *Tx) countMove(o *order.Order) error {
 	if o.Environment != access.Live {
 		return nil
@@ -165,8 +126,7 @@ func (t *Tx) countMove(o *order.Order) error {
 		if s == from {
 			change = -1
 		}
-		if err := t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2", change,
-			string(s)); err != nil {
+		if err := t.countStatus(s, change, slotOf(o.ID)); err != nil {
 			return err
 		}
 	}
@@ -177,8 +137,41 @@ func (t *Tx) countMove(o *order.Order) error {
 	if o.DueAt != nil {
 		due = micros(*o.DueAt)
 	}
-	_, err := t.exec(`INSERT INTO live_ended_due_days (status, day, orders) VALUES ($1, $2, 1)
-		ON CONFLICT (status, day) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(o.Status), due/microsPerDay)
+	return t.countDueDay(o.Status, due/microsPerDay, slotOf(o.ID))
+}
+
+// counterSlots is over how many rows each number of live_order_counts is spread.
+const counterSlots = 32
+
+// slotOf returns the slot of an order for where no free one is found.
+func slotOf(orderID string) int64 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(orderID))
+	return int64(h.Sum32())
+}
+
+// countStatus adds to a slot of a status that nobody else holds, else to the given one: in one order of statuses, so
+// that moves that wait do not wait for each other.
+func (t *Tx) countStatus(s order.Status, change int, slot int64) error {
+	n, err := t.exec(`UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = (
+		SELECT slot FROM live_order_counts WHERE status = $2 LIMIT 1`+t.d.skipLocked+")", change, string(s))
+	if err != nil || n > 0 {
+		return err
+	}
+	return t.one("UPDATE live_order_counts SET orders = orders + $1 WHERE status = $2 AND slot = $3",
+		change, string(s), slot%counterSlots)
+}
+
+// countDueDay adds an order that ended to a slot of its due day that nobody else holds, else to the given one. A day
+// gets as many slots as transactions have counted in it at the same time.
+func (t *Tx) countDueDay(s order.Status, day, slot int64) error {
+	n, err := t.exec(`UPDATE live_ended_due_days SET orders = orders + 1 WHERE status = $1 AND day = $2 AND slot = (
+		SELECT slot FROM live_ended_due_days WHERE status = $1 AND day = $2 LIMIT 1`+t.d.skipLocked+")", string(s), day)
+	if err != nil || n > 0 {
+		return err
+	}
+	_, err = t.exec(`INSERT INTO live_ended_due_days (status, day, slot, orders) VALUES ($1, $2, $3, 1)
+		ON CONFLICT (status, day, slot) DO UPDATE SET orders = live_ended_due_days.orders + 1`, string(s), day, slot)
 	return err
 }
 
@@ -198,15 +191,16 @@ func (q Queries) orderPosition(
 	if offset <= walkedOffset || f.Environment != access.Live || f.AssigneeID != "" {
 		return nil, offset, nil
 	}
-	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + quoted(statuses(f))
+	var args arguments
+	text := "SELECT day, orders FROM live_ended_due_days WHERE status IN " + in(&args, statuses(f))
 	for _, s := range statuses(f) {
 		if !s.Terminal() {
 			text += fmt.Sprintf(` UNION ALL SELECT %s / %d, COUNT(*) FROM orders
-				WHERE environment = 'live' AND status = '%s' GROUP BY 1`, dueKey, microsPerDay, s)
+				WHERE environment = 'live' AND status = %s GROUP BY 1`, dueKey, microsPerDay, literal(s))
 		}
 	}
 	counts := make(map[int64]int64)
-	if err := q.rows(ctx, text, nil, func(scan scanner) error {
+	if err := q.rows(ctx, text, args, func(scan scanner) error {
 		var day, n int64
 		err := scan(&day, &n)
 		counts[day] += n

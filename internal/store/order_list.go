@@ -147,7 +147,7 @@ func (l *orderList) newest(f *order.Filter, after *order.Cursor) {
 	}
 	l.none = len(states) == 0
 	for _, s := range states {
-		l.ranges = append(l.ranges, orderRange{where: tenant + " AND COALESCE(outcome, status) = '" + s + "'"})
+		l.ranges = append(l.ranges, orderRange{where: tenant + " AND COALESCE(outcome, status) = " + literal(s)})
 	}
 }
 
@@ -170,9 +170,9 @@ func (l *orderList) dueFirst(f *order.Filter, after *order.Cursor) {
 		}
 	}
 	for _, s := range statuses(f) {
-		in := fmt.Sprintf("environment = '%s' AND status = '%s'%s", f.Environment, s, where)
+		part := "environment = " + literal(f.Environment) + " AND status = " + literal(s) + where
 		for _, follow := range follows {
-			l.ranges = append(l.ranges, orderRange{in + follow.where, follow.sort})
+			l.ranges = append(l.ranges, orderRange{part + follow.where, follow.sort})
 		}
 	}
 }
@@ -197,7 +197,7 @@ func (l *orderList) endedLast(f *order.Filter, after *order.Cursor) {
 	if where != "" || !slices.Equal(f.Statuses, endedStatuses) {
 		l.source = fmt.Sprintf(`(SELECT id, ended_at, status, assignee_id, brand_code, category_code FROM orders
 			WHERE %s ORDER BY ended_at DESC, id DESC LIMIT %d) AS newest`, ended, endedWindow)
-		l.ranges = []orderRange{{where: "status IN " + quoted(f.Statuses) + where + follows}}
+		l.ranges = []orderRange{{where: "status IN " + in(&l.args, f.Statuses) + where + follows}}
 	}
 }
 
@@ -257,8 +257,9 @@ func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, 
 		err = q.row(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
 			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, &total)
 	case f.AssigneeID != "":
-		text := "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = '%s' AND status IN %s"
-		err = q.row(ctx, fmt.Sprintf(text, f.Environment, quoted(statuses(f))), []any{f.AssigneeID}, &total)
+		args := arguments{f.AssigneeID, string(f.Environment)}
+		err = q.row(ctx, "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = $2 AND status IN "+
+			in(&args, statuses(f)), args, &total)
 	default:
 		var counts map[order.Status]int64
 		counts, err = q.OrderCounts(ctx, f.Environment)

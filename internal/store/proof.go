@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/json"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -79,8 +80,8 @@ func (q Queries) EachEntry(
 		})
 }
 
-// OrderProof is an order with one of its charges and one of the refunds of that. An order with several comes several
-// times, in a row.
+// OrderProof is an order with its charge and one of the refunds of that. An order with several comes several times, in
+// a row.
 type OrderProof struct {
 	ID           string
 	Seq          int64
@@ -97,7 +98,7 @@ func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
 	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, COALESCE(c.amount, 0), r.id
-		FROM orders AS o LEFT JOIN ledger_entries AS c ON c.order_id = o.id AND c.kind = 'charge'
+		FROM orders AS o LEFT JOIN ledger_entries AS c ON c.id = o.id AND c.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = c.id
 		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
 		func(scan scanner) error {
@@ -135,10 +136,11 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 	if err != nil {
 		return nil, nil, err
 	}
-	if kept, err = read(ctx, q, "SELECT status, orders FROM live_order_counts"); err != nil {
+	const sums = "SELECT status, CAST(SUM(orders) AS BIGINT) FROM "
+	if kept, err = read(ctx, q, sums+"live_order_counts GROUP BY status"); err != nil {
 		return nil, nil, err
 	}
-	byDay, err := read(ctx, q, "SELECT status, CAST(SUM(orders) AS BIGINT) FROM live_ended_due_days GROUP BY status")
+	byDay, err := read(ctx, q, sums+"live_ended_due_days GROUP BY status")
 	for _, s := range endedStatuses {
 		if byDay[s] != counted[s] {
 			kept[s] = byDay[s]
@@ -152,16 +154,9 @@ func (q Queries) LastOrderID(ctx context.Context) (string, error) {
 	return value[string](ctx, q, "SELECT COALESCE(MAX(id), '') FROM orders")
 }
 
-// OrderPhotoKey is the place of a photo in the list of all photos of orders; the zero value is before the first.
-type OrderPhotoKey struct {
-	OrderID  string
-	Round    int64
-	Position int64
-}
-
 // OrderPhotoProof is a photo of an order with what is known of it.
 type OrderPhotoProof struct {
-	OrderPhotoKey
+	OrderID     string
 	AccountID   string
 	Environment access.Environment
 	Name        string
@@ -171,24 +166,52 @@ type OrderPhotoProof struct {
 	Bytes       int64
 }
 
-// OrderPhotosAfter returns up to limit photos of orders that follow the key, as far as the order with the id last.
+// OrderPhotosAfter returns the photos of up to limit orders whose ids follow the one given, as far as the id last, and
+// the id of the last of these orders, empty when there are no more.
 func (q Queries) OrderPhotosAfter(
-	ctx context.Context, key OrderPhotoKey, last string, limit int,
-) ([]OrderPhotoProof, error) {
-	return collect(ctx, q, func(scan scanner) (p OrderPhotoProof, err error) {
-		var account, env, owner, ownerEnv sql.NullString
-		var used, bytes sql.NullInt64
-		err = scan(&p.OrderID, &p.Round, &p.Position, &account, &env, &p.Name, &owner, &ownerEnv, &used, &bytes)
-		p.AccountID, p.Environment = account.String, access.Environment(env.String)
-		p.Known, p.Used, p.Owned, p.Bytes = owner.Valid, used.Int64 == 1, owner == account && ownerEnv == env, bytes.Int64
-		return p, err
-	}, `SELECT x.order_id, x.round, x.position, o.account_id, o.environment, x.photo,
-		p.account_id, p.environment, p.used, p.bytes
-		FROM (SELECT order_id, round, position, photo FROM order_photos
-			WHERE photo IS NOT NULL AND (order_id, round, position) > ($1, $2, $3) AND order_id <= $4
-			ORDER BY order_id, round, position LIMIT $5) AS x
-		LEFT JOIN orders AS o ON o.id = x.order_id LEFT JOIN photos AS p ON p.name = x.photo
-		ORDER BY x.order_id, x.round, x.position`, key.OrderID, key.Round, key.Position, last, limit)
+	ctx context.Context, id, last string, limit int,
+) (photos []OrderPhotoProof, next string, err error) {
+	var names []string
+	owner := make(map[string]OrderPhotoProof) // of an order
+	add := func(orderID, name string) {
+		p := owner[orderID]
+		p.OrderID, p.Name = orderID, name
+		photos, names = append(photos, p), append(names, name)
+	}
+	if err := q.rows(ctx, `SELECT id, account_id, environment, creation FROM orders
+		WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, []any{id, last, limit}, func(scan scanner) error {
+		var p OrderPhotoProof
+		var text string
+		if err := scan(&next, &p.AccountID, &p.Environment, &text); err != nil {
+			return err
+		}
+		owner[next] = p
+		var c creation
+		err := json.Unmarshal([]byte(text), &c)
+		for _, sent := range c.Photos {
+			add(next, sent.Name)
+		}
+		return err
+	}); err != nil {
+		return nil, "", err
+	}
+	if err := q.rows(ctx, `SELECT order_id, photo FROM order_photos WHERE order_id > $1 AND order_id <= $2
+		AND photo IS NOT NULL ORDER BY order_id, round, position`, []any{id, next}, func(scan scanner) error {
+		var orderID, name string
+		err := scan(&orderID, &name)
+		add(orderID, name)
+		return err
+	}); err != nil {
+		return nil, "", err
+	}
+	stored, err := q.photos(ctx, names)
+	for i := range photos {
+		p := &photos[i]
+		s, known := stored[p.Name]
+		p.Known, p.Used, p.Bytes = known, s.Used, s.Bytes
+		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
+	}
+	return photos, next, err
 }
 
 // BrokenReference is a row that refers to a row that does not exist.

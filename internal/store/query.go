@@ -16,19 +16,11 @@ type Queries struct {
 	d *dialect
 }
 
-// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
-type Tx struct {
-	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work
-}
-
-// Context is the context of the transaction, for functions that have no other.
-func (t *Tx) Context() context.Context { return t.ctx }
-
 // row reads at most one row into dest, or returns ErrNotFound.
 func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
-	rows, err := q.c.query(q.uncancelable(ctx), text, args)
+	ctx, cancel := q.limited(q.uncancelable(ctx))
+	defer cancel()
+	rows, err := q.c.query(ctx, text, args)
 	if err != nil {
 		return Classify(err)
 	}
@@ -50,6 +42,8 @@ type scanner = func(dest ...any) error
 
 // rows calls each for every row; each scans it.
 func (q Queries) rows(ctx context.Context, text string, args []any, each func(scanner) error) error {
+	ctx, cancel := q.limited(ctx)
+	defer cancel()
 	rows, err := q.c.query(ctx, text, args)
 	if err != nil {
 		return Classify(err)
@@ -70,6 +64,15 @@ func (q Queries) uncancelable(ctx context.Context) context.Context {
 		return context.WithoutCancel(ctx)
 	}
 	return ctx
+}
+
+// limited returns the context for a read outside of transactions, which have a limit of their own: a connection that
+// died without a word must not hold its caller. Nothing limits a read of SQLite but the disk.
+func (q Queries) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := q.c.(pool); ok {
+		return context.WithTimeout(ctx, readTimeout)
+	}
+	return ctx, func() {}
 }
 
 // collect returns what read makes of each row. Where there is none, the list is empty, not nil.
@@ -128,31 +131,6 @@ func first[T any](found []T, err error) (T, error) {
 		return none, err
 	}
 	return found[0], nil
-}
-
-// exec runs a statement and returns how many rows it touched.
-func (t *Tx) exec(text string, args ...any) (int64, error) {
-	res, err := t.c.exec(t.ctx, text, args)
-	if err != nil {
-		return 0, Classify(err)
-	}
-	n, err := res.RowsAffected()
-	return n, Classify(err)
-}
-
-// one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
-func (t *Tx) one(text string, args ...any) error {
-	n, err := t.exec(text, args...)
-	if err == nil && n != 1 {
-		return ErrNotFound
-	}
-	return err
-}
-
-// insert adds a row; into is the table with the columns that args are for.
-func (t *Tx) insert(into string, args ...any) error {
-	_, err := t.exec("INSERT INTO "+into+" VALUES "+tuples(1, len(args)), args...)
-	return err
 }
 
 // arguments are the parameters of a statement whose text is put together.
@@ -230,16 +208,24 @@ func anys[T any](values []T) []any {
 	return args
 }
 
-// quoted returns "('a','b')" for words of the program.
-func quoted[S ~string](words []S) string {
-	var b strings.Builder
-	for i, w := range words {
-		if i > 0 {
-			b.WriteByte(',')
+// literal returns a word of the program, such as a status, as it stands in a text where planners have to see it to
+// choose a partial index. Everything else is a parameter. What is no such word becomes one that no row has.
+func literal[S ~string](word S) string {
+	for _, c := range []byte(word) {
+		if (c < 'a' || c > 'z') && c != '-' {
+			return "''"
 		}
-		b.WriteString("'" + string(w) + "'")
 	}
-	return "(" + b.String() + ")"
+	return "'" + string(word) + "'"
+}
+
+// in adds words to the arguments and returns "($1,$2)" for them.
+func in[S ~string](a *arguments, words []S) string {
+	marks := make([]string, len(words))
+	for i, w := range words {
+		marks[i] = a.add(string(w))
+	}
+	return "(" + strings.Join(marks, ",") + ")"
 }
 
 // likePattern takes the meaning from what LIKE would read as a pattern.

@@ -10,10 +10,12 @@ import (
 // InsertSession adds a session by the hash of its secret.
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
 	return t.insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID, textOrNull(s.IP),
-		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt), hash)
+		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt),
+		micros(s.ConfirmedAt), flag(s.Factor), hash)
 }
 
-const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at"
+const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at, " +
+	"confirmed_at, factor"
 
 // SessionByHash returns the session of an audience whose secret has the hash, ended or not.
 func (q Queries) SessionByHash(ctx context.Context, audience access.Audience, hash string) (*access.Session, error) {
@@ -33,7 +35,7 @@ func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*acc
 	return collect(ctx, q, func(scan scanner) (*access.Session, error) {
 		s := new(access.Session)
 		return s, scan(&s.ID, &s.Audience, &s.UserID, asText(&s.IP), asText(&s.UserAgent), asTime(&s.CreatedAt),
-			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt))
+			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt), asTime(&s.ConfirmedAt), &s.Factor)
 	}, text, args...)
 }
 
@@ -41,6 +43,18 @@ func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*acc
 func (t *Tx) TouchSession(s *access.Session) error {
 	_, err := t.exec("UPDATE sessions SET last_seen_at = $1, expires_at = $2 WHERE id = $3 AND last_seen_at < $1",
 		micros(s.LastSeenAt), micros(s.ExpiresAt), s.ID)
+	return err
+}
+
+// ConfirmSession notes that the person of a session has proved who they are.
+func (t *Tx) ConfirmSession(id string, now time.Time) error {
+	_, err := t.exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", micros(now), id)
+	return err
+}
+
+// SetSessionFactor notes that the person of a session has a second factor now, which they have proved.
+func (t *Tx) SetSessionFactor(id string) error {
+	_, err := t.exec("UPDATE sessions SET factor = 1 WHERE id = $1", id)
 	return err
 }
 

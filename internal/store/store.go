@@ -15,7 +15,7 @@ import (
 	"strings"
 	"time"
 
-	_ "github.com/jackc/pgx/v5/stdlib" // the driver "pgx"
+	"github.com/jackc/pgx/v5"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -34,7 +34,8 @@ type Store struct {
 	readers *statements // nil on PostgreSQL
 	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups      // of PostgreSQL
-	url     string      // of PostgreSQL
+	config  *pgx.ConnConfig
+	probe   string // id of the row that ProbeWrite writes
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -48,27 +49,13 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	s.probe = NewID()
 	return s, nil
 }
 
 // IsPostgres reports whether the target names a PostgreSQL database.
 func IsPostgres(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
-}
-
-func openPostgres(ctx context.Context, target string) (*Store, error) {
-	db, err := sql.Open("pgx", target)
-	if err != nil {
-		return nil, errPostgresURL
-	}
-	n := max(16, 8*runtime.NumCPU())
-	db.SetMaxOpenConns(n)
-	db.SetMaxIdleConns(n)
-	db.SetConnMaxIdleTime(5 * time.Minute)
-	if err := migratePostgres(ctx, db, Newest); err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return &Store{Queries: Queries{c: pool{db}, d: &postgresDialect}, db: db, url: target}, nil
 }
 
 func openSQLite(ctx context.Context, path string) (*Store, error) {
@@ -132,6 +119,24 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.row(ctx, "SELECT 1", nil, &one)
 }
 
+// probeLife is for how long the probe of a process that has ended is kept.
+const probeLife = time.Hour
+
+// ProbeWrite reports whether the database can be written now. Each process writes a row of its own, so that none waits
+// for another.
+func (s *Store) ProbeWrite(ctx context.Context) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		now := time.Now()
+		if _, err := tx.exec("DELETE FROM write_probes WHERE at < $1 OR at > $2", micros(now.Add(-probeLife)),
+			micros(now.Add(probeLife))); err != nil {
+			return err
+		}
+		_, err := tx.exec(`INSERT INTO write_probes (id, at) VALUES ($1, $2)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, s.probe, micros(now))
+		return err
+	})
+}
+
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
 // only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
 // not undo a transaction that has begun.
@@ -139,76 +144,28 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run := s.transaction(f)
 	if s.writer != nil {
-		return Classify(s.writer.run(run))
+		return Classify(s.writer.run(newJob(f)))
 	}
-	return Classify(s.updatePostgres(context.WithoutCancel(ctx), run))
+	return Classify(s.updatePostgres(context.WithoutCancel(ctx), newJob(f)))
 }
 
 // UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
 // running become one transaction. ctx ends the wait for it.
 func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	if s.writer != nil { // which groups all transactions
-		return s.Update(ctx, f)
-	}
-	return Classify(s.groups.run(ctx, row, s.transaction(f), s.commitPostgres))
+	return s.together(ctx, row, newJob(f))
 }
 
-// transaction returns f as a function of the connection and the context of its transaction. A panic becomes an error.
-func (s *Store) transaction(f func(*Tx) error) txFunc {
-	return func(ctx context.Context, c conn) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic in transaction: %v", p)
-			}
-		}()
-		return f(&Tx{Queries: Queries{c: txContext{c, ctx}, d: s.d}, ctx: ctx})
-	}
-}
-
-const (
-	maxTries         = 8
-	postgresDeadline = 30 * time.Second
-)
-
-// commitPostgres runs the group in one transaction, and each job alone when that conflicts with another transaction.
-func (s *Store) commitPostgres(group []*job) {
-	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), postgresDeadline)
-		defer cancel()
-		err := s.tryPostgres(ctx, func(ctx context.Context, c conn) error { return runGroup(ctx, c, group) })
-		if !retryable(err) {
-			reply(group, err)
-			return
-		}
-	}
-	for _, j := range group {
-		j.result <- s.updatePostgres(context.Background(), j.run)
-	}
-}
-
-func (s *Store) updatePostgres(ctx context.Context, f txFunc) error {
-	ctx, cancel := context.WithTimeout(ctx, postgresDeadline)
-	defer cancel()
-	for try := 1; ; try++ {
-		err := s.tryPostgres(ctx, f)
-		if err == nil || try == maxTries || !retryable(err) {
-			return err
-		}
-	}
-}
-
-func (s *Store) tryPostgres(ctx context.Context, f txFunc) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
+// together runs a job in a group: on SQLite, which has one writer, with all others, on PostgreSQL with those of its
+// row.
+func (s *Store) together(ctx context.Context, row string, j *job) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := f(ctx, txConn{tx}); err != nil {
-		_ = tx.Rollback() // the first error is the one to report
-		return err
+	if s.writer != nil {
+		return Classify(s.writer.run(j))
 	}
-	return tx.Commit()
+	return Classify(s.groups.run(ctx, row, j, s.commitPostgres))
 }
 
 // Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its
@@ -226,5 +183,13 @@ func (s *Store) SnapshotTx(ctx context.Context, f func(*sql.Tx) error) error {
 		return Classify(err)
 	}
 	defer func() { _ = tx.Rollback() }() // nothing was written
+	if s.Shared() {                      // it locks no row, so it may take as long as the database is large
+		if _, err := tx.ExecContext(ctx, "SET LOCAL statement_timeout = 0"); err != nil {
+			return Classify(err)
+		}
+		if _, err := tx.ExecContext(ctx, "SET LOCAL idle_in_transaction_session_timeout = '10min'"); err != nil {
+			return Classify(err)
+		}
+	}
 	return f(tx)
 }

@@ -189,9 +189,12 @@ var (
 	issueTime   = regexp.MustCompile(`("issued_at": ")20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"`)
 	secrets     = regexp.MustCompile(`"(password|token|signing_secret|signature|hint|version|commit)":( ?)"[^"]+"`)
 	resetToken  = regexp.MustCompile(`\?token=[0-9A-Za-z_-]+`)
-	counts      = regexp.MustCompile(`"(duration_ms|retry_after_seconds)":( ?)\d+`)
+	counts      = regexp.MustCompile(`"(duration_ms|retry_after_seconds|remaining)":( ?)\d+`)
 	userAgent   = regexp.MustCompile(`Assay-Webhooks/\S+`)
 	keyToken    = regexp.MustCompile(`\bassay_(test|live)_[0-9A-Za-z]+`)
+
+	// The keys of certificates are random.
+	publicKey = regexp.MustCompile(`("(?:x|kid|key_id)": ")[0-9A-Za-z_-]{43}"`)
 
 	numbered = []struct {
 		kind    string
@@ -209,6 +212,7 @@ func (c *chapter) normalise(text string) string {
 	text = currentTime.ReplaceAllString(text, "<time>")
 	text = issueTime.ReplaceAllString(text, `$1<second>"`)
 	text = secrets.ReplaceAllString(text, `"$1":$2"<$1>"`)
+	text = publicKey.ReplaceAllString(text, `$1<public-key>"`)
 	text = counts.ReplaceAllString(text, `"$1":$2<number>`)
 	text = resetToken.ReplaceAllString(text, "?token=<token>")
 	text = userAgent.ReplaceAllString(text, "Assay-Webhooks/<version>")

@@ -5,11 +5,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/program"
 )
 
 func TestOps(t *testing.T) {
 	t.Parallel()
-	s := start(t, nil)
+	s := start(t, program.Settings{"pprof": "true"})
 	a := s.open(t)
 	s.get(t, a.Test.Key, prefix+"/balance?hidden=value").wantStatus(t, http.StatusOK)
 	s.get(t, a.Test.Key, prefix+"/orders/never-made").wantStatus(t, http.StatusNotFound)

@@ -87,7 +87,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err := a.count(r, staff); err != nil {
 		return err
 	}
-	row, id, err := a.paths.Find(r)
+	row, id, err := a.paths.Find(w, r)
 	if err != nil {
 		return err
 	}

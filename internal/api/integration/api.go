@@ -4,8 +4,10 @@ package integration
 
 import (
 	"net/http"
+	"sync"
 	"time"
 
+	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
@@ -24,14 +26,17 @@ type Config struct {
 	Staging       *media.Staging
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
+	PublicURL     string // in the OpenAPI documents
 }
 
 // API answers the requests of the interface.
 type API struct {
 	Config
-	routes []Route
-	paths  *httpx.Paths
-	pages  pageCache
+	routes   []Route
+	paths    *httpx.Paths
+	pages    pageCache
+	handler  http.Handler
+	document func() api.Document
 }
 
 // Route is one operation of the interface.
@@ -62,13 +67,19 @@ const (
 
 // New returns the interface.
 func New(c Config) *API {
-	a := &API{Config: c, paths: httpx.NewPaths(Prefix)}
+	a := &API{
+		Config: c, paths: httpx.NewPaths(Prefix),
+		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
+	}
+	a.handler = c.Responder.Handle(a.serve)
 	a.routes = []Route{
-		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.listCategories},
-		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.listBrands},
-		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.listModels},
+		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.rendered(a.listCategories)},
+		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.rendered(a.listBrands)},
+		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.rendered(a.listModels)},
 		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
-		{Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.listPhotoIndexes},
+		{
+			Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.rendered(a.listPhotoIndexes),
+		},
 		{
 			Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout,
 			handle: a.uploadPhotos,
@@ -81,6 +92,13 @@ func New(c Config) *API {
 			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
 			handle: a.submitUpdatePhotos,
 		},
+		{
+			Method: "POST", Path: "/orders/{id}/cancel", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.cancelOrder,
+		},
+		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
+		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
+		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
 		{
 			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
@@ -91,6 +109,14 @@ func New(c Config) *API {
 			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
 			handle: a.deleteWebhook,
 		},
+		{
+			Method: "PATCH", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.updateWebhook,
+		},
+		{
+			Method: "POST", Path: "/webhooks/{id}/rotate_secret", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.rotateSecret,
+		},
 	}
 	for i := range a.routes {
 		r := &a.routes[i]
@@ -98,6 +124,9 @@ func New(c Config) *API {
 		if r.Timeout == 0 {
 			r.Timeout = requestTimeout
 		}
+	}
+	for _, path := range []string{documentPath, document30Path} {
+		a.paths.Add("GET", path) // answered before the key is looked at, in serveDocument
 	}
 	return a
 }
@@ -107,7 +136,9 @@ func (a *API) Routes() []Route { return a.routes }
 
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.Responder.Handle(a.serve).ServeHTTP(w, r)
+	if !a.serveDocument(w, r) {
+		a.handler.ServeHTTP(w, r)
+	}
 }
 
 // serve checks in the order that integrators are told: authentication, route, rate limit, scope. The handler then
@@ -117,7 +148,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	row, id, err := a.paths.Find(r)
+	row, id, err := a.paths.Find(w, r)
 	if err != nil {
 		return err
 	}
@@ -128,7 +159,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	return httpx.WithTimeout(route.Timeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
-		return route.handle(w, r, &call{key: key, id: id})
-	})
+	return route.handle(w, httpx.Limit(route.Timeout, w, r), &call{key: key, id: id})
 }

@@ -3,6 +3,7 @@ package integration_test
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -41,10 +42,25 @@ var operations = []struct {
 		"POST", "/orders/{id}/update_photos", "orders:write", "update",
 		request{Method: "POST", Path: "/orders/none/update_photos", Body: "{}"},
 	},
+	{
+		"POST", "/orders/{id}/cancel", "orders:write", "update",
+		request{Method: "POST", Path: "/orders/none/cancel", Body: "{}"},
+	},
+	{
+		"POST", "/quote", "", "catalog",
+		request{Method: "POST", Path: "/quote", Body: `{"brand_code":"chanel","category_code":"bags"}`},
+	},
+	{"GET", "/me", "", "read", request{Method: "GET", Path: "/me"}},
+	{"GET", "/events", "orders:read", "read", request{Method: "GET", Path: "/events"}},
 	{"GET", "/audit/events", "audit:read", "read", request{Method: "GET", Path: "/audit/events"}},
 	{"POST", "/webhooks", "webhooks:manage", "webhook", request{Method: "POST", Path: "/webhooks", Body: "{}"}},
 	{"GET", "/webhooks", "webhooks:manage", "webhook", request{Method: "GET", Path: "/webhooks"}},
 	{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "DELETE", Path: "/webhooks/none"}},
+	{"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"}},
+	{
+		"POST", "/webhooks/{id}/rotate_secret", "webhooks:manage", "webhook",
+		request{Method: "POST", Path: "/webhooks/none/rotate_secret", Body: "{}"},
+	},
 }
 
 // TestRoutes checks the table of operations, the OpenAPI document and the contract against each other.
@@ -122,10 +138,47 @@ func TestRoutes(t *testing.T) {
 				}
 			}
 		})
-		t.Run("HeadHasNoBody", func(t *testing.T) {
-			r := w.NewAccount(t).Test(t).Send(t, request{Method: "HEAD", Path: "/orders"})
-			if r.Status != 404 || len(r.Body) != 0 {
-				t.Errorf("HEAD answered %d with %d bytes", r.Status, len(r.Body))
+		t.Run("HeadIsGetWithoutBody", func(t *testing.T) {
+			c := w.NewAccount(t).Test(t)
+			paths := []string{"/openapi.json", "/openapi-3.0.json"}
+			for _, op := range operations {
+				if op.method == "GET" {
+					paths = append(paths, op.send.Path)
+				}
+			}
+			for _, path := range paths {
+				get, head := c.Get(t, path), c.Send(t, request{Method: "HEAD", Path: path})
+				if head.Status != get.Status || len(head.Body) != 0 ||
+					head.Header.Get("Content-Length") != strconv.Itoa(len(get.Body)) ||
+					head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
+					t.Errorf("HEAD of %s answered %d with %d bytes and %v", path, head.Status, len(head.Body), head.Header)
+				}
+			}
+			w.Anonymous().Send(t, request{Method: "HEAD", Path: "/openapi.json"}).Want(t, 200)
+			if r := w.Anonymous().Send(t, request{Method: "HEAD", Path: "/orders"}); r.Status != 401 {
+				t.Errorf("HEAD without a key answered %d", r.Status)
+			}
+		})
+		t.Run("Allow", func(t *testing.T) {
+			c := w.NewAccount(t).Test(t)
+			for path, want := range map[string]string{
+				"/orders": "GET, HEAD, POST", "/orders/x/update_photos": "POST", "/balance": "GET, HEAD",
+				"/openapi.json": "GET, HEAD", "/nothing": "", "/orders/a/b": "",
+			} {
+				r := c.Send(t, request{Method: "PUT", Path: path})
+				r.Refused(t, 404, "not-found")
+				if got := r.Header.Get("Allow"); got != want {
+					t.Errorf("%s allows %q, not %q", path, got, want)
+				}
+				if got := w.Anonymous().Send(t, request{Method: "PUT", Path: path}).Header.Get("Allow"); got != "" {
+					t.Errorf("%s tells %q without a key", path, got)
+				}
+			}
+		})
+		t.Run("DocumentsNameTheServer", func(t *testing.T) {
+			for _, path := range []string{"/openapi.json", "/openapi-3.0.json"} {
+				w.Anonymous().Get(t, path).Want(t, 200).
+					Is(t, "servers", []any{obj{"url": integrationtest.PublicURL + "/v1/integrations"}})
 			}
 		})
 	})

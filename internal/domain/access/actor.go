@@ -11,11 +11,14 @@ type Tenant struct {
 	Environment Environment
 }
 
-// Origin is where a request came from, for logs and mail.
+// Origin is where a request came from, for logs, mail and the protection of sign-ins.
 type Origin struct {
 	IP        string
 	UserAgent string
 	Locale    text.Locale // of the page; empty when the request came from a program
+	Device    string      // hash by which the browser is recognised; empty when it is not
+	Factor    bool        // at sign-in: more than a password was given
+	Session   *Session    // of who is signed in; nil when the request came from a program
 }
 
 const maxUserAgent = 512

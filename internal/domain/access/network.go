@@ -20,7 +20,7 @@ type Networks []netip.Prefix
 func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 	var networks Networks
 	for _, text := range texts {
-		network, ok := parseNetwork(text)
+		network, ok := ParseNetwork(text)
 		if !ok {
 			return nil, &fault.Problem{
 				Field: field, Code: "network",
@@ -41,7 +41,8 @@ func CheckNetworks(field string, texts []string) (Networks, *fault.Problem) {
 
 const mappedBits = 96 // prefix of an IPv4-mapped IPv6 address
 
-func parseNetwork(text string) (netip.Prefix, bool) {
+// ParseNetwork reads an address or a network in CIDR notation.
+func ParseNetwork(text string) (netip.Prefix, bool) {
 	if address, err := netip.ParseAddr(text); err == nil {
 		if address.Zone() != "" {
 			return netip.Prefix{}, false

@@ -20,10 +20,18 @@ const (
 	Portal Audience = "portal"
 )
 
-// How long a session lives: it ends when nobody has used it for a working day, and in any case after a month.
+// How long a session lives: it ends when nobody has used it for a working day, and in any case after a month, or, of
+// staff, after a week.
 const (
-	SessionIdle     = 12 * time.Hour
-	SessionLifetime = 30 * 24 * time.Hour
+	SessionIdle          = 12 * time.Hour
+	SessionLifetime      = 30 * 24 * time.Hour
+	StaffSessionLifetime = 7 * 24 * time.Hour
+
+	// ConfirmLife is for how long somebody may change how people sign in after they have proved who they are.
+	ConfirmLife = 5 * time.Minute
+
+	// DeviceLife is how long a browser is recognised after somebody has signed in with it.
+	DeviceLife = 365 * 24 * time.Hour
 
 	// SessionTouch is how stale the time of last use may be: using a session writes to the database at most this often.
 	SessionTouch = time.Minute
@@ -39,14 +47,28 @@ type Session struct {
 	CreatedAt  time.Time
 	LastSeenAt time.Time
 	ExpiresAt  time.Time // unless it is used again before
+
+	ConfirmedAt time.Time // when the person has last proved who they are
+	Factor      bool      // with more than a password
 }
+
+// Lifetime is how long a session lives at most.
+func (a Audience) Lifetime() time.Duration {
+	if a == Desk {
+		return StaffSessionLifetime
+	}
+	return SessionLifetime
+}
+
+// ConfirmedIn reports whether the person has proved who they are a short while before.
+func (s *Session) ConfirmedIn(now time.Time) bool { return now.Before(s.ConfirmedAt.Add(ConfirmLife)) }
 
 // Seen returns the session after a use now: its expiry moves, but never past its lifetime.
 func (s *Session) Seen(now time.Time) *Session {
 	seen := *s
 	seen.LastSeenAt = now
 	seen.ExpiresAt = now.Add(SessionIdle)
-	if end := s.CreatedAt.Add(SessionLifetime); seen.ExpiresAt.After(end) {
+	if end := s.CreatedAt.Add(s.Audience.Lifetime()); seen.ExpiresAt.After(end) {
 		seen.ExpiresAt = end
 	}
 	return &seen

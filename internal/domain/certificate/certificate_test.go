@@ -15,7 +15,7 @@ import (
 
 func signer(t *testing.T, seed byte) *certificate.Signer {
 	t.Helper()
-	s, err := certificate.NewSigner(bytes.Repeat([]byte{seed}, 32))
+	s, err := certificate.NewSigner(bytes.Repeat([]byte{seed}, 32), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +208,7 @@ func TestKeySet(t *testing.T) {
 }
 
 func FuzzVerify(f *testing.F) {
-	s, err := certificate.NewSigner(make([]byte, 32))
+	s, err := certificate.NewSigner(make([]byte, 32), false)
 	if err != nil {
 		f.Fatal(err)
 	}

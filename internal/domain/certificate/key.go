@@ -11,26 +11,32 @@ import (
 
 var encoding = base64.RawURLEncoding.Strict()
 
-// Signer signs certificates with one key.
+// Signer signs certificates with one key, of Test or of Live orders.
 type Signer struct {
-	key ed25519.PrivateKey
-	id  string
+	key  ed25519.PrivateKey
+	id   string
+	test bool
 }
 
-// NewSigner returns a signer for a seed of 32 bytes.
-func NewSigner(seed []byte) (*Signer, error) {
+// NewSigner returns a signer for a seed of 32 bytes; test: of Test orders.
+func NewSigner(seed []byte, test bool) (*Signer, error) {
 	if len(seed) != ed25519.SeedSize {
 		return nil, fmt.Errorf("a signing key is made of %d bytes, not %d", ed25519.SeedSize, len(seed))
 	}
 	key := ed25519.NewKeyFromSeed(seed)
-	return &Signer{key: key, id: KeyID(key.Public().(ed25519.PublicKey))}, nil
+	return &Signer{key: key, id: KeyID(key.Public().(ed25519.PublicKey)), test: test}, nil
 }
 
 // Key returns the public part, for the key set.
-func (s *Signer) Key() Key { return Key{ID: s.id, Public: s.key.Public().(ed25519.PublicKey)} }
+func (s *Signer) Key() Key {
+	return Key{ID: s.id, Public: s.key.Public().(ed25519.PublicKey), Test: s.test}
+}
 
 // Sign returns the certificate in canonical form with its signature.
 func (s *Signer) Sign(c *Certificate) (*Signed, error) {
+	if c.Test != s.test {
+		return nil, ErrEnvironment
+	}
 	c.Type, c.Version = Type, Version
 	raw, err := json.Marshal(c)
 	if err != nil {
@@ -47,6 +53,7 @@ func (s *Signer) Sign(c *Certificate) (*Signed, error) {
 type Key struct {
 	ID     string
 	Public ed25519.PublicKey
+	Test   bool // it signs certificates of Test orders and no others
 }
 
 // KeyID returns the id of a public key: its JWK thumbprint (RFC 7638).
@@ -59,14 +66,16 @@ func KeyID(public ed25519.PublicKey) string {
 type KeySet []Key
 
 // Find returns the key with the id.
-func (k KeySet) Find(id string) (ed25519.PublicKey, bool) {
+func (k KeySet) Find(id string) (Key, bool) {
 	for _, key := range k {
 		if key.ID == id {
-			return key.Public, true
+			return key, true
 		}
 	}
-	return nil, false
+	return Key{}, false
 }
+
+const testEnvironment = "test"
 
 // jwk is a public key in the form of RFC 8037.
 type jwk struct {
@@ -76,6 +85,8 @@ type jwk struct {
 	Kid string `json:"kid"`
 	Use string `json:"use"`
 	Alg string `json:"alg"`
+
+	Environment string `json:"environment,omitempty"` // "test" at the key of Test certificates
 }
 
 // MarshalJSON writes a JSON Web Key Set.
@@ -86,6 +97,9 @@ func (k KeySet) MarshalJSON() ([]byte, error) {
 	for i, key := range k {
 		set.Keys[i] = jwk{
 			Kty: "OKP", Crv: "Ed25519", X: encoding.EncodeToString(key.Public), Kid: key.ID, Use: "sig", Alg: "EdDSA",
+		}
+		if key.Test {
+			set.Keys[i].Environment = testEnvironment
 		}
 	}
 	return json.Marshal(set)
@@ -109,7 +123,7 @@ func ParseKeys(data []byte) (KeySet, error) {
 		if err != nil || len(public) != ed25519.PublicKeySize {
 			return nil, fmt.Errorf("the key %q is malformed", j.Kid)
 		}
-		key := Key{ID: KeyID(public), Public: public}
+		key := Key{ID: KeyID(public), Public: public, Test: j.Environment == testEnvironment}
 		if j.Kid != key.ID {
 			return nil, fmt.Errorf("the key %q does not have its thumbprint as its id", j.Kid)
 		}

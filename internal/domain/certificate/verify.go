@@ -11,9 +11,10 @@ import (
 
 // Errors of Verify.
 var (
-	ErrMalformed  = errors.New("this is not a certificate file")
-	ErrUnknownKey = errors.New("the certificate is signed with a key that is not in the key set")
-	ErrSignature  = errors.New(
+	ErrMalformed   = errors.New("this is not a certificate file")
+	ErrEnvironment = errors.New("a Test certificate is signed with the key of Live certificates, or the other way round")
+	ErrUnknownKey  = errors.New("the certificate is signed with a key that is not in the key set")
+	ErrSignature   = errors.New(
 		"the signature is wrong: the certificate was changed, or was not issued by the owner of the key",
 	)
 )
@@ -30,18 +31,27 @@ type Result struct {
 	Revoked *Revocation
 }
 
-// Verify checks a certificate file against the issuer's keys, offline. The error is ErrMalformed, ErrUnknownKey or
-// ErrSignature.
+// Verify checks a certificate file against the issuer's keys, offline. The error is ErrMalformed, ErrUnknownKey,
+// ErrSignature or ErrEnvironment.
 func Verify(file []byte, keys KeySet) (*Result, error) {
 	s, err := Parse(file)
 	if err != nil {
 		return nil, err
 	}
-	public, ok := keys.Find(s.KeyID)
+	c, err := s.Verify(keys)
+	if err != nil {
+		return nil, err
+	}
+	return &Result{Certificate: c, KeyID: s.KeyID, Revoked: s.Revoked}, nil
+}
+
+// Verify reads the document and checks it against the issuer's keys. The errors are those of the function Verify.
+func (s *Signed) Verify(keys KeySet) (*Certificate, error) {
+	key, ok := keys.Find(s.KeyID)
 	if !ok {
 		return nil, ErrUnknownKey
 	}
-	if !ed25519.Verify(public, s.Document, s.Signature) {
+	if !ed25519.Verify(key.Public, s.Document, s.Signature) {
 		return nil, ErrSignature
 	}
 	c, err := s.Read()
@@ -51,7 +61,10 @@ func Verify(file []byte, keys KeySet) (*Result, error) {
 	if c.Type != Type || c.Version != Version {
 		return nil, fmt.Errorf("%w of version %d", ErrMalformed, Version)
 	}
-	return &Result{Certificate: c, KeyID: s.KeyID, Revoked: s.Revoked}, nil
+	if c.Test != key.Test {
+		return nil, ErrEnvironment
+	}
+	return c, nil
 }
 
 // Parse reads a certificate file without verifying its signature. Whitespace and the order of names do not matter;

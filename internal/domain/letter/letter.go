@@ -25,13 +25,20 @@ const (
 	PasskeyAdded    Kind = "passkey-added"     // to the user
 	FactorOn        Kind = "second-factor-on"  // to the user
 	FactorOff       Kind = "second-factor-off" // to the user
+	PasskeyRemoved  Kind = "passkey-removed"   // to the user
+	CodesRenewed    Kind = "recovery-codes"    // to the user
+	TokenMade       Kind = "token-made"        // to a staff user
+	TokenRevoked    Kind = "token-revoked"     // to a staff user
+	NewDevice       Kind = "new-device"        // to the user
+	EmailChange     Kind = "email-change"      // link to the new address, to confirm it
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 )
 
 // Kinds lists every kind.
 var Kinds = []Kind{
 	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
-	PasskeyAdded, FactorOn, FactorOff, LowBalance,
+	PasskeyAdded, PasskeyRemoved, FactorOn, FactorOff, CodesRenewed, TokenMade, TokenRevoked, NewDevice, EmailChange,
+	LowBalance,
 }
 
 // Letter is a rendered mail without addresses.
@@ -97,6 +104,42 @@ func AddedPasskey(l text.Locale, a access.Audience, email, name string, at time.
 	f := noticeFacts(l, a, email, at)
 	f["name"] = name
 	return write(PasskeyAdded, l, link, f)
+}
+
+// RemovedPasskey tells a user that a passkey was removed; link leads to the others.
+func RemovedPasskey(l text.Locale, a access.Audience, email, name string, at time.Time, link string) Letter {
+	f := noticeFacts(l, a, email, at)
+	f["name"] = name
+	return write(PasskeyRemoved, l, link, f)
+}
+
+// RenewedCodes tells a user that there are new recovery codes; link leads to where they are made.
+func RenewedCodes(l text.Locale, a access.Audience, email string, at time.Time, link string) Letter {
+	return write(CodesRenewed, l, link, noticeFacts(l, a, email, at))
+}
+
+// ChangedToken tells a staff user that they have a new token for the desk API, or none any more; link leads to where
+// it is changed.
+func ChangedToken(l text.Locale, email string, made bool, at time.Time, link string) Letter {
+	kind := TokenRevoked
+	if made {
+		kind = TokenMade
+	}
+	return write(kind, l, link, noticeFacts(l, access.Desk, email, at))
+}
+
+// NewDeviceUsed tells a user that they have signed in with a browser that is not known; link leads to the sessions.
+func NewDeviceUsed(
+	l text.Locale, a access.Audience, email, address, agent string, at time.Time, link string,
+) Letter {
+	f := noticeFacts(l, a, email, at)
+	f["address"], f["agent"] = address, agent
+	return write(NewDevice, l, link, f)
+}
+
+// ConfirmEmail has the link that makes an address the new one of a user. It goes to that address.
+func ConfirmEmail(l text.Locale, before, after, link string, life time.Duration) Letter {
+	return write(EmailChange, l, link, facts{"before": before, "after": after, "hours": hours(life)})
 }
 
 // noticeFacts are those of a notice that how somebody signs in has changed.

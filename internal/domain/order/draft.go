@@ -1,6 +1,12 @@
 package order
 
-import "github.com/assayhq/assay/internal/domain/text"
+import (
+	"reflect"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/text"
+)
 
 // Mark is what a reviewer has found at the photos of one index.
 type Mark string
@@ -36,3 +42,39 @@ func (d *VerdictDraft) Verdict() *Verdict {
 	}
 	return v
 }
+
+// Empty reports whether nothing has been entered.
+func (d *VerdictDraft) Empty() bool { return d.Equal(new(VerdictDraft)) }
+
+// Equal reports whether two drafts say the same.
+func (d *VerdictDraft) Equal(other *VerdictDraft) bool {
+	a, b := *d, *other
+	for _, v := range []*VerdictDraft{&a, &b} { // none and an empty list are the same
+		if len(v.Checks) == 0 {
+			v.Checks = nil
+		}
+		if len(v.ReasonCodes) == 0 {
+			v.ReasonCodes = nil
+		}
+		if len(v.IndexCodes) == 0 {
+			v.IndexCodes = nil
+		}
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+// KeptDraft is a draft as it is stored. Each save makes the version that follows the one it was made from, so that a
+// page that has not seen the latest one does not replace it unasked.
+type KeptDraft struct {
+	VerdictDraft
+	Version   int64 // 0: nothing is stored
+	StaffID   string
+	StaffName string
+	UpdatedAt time.Time
+}
+
+// LatestDraft stands for whatever version is stored: for those who replace it knowingly.
+const LatestDraft int64 = -1
+
+// DraftChanged says that a draft was made from a version that is no longer the latest.
+var DraftChanged = fault.New(fault.Conflict, "draft-changed", "The draft has been changed elsewhere since it was read.")

@@ -51,6 +51,35 @@ func (h *History) ForCustomer() []TimelineEntry {
 	return shown
 }
 
+// LostBy returns the entry by which somebody else took the order from a staff user, the latest; nil when nobody did, or
+// they have had it again since.
+func (h *History) LostBy(staffID string) *TimelineEntry {
+	var lost *TimelineEntry
+	holder := ""
+	for i := range h.Timeline {
+		e := &h.Timeline[i]
+		before := holder
+		switch e.Event {
+		case "claimed", "reassigned":
+			holder = e.Actor.ID
+			if to, ok := e.Details["assignee"].(map[string]any); ok {
+				holder, _ = to["id"].(string)
+			}
+		case "released", "completed", "failed":
+			holder = ""
+		}
+		switch {
+		case holder == staffID:
+			lost = nil
+		case before == staffID && e.Actor.ID != staffID:
+			lost = e
+		case before == staffID:
+			lost = nil
+		}
+	}
+	return lost
+}
+
 // PhotoFile is a photo of an order with the hash of its file.
 type PhotoFile struct {
 	Name      string

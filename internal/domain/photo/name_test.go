@@ -89,6 +89,7 @@ func TestOriginalName(t *testing.T) {
 		{"\x00\x01", "photo"},
 		{"a\x00b\r\nc\x7f\u0085.jpg", "abc.jpg"},
 		{"a\xff\xfeb.jpg", "ab.jpg"},
+		{"a\u202Egpj.exe\u2066\u200F.png", "agpj.exe.png"},
 		{"写真 1.heic", "写真 1.heic"},
 		{"dir/写\xe5真.heic", "写真.heic"},
 		{" spaced name .jpg ", " spaced name .jpg "},

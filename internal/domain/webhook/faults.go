@@ -24,14 +24,23 @@ func LimitReached() *fault.Error {
 // Unsafe is the error for a URL whose host must not be called. field is the URL's path in the request; reason is
 // one of the stable reasons of netguard, for example loopback or unresolvable.
 func Unsafe(field, reason string) *fault.Error {
-	return fault.New(fault.Invalid, CodeUnsafe,
-		field+" must name a host that resolves to publicly reachable addresses only ("+reason+").").
+	message := field + " must name a host that resolves to publicly reachable addresses only (" + reason + ")."
+	if reason == "port" {
+		message = field + " must use a port that this service calls."
+	}
+	return fault.New(fault.Invalid, CodeUnsafe, message).
 		With("reason", reason).With("field", field)
 }
 
 // NotFound is the error for an endpoint that the API key does not have.
 func NotFound() *fault.Error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such webhook endpoint.")
+}
+
+// NotHMAC is the error for the rotation of the secret of an endpoint that has none.
+func NotHMAC() *fault.Error {
+	return fault.New(fault.Conflict, "webhook-not-hmac",
+		"Deliveries to this endpoint are not signed: it has no signing secret.")
 }
 
 // DeliveryNotFound is the refusal of a delivery that does not exist for the caller.

@@ -23,7 +23,7 @@ type allowed struct {
 
 const toSignIn = -1
 
-var verdictFields = []string{"outcome", "authentic"}
+var verdictFields = []string{"outcome", "authentic", "despite", "1", "note", "Looked at again."}
 
 func everyone(status int) allowed {
 	return allowed{none: toSignIn, assigned: status, other: status, admin: status}
@@ -59,12 +59,15 @@ var matrix = map[string]allowed{
 	"GET /desk/find":   everyone(303),
 	"POST /desk/next":  everyone(303),
 
-	"GET /desk/orders/{id}":          everyone(200),
-	"POST /desk/orders/{id}/claim":   everyone(303),
-	"POST /desk/orders/{id}/release": {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
-	"POST /desk/orders/{id}/draft":   {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
-	"POST /desk/orders/{id}/verdict": {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
-	"GET /desk/orders/{id}/verdict":  everyone(303), // there is no draft
+	"GET /desk/signed-in": everyone(200),
+
+	"GET /desk/orders/{id}":             everyone(200),
+	"POST /desk/orders/{id}/claim":      everyone(303),
+	"POST /desk/orders/{id}/release":    {none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Queued},
+	"POST /desk/orders/{id}/draft":      {form: verdictFields, none: toSignIn, assigned: 204, other: 409, admin: 204},
+	"POST /desk/orders/{id}/draft/take": everyone(303), // nobody has left one
+	"POST /desk/orders/{id}/verdict":    {form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303},
+	"GET /desk/orders/{id}/verdict":     everyone(303), // there is no draft
 	"POST /desk/orders/{id}/complete": {
 		form: verdictFields, none: toSignIn, assigned: 303, other: 303, admin: 303, moves: order.Completed,
 	},

@@ -111,11 +111,13 @@ func (d *Desk) table() []route {
 		{"GET /desk/events", staff(d.streamEvents)},
 		{"GET /desk/find", staff(d.find)},
 		{"POST /desk/next", staff(d.takeNext)},
+		{"GET /desk/signed-in", staff(d.showSignedIn)},
 
 		{"GET /desk/orders/{id}", staff(d.showOrder)},
 		{"POST /desk/orders/{id}/claim", staff(d.claim)},
 		{"POST /desk/orders/{id}/release", staff(d.release)},
 		{"POST /desk/orders/{id}/draft", staff(d.saveDraft)},
+		{"POST /desk/orders/{id}/draft/take", staff(d.takeDraft)},
 		{"POST /desk/orders/{id}/verdict", staff(d.prepareVerdict)},
 		{"GET /desk/orders/{id}/verdict", staff(d.confirmVerdict)},
 		{"POST /desk/orders/{id}/complete", staff(d.complete)},
@@ -141,6 +143,11 @@ func (d *Desk) table() []route {
 		}
 	}
 	return routes
+}
+
+// showSignedIn is where somebody comes who signs in again beside their work.
+func (d *Desk) showSignedIn(w http.ResponseWriter, r *http.Request, _ *visitor) error {
+	return d.pages.Render(w, r, ui.Page{Template: "signed_in"})
 }
 
 // shell is the navigation for who is signed in; none for others.

@@ -145,11 +145,14 @@ func (f *feed) close() { f.stopOnce.Do(func() { close(f.stop) }) }
 
 // streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events.
 func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *visitor) error {
-	signal := d.feed.join()
-	defer d.feed.leave(signal)
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	signal := d.feed.join()
+	defer d.feed.leave(signal)
 	out := http.NewResponseController(w)
 	send := func(format string, args ...any) bool {
 		_ = out.SetWriteDeadline(time.Now().Add(feedWriteLimit)) // where it is not supported, the system's own limit holds

@@ -10,5 +10,5 @@ import (
 
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, desk.Area), "desk", []string{"."},
-		"desk.event.", "desk.role.", "desk.tab.", "desk.problem.", "desk.check.", "desk.fail.", "desk.cancel.")
+		"desk.event.", "desk.role.", "desk.tab.", "desk.problem.", "desk.check.", "desk.fail.", "desk.cancel.", "desk.lost.")
 }

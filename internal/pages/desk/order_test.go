@@ -203,8 +203,8 @@ func TestVerdict(t *testing.T) {
 		v := w.AsStaff(t, w.Mika)
 		v.Submit("/desk/orders/"+id+"/verdict", "outcome", "authentic").
 			Want(t, http.StatusOK, "A certificate with a public page will be issued.")
-		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next"); p.Location != "/desk/orders/"+
-			next {
+		if p := v.Post("/desk/orders/"+id+"/complete", "outcome", "authentic", "then", "next", "despite", "1", "note",
+			"Looked at again."); p.Location != "/desk/orders/"+next {
 			t.Errorf("%d to %q, want the next order", p.Status, p.Location)
 		}
 	})

@@ -24,10 +24,14 @@ type orderPage struct {
 	PhotoCount int
 	Events     []timelineView // the newest first
 	Verdict    *verdictForm
-	Draft      *order.VerdictDraft // of the assignee, when the order has ended
-	Affected   []affectedIndex     // that gave the fake away
-	Others     []rowView           // of the same account
-	Answer     string              // how long the answer may take
+	Draft      *order.KeptDraft // of the assignee, when the order has ended
+	Colleague  *colleagueView   // what somebody else had entered; nil: nothing
+	Lost       string           // who took the order from the visitor; empty: nobody
+	Me         string           // id of the visitor
+	Queue      string           // address of the queue as it was seen last
+	Affected   []affectedIndex  // that gave the fake away
+	Others     []rowView        // of the same account
+	Answer     string           // how long the answer may take
 	Late       bool
 	Test       bool
 
@@ -125,13 +129,25 @@ func (d *Desk) orderPage(r *http.Request, who *visitor, id string) (*orderPage, 
 	if o.Status.Terminal() {
 		draftOf = o.AssigneeID
 	}
-	v.Draft = new(order.VerdictDraft)
+	v.Me, v.Queue, v.Draft = who.User.ID, d.queuePath(r), new(order.KeptDraft)
 	if draftOf != "" {
 		if v.Draft, err = d.Service.VerdictDraft(ctx, draftOf, o.ID); err != nil {
 			return nil, err
 		}
 	}
-	v.Verdict = d.newVerdictForm(v.Draft)
+	v.Verdict = d.newVerdictForm(o.Classification.CategoryCode, v.Draft)
+	if v.EndedAt == nil {
+		theirs, err := d.Service.ColleaguesDraft(ctx, actorOf(who), o.ID)
+		if err != nil {
+			return nil, err
+		}
+		if theirs != nil {
+			v.Colleague = d.colleagueView(r, v, theirs)
+		}
+	}
+	if !v.Mine {
+		v.Lost = d.lossOf(r, &o.History, who)
+	}
 	return v, nil
 }
 

@@ -1,7 +1,6 @@
 package desk
 
 import (
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -17,9 +16,10 @@ import (
 // verdictForm is the form of a verdict with what a reviewer has entered so far. The marks of the checklist and the
 // affected indexes stand beside the photos, outside of the form element, and belong to it all the same.
 type verdictForm struct {
-	*order.VerdictDraft
+	*order.KeptDraft
 	Outcomes []outcomeChoice
 	Errors   map[string]string // by field
+	Older    bool              // what was entered was made from a draft that has been changed elsewhere since
 }
 
 type outcomeChoice struct {
@@ -28,10 +28,13 @@ type outcomeChoice struct {
 	Reasons []*catalog.Reason
 }
 
-func (d *Desk) newVerdictForm(draft *order.VerdictDraft) *verdictForm {
-	f := &verdictForm{VerdictDraft: draft}
+// newVerdictForm returns the form for an item. A reason of other categories is there only when it is chosen already.
+func (d *Desk) newVerdictForm(category string, draft *order.KeptDraft) *verdictForm {
+	f := &verdictForm{KeptDraft: draft}
 	for _, o := range order.Verdicts {
-		reasons := d.Service.Catalog().Reasons(string(o))
+		reasons := slices.DeleteFunc(d.Service.Catalog().Reasons(string(o)), func(reason *catalog.Reason) bool {
+			return !reason.For(category) && !f.HasReason(reason.Code)
+		})
 		f.Outcomes = append(f.Outcomes, outcomeChoice{Outcome: o, Label: o.Label(), Reasons: reasons})
 	}
 	return f
@@ -90,19 +93,6 @@ func distinct(list []string) []string {
 	return out
 }
 
-// saveDraft stores what a reviewer has entered so far: the page's script calls it while they work.
-func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	if err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), r.PathValue("id"), readVerdict(form)); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
-}
-
 // prepareVerdict checks a verdict and leads to the page that shows what the customer will get.
 func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	form, err := ui.ReadForm(w, r)
@@ -112,13 +102,15 @@ func (d *Desk) prepareVerdict(w http.ResponseWriter, r *http.Request, who *visit
 	id, draft := r.PathValue("id"), readVerdict(form)
 	_, err = d.Service.PreviewVerdict(r.Context(), actorOf(who), id, draft.Verdict(), draft.Note)
 	if err == nil {
-		err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, draft)
+		_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, draft, readDraftVersion(form))
 	}
 	switch {
 	case err == nil:
 		return d.Site.Redirect(w, r, orderPath(id)+"/verdict")
 	case invalid(err):
 		return d.refuseVerdict(w, r, who, draft, err)
+	case errors.Is(err, order.DraftChanged):
+		return d.refuseOlder(w, r, who, draft)
 	}
 	return d.finishMove(w, r, err, "", ui.Flash{})
 }
@@ -131,7 +123,7 @@ func (d *Desk) refuseVerdict(
 	if lookErr != nil {
 		return lookErr
 	}
-	v.Verdict = d.newVerdictForm(draft)
+	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
 	v.Verdict.Errors = d.problems(r, err)
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusUnprocessableEntity})
 }
@@ -155,103 +147,4 @@ func (d *Desk) problems(r *http.Request, err error) map[string]string {
 		}
 	}
 	return out
-}
-
-// confirmView shows exactly what the customer will get.
-type confirmView struct {
-	*orderPage
-	After   *order.Order // the order as it will be
-	Note    string
-	Answers []answerView   // one for each language
-	Sent    *order.Verdict // what a yes gives
-}
-
-// answerView is the answer to the customer in one language.
-type answerView struct {
-	Locale  text.Locale
-	Name    string
-	Outcome string
-	Reasons []string
-	Indexes []string
-	JSON    string // what the detail of the order will hold
-}
-
-var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
-
-func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.orderPage(r, who, r.PathValue("id"))
-	if err != nil {
-		return err
-	}
-	draft := v.Draft
-	verdict := draft.Verdict()
-	after, err := d.Service.PreviewVerdict(r.Context(), actorOf(who), v.ID, verdict, draft.Note)
-	if invalid(err) { // there is no draft, or the catalog has changed since
-		return d.Site.Redirect(w, r, orderPath(v.ID))
-	}
-	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
-	}
-	page := confirmView{orderPage: v, After: after, Note: draft.Note, Sent: verdict}
-	for _, l := range text.Locales {
-		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
-		for _, reason := range after.ReasonsTold() {
-			a.Reasons = append(a.Reasons, reason.Text.In(l))
-		}
-		for _, code := range after.OutcomeIndexes {
-			a.Indexes = append(a.Indexes, v.indexName(code, l))
-		}
-		if a.JSON, err = d.detailJSON(after, l); err != nil {
-			return err
-		}
-		page.Answers = append(page.Answers, a)
-	}
-	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page, Wide: true})
-}
-
-// detailJSON is what the customer's program will read. The address of a certificate is made with the verdict itself.
-func (d *Desk) detailJSON(o *order.Order, l text.Locale) (string, error) {
-	detail := o.View(l, d.Site.Now(), func(string) string { return d.Service.CertificateURL("…") })
-	b, err := json.MarshalIndent(detail, "", "  ")
-	return string(b), err
-}
-
-// complete gives the verdict that the page of confirmation has shown.
-func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	form, err := ui.ReadForm(w, r)
-	if err != nil {
-		return err
-	}
-	id := r.PathValue("id")
-	v := &order.Verdict{
-		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"),
-		ReasonText: readReasonText(form), IndexCodes: form.All("index_codes"),
-	}
-	o, err := d.Service.CompleteOrder(r.Context(), actorOf(who), id, v, form.Get("note"))
-	if invalid(err) { // the catalog has changed since the page was shown
-		return d.Site.Redirect(w, r, orderPath(id), ui.Failed("desk.conflict.catalog"))
-	}
-	if err != nil {
-		return d.finishMove(w, r, err, "", ui.Flash{})
-	}
-	done := ui.Done("desk.done.completed", "number", o.Number, "outcome", o.Outcome.Label().In(ui.LocaleOf(r)))
-	return d.redirectNext(w, r, who, form, done)
-}
-
-// redirectNext leads from an order that is done to the queue, or to the next order when that was asked for.
-func (d *Desk) redirectNext(
-	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, done ui.Flash,
-) error {
-	d.feed.changed()
-	if form.Get("then") != "next" {
-		return d.Site.Redirect(w, r, home, done)
-	}
-	next, err := d.Service.TakeNextOrder(r.Context(), actorOf(who))
-	if err != nil {
-		return err
-	}
-	if next == nil {
-		return d.Site.Redirect(w, r, home, done, ui.Note("desk.queue.nothing"))
-	}
-	return d.Site.Redirect(w, r, orderPath(next.ID), done)
 }

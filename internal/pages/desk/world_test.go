@@ -27,13 +27,18 @@ func newWorld(t *testing.T) *world {
 // queued makes a Live order of a Chanel bag with three photos.
 func (w *world) queued(t *testing.T) string {
 	t.Helper()
+	return w.queuedWith(t, "overall-picture", "brand-stamp", "serial-number")
+}
+
+// queuedWith makes a Live order of a Chanel bag with a photo for each of the indexes.
+func (w *world) queuedWith(t *testing.T, indexes ...string) string {
+	t.Helper()
+	photos := make([]order.DraftPhoto, len(indexes))
+	for i, code := range indexes {
+		photos[i] = order.DraftPhoto{URL: w.Photo(t, w.Live), IndexCode: code}
+	}
 	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
-		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: 60,
-		Photos: []order.DraftPhoto{
-			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"},
-			{URL: w.Photo(t, w.Live), IndexCode: "brand-stamp"},
-			{URL: w.Photo(t, w.Live), IndexCode: "serial-number"},
-		},
+		CategoryCode: "bags", BrandCode: "chanel", ExternalID: new("SKU-1"), AnswerTime: 60, Photos: photos,
 	}, nil)
 	must.NoError(t, err)
 	var receipt struct{ ID string }

@@ -19,7 +19,7 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler(http.NotFoundHandler()).ServeHTTP(w, r)
+	Handler("https://assay.example", http.NotFoundHandler()).ServeHTTP(w, r)
 	return w
 }
 

@@ -81,8 +81,9 @@ const (
 	yamlType = "application/yaml"
 )
 
-// resources are made when the first of them is asked for, and kept.
-var resources = sync.OnceValues(func() (map[string]resource, error) {
+// newResources makes all answers of the service at a public URL.
+func newResources(publicURL string) (map[string]resource, error) {
+	integrationDocument, deskDocument := api.IntegrationAt(publicURL), api.DeskAt(publicURL)
 	integration, err := render(newPage(api.Integration(), Path, Path+"/openapi", "ASSAY_API_KEY",
 		link{Path + "/desk", "Desk API"}))
 	if err != nil {
@@ -110,14 +111,16 @@ var resources = sync.OnceValues(func() (map[string]resource, error) {
 		Path:                    newResource(htmlType, integration),
 		Path + "/":              newResource(htmlType, integration),
 		Path + "/desk":          newResource(htmlType, desk),
-		Path + "/openapi.json":  newResource(jsonType, api.IntegrationJSON()),
-		Path + "/openapi.yaml":  newResource(yamlType, api.IntegrationYAML()),
-		Path + "/desk.json":     newResource(jsonType, api.DeskJSON()),
-		Path + "/desk.yaml":     newResource(yamlType, api.DeskYAML()),
 		Path + "/reference.css": newResource("text/css; charset=utf-8", style),
 		Path + "/reference.js":  newResource("text/javascript; charset=utf-8", script),
+
+		Path + "/openapi.json":     newResource(jsonType, integrationDocument.JSON),
+		Path + "/openapi.yaml":     newResource(yamlType, integrationDocument.YAML),
+		Path + "/openapi-3.0.json": newResource(jsonType, integrationDocument.JSON30),
+		Path + "/desk.json":        newResource(jsonType, deskDocument.JSON),
+		Path + "/desk.yaml":        newResource(yamlType, deskDocument.YAML),
 	}, nil
-})
+}
 
 func render(p page) ([]byte, error) {
 	t, err := template.New("page.html").Funcs(functions).ParseFS(files, "templates/*.html")
@@ -132,8 +135,10 @@ func render(p page) ([]byte, error) {
 }
 
 // Handler serves the reference of the integration interface at Path, that of the desk at Path/desk, and both documents
-// as JSON and YAML beside them. missing answers for what is not there.
-func Handler(missing http.Handler) http.Handler {
+// as JSON and YAML beside them, for the service at a public URL. missing answers for what is not there.
+func Handler(publicURL string, missing http.Handler) http.Handler {
+	// Made when the first of them is asked for, and kept.
+	resources := sync.OnceValues(func() (map[string]resource, error) { return newResources(publicURL) })
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		all, err := resources()
 		if err != nil {

@@ -16,11 +16,11 @@ import (
 // it.
 func TestPages(t *testing.T) {
 	need.Engine(t, "a browser")
-	all, err := resources()
+	all, err := newResources("https://assay.example")
 	if err != nil {
 		t.Fatal(err)
 	}
-	server := httptest.NewServer(Handler(http.NotFoundHandler()))
+	server := httptest.NewServer(Handler("https://assay.example", http.NotFoundHandler()))
 	t.Cleanup(server.Close)
 	pages := make(map[string]string)
 	for _, path := range slices.Sorted(maps.Keys(all)) {

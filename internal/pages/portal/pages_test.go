@@ -236,6 +236,43 @@ func TestAnswerPhotoRequest_CutOff(t *testing.T) {
 	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(whole)).Want(t, http.StatusSeeOther)
 }
 
+// TestAnswerPhotoRequest_Fields sends forms that no browser would send: they are refused before they fill the memory.
+func TestAnswerPhotoRequest_Fields(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	id := w.Order(t, w.Test, order.MockUpdatePhotos)
+	path := "/portal/test/orders/" + id + "/photos"
+	send := func(write func(*multipart.Writer)) *pagetest.Page {
+		var body bytes.Buffer
+		form := multipart.NewWriter(&body)
+		write(form)
+		must.NoError(t, form.Close())
+		return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
+	}
+	fields := func(n int, name, value string) func(*multipart.Writer) {
+		return func(form *multipart.Writer) {
+			for range n {
+				must.NoError(t, form.WriteField(name, value))
+			}
+		}
+	}
+	send(fields(1, "unknown", "1")).Want(t, http.StatusBadRequest, "The form has no field &#34;unknown&#34;.")
+	send(fields(201, "note", "")).Want(t, http.StatusBadRequest, "The form has more than 200 fields.")
+	send(fields(201, "photo.front", "")).Want(t, http.StatusBadRequest)
+	send(fields(9, "note", strings.Repeat("x", 8000))).Want(t, http.StatusRequestEntityTooLarge)
+	send(fields(1, "note", strings.Repeat("x", 9000))).Want(t, http.StatusRequestEntityTooLarge)
+	send(fields(190, "unable."+strings.Repeat("x", 400), "")).Want(t, http.StatusRequestEntityTooLarge)
+	o, err := w.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	send(func(form *multipart.Writer) {
+		for _, r := range o.Requested {
+			must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
+			_, err := form.CreateFormFile("photo."+r.IndexCode, "") // what a browser sends for no file
+			must.NoError(t, err)
+		}
+	}).Want(t, http.StatusSeeOther)
+}
+
 var pixel = []byte("\x89PNG\r\n\x1a\n" +
 	"\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\b\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\x9cc\xf8\xcf\xc0\xf0\x1f\x00\x05\x00\x01\xff\x89\x99=\x1d\x00\x00\x00\x00IEND\xaeB`\x82")
@@ -346,12 +383,12 @@ func TestWebhookPages(t *testing.T) {
 	}
 	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
 		Want(t, http.StatusUnprocessableEntity, "https://")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:1999/x").
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
-		"https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
+		"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t").
 		Want(t, http.StatusUnprocessableEntity)
-	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).
+	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x", "name", "Local")...).
 		Want(t, http.StatusOK, "The endpoint is registered")
 	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)
 	if secret == "" {
@@ -362,7 +399,7 @@ func TestWebhookPages(t *testing.T) {
 		e.Metadata["auth_type"] != "hmac" || strings.Contains(fmt.Sprint(e.Metadata), "127.0.0.1") {
 		t.Errorf("event %+v", e)
 	}
-	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).
+	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x")...).
 		Want(t, http.StatusUnprocessableEntity, "This key already has an endpoint with this URL.")
 	v.Get("/portal/test/webhooks").Want(t, http.StatusOK, "Local").Lacks(t, secret)
 	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)

@@ -2,14 +2,17 @@ package portal
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime/multipart"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
@@ -18,14 +21,24 @@ import (
 const (
 	photoField  = "photo."  // and the index: a file
 	unableField = "unable." // and the index: no photo can be supplied
-	maxField    = 8 << 10   // bytes of a field that is no file
+	noteField   = "note"
+	maxField    = 8 << 10  // bytes of a field that is no file
+	maxFields   = 200      // that are no files
+	maxText     = 64 << 10 // bytes of all of them
 )
+
+// knownField reports whether the form of an answer has a field that is no file.
+func knownField(name string) bool {
+	return name == noteField || strings.HasPrefix(name, unableField) || strings.HasPrefix(name, photoField)
+}
 
 // upload is a form with files, read once from beginning to end; the files wait on disk.
 type upload struct {
 	form    *ui.Form
 	indexes []string // of the files, one by one
 	files   []media.Upload
+	fields  int // that are no files
+	text    int // bytes of them
 }
 
 // readUpload reads a form with photos. A refusal of a file goes to its field in the form; other errors end the upload.
@@ -54,15 +67,7 @@ func (p *Portal) readUpload(w http.ResponseWriter, r *http.Request) (*upload, er
 func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) error {
 	index, isPhoto := strings.CutPrefix(part.FormName(), photoField)
 	if part.FileName() == "" || !isPhoto {
-		value, err := io.ReadAll(io.LimitReader(part, maxField))
-		if err != nil {
-			return unreadable(err)
-		}
-		if !isPhoto {
-			u.form.Values.Add(part.FormName(), strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00",
-				"\uFFFD"))
-		}
-		return nil
+		return u.readField(part)
 	}
 	if len(u.files) == order.MaxPhotos {
 		u.form.Alert("portal.answer.too_many", "n", order.MaxPhotos)
@@ -83,6 +88,30 @@ func (p *Portal) readPart(r *http.Request, u *upload, part *multipart.Part) erro
 	u.files = append(u.files, file)
 	return nil
 }
+
+// readField reads a field that is no file. A browser sends few and small ones: the rest is refused before it is kept.
+func (u *upload) readField(part *multipart.Part) error {
+	name := part.FormName()
+	if !knownField(name) {
+		return fault.BadRequest("The form has no field " + strconv.Quote(text.Storable(name, maxName)) + ".")
+	}
+	if u.fields++; u.fields > maxFields {
+		return fault.BadRequest(fmt.Sprintf("The form has more than %d fields.", maxFields))
+	}
+	value, err := io.ReadAll(io.LimitReader(part, maxField+1))
+	if err != nil {
+		return unreadable(err)
+	}
+	if u.text += len(name) + len(value); len(value) > maxField || u.text > maxText {
+		return fault.New(fault.TooLarge, "form-too-large", "The form is too large.")
+	}
+	if !strings.HasPrefix(name, photoField) { // a field for files that was left empty
+		u.form.Values.Add(name, strings.ReplaceAll(strings.ToValidUTF8(string(value), "\uFFFD"), "\x00", "\uFFFD"))
+	}
+	return nil
+}
+
+const maxName = 100 // characters of a name that is told
 
 // unreadable is the refusal of a form whose body is cut off or is no form.
 func unreadable(err error) error { return fault.BadRequest("The form cannot be read.").Because(err) }
@@ -114,7 +143,7 @@ func (p *Portal) answerRequest(w http.ResponseWriter, r *http.Request, who *visi
 	if !u.form.OK() {
 		return p.renderOrder(w, r, who, env, &orderPage{Answer: u.form}, http.StatusUnprocessableEntity)
 	}
-	sub := &order.Submission{Note: u.form.Get("note")}
+	sub := &order.Submission{Note: u.form.Get(noteField)}
 	if len(u.files) > 0 {
 		urls, err := p.Service.StorePhotos(r.Context(), actor, u.files)
 		if err != nil {

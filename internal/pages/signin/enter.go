@@ -45,12 +45,12 @@ func (p *Pages) showSignIn(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
 	next := ui.SafeNext(form.Get("next"), p.base)
-	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), ui.OriginOf(r))
+	userID, owesCode, err := p.SignIn.Password(r.Context(), form.Get("email"), form.Raw("password"), p.Guard.Origin(r))
 	if err != nil {
 		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
 	}
@@ -62,7 +62,7 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+next, stepLife)
 		return p.Site.Redirect(w, r, p.base+"/sign-in/code")
 	}
-	return p.begin(w, r, userID, next)
+	return p.begin(w, r, userID, next, withPassword)
 }
 
 func (p *Pages) codePage(form *ui.Form) ui.Page {
@@ -81,7 +81,7 @@ func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -92,10 +92,10 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 	if userID == "" {
 		return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Note("signin.again"))
 	}
-	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), ui.OriginOf(r)); err != nil {
+	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), p.Guard.Origin(r)); err != nil {
 		return p.refuse(w, r, p.codePage(form), form, "", err)
 	}
-	return p.begin(w, r, userID, next)
+	return p.begin(w, r, userID, next, withFactor)
 }
 
 // step returns who owes a code, and where they want to go; nobody when it is too late.
@@ -106,14 +106,20 @@ func (p *Pages) step(r *http.Request) (userID, next string, err error) {
 	return userID, ui.SafeNext(next, p.base), err
 }
 
+// How somebody has signed in: with a password alone, or with a second factor or a passkey.
+const (
+	withPassword = false
+	withFactor   = true
+)
+
 // begin signs somebody in: whoever was signed in with this browser before is signed out, and a fresh session begins.
-func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string) error {
+func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string, factor bool) error {
 	for _, name := range []string{p.stepCookie(), p.resetCookie()} {
 		if _, ok := p.Site.Signed(r, name); ok {
 			p.Site.SetSigned(w, r, name, "", 0)
 		}
 	}
-	if _, err := p.Guard.Start(w, r, userID); err != nil {
+	if _, err := p.Guard.Start(w, r, userID, factor); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, next)
@@ -148,15 +154,15 @@ func (p *Pages) passkeyChallenge(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (p *Pages) signInWithPasskey(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
 	next := ui.SafeNext(form.Get("next"), p.base)
 	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
-	userID, err := p.SignIn.Passkey(r.Context(), browser, form.Get("ceremony"), form.Get("answer"), ui.OriginOf(r))
+	userID, err := p.SignIn.Passkey(r.Context(), browser, form.Get("ceremony"), form.Get("answer"), p.Guard.Origin(r))
 	if err != nil {
 		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
 	}
-	return p.begin(w, r, userID, next)
+	return p.begin(w, r, userID, next, withFactor)
 }

@@ -34,11 +34,11 @@ func (p *Pages) forgot(w http.ResponseWriter, r *http.Request) error {
 	if !p.SignIn.Host.SendsMail() {
 		return p.showForgot(w, r)
 	}
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
-	if err := p.SignIn.RequestReset(r.Context(), form.Get("email"), ui.OriginOf(r)); err != nil {
+	if err := p.SignIn.RequestReset(r.Context(), form.Get("email"), p.Guard.Origin(r)); err != nil {
 		return p.refuse(w, r, p.forgotPage(form, false), form, "", err)
 	}
 	return p.pages.Render(w, r, p.forgotPage(nil, true))
@@ -89,7 +89,7 @@ func (p *Pages) showReset(w http.ResponseWriter, r *http.Request) error {
 func (p *Pages) useLink(
 	w http.ResponseWriter, r *http.Request, kind access.LinkKind, use func(token, password string) error,
 ) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -125,11 +125,11 @@ func checkPassword(form *ui.Form) {
 
 func (p *Pages) join(w http.ResponseWriter, r *http.Request) error {
 	return p.useLink(w, r, access.Invitation, func(token, password string) error {
-		userID, err := p.SignIn.AcceptInvitation(r.Context(), token, password, ui.OriginOf(r))
+		userID, err := p.SignIn.AcceptInvitation(r.Context(), token, password, p.Guard.Origin(r))
 		if err != nil {
 			return err
 		}
-		return p.begin(w, r, userID, p.base)
+		return p.begin(w, r, userID, p.base, withPassword)
 	})
 }
 
@@ -138,7 +138,7 @@ const resetCookieLife = 15 * time.Minute
 
 func (p *Pages) reset(w http.ResponseWriter, r *http.Request) error {
 	return p.useLink(w, r, access.PasswordReset, func(token, password string) error {
-		who, err := p.SignIn.ResetPassword(r.Context(), token, password, ui.OriginOf(r))
+		who, err := p.SignIn.ResetPassword(r.Context(), token, password, p.Guard.Origin(r))
 		if err != nil {
 			return err
 		}
@@ -193,7 +193,7 @@ func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) e
 
 // removePasskeysAfterReset removes the passkey that was chosen, or all.
 func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request) error {
-	form, err := ui.ReadForm(w, r)
+	form, err := ui.ReadEntryForm(w, r)
 	if err != nil {
 		return err
 	}
@@ -208,7 +208,7 @@ func (p *Pages) removePasskeysAfterReset(w http.ResponseWriter, r *http.Request)
 	if id == "" && form.Get("all") == "" {
 		return ui.PageNotFound()
 	}
-	err = p.SignIn.RemovePasskeysAfterReset(r.Context(), userID, id, ui.OriginOf(r))
+	err = p.SignIn.RemovePasskeysAfterReset(r.Context(), userID, id, p.Guard.Origin(r))
 	if err != nil && !errors.Is(err, auth.PasskeyNotFound) { // it may be gone already
 		return err
 	}

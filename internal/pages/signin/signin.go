@@ -44,7 +44,8 @@ type Config struct {
 // Guard starts and ends sessions; *ui.Guard is one.
 type Guard interface {
 	SignedIn(r *http.Request) (bool, error)
-	Start(w http.ResponseWriter, r *http.Request, userID string) (*access.Session, error)
+	Start(w http.ResponseWriter, r *http.Request, userID string, factor bool) (*access.Session, error)
+	Origin(r *http.Request) access.Origin
 	End(w http.ResponseWriter, r *http.Request) error
 }
 

@@ -40,12 +40,29 @@ func WriteCSV(w http.ResponseWriter, name string, header []string,
 	return out.Error()
 }
 
-// CSVText is text from outside in a form that no spreadsheet takes for a formula.
+// What begins a formula, full-width forms included, and behind what a spreadsheet may begin another cell: some take a
+// semicolon or a tab for the end of a cell whatever the file says.
+const (
+	formulaStarts = "=+-@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20"
+	cellEnds      = ";\t\r\n\""
+)
+
+// CSVText is text from outside in a form that no spreadsheet takes for a formula: an apostrophe stands before everything
+// that could begin one.
 func CSVText(s string) string {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
-		return "'" + s
+	if !strings.ContainsAny(s, formulaStarts) {
+		return s
 	}
-	return s
+	var b strings.Builder
+	begins := true // here a cell begins, perhaps behind spaces
+	for i, r := range s {
+		if begins && strings.ContainsRune(formulaStarts, r) && (i == 0 || !strings.ContainsRune(cellEnds, r)) {
+			b.WriteByte('\'')
+		}
+		b.WriteRune(r)
+		begins = strings.ContainsRune(cellEnds, r) || begins && r == ' '
+	}
+	return b.String()
 }
 
 // CSVTime is a moment in a table.

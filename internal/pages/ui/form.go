@@ -11,7 +11,10 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-const maxFormBytes = 1 << 20
+const (
+	maxFormBytes  = 1 << 20
+	maxEntryBytes = 16 << 10
+)
 
 // Form is what a visitor has entered and what is wrong with it. It is shown again with the same values. The nil form is
 // an empty one for templates.
@@ -44,7 +47,16 @@ var plainText = strings.NewReplacer("\x00", "\uFFFD", "\r\n", "\n")
 // ReadForm reads the fields that were sent in the body, 1 MiB at most. Files are not read: an upload has its own
 // handler.
 func ReadForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
-	r.Body = http.MaxBytesReader(w, r.Body, maxFormBytes)
+	return readForm(w, r, maxFormBytes)
+}
+
+// ReadEntryForm is ReadForm for pages that are open to everybody, 16 KiB at most: nobody has to be somebody to send it.
+func ReadEntryForm(w http.ResponseWriter, r *http.Request) (*Form, error) {
+	return readForm(w, r, maxEntryBytes)
+}
+
+func readForm(w http.ResponseWriter, r *http.Request, limit int64) (*Form, error) {
+	r.Body = http.MaxBytesReader(w, r.Body, limit)
 	if err := r.ParseForm(); err != nil {
 		if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 			return nil, fault.New(fault.TooLarge, "form-too-large", "The form is too large.").Because(err)
@@ -136,7 +148,7 @@ func (f *Form) Refuse(err error) error {
 		return err
 	}
 	switch e.Kind {
-	case fault.Invalid, fault.Conflict, fault.PaymentRequired, fault.RateLimited, fault.TooLarge:
+	case fault.Invalid, fault.Conflict, fault.Gone, fault.PaymentRequired, fault.RateLimited, fault.TooLarge:
 	default:
 		return err
 	}

@@ -97,7 +97,9 @@ func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Visitor[U]{User: user, Session: session, Origin: OriginOf(r)}, nil
+	from := g.Origin(r)
+	from.Session = session
+	return &Visitor[U]{User: user, Session: session, Origin: from}, nil
 }
 
 // SignedIn reports whether a request comes from somebody who is signed in.
@@ -109,26 +111,45 @@ func (g *Guard[U]) SignedIn(r *http.Request) (bool, error) {
 	return err == nil, err
 }
 
-// askToSignIn sends a visitor to the page to sign in. A page that was asked for is remembered; a form that was sent is
-// not, because it must not be sent again unseen. A script is told instead, and reloads the page.
+// askToSignIn sends a visitor to the page to sign in, from where they come back to the page that they asked for. A form
+// that was sent is not sent again unseen: they come back to the page that it was on. A script is told instead.
 func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
 	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
 		return access.NoSession
 	}
-	to := g.SignIn
-	if (r.Method == http.MethodGet || r.Method == http.MethodHead) && r.URL.Path != "/" {
-		to += "?next=" + url.QueryEscape(r.URL.RequestURI())
+	to, next := g.SignIn, r.URL.RequestURI()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		next = refererPath(r)
+	}
+	if next = SafeNext(next, "/"); next != "/" {
+		to += "?next=" + url.QueryEscape(next)
 	}
 	http.Redirect(w, r, to, http.StatusSeeOther)
 	return nil
 }
 
+// refererPath is the address of the page of this site that a form was on; empty when it is not known.
+func refererPath(r *http.Request) string {
+	u, err := url.Parse(r.Referer())
+	if err != nil || u.Host != r.Host {
+		return ""
+	}
+	return u.RequestURI()
+}
+
 // Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.
-func (g *Guard[U]) Start(w http.ResponseWriter, r *http.Request, userID string) (*access.Session, error) {
+// factor tells that they have given more than a password.
+func (g *Guard[U]) Start(
+	w http.ResponseWriter, r *http.Request, userID string, factor bool,
+) (*access.Session, error) {
 	if err := g.end(r); err != nil {
 		return nil, err
 	}
-	session, token, err := g.Sessions.StartSession(r.Context(), g.Audience, userID, OriginOf(r))
+	from := g.Origin(r)
+	if from.Factor = factor; from.Device == "" {
+		from.Device = g.newDevice(w, r)
+	}
+	session, token, err := g.Sessions.StartSession(r.Context(), g.Audience, userID, from)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +157,29 @@ func (g *Guard[U]) Start(w http.ResponseWriter, r *http.Request, userID string) 
 	return session, nil
 }
 
+// deviceCookie keeps a secret by which a browser is recognised after somebody has signed in with it: for people of
+// either audience it is the same browser.
+const deviceCookie = "assay_device"
+
+// Origin is OriginOf with what the browser is recognised by: for pages to sign in.
+func (g *Guard[U]) Origin(r *http.Request) access.Origin {
+	from := OriginOf(r)
+	if secret, ok := g.Pages.site.Signed(r, deviceCookie); ok {
+		from.Device, _ = access.HashSessionToken(secret)
+	}
+	return from
+}
+
+// newDevice gives the browser a secret to be recognised by.
+func (g *Guard[U]) newDevice(w http.ResponseWriter, r *http.Request) string {
+	secret := access.NewSessionToken()
+	g.Pages.site.SetSigned(w, r, deviceCookie, secret, access.DeviceLife)
+	hash, _ := access.HashSessionToken(secret)
+	return hash
+}
+
 func (g *Guard[U]) setCookie(w http.ResponseWriter, r *http.Request, token string) {
-	g.Pages.site.setCookie(w, r, sessionCookies[g.Audience], token, access.SessionLifetime, http.SameSiteLaxMode)
+	g.Pages.site.setCookie(w, r, sessionCookies[g.Audience], token, g.Audience.Lifetime(), http.SameSiteLaxMode)
 }
 
 // End signs out: the session ends in the database and the cookie is taken back.

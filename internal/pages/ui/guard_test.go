@@ -69,7 +69,7 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 		if err != nil {
 			return err
 		}
-		if _, err := guard.Start(w, r, form.Get("user")); err != nil {
+		if _, err := guard.Start(w, r, form.Get("user"), false); err != nil {
 			return err
 		}
 		return site.Redirect(w, r, form.Get("next"))

@@ -25,8 +25,8 @@ import (
 // Code checks a code of the second factor, or a recovery code, of a person who has given the right password. It returns
 // WrongCode or TooManyLogins. Each code is accepted once.
 func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Origin) error {
-	name := "code " + userID
-	if err := g.throttle.Begin(from.IP, name); err != nil {
+	try, err := g.throttle.begin(ctx, from, "code "+userID, userID)
+	if err != nil {
 		return err
 	}
 	who, err := g.Store.Person(ctx, g.audience, userID)
@@ -40,10 +40,10 @@ func (g *SignIn) Code(ctx context.Context, userID, code string, from access.Orig
 	if errors.Is(err, WrongCode) {
 		return g.failed(ctx, who, reasonWrongCode, from, WrongCode)
 	}
-	if err == nil {
-		g.throttle.Succeeded(from.IP, name)
+	if err != nil {
+		return err
 	}
-	return err
+	return try.succeeded(ctx)
 }
 
 // useCode spends a code of either kind.
@@ -59,7 +59,7 @@ func (g *SignIn) useCode(ctx context.Context, userID, code string) error {
 		return tx.UseRecoveryCode(g.audience, userID, g.recoveryHash(userID, code), g.now())
 	}
 	if !isRecoveryCode(code) {
-		secret, err := g.Secrets.Open(factor.SealedSecret, totpContext(userID))
+		secret, err := g.Secrets.Open(factor.SealedSecret, TOTPContext(userID))
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,9 @@ func matchCode(secret, code string, now time.Time, last int64) (int64, bool) {
 	return 0, false
 }
 
-func totpContext(userID string) string  { return "totp of " + userID }
-func enrolContext(userID string) string { return "enrol " + totpContext(userID) }
+// TOTPContext is what the sealed secret of a person is bound to.
+func TOTPContext(userID string) string  { return "totp of " + userID }
+func enrolContext(userID string) string { return "enrol " + TOTPContext(userID) }
 
 // HasSecondFactor reports whether a person has a second factor.
 func (g *SignIn) HasSecondFactor(ctx context.Context, userID string) (bool, error) {
@@ -149,21 +150,23 @@ func newEnrolment(email, secret, sealed string) *Enrolment {
 func (g *SignIn) ConfirmSecondFactor(
 	ctx context.Context, who *access.Person, e *Enrolment, password, code, sessionID string, from access.Origin,
 ) ([]string, error) {
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return nil, err
 	}
-	name := "enrol " + who.ID
-	if err := g.throttle.Begin(from.IP, name); err != nil {
+	try, err := g.throttle.begin(ctx, from, "enrol "+who.ID, who.ID)
+	if err != nil {
 		return nil, err
 	}
 	counter, ok := matchCode(e.Secret, code, g.now(), 0)
 	if !ok {
 		return nil, WrongCode
 	}
-	g.throttle.Succeeded(from.IP, name)
-	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, totpContext(who.ID)), LastCounter: counter}
+	if err := try.succeeded(ctx); err != nil {
+		return nil, err
+	}
+	factor := &store.TOTP{SealedSecret: g.Secrets.Seal(e.Secret, TOTPContext(who.ID)), LastCounter: counter}
 	codes, hashes := g.newRecoveryCodes(who.ID)
-	err := g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {
 		if err := tx.SetTOTP(g.audience, who.ID, factor, g.now()); err != nil {
 			return err
 		}
@@ -180,7 +183,7 @@ func (g *SignIn) ConfirmSecondFactor(
 func (g *SignIn) EndSecondFactor(
 	ctx context.Context, who *access.Person, password, sessionID string, from access.Origin,
 ) error {
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return err
 	}
 	return g.change(ctx, who, sessionID, func(tx *store.Tx) error {
@@ -212,7 +215,7 @@ var noSecondFactor = fault.BadRequest("There is no second factor.")
 func (g *SignIn) RenewRecoveryCodes(
 	ctx context.Context, who *access.Person, password string, from access.Origin,
 ) ([]string, error) {
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return nil, err
 	}
 	has, err := g.HasSecondFactor(ctx, who.ID)

@@ -40,7 +40,7 @@ func (g *SignIn) RequestReset(ctx context.Context, email string, from access.Ori
 	if err != nil {
 		return NoEmail
 	}
-	if err := g.resets.Begin(from.IP, address); err != nil {
+	if _, err := g.resets.begin(ctx, from, address, ""); err != nil {
 		return err
 	}
 	r := RequestedReset{Audience: g.audience, Email: address, Locale: from.Locale}
@@ -209,6 +209,9 @@ func (g *SignIn) ResetPassword(
 			return orUnusable(err)
 		}
 		if err := g.setPassword(tx, who, hash, from); err != nil {
+			return err
+		}
+		if err := tx.ForgetDevices(g.audience, who.ID); err != nil { // one of them may be somebody else's
 			return err
 		}
 		_, err = tx.DeleteSessions(g.audience, who.ID, "")

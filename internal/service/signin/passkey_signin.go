@@ -50,17 +50,22 @@ func (g *SignIn) Passkey(
 	given, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
 	if err != nil {
 		// All answers that cannot be read are one name: at most they keep out each other.
-		if err := g.throttle.Begin(from.IP, "passkey"); err != nil {
+		if _, err := g.throttle.begin(ctx, from, "passkey", ""); err != nil {
 			return "", err
 		}
 		return "", g.failed(ctx, nil, reasonWrongPasskey, from, WrongPasskey.Because(err))
 	}
 	id := sha256.Sum256(given.RawID) // which may be long
 	name := "passkey " + hex.EncodeToString(id[:])
-	if err := g.throttle.Begin(from.IP, name); err != nil {
+	user, passkey, err := g.passkeyUser(ctx, given.RawID)
+	if err != nil {
 		return "", err
 	}
-	user, passkey, err := g.passkeyUser(ctx, given.RawID)
+	whose := ""
+	if user != nil {
+		whose = user.ID
+	}
+	try, err := g.throttle.begin(ctx, from, name, whose)
 	if err != nil {
 		return "", err
 	}
@@ -92,8 +97,7 @@ func (g *SignIn) Passkey(
 	if err != nil {
 		return "", err
 	}
-	g.throttle.Succeeded(from.IP, name)
-	return user.ID, nil
+	return user.ID, try.succeeded(ctx)
 }
 
 // passkeyUser returns who has the passkey that a device knows by the id; nil when nobody of the audience has it, or

@@ -69,7 +69,7 @@ func (g *SignIn) BeginNewPasskey(
 	if err := checkPasskeyName(name); err != nil {
 		return nil, err
 	}
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return nil, err
 	}
 	passkeys, err := g.Passkeys(ctx, who.ID)
@@ -195,7 +195,7 @@ func (g *SignIn) RemovePasskey(
 	if err != nil {
 		return err
 	}
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return err
 	}
 	return g.removePasskeys(ctx, who, sessionID, from, k)

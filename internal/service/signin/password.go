@@ -37,7 +37,7 @@ func (g *SignIn) ChangePassword(
 	if err := CheckNewPassword("new_password", next); err != nil {
 		return err
 	}
-	if err := g.ConfirmPassword(who, current, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, current, from); err != nil {
 		return err
 	}
 	hash := access.HashPassword(next)
@@ -72,7 +72,7 @@ func (g *SignIn) ChangeEmail(
 	if err != nil {
 		return EmailUnusable
 	}
-	if err := g.ConfirmPassword(who, password, from); err != nil {
+	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
 		return err
 	}
 	err = g.change(ctx, who, sessionID, func(tx *store.Tx) error {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/ttlcache"
 )
@@ -20,12 +22,12 @@ const (
 // SessionStore keeps the sessions of all audiences. A cache saves the reads of a page and its images.
 type SessionStore struct {
 	config Config
-	cache  *ttlcache.Cache[*access.Session]
+	cache  *ttlcache.Cache[string, *access.Session]
 }
 
 // NewSessionStore returns the use cases about sessions.
 func NewSessionStore(c Config) *SessionStore {
-	return &SessionStore{config: c, cache: ttlcache.New[*access.Session](sessionCacheLife, sessionCacheSize)}
+	return &SessionStore{config: c, cache: ttlcache.New[string, *access.Session](sessionCacheLife, sessionCacheSize)}
 }
 
 // StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has
@@ -37,6 +39,7 @@ func (s *SessionStore) StartSession(
 	now := s.config.now()
 	session = &access.Session{
 		ID: store.NewID(), Audience: audience, UserID: userID, IP: from.IP, UserAgent: from.Agent(), CreatedAt: now,
+		ConfirmedAt: now, Factor: from.Factor,
 	}
 	session = session.Seen(now)
 	token = access.NewSessionToken()
@@ -52,9 +55,35 @@ func (s *SessionStore) StartSession(
 		if err := tx.InsertSession(session, hash); err != nil {
 			return err
 		}
+		if err := s.seeDevice(ctx, tx, who, from); err != nil {
+			return err
+		}
 		return s.config.record(tx, who, from, signedIn, nil)
 	})
+	if err == nil {
+		s.config.Host.WakeMail()
+	}
 	return session, token, err
+}
+
+// seeDevice notes the browser with which somebody signs in. When they have used others before and not this one, they
+// get a mail: it may be somebody else.
+func (s *SessionStore) seeDevice(ctx context.Context, tx *store.Tx, who *access.Person, from access.Origin) error {
+	if from.Device == "" {
+		return nil
+	}
+	others, err := tx.CountDevices(ctx, who.Audience, who.ID)
+	if err != nil {
+		return err
+	}
+	isNew, err := tx.SeeDevice(who.Audience, who.ID, from.Device, s.config.now())
+	if err != nil || !isNew || others == 0 {
+		return err
+	}
+	return s.config.tell(tx, who, from, func(l text.Locale) letter.Letter {
+		return letter.NewDeviceUsed(l, who.Audience, who.Email, from.IP, from.Agent(), s.config.now(),
+			s.config.settingsOf(who.Audience))
+	})
 }
 
 // Session returns the session behind a cookie's token, or access.NoSession, which is the same for malformed, unknown,
@@ -131,22 +160,14 @@ func (s *SessionStore) RevokeSessions(ctx context.Context, audience access.Audie
 
 // DeleteExpiredSessions removes up to limit sessions that have ended, and returns how many.
 func (s *SessionStore) DeleteExpiredSessions(ctx context.Context, limit int) (int, error) {
-	var n int64
-	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteExpiredSessions(s.config.now(), limit)
-		return err
-	})
-	return int(n), err
+	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) { return tx.DeleteExpiredSessions(now, limit) })
 }
 
 // DeleteOldChallenges removes up to limit answered challenges of passkeys whose time is over, and returns how many.
 func (s *SessionStore) DeleteOldChallenges(ctx context.Context, limit int) (int, error) {
-	var n int64
-	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteOldChallenges(s.config.now().Add(-spentChallengeAge), limit)
-		return err
+	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
+		return tx.DeleteOldChallenges(now.Add(-spentChallengeAge), limit)
 	})
-	return int(n), err
 }
 
 // ForgetSessions empties the cache, after a transaction that ended sessions.

@@ -92,26 +92,34 @@ func TestSession(t *testing.T) {
 }
 
 func TestSessionExpiry(t *testing.T) {
+	for a, lifetime := range map[access.Audience]time.Duration{
+		access.Portal: access.SessionLifetime, access.Desk: access.StaffSessionLifetime,
+	} {
+		t.Run(string(a), func(t *testing.T) { testSessionExpiry(t, a, lifetime) })
+	}
+}
+
+func testSessionExpiry(t *testing.T, a access.Audience, lifetime time.Duration) {
 	eachSignIns(t, func(t *testing.T, s *signIns) {
 		ctx := t.Context()
 		start := s.clock
-		_, idle := s.start(t, access.Portal, "idle")
-		_, busy := s.start(t, access.Portal, "busy")
+		_, idle := s.start(t, a, "idle")
+		_, busy := s.start(t, a, "busy")
 
-		for s.clock.Sub(start) < access.SessionLifetime-time.Hour {
+		for s.clock.Sub(start) < lifetime-time.Hour {
 			s.clock = s.clock.Add(11 * time.Hour)
-			if s.clock.Sub(start) >= access.SessionLifetime {
+			if s.clock.Sub(start) >= lifetime {
 				break
 			}
-			if _, err := s.Session(ctx, access.Portal, busy); err != nil {
+			if _, err := s.Session(ctx, a, busy); err != nil {
 				t.Fatalf("a session in use has ended after %v: %v", s.clock.Sub(start), err)
 			}
 		}
-		if _, err := s.Session(ctx, access.Portal, idle); !errors.Is(err, access.NoSession) {
+		if _, err := s.Session(ctx, a, idle); !errors.Is(err, access.NoSession) {
 			t.Errorf("an idle session lives: %v", err)
 		}
-		s.clock = start.Add(access.SessionLifetime)
-		if _, err := s.Session(ctx, access.Portal, busy); !errors.Is(err, access.NoSession) {
+		s.clock = start.Add(lifetime)
+		if _, err := s.Session(ctx, a, busy); !errors.Is(err, access.NoSession) {
 			t.Errorf("a session lives past its lifetime: %v", err)
 		}
 		for _, want := range []int{1, 1, 0} {

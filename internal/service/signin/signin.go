@@ -55,18 +55,20 @@ type SignIn struct {
 	Config
 	*SessionStore
 	audience access.Audience
-	throttle Throttle
-	resets   Throttle      // of requests for links to choose a new password
+	throttle throttle
+	resets   throttle      // of requests for links to choose a new password
 	decoy    func() string // a hash to verify for people who do not exist, so that they take as long as others
 }
 
 // New returns the use cases to sign the people of an audience in.
 func New(c Config, sessions *SessionStore, audience access.Audience) *SignIn {
-	return &SignIn{
+	g := &SignIn{
 		Config: c, SessionStore: sessions, audience: audience,
-		throttle: NewThrottle(c.Now), resets: newThrottle(c.Now, resetLimits),
 		decoy: sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) }),
 	}
+	g.throttle = throttle{Config: &g.Config, audience: audience, purpose: "sign-in", limits: signInLimits}
+	g.resets = throttle{Config: &g.Config, audience: audience, purpose: "reset", limits: resetLimits}
+	return g
 }
 
 // Refusals.
@@ -96,10 +98,7 @@ func (g *SignIn) Password(
 	ctx context.Context, email, password string, from access.Origin,
 ) (userID string, owesCode bool, err error) {
 	name := strings.ToLower(strings.TrimSpace(email))
-	if err := g.throttle.Begin(from.IP, name); err != nil {
-		return "", false, err
-	}
-	hash := g.decoy()
+	hash, whose := g.decoy(), ""
 	var who *access.Person
 	if address, err := access.NormalizeEmail(name); err == nil {
 		who, err = g.Store.PersonByEmail(ctx, g.audience, address)
@@ -107,8 +106,12 @@ func (g *SignIn) Password(
 			return "", false, err
 		}
 		if who != nil {
-			hash = who.PasswordHash
+			hash, whose = who.PasswordHash, who.ID
 		}
+	}
+	try, err := g.throttle.begin(ctx, from, name, whose)
+	if err != nil {
+		return "", false, err
 	}
 	ok, err := access.VerifyPassword(hash, password)
 	if err != nil {
@@ -120,7 +123,9 @@ func (g *SignIn) Password(
 	if !ok || who == nil {
 		return "", false, g.failed(ctx, who, reasonWrongPassword, from, WrongSignIn)
 	}
-	g.throttle.Succeeded(from.IP, name)
+	if err := try.succeeded(ctx); err != nil {
+		return "", false, err
+	}
 	owesCode, err = g.HasSecondFactor(ctx, who.ID)
 	return who.ID, owesCode, err
 }
@@ -178,20 +183,20 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 }
 
 // tell posts a letter to a person, in the language of the page where they made a change.
-func (g *SignIn) tell(
+func (c *Config) tell(
 	tx *store.Tx, who *access.Person, from access.Origin, write func(text.Locale) letter.Letter,
 ) error {
-	if !g.Host.SendsMail() {
+	if !c.Host.SendsMail() {
 		return nil
 	}
-	locale, err := g.localeOf(tx, who, from)
+	locale, err := c.localeOf(tx, who, from)
 	if err != nil {
 		return err
 	}
-	return g.Host.PostLetter(tx, who.AccountID, who.Email, write(locale), nil)
+	return c.Host.PostLetter(tx, who.AccountID, who.Email, write(locale), nil)
 }
 
-func (g *SignIn) localeOf(tx *store.Tx, who *access.Person, from access.Origin) (text.Locale, error) {
+func (c *Config) localeOf(tx *store.Tx, who *access.Person, from access.Origin) (text.Locale, error) {
 	if from.Locale != "" {
 		return from.Locale, nil
 	}
@@ -222,9 +227,11 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 }
 
 // ConfirmPassword checks the password of somebody who is signed in already, or returns WrongPassword or TooManyLogins.
-func (g *SignIn) ConfirmPassword(who *access.Person, password string, from access.Origin) error {
-	name := "confirm " + who.ID
-	if err := g.throttle.Begin(from.IP, name); err != nil {
+func (g *SignIn) ConfirmPassword(
+	ctx context.Context, who *access.Person, password string, from access.Origin,
+) error {
+	try, err := g.throttle.begin(ctx, from, "confirm "+who.ID, who.ID)
+	if err != nil {
 		return err
 	}
 	ok, err := access.VerifyPassword(who.PasswordHash, password)
@@ -234,14 +241,15 @@ func (g *SignIn) ConfirmPassword(who *access.Person, password string, from acces
 	if !ok {
 		return WrongPassword
 	}
-	g.throttle.Succeeded(from.IP, name)
-	return nil
+	return try.succeeded(ctx)
 }
 
-// settings is where a person changes how they sign in.
-func (g *SignIn) settings() string {
-	if g.audience == access.Desk {
-		return g.Host.Address() + "/desk/me"
+// settings is where people of the audience change how they sign in.
+func (g *SignIn) settings() string { return g.settingsOf(g.audience) }
+
+func (c *Config) settingsOf(a access.Audience) string {
+	if a == access.Desk {
+		return c.Host.Address() + "/desk/me"
 	}
-	return g.Host.Address() + "/portal/settings"
+	return c.Host.Address() + "/portal/settings"
 }

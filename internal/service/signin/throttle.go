@@ -1,39 +1,163 @@
 package signin
 
 import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/store"
 )
 
-// How many failed attempts are allowed in a window. One address cannot lock a person out who signs in from another: it
-// reaches the limit of the pair first. Links to choose a new password are limited more strictly: nobody's mailbox is
-// to be filled by others.
+// limits are how many failed attempts are allowed in a window: of one address for one name, of one address for all
+// names, and of all addresses for one name. One address cannot lock a person out who signs in from another: it reaches
+// the limit of the pair first. A browser that the person has signed in with before has a limit of its own and none of
+// these, so that strangers cannot lock it out, however many they are.
+type limits struct{ pair, origin, name, device int }
+
+// Links to choose a new password are limited more strictly: nobody's mailbox is to be filled by others.
 var (
-	signInLimits = ratelimit.AttemptLimits{Pair: 10, Origin: 100, Name: 100}
-	resetLimits  = ratelimit.AttemptLimits{Pair: 5, Origin: 30, Name: 10}
+	signInLimits = limits{pair: 10, origin: 100, name: 100, device: 10}
+	resetLimits  = limits{pair: 5, origin: 30, name: 10, device: 5}
 )
+
+// throttleWindow is the length of a window.
+const throttleWindow = 15 * time.Minute
 
 // TooManyLogins is the refusal of an attempt before it is looked at; it tells when to try again.
 var TooManyLogins = fault.New(fault.RateLimited, fault.CodeRateLimited,
 	"Too many attempts to sign in. Wait a while and try again.")
 
-// Throttle slows down guessing, by address, by user, and by both together.
-type Throttle struct{ *ratelimit.Attempts }
-
-// NewThrottle returns a throttle of sign-ins that has seen nothing.
-func NewThrottle(now func() time.Time) Throttle { return newThrottle(now, signInLimits) }
-
-func newThrottle(now func() time.Time, limits ratelimit.AttemptLimits) Throttle {
-	return Throttle{ratelimit.NewAttempts(limits, now)}
+// throttle slows down guessing. The windows are in the database: a restart does not forget them, and all nodes count
+// together. An attempt counts when it begins, so that many at once cannot slip through, and is given back when it
+// succeeds.
+type throttle struct {
+	*Config
+	audience access.Audience
+	purpose  string
+	limits   limits
 }
 
-// Begin counts an attempt to sign in as a user, by whatever name the visitor gave, from an address. It returns
-// TooManyLogins when one of the limits is reached, for names that exist and names that do not alike.
-func (t Throttle) Begin(address, user string) error {
-	if wait := t.Attempts.Begin(address, user); wait > 0 {
-		return TooManyLogins.After(wait)
+// attempt is one attempt that was counted.
+type attempt struct {
+	*throttle
+	keys []limited // the first one is forgotten by a success
+}
+
+// limited is what an attempt counts for, and how many are allowed.
+type limited struct {
+	key   string
+	limit int
+}
+
+// begin counts an attempt in the name of somebody, by whatever name the visitor gave, for names that exist and names
+// that do not alike. userID is who it is, if that is known. It returns TooManyLogins when one of the limits is reached.
+func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID string) (*attempt, error) {
+	a := &attempt{throttle: t}
+	known := false
+	if userID != "" && from.Device != "" {
+		var err error
+		if known, err = t.Store.KnowsDevice(ctx, t.audience, userID, from.Device); err != nil {
+			return nil, err
+		}
 	}
-	return nil
+	name = strings.ToLower(name)
+	if known {
+		a.keys = []limited{{t.key("device", from.Device, name), t.limits.device}}
+	} else {
+		origin := ratelimit.OriginOf(from.IP)
+		a.keys = []limited{
+			{t.key("pair", origin, name), t.limits.pair},
+			{t.key("origin", origin), t.limits.origin},
+			{t.key("name", name), t.limits.name},
+		}
+	}
+	now := t.now()
+	since := now.Add(-throttleWindow)
+	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
+		seen, err := t.Store.SignInAttempts(ctx, k.key, since)
+		if err != nil {
+			return nil, err
+		}
+		if seen.Count >= k.limit {
+			return nil, tooMany(seen, now)
+		}
+	}
+	err := t.Store.Update(ctx, func(tx *store.Tx) error {
+		for _, k := range sorted(a.keys) {
+			seen, err := tx.CountAttempt(k.key, now, since)
+			if err != nil {
+				return err
+			}
+			if seen.Count > k.limit {
+				return tooMany(seen, now)
+			}
+		}
+		return nil
+	})
+	return a, err
+}
+
+func tooMany(seen store.SignInWindow, now time.Time) error {
+	return TooManyLogins.After(max(time.Second, seen.Started.Add(throttleWindow).Sub(now)))
+}
+
+// succeeded gives the attempt back and forgets the failures of this name at this address.
+func (a *attempt) succeeded(ctx context.Context) error {
+	return a.Store.Update(ctx, func(tx *store.Tx) error {
+		for _, k := range sorted(a.keys) {
+			give := tx.GiveBackAttempt
+			if k == a.keys[0] {
+				give = tx.ForgetAttempts
+			}
+			if err := give(k.key); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// sorted brings keys into one order, so that no transaction waits for another that waits for it.
+func sorted(keys []limited) []limited {
+	return slices.SortedFunc(slices.Values(keys), func(a, b limited) int { return strings.Compare(a.key, b.key) })
+}
+
+// key is under what an attempt is counted. It is a keyed hash: names are what visitors have typed, a password in the
+// wrong field, say.
+func (t *throttle) key(parts ...string) string {
+	mac := hmac.New(sha256.New, t.Secrets.Derive("sign-in attempts"))
+	for _, part := range append([]string{string(t.audience), t.purpose}, parts...) {
+		mac.Write([]byte(part + "\x00"))
+	}
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// DeleteOldSignInAttempts removes up to limit windows of attempts that are over, and returns how many.
+func (s *SessionStore) DeleteOldSignInAttempts(ctx context.Context, limit int) (int, error) {
+	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
+		return tx.DeleteOldSignInAttempts(now.Add(-throttleWindow), limit)
+	})
+}
+
+// DeleteOldDevices forgets up to limit browsers that nobody has signed in with for a year, and returns how many.
+func (s *SessionStore) DeleteOldDevices(ctx context.Context, limit int) (int, error) {
+	return s.clean(ctx, func(tx *store.Tx, now time.Time) (int64, error) {
+		return tx.DeleteOldDevices(now.Add(-access.DeviceLife), limit)
+	})
+}
+
+func (s *SessionStore) clean(ctx context.Context, f func(*store.Tx, time.Time) (int64, error)) (int, error) {
+	var n int64
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = f(tx, s.config.now())
+		return err
+	})
+	return int(n), err
 }

@@ -2,6 +2,15 @@
 -- 1, JSON is text that SQL never looks into.
 
 -- +goose Up
+
+-- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
+-- when the secret key is replaced, and tell whether a secret key is the right one.
+CREATE TABLE sealed_keys (
+  id         TEXT PRIMARY KEY,
+  sealed     TEXT NOT NULL,
+  created_at BIGINT NOT NULL
+);
+
 CREATE TABLE accounts (
   id          TEXT PRIMARY KEY,
   name        TEXT NOT NULL UNIQUE,
@@ -36,22 +45,25 @@ CREATE TABLE api_keys (
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,
   revoked_at   BIGINT,
-  last_used_at BIGINT -- to the minute
+  last_used_at BIGINT, -- to the minute
+  events_gone  BIGINT NOT NULL DEFAULT 0 -- number of the last event of its orders that is not kept any more
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
 
 -- The row that every order of an account and environment updates anyway: it holds the credits and hands out the dense
--- numbers of orders and ledger entries.
+-- numbers of orders, ledger entries and events.
 CREATE TABLE balances (
   account_id  TEXT NOT NULL REFERENCES accounts (id),
   environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
   credits     BIGINT NOT NULL CHECK (credits >= 0),
   orders      BIGINT NOT NULL DEFAULT 0,
   entries     BIGINT NOT NULL DEFAULT 0,
+  events      BIGINT NOT NULL DEFAULT 0,
   low_credits BIGINT NOT NULL DEFAULT 100 CHECK (low_credits >= 0), -- below it the owners get a mail; 0: never
   PRIMARY KEY (account_id, environment)
 );
 
+-- The charge of an order has the order's id: no order is charged twice.
 CREATE TABLE ledger_entries (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL,
@@ -61,15 +73,16 @@ CREATE TABLE ledger_entries (
   amount        BIGINT NOT NULL,
   balance_after BIGINT NOT NULL CHECK (balance_after >= 0),
   order_id      TEXT,
-  charge_id     TEXT UNIQUE REFERENCES ledger_entries (id),
+  charge_id     TEXT REFERENCES ledger_entries (id),
   note          TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((kind = 'refund') = (charge_id IS NOT NULL)),
-  CHECK ((kind = 'grant') = (order_id IS NULL))
+  CHECK ((kind = 'grant') = (order_id IS NULL)),
+  CONSTRAINT ledger_charge_of_order CHECK ((kind = 'charge') = (order_id IS NOT NULL AND id = order_id))
 );
-CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge';
+CREATE UNIQUE INDEX ledger_refund_of_charge ON ledger_entries (charge_id) WHERE charge_id IS NOT NULL;
 
 CREATE TABLE catalog_versions (
   version    BIGINT PRIMARY KEY,
@@ -91,6 +104,19 @@ CREATE TABLE photos (
 );
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
 
+-- What a creation writes is one row: creation holds, as JSON, the photos that were sent and the name that the key had, which
+-- is all that the first entry of the timeline needs. Later photos and entries have rows of their own. facts is what the
+-- customer sees; both are the last columns, because most reads want neither.
+--
+-- Every index is paid for by every creation, so there is one for each list and no other:
+--   the primary key, and number         one order
+--   (account_id, environment, seq)      the list of an account: dense, so that a page is a range
+--   orders_by_external_id               one order by the customer's id, and the filter external_id
+--   orders_by_state                     the list of an account by status or outcome
+--   orders_by_update                    sort=updated and updated_since, for those who poll
+--   orders_desk, orders_of_assignee     the desk's lists; orders_ended: from the newest end
+--   orders_open_…                       what the desk filters open Live orders by, and the capacity of answer times
+-- The last ones and orders_of_assignee are partial and stay small.
 CREATE TABLE orders (
   id             TEXT PRIMARY KEY,
   account_id     TEXT NOT NULL,
@@ -112,10 +138,11 @@ CREATE TABLE orders (
   assignee_id    TEXT,
   claimed_at     BIGINT,
   delayed        BIGINT NOT NULL DEFAULT 0 CHECK (delayed IN (0, 1)),
-  certificate_id TEXT UNIQUE,
+  certificate_id TEXT, -- unique in certificates
   category_code  TEXT NOT NULL,
   brand_code     TEXT NOT NULL,
   facts          TEXT NOT NULL,
+  creation       TEXT NOT NULL DEFAULT '{}',
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((status = 'completed') = (outcome IS NOT NULL)),
@@ -127,6 +154,7 @@ CREATE INDEX orders_by_external_id ON orders (account_id, environment, external_
 CREATE INDEX orders_open_by_answer_time ON orders (answer_time, due_at) WHERE environment = 'live' AND status IN ('queued', 'processing');
 CREATE INDEX orders_waiting_for_photos ON orders (updated_at) WHERE environment = 'live' AND status = 'update-photos';
 
+-- The photos of the rounds after the creation.
 CREATE TABLE order_photos (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   round      BIGINT NOT NULL,
@@ -144,7 +172,7 @@ CREATE TABLE order_notes (
   PRIMARY KEY (order_id, round)
 );
 
--- The timeline of an order: one row for each move, written with it and numbered in the order of writing.
+-- The timeline of an order after its creation: one row for each move, written with it and numbered in the order of writing.
 CREATE TABLE order_events (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   seq        BIGINT NOT NULL,
@@ -210,9 +238,30 @@ CREATE TABLE webhook_endpoints (
   client_id     TEXT,
   scope         TEXT,
   created_at    BIGINT NOT NULL,
+  paused_at     BIGINT, -- while deliveries wait
+  rotated_at      BIGINT, -- since when the secret is valid, if it is not the first one
+  sealed_previous TEXT,   -- the secret before, with which deliveries are signed as well until previous_until
+  previous_until  BIGINT,
   UNIQUE (api_key_id, canonical_url),
-  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL))
+  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL)),
+  CHECK ((rotated_at IS NULL) = (sealed_previous IS NULL) AND (rotated_at IS NULL) = (previous_until IS NULL))
 );
+CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE paused_at IS NOT NULL;
+
+-- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
+-- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
+-- appears behind one that was read. delivery_ids is separated by spaces.
+CREATE TABLE events (
+  api_key_id   TEXT NOT NULL REFERENCES api_keys (id),
+  seq          BIGINT NOT NULL,
+  order_id     TEXT NOT NULL,
+  event        TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
+  delivery_ids TEXT NOT NULL,
+  body         TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  PRIMARY KEY (api_key_id, seq)
+);
+CREATE INDEX events_by_age ON events (created_at);
 
 -- The outbox: written in the transaction that moves the order, with the exact bytes to send, and never changed. A
 -- delivery outlives its endpoint once it has ended; a pending one is dropped with it.
@@ -286,21 +335,29 @@ CREATE TABLE staff (
 );
 
 -- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
--- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count.
+-- how many orders there are. So a creation, which must be quick, changes nothing here, and no list has to count. A number
+-- is the sum of its slots, each of which may be negative: a move takes a slot that no other transaction holds, so that
+-- moves of different orders never wait for each other.
 CREATE TABLE live_order_counts (
-  status TEXT PRIMARY KEY CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
-  orders BIGINT NOT NULL
+  status TEXT NOT NULL CHECK (status IN ('processing', 'update-photos', 'completed', 'error')),
+  slot   BIGINT NOT NULL,
+  orders BIGINT NOT NULL,
+  PRIMARY KEY (status, slot)
 );
-INSERT INTO live_order_counts (status, orders)
-VALUES ('processing', 0), ('update-photos', 0), ('completed', 0), ('error', 0);
+INSERT INTO live_order_counts (status, slot, orders)
+WITH RECURSIVE slots (slot) AS (SELECT 0 UNION ALL SELECT slot + 1 FROM slots WHERE slot < 31)
+SELECT s.status, slots.slot, 0 FROM slots, (SELECT 'processing' AS status UNION ALL SELECT 'update-photos'
+  UNION ALL SELECT 'completed' UNION ALL SELECT 'error') AS s ORDER BY 1, 2;
 
 -- How many Live orders ended in a status, by the day (UTC, since 1970) on which they were due: to find a deep page of the
--- desk's list without walking to it. Orders without a due date are in the last day that a date can have.
+-- desk's list without walking to it. Orders without a due date are in the last day that a date can have. A
+-- day has a slot for each transaction that counted in it while others did.
 CREATE TABLE live_ended_due_days (
   status TEXT NOT NULL CHECK (status IN ('completed', 'error')),
   day    BIGINT NOT NULL,
+  slot   BIGINT NOT NULL,
   orders BIGINT NOT NULL,
-  PRIMARY KEY (status, day)
+  PRIMARY KEY (status, day, slot)
 );
 
 -- Every list of the desk is a range of one of these two: the earliest due first, without a due date last.
@@ -316,23 +373,19 @@ CREATE TABLE sessions (
   user_agent   TEXT,
   created_at   BIGINT NOT NULL,
   last_seen_at BIGINT NOT NULL,
-  expires_at   BIGINT NOT NULL
+  expires_at   BIGINT NOT NULL,
+  confirmed_at BIGINT NOT NULL, -- when the person has last proved who they are
+  factor       BIGINT NOT NULL CHECK (factor IN (0, 1)) -- with more than a password
 );
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
-
-CREATE TABLE certificate_keys (
-  id         TEXT PRIMARY KEY,
-  public_key TEXT NOT NULL,
-  created_at BIGINT NOT NULL
-);
 
 CREATE TABLE certificates (
   id             TEXT PRIMARY KEY,
   order_id       TEXT NOT NULL REFERENCES orders (id),
   document       TEXT NOT NULL,
   signature      TEXT NOT NULL,
-  key_id         TEXT NOT NULL REFERENCES certificate_keys (id),
+  key_id         TEXT NOT NULL,
   issued_at      BIGINT NOT NULL,
   revoked_at     BIGINT,
   revoked_reason TEXT,
@@ -345,6 +398,7 @@ CREATE INDEX certificates_of_order ON certificates (order_id);
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),
+  version    BIGINT NOT NULL,
   draft      TEXT NOT NULL,
   updated_at BIGINT NOT NULL,
   PRIMARY KEY (order_id, staff_id)
@@ -397,6 +451,25 @@ CREATE TABLE links (
 );
 CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);
 CREATE INDEX links_of_user ON links (audience, user_id) WHERE user_id IS NOT NULL;
+
+-- How often something was tried that could be guessed, in windows that begin with the first attempt. The key is a keyed
+-- hash of whose name, from where.
+CREATE TABLE sign_in_attempts (
+  key        TEXT PRIMARY KEY,
+  started_at BIGINT NOT NULL,
+  attempts   BIGINT NOT NULL
+);
+CREATE INDEX sign_in_attempts_by_age ON sign_in_attempts (started_at);
+
+-- The browsers that people have signed in with, by the hash of a secret that each keeps.
+CREATE TABLE sign_in_devices (
+  audience    TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
+  user_id     TEXT NOT NULL,
+  device_hash TEXT NOT NULL,
+  seen_at     BIGINT NOT NULL,
+  PRIMARY KEY (audience, user_id, device_hash)
+);
+CREATE INDEX sign_in_devices_by_age ON sign_in_devices (seen_at);
 
 -- Attempts to sign in with an email that nobody has: counted, so that they take as long as those that the audit log gets.
 CREATE TABLE unknown_sign_ins (
@@ -496,6 +569,8 @@ CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
 
 -- Lists of the orders in one state: the outcome of an order that has one, else its status.
 CREATE INDEX orders_by_state ON orders (account_id, environment, COALESCE(outcome, status), seq);
+-- All changes of an account's orders, the oldest first.
+CREATE INDEX orders_by_update ON orders (account_id, environment, updated_at, id);
 
 -- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
 -- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
@@ -554,4 +629,10 @@ CREATE TABLE photo_totals (
   photos      BIGINT NOT NULL,
   bytes       BIGINT NOT NULL,
   PRIMARY KEY (account_id, environment)
+);
+
+-- What the readiness of a node writes: a row for each process that ran in the last hour.
+CREATE TABLE write_probes (
+  id TEXT PRIMARY KEY,
+  at BIGINT NOT NULL
 );

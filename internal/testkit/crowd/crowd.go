@@ -108,7 +108,7 @@ func (w *Wish) orders(ctx context.Context, status order.Status, count int, start
 		return nil
 	}
 	return rawsql.Run(ctx, w.Target,
-		fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s'", count, status))
+		fmt.Sprintf("UPDATE live_order_counts SET orders = orders + %d WHERE status = '%s' AND slot = 0", count, status))
 }
 
 // results counts finished orders in order_results, with turnarounds of up to four hours.
@@ -130,8 +130,8 @@ func (w *Wish) dueDays(ctx context.Context) error {
 	if err := rawsql.Run(ctx, w.Target, "DELETE FROM live_ended_due_days"); err != nil {
 		return err
 	}
-	return rawsql.Run(ctx, w.Target, `INSERT INTO live_ended_due_days (status, day, orders)
-		SELECT status, COALESCE(due_at, 9223372036854775807) / 86400000000, COUNT(*) FROM orders
+	return rawsql.Run(ctx, w.Target, `INSERT INTO live_ended_due_days (status, day, slot, orders)
+		SELECT status, COALESCE(due_at, 9223372036854775807) / 86400000000, 0, COUNT(*) FROM orders
 		WHERE environment = 'live' AND ended_at IS NOT NULL GROUP BY 1, 2`)
 }
 
@@ -166,12 +166,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 		if status == order.Completed {
 			o.Outcome, o.EndedAt = order.UnableToVerify, &at
 		}
-		charge, err := tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, at)
-		if err != nil {
-			return err
-		}
-		o.Seq = charge.OrderSeq
-		if err := tx.InsertOrder(o); err != nil {
+		if err := tx.CreateOrder(&store.Creation{Order: o}); err != nil {
 			return err
 		}
 	}

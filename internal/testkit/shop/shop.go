@@ -56,6 +56,9 @@ type Shop struct {
 	photos atomic.Int64 // made so far: no two are alike
 }
 
+// SecretKey is that of every installation of the tests.
+const SecretKey = "a secret key that only tests may use"
+
 // start is when every shop opens.
 var start = time.Date(2026, time.March, 2, 10, 0, 0, 0, time.UTC)
 
@@ -71,7 +74,9 @@ func Open(t testing.TB, target, mediaDir string, changes ...func(*service.Config
 	must.NoError(t, err)
 	urls, err := photo.NewURLs(MediaURL)
 	must.NoError(t, err)
-	box, err := secret.New(secret.Generate())
+	box, err := secret.New(SecretKey)
+	must.NoError(t, err)
+	box, err = service.KeepKeys(t.Context(), i.Store, box, start)
 	must.NoError(t, err)
 	i.Config = service.Config{
 		Store: i.Store, Media: i.Media, Secrets: box, Guard: new(netguard.Guard), Now: i.Clock.Now, MediaURLs: urls,

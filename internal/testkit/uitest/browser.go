@@ -16,10 +16,13 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const (
@@ -52,10 +55,25 @@ func NewBrowser(t testing.TB, home string) *Browser {
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900))
 	limited, cancel := context.WithTimeout(context.Background(), browserLife)
 	allocator, closeAllocator := chromedp.NewExecAllocator(limited, options...)
-	ctx, closePage := chromedp.NewContext(allocator)
-	b := &Browser{t: t, ctx: ctx, home: originOf(home)}
+	return open(t, allocator, originOf(home), func() {
+		closeAllocator()
+		cancel()
+	})
+}
+
+// Tab opens another page in the same browser: signed in as the first one is.
+func (b *Browser) Tab() *Browser {
+	b.t.Helper()
+	return open(b.t, b.ctx, b.home, func() {})
+}
+
+// open begins a page. It is closed with the test, and closed is called then.
+func open(t testing.TB, parent context.Context, home string, closed func()) *Browser {
+	t.Helper()
+	ctx, closePage := chromedp.NewContext(parent)
+	b := &Browser{t: t, ctx: ctx, home: home}
 	if err := chromedp.Do(ctx); err != nil {
-		t.Fatalf("start %s: %v", program, err)
+		t.Fatalf("start a browser: %v", err)
 	}
 	if _, err := chromedp.Call(ctx, network.Enable, network.EnableParams{}); err != nil {
 		t.Fatal(err)
@@ -83,8 +101,7 @@ func NewBrowser(t testing.TB, home string) *Browser {
 	t.Cleanup(func() {
 		_ = chromedp.Cancel(ctx) // waits until the process has ended
 		closePage()
-		closeAllocator()
-		cancel()
+		closed()
 		reading.Wait()
 		b.report()
 	})
@@ -217,10 +234,35 @@ func (b *Browser) Choose(selector, value string) {
 	}
 }
 
-// Press sends keys to the page, as chromedp's package kb names them.
+// Press sends keys to the page, as chromedp's package kb names them. As on a keyboard, and other than with
+// chromedp.KeyEvent, a key that the page takes for itself writes no character.
 func (b *Browser) Press(keys string, modifiers ...chromedp.Modifier) {
 	b.t.Helper()
-	b.Do(chromedp.KeyEvent(keys, chromedp.KeyModifiers(modifiers...)))
+	for _, r := range keys {
+		var pressed input.DispatchKeyEventParams
+		for _, event := range kb.Encode(r) {
+			for _, m := range modifiers {
+				event.Modifiers |= int64(m)
+			}
+			switch {
+			case event.Type == kb.KeyDown:
+				pressed = *event
+			case event.Type == kb.KeyChar && event.Modifiers&^int64(chromedp.ModifierShift) == 0:
+				pressed.Text, pressed.UnmodifiedText = event.Text, event.UnmodifiedText
+			case event.Type == kb.KeyUp:
+				b.dispatch(pressed)
+				b.dispatch(*event)
+			}
+		}
+	}
+}
+
+func (b *Browser) dispatch(event input.DispatchKeyEventParams) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, browserAction)
+	defer cancel()
+	_, err := chromedp.Call(ctx, input.DispatchKeyEvent, event)
+	b.must(err)
 }
 
 // Upload gives files to a field.
@@ -311,6 +353,23 @@ func (b *Browser) Scripts(on bool) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetScriptExecutionDisabled,
 		emulation.SetScriptExecutionDisabledParams{Value: !on})
+	b.must(err)
+}
+
+// Offline cuts the page off from the network, or connects it again.
+func (b *Browser) Offline(off bool) {
+	b.t.Helper()
+	emulate := cdp.Command[network.OverrideNetworkStateParams, cdp.Empty]{Method: "Network.emulateNetworkConditions"}
+	_, err := chromedp.Call(b.ctx, emulate, network.OverrideNetworkStateParams{
+		Offline: off, DownloadThroughput: -1, UploadThroughput: -1,
+	})
+	b.must(err)
+}
+
+// SignOut takes the cookies away, as a session that has ended does.
+func (b *Browser) SignOut() {
+	b.t.Helper()
+	_, err := chromedp.Call(b.ctx, network.ClearBrowserCookies, cdp.Empty{})
 	b.must(err)
 }
 

@@ -4,12 +4,3 @@ document.addEventListener("keydown", (event) => {
   event.preventDefault();
   document.querySelector("button[name=then][value=next]")?.click();
 });
-
-// A form is sent once.
-for (const form of document.querySelectorAll(".confirm-actions")) {
-  const lock = (locked) => {
-    for (const button of form.querySelectorAll("button")) button.disabled = locked;
-  };
-  form.addEventListener("submit", () => setTimeout(lock, 0, true));
-  addEventListener("pageshow", () => lock(false));
-}

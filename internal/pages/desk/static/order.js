@@ -1,8 +1,10 @@
 // The page of an order: the viewer, the keys, the checklist and the draft of the verdict.
 import { openViewer, viewerOpen } from "./viewer.js";
-import "./verdict.js";
+import { setMark, undo } from "./marks.js";
+import { choose } from "./verdict.js";
 
 const shots = [...document.querySelectorAll("a[data-photo], a[data-example]")];
+const photos = shots.filter((s) => s.dataset.photo);
 for (const shot of shots) {
   shot.addEventListener("click", (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
@@ -15,32 +17,32 @@ function typing(element) {
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("select, textarea, input:not([type=checkbox], [type=radio])"));
 }
 
-document.addEventListener("keydown", (event) => {
-  if (viewerOpen() || event.ctrlKey || event.metaKey || typing(event.target)) return;
-  if (event.altKey) {
-    const outcome = document.querySelectorAll("#verdict input[name=outcome]")[Number(event.code.replace("Digit", "")) - 1];
-    if (!outcome) return;
-    outcome.click();
-    outcome.focus();
-    event.preventDefault();
-    return;
-  }
-  const photos = shots.filter((s) => s.dataset.photo);
+// go moves the focus along the photos.
+function go(by) {
   const at = photos.indexOf(document.activeElement);
-  switch (event.key) {
-    case "j":
-      photos[Math.min(at + 1, photos.length - 1)]?.focus();
-      break;
-    case "k":
-      photos[Math.max(at - 1, 0)]?.focus();
-      break;
-    case "?":
-      document.getElementById("help").showModal();
-      break;
-    default:
-      return;
-  }
-  event.preventDefault();
+  photos[Math.min(Math.max(at + by, 0), photos.length - 1)]?.focus();
+  return true;
+}
+
+// mark sets the check of the photo that has the focus and goes on by so many photos.
+function mark(value, by = 0) {
+  const at = photos.indexOf(document.activeElement);
+  if (at < 0 || !setMark(photos[at].dataset.index, value)) return false;
+  return by ? go(by) : true;
+}
+
+// KEYS are the actions of keys; one that returns false has had nothing to do.
+const KEYS = {
+  j: () => go(1), k: () => go(-1), "?": () => document.getElementById("help").showModal() ?? true, z: () => undo() ?? true,
+  p: () => mark("pass", 1), f: () => mark("fail"), v: () => mark("not-visible"),
+  P: () => mark("pass"), F: () => mark("fail", 1), V: () => mark("not-visible", 1), Backspace: () => mark(""),
+  a: () => choose("authentic"), x: () => choose("fake"), u: () => choose("unable-to-verify"),
+  Enter: () => document.activeElement === document.body && photos.length > 0 && (photos[0].click() ?? true),
+};
+
+document.addEventListener("keydown", (event) => {
+  if (viewerOpen() || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+  if (KEYS[event.key]?.()) event.preventDefault();
 });
 
 // A menu closes when somebody goes elsewhere.

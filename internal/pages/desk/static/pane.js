@@ -9,6 +9,7 @@ export class Pane {
     this.note = element.querySelector(".pane-note");
     this.moved = moved; // called after somebody has zoomed or moved this pane
     this.source = null;
+    this.waiting = null; // the view to restore
     this.reset();
     this.listen();
     new ResizeObserver(() => this.layout()).observe(element);
@@ -21,12 +22,14 @@ export class Pane {
     this.turn = 0;
   }
 
-  // load shows a picture: {screen, deep, converted, width, height, title}.
-  async load(source) {
+  // load shows a picture: {screen, deep, converted, width, height, title}. hold keeps zoom, place and turn.
+  async load(source, hold = false) {
     if (this.source?.screen === source.screen) return;
+    const view = hold ? this.view() : null;
     this.source = source;
     this.deep = false;
     this.reset();
+    this.waiting = view; // until there is a picture
     this.element.setAttribute("aria-label", source.title);
     this.img.alt = source.title;
     this.img.hidden = true;
@@ -48,7 +51,26 @@ export class Pane {
     this.img.src = source.screen;
     this.img.hidden = false;
     this.note.textContent = "";
+    if (view) this.turn = view.turn;
     this.layout();
+    this.waiting = null;
+    if (view) this.look(view);
+  }
+
+  // view is what is looked at: the size of a pixel of the original, and the place as a part of the picture.
+  view() {
+    if (this.waiting) return this.waiting;
+    if (!this.base) return null;
+    const { scale, turn, base } = this;
+    return { turn, whole: scale <= 1.001, zoom: scale / this.actual(), x: this.x / base.width, y: this.y / base.height };
+  }
+
+  look(view) {
+    this.scale = view.whole ? 1 : view.zoom * this.actual();
+    this.scale = Math.min(Math.max(this.scale, 1), this.most());
+    this.x = view.x * this.base.width;
+    this.y = view.y * this.base.height;
+    this.draw();
   }
 
   sideways() { return this.turn % 180 !== 0; }

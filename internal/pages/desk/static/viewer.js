@@ -1,6 +1,7 @@
 // The viewer: photos of an order and examples of the catalog, large, by mouse, touch or keyboard alone.
 import { Pane } from "./pane.js";
-import { markIndex, markOf } from "./verdict.js";
+import { markOf, onMarks, setMark, undo } from "./marks.js";
+import { choose } from "./verdict.js";
 import { showTimes } from "../ui/time.js";
 
 const ZOOM = 1.35;
@@ -15,8 +16,12 @@ const KEYS = {
   b: (v) => v.slide("#viewer-brightness", LIGHT), B: (v) => v.slide("#viewer-brightness", -LIGHT),
   c: (v) => v.slide("#viewer-contrast", LIGHT), C: (v) => v.slide("#viewer-contrast", -LIGHT),
   s: "compare", "[": (v) => v.otherCompare(-1), "]": (v) => v.otherCompare(1), l: "link",
-  i: "info", p: (v) => v.setMark("pass"), f: (v) => v.setMark("fail"), v: (v) => v.setMark("not-visible"), "?": "help",
+  i: "info", h: "hold", "?": "help", z: () => undo(),
+  p: (v) => v.mark("pass", 1), f: (v) => v.mark("fail"), v: (v) => v.mark("not-visible"),
+  P: (v) => v.mark("pass"), F: (v) => v.mark("fail", 1), V: (v) => v.mark("not-visible", 1), Backspace: (v) => v.mark(""),
+  a: (v) => v.judge("authentic"), x: (v) => v.judge("fake"), u: (v) => v.judge("unable-to-verify"),
 };
+const HOLD = "assay.viewer.hold";
 
 function sourceOf(shot) {
   const { deep, converted, width, height, title } = shot.dataset;
@@ -32,6 +37,7 @@ class Viewer {
     this.comparing = false;
     this.linked = true; // both panes move together
     this.informed = false; // the panel of file details is open
+    this.held = localStorage.getItem(HOLD) === "1"; // zoom, place and light stay from picture to picture
     this.panes = [...dialog.querySelectorAll(".pane")].map((element) => new Pane(element, (pane) => this.moved(pane)));
     this.active = this.panes[0]; // what keys and buttons change
     for (const pane of this.panes) {
@@ -43,10 +49,14 @@ class Viewer {
       const action = event.target.closest?.("[data-do]");
       if (action) this.act(action.dataset.do);
       const mark = event.target.closest?.("[data-mark]");
-      if (mark) this.setMark(mark.dataset.mark);
+      if (mark) this.mark(mark.dataset.mark);
     });
+    onMarks(() => this.current && this.marks());
+    this.press("hold", this.held);
     dialog.addEventListener("keydown", (event) => this.onKey(event));
-    dialog.addEventListener("close", () => this.current?.focus());
+    dialog.addEventListener("close", () => {
+      if (this.back) this.current?.focus();
+    });
     this.part("#viewer-brightness").addEventListener("input", () => this.light());
     this.part("#viewer-contrast").addEventListener("input", () => this.light());
     this.part("#viewer-with").addEventListener("change", () => this.beside(this.chosen()));
@@ -58,6 +68,7 @@ class Viewer {
 
   open(shots, shot) {
     this.shots = shots;
+    this.back = true; // to the photo, when the viewer is closed
     if (!this.dialog.open) this.dialog.showModal();
     this.show(shot);
     this.panes[0].element.focus();
@@ -66,9 +77,11 @@ class Viewer {
   show(shot) {
     this.current = shot;
     this.active = this.panes[0];
-    const place = `${this.shots.indexOf(shot) + 1}/${this.shots.length}`;
-    this.part("#viewer-title").textContent = `${shot.dataset.title} (${place})`;
-    this.panes[0].load(sourceOf(shot)).then(() => {
+    const photos = this.photos();
+    const place = photos.includes(shot) ? ` (${photos.indexOf(shot) + 1}/${photos.length})` : "";
+    this.part("#viewer-title").textContent = shot.dataset.title + place;
+    if (!this.held) this.light(100, 100);
+    this.panes[0].load(sourceOf(shot), this.held).then(() => {
       this.status();
       this.preload();
     });
@@ -79,12 +92,20 @@ class Viewer {
 
   // preload fetches the neighbours, so that the next picture shows at once.
   preload() {
+    for (const shot of [this.next(1), this.next(-1)]) if (shot) new Image().src = shot.href;
+  }
+
+  photos() { return this.shots.filter((s) => s.dataset.photo); }
+
+  // next is the photo that follows: examples are looked at beside photos, not between them.
+  next(by) {
     const at = this.shots.indexOf(this.current);
-    for (const shot of [this.shots[at + 1], this.shots[at - 1]]) if (shot) new Image().src = shot.href;
+    const rest = by > 0 ? this.shots.slice(at + 1) : this.shots.slice(0, at).reverse();
+    return rest.find((s) => s.dataset.photo);
   }
 
   go(by) {
-    const next = this.shots[this.shots.indexOf(this.current) + by];
+    const next = this.next(by);
     if (next) this.show(next);
   }
 
@@ -103,7 +124,10 @@ class Viewer {
     this.dialog.dataset.turn = String(pane.turn);
   }
 
-  light() {
+  // light applies what the sliders say, or the given values.
+  light(brightness, contrast) {
+    if (brightness) this.part("#viewer-brightness").value = String(brightness);
+    if (contrast) this.part("#viewer-contrast").value = String(contrast);
     const percent = (id) => `${this.part(id).value}%`;
     const filter = `brightness(${percent("#viewer-brightness")}) contrast(${percent("#viewer-contrast")})`;
     for (const pane of this.panes) pane.img.style.filter = filter;
@@ -152,7 +176,7 @@ class Viewer {
 
   // beside shows a picture in the second pane, at the place that the first one shows.
   async beside(shot) {
-    await this.panes[1].load(sourceOf(shot));
+    await this.panes[1].load(sourceOf(shot), this.held && !this.linked);
     if (this.linked) this.panes[1].follow(this.panes[0]);
     this.status();
   }
@@ -168,6 +192,12 @@ class Viewer {
     this.linked = !this.linked;
     this.press("link", this.linked);
     this.moved(this.active);
+  }
+
+  hold() {
+    this.held = !this.held;
+    this.press("hold", this.held);
+    localStorage.setItem(HOLD, this.held ? "1" : "0");
   }
 
   info() {
@@ -198,8 +228,17 @@ class Viewer {
     }
   }
 
-  setMark(value) {
-    if (this.current.dataset.photo && markIndex(this.current.dataset.index, value)) this.marks();
+  // mark sets the check of the photo's index and goes on by so many photos.
+  mark(value, by = 0) {
+    if (this.current.dataset.photo && setMark(this.current.dataset.index, value) && by) this.go(by);
+  }
+
+  // judge goes from the photos to the verdict.
+  judge(outcome) {
+    if (!document.getElementById(`o-${outcome}`)) return;
+    this.back = false;
+    this.dialog.close();
+    choose(outcome);
   }
 
   // act does what a button says.
@@ -215,6 +254,7 @@ class Viewer {
       case "back": return this.active.rotate(-90);
       case "compare": return this.compare();
       case "link": return this.link();
+      case "hold": return this.hold();
       case "info": return this.info();
       case "help": return this.help.showModal();
       case "close": return this.dialog.close();

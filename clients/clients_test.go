@@ -1,0 +1,145 @@
+// Package clients_test runs the tests of the TypeScript and the Python client with their own runners against the real
+// program.
+package clients_test
+
+import (
+	"bytes"
+	"encoding/pem"
+	"image/jpeg"
+	"net"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/pictures"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+func TestPython(t *testing.T) {
+	t.Parallel()
+	python := need.Program(t, "python3", "python3")
+	out := run(t, "python", service(t), python, "-m", "unittest", "discover", "-v")
+	if !regexp.MustCompile(`(?m)^OK$`).MatchString(out) {
+		t.Errorf("unittest did not run every test:\n%s", out)
+	}
+}
+
+// The first order of the README works as it stands, in an empty folder that has only the installed client.
+func TestPythonReadme(t *testing.T) {
+	t.Parallel()
+	python := need.Program(t, "python3", "python3")
+	folder := t.TempDir()
+	must.NoError(t, os.CopyFS(filepath.Join(folder, "assay"), os.DirFS("python/assay")))
+	file(t, folder, "first.py", example(t, "python", "python"))
+	wantVerdict(t, run(t, folder, service(t), python, "first.py"))
+}
+
+// TestTypeScript runs one after the other what compiles the client.
+func TestTypeScript(t *testing.T) {
+	t.Parallel()
+	npm, node := need.Program(t, "npm", "npm"), need.Program(t, "nodejs", "node")
+	out := run(t, "typescript", service(t), npm, "test")
+	if !strings.Contains(out, "# fail 0") || !strings.Contains(out, "# skipped 0") {
+		t.Errorf("node did not run every test:\n%s", out)
+	}
+	folder := t.TempDir()
+	pack := strings.Fields(run(t, "typescript", nil, npm, "pack", "--silent", "--pack-destination", folder))
+	run(t, folder, nil, npm, "install", "--offline", "--no-audit", "--no-fund", "./"+pack[len(pack)-1])
+	file(t, folder, "first.mjs", example(t, "typescript", "js"))
+	wantVerdict(t, run(t, folder, service(t), node, "first.mjs"))
+}
+
+// service starts the program with the demo catalog and an account, and returns the variables that tell the client's
+// tests where it is. Deliveries go to a TLS server that passes them on to a free port, where the tests listen.
+func service(t *testing.T) []string {
+	t.Helper()
+	port := freePort(t)
+	behind := &url.URL{Scheme: "http", Host: "127.0.0.1:" + port}
+	receiver := httptest.NewTLSServer(httputil.NewSingleHostReverseProxy(behind))
+	t.Cleanup(receiver.Close)
+	folder := t.TempDir()
+	var photo bytes.Buffer
+	must.NoError(t, jpeg.Encode(&photo, pictures.Photo(640, 480), nil))
+	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})
+	s := program.Start(t, program.Settings{
+		"webhook-allow-private": "true", "webhook-ca-file": file(t, folder, "receiver.crt", certificate),
+	})
+	s.CLI(t, new(any), "catalog", "import", file(t, folder, "catalog.yaml", demo.Catalog))
+	s.CLI(t, new(any), "accounts", "create", "--name", "Shop", "--owner", "owner@shop.example")
+	return []string{
+		"ASSAY_URL=" + s.URL("/v1/integrations"),
+		"ASSAY_TEST_KEY=" + key(t, s, "test"),
+		"ASSAY_LIVE_KEY=" + key(t, s, "live"),
+		"ASSAY_PHOTO=" + file(t, folder, "photo.jpg", photo.Bytes()),
+		"ASSAY_WEBHOOK_URL=" + receiver.URL + "/hook",
+		"ASSAY_WEBHOOK_PORT=" + port,
+	}
+}
+
+func key(t *testing.T, s *program.Process, environment string) string {
+	t.Helper()
+	var made struct {
+		Key string `json:"key"`
+	}
+	s.CLI(t, &made, "keys", "create", "--account", "Shop", "--env", environment, "--name", "shop", "--scopes", "all")
+	return made.Key
+}
+
+func file(t *testing.T, folder, name string, content []byte) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	must.NoError(t, os.WriteFile(path, content, 0o600))
+	return path
+}
+
+func freePort(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must.NoError(t, err)
+	defer func() { _ = listener.Close() }()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	must.NoError(t, err)
+	return port
+}
+
+func wantVerdict(t *testing.T, out string) {
+	t.Helper()
+	if !regexp.MustCompile(`(?m)^AS-[0-9A-Z]{8} authentic$`).MatchString(out) {
+		t.Errorf("the example printed:\n%s", out)
+	}
+}
+
+// example returns the first block of code in the client's README.
+func example(t *testing.T, client, language string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(client, "README.md"))
+	must.NoError(t, err)
+	_, rest, found := strings.Cut(string(text), "```"+language+"\n")
+	code, _, ended := strings.Cut(rest, "```\n")
+	if !found || !ended {
+		t.Fatalf("the README of the %s client has no block of %s", client, language)
+	}
+	return []byte(code)
+}
+
+// run runs a command in a folder and returns what it printed.
+func run(t *testing.T, folder string, environment []string, command string, arguments ...string) string {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), command, arguments...)
+	cmd.Dir = folder
+	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), environment...)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	}
+	return string(out)
+}

@@ -1,0 +1,321 @@
+import { AssayError, NotFoundError, PhotoRefusedError, WaitTimeoutError } from "./errors.js";
+import { type PhotoFile, type Progress, uploadBody } from "./photos.js";
+import { defaultRetryPolicy, retryDelay, type RetryPolicy } from "./retry.js";
+import { type Call, type ResponseInfo, Transport } from "./transport.js";
+import type * as t from "./types.js";
+
+export type Locale = "en" | "ja";
+
+export interface ClientOptions {
+  /** Replaces the runtime's fetch. */
+  fetch?: typeof fetch;
+  /** Milliseconds for one attempt, its upload included; one minute by default. */
+  timeout?: number;
+  retry?: Partial<RetryPolicy>;
+  userAgent?: string;
+  /** Sees every answer of every attempt: the place for metrics and for watching the rate limit. */
+  onResponse?: (info: ResponseInfo) => void;
+  /** Replaces the waiting between attempts and polls. It is meant for tests. */
+  sleep?: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+}
+
+/** Options of every call. */
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+}
+
+export interface PageOptions extends CallOptions {
+  page?: number | undefined;
+  limit?: number | undefined;
+}
+
+export interface BrandFilter extends PageOptions {
+  category_code?: string | undefined;
+  search?: string | undefined;
+  locale?: Locale | undefined;
+}
+
+export interface ModelFilter extends PageOptions {
+  brand_code: string;
+  category_code: string;
+  search?: string | undefined;
+  locale?: Locale | undefined;
+}
+
+export interface OrderFilter extends PageOptions {
+  status?: t.OrderStatus | undefined;
+  outcome?: Exclude<t.Outcome, null> | undefined;
+  external_id?: string | undefined;
+  created_since?: string | undefined;
+  updated_since?: string | undefined;
+  sort?: "updated" | undefined;
+}
+
+export interface AuditFilter extends PageOptions {
+  from?: string | undefined;
+  to?: string | undefined;
+  event_code?: t.AuditEventCode | undefined;
+  actor_type?: t.AuditActorType | undefined;
+  actor_id?: string | undefined;
+  source?: t.AuditSource | undefined;
+  target_type?: t.AuditTargetType | undefined;
+  target_id?: string | undefined;
+}
+
+export interface WaitOptions extends CallOptions {
+  /** Milliseconds until WaitTimeoutError; without it the wait takes as long as the order does. */
+  timeout?: number | undefined;
+  /** First wait between two reads, 5 s by default; waits grow by half up to maxInterval, one minute by default. */
+  interval?: number | undefined;
+  maxInterval?: number | undefined;
+  locale?: Locale | undefined;
+}
+
+/** Calls the integration API with one API key. Its methods are named as the operations of the OpenAPI document. */
+export class Client {
+  readonly #transport: Transport;
+  readonly #retry: RetryPolicy;
+  readonly #sleep: (milliseconds: number, signal?: AbortSignal) => Promise<void>;
+
+  /** baseURL includes /v1/integrations. No request is made. */
+  constructor(baseURL: string, apiKey: string, options: ClientOptions = {}) {
+    this.#transport = new Transport({
+      baseURL,
+      apiKey,
+      fetch: options.fetch ?? ((input, init) => fetch(input, init)),
+      timeout: options.timeout ?? 60_000,
+      userAgent: options.userAgent ?? "assay-typescript-client/1",
+      onResponse: options.onResponse,
+    });
+    this.#retry = { ...defaultRetryPolicy, ...options.retry };
+    this.#sleep = options.sleep ?? sleep;
+  }
+
+  // Catalog
+
+  listCategories(options: CallOptions & { brand_code?: string; locale?: Locale } = {}): Promise<t.CategoryList> {
+    return this.#get("/catalog/categories", options);
+  }
+
+  listBrands(filter: BrandFilter = {}): Promise<t.BrandPage> {
+    return this.#get("/catalog/brands", filter);
+  }
+
+  /** All brands that listBrands would return, page by page. */
+  brands(filter: BrandFilter = {}): AsyncGenerator<t.Brand> {
+    return pages((page) => this.listBrands({ limit: 100, ...filter, page }), filter.page);
+  }
+
+  listModels(filter: ModelFilter): Promise<t.ModelPage> {
+    return this.#get("/catalog/models", filter);
+  }
+
+  models(filter: ModelFilter): AsyncGenerator<t.Model> {
+    return pages((page) => this.listModels({ limit: 100, ...filter, page }), filter.page);
+  }
+
+  listAnswerTimes(
+    options: CallOptions & { brand_code: string; category_code: string; locale?: Locale },
+  ): Promise<t.AnswerTimeList> {
+    return this.#get("/catalog/answer_times", options);
+  }
+
+  listPhotoIndexes(
+    options: CallOptions & { category_code: string; brand_code?: string; model_code?: string; locale?: Locale },
+  ): Promise<t.PhotoIndexList> {
+    return this.#get("/catalog/photo_indexes", options);
+  }
+
+  // Photos
+
+  /**
+   * Uploads 1 to 10 files in one request. It is sent once: an upload is not idempotent. Each file has its own result;
+   * when all were refused, the error of the first is thrown.
+   */
+  async uploadPhotos(
+    photos: PhotoFile[],
+    options: CallOptions & { onProgress?: (progress: Progress) => void } = {},
+  ): Promise<t.PhotoUploadResponse> {
+    const { body, contentType } = uploadBody(photos, options.onProgress);
+    const call: Call = { method: "POST", path: "/photos", body, signal: options.signal };
+    if (contentType) call.headers = { "Content-Type": contentType };
+    return (await this.#transport.send(call, 1)) as t.PhotoUploadResponse;
+  }
+
+  /** Uploads one file and returns its managed URL. */
+  async uploadPhoto(
+    photo: PhotoFile,
+    options: CallOptions & { onProgress?: (progress: Progress) => void } = {},
+  ): Promise<string> {
+    const [result] = (await this.uploadPhotos([photo], options)).data;
+    if (result?.status !== "uploaded") throw new PhotoRefusedError(result as t.FailedPhoto);
+    return result.url;
+  }
+
+  // Orders
+
+  getBalance(options: CallOptions = {}): Promise<t.Balance> {
+    return this.#get("/balance", options);
+  }
+
+  /**
+   * Creates an order. With an idempotency key it is repeated after a failure that may pass, and never charged twice; a
+   * new key is made for each call unless you give your own, which also protects across restarts of your program. With
+   * null it is sent once: when isAmbiguous(error), look for the order with findOrder first.
+   */
+  async createOrder(
+    order: t.CreateOrder,
+    options: CallOptions & { idempotencyKey?: string | null } = {},
+  ): Promise<t.CreatedOrder> {
+    const { idempotencyKey = crypto.randomUUID() } = options;
+    const headers = idempotencyKey === null ? {} : { "Idempotency-Key": idempotencyKey };
+    const call = post("/orders", order, options.signal, headers);
+    return (await (idempotencyKey === null ? this.#transport.send(call, 1) : this.#repeat(call))) as t.CreatedOrder;
+  }
+
+  /** The order with this external_id, or undefined: what to ask before a creation is sent again. */
+  async findOrder(externalId: string, options: CallOptions = {}): Promise<t.OrderDetail | undefined> {
+    return this.getOrder(externalId, options).catch(notFound);
+  }
+
+  listOrders(filter: OrderFilter = {}): Promise<t.OrderPage> {
+    return this.#get("/orders", filter);
+  }
+
+  /**
+   * All orders that listOrders would return, page by page. An order that is created meanwhile can move others to the
+   * next page: those are returned once.
+   */
+  orders(filter: OrderFilter = {}): AsyncGenerator<t.OrderSummary> {
+    return pages((page) => this.listOrders({ limit: 50, ...filter, page }), filter.page);
+  }
+
+  /** id is the id or the external_id. */
+  getOrder(id: string, options: CallOptions & { locale?: Locale | undefined } = {}): Promise<t.OrderDetail> {
+    return this.#get(`/orders/${segment(id)}`, options);
+  }
+
+  /** Answers a photo request. Sent once: read the order before you submit again. */
+  async submitUpdatePhotos(
+    id: string,
+    answer: t.SubmitUpdatePhotos,
+    options: CallOptions = {},
+  ): Promise<t.AcceptedUpdatePhotos> {
+    const call = post(`/orders/${segment(id)}/update_photos`, answer, options.signal);
+    return (await this.#transport.send(call, 1)) as t.AcceptedUpdatePhotos;
+  }
+
+  /** Reads the order until there is something to do: completed, error or update-photos. Prefer webhooks for many. */
+  async waitForOrder(id: string, options: WaitOptions = {}): Promise<t.OrderDetail> {
+    const { timeout = Infinity, maxInterval = 60_000, signal, locale } = options;
+    let { interval = 5_000 } = options;
+    for (let waited = 0; ; ) {
+      const order = await this.getOrder(id, { signal, locale });
+      if (["completed", "error", "update-photos"].includes(order.status)) return order;
+      if (waited + interval > timeout) throw new WaitTimeoutError(`order ${order.id} is still ${order.status}`);
+      await this.#sleep(interval, signal);
+      waited += interval;
+      interval = Math.min(interval * 1.5, maxInterval);
+    }
+  }
+
+  // Audit
+
+  listAuditEvents(filter: AuditFilter = {}): Promise<t.AuditEventPage> {
+    return this.#get("/audit/events", filter);
+  }
+
+  auditEvents(filter: AuditFilter = {}): AsyncGenerator<t.AuditEvent> {
+    return pages((page) => this.listAuditEvents({ limit: 100, ...filter, page }), filter.page);
+  }
+
+  // Webhooks
+
+  /** Keep signing_secret of the answer: it is not shown again. */
+  async createWebhook(endpoint: t.CreateWebhook, options: CallOptions = {}): Promise<t.CreatedWebhookEndpoint> {
+    return (await this.#transport.send(post("/webhooks", endpoint, options.signal), 1)) as t.CreatedWebhookEndpoint;
+  }
+
+  listWebhooks(options: CallOptions = {}): Promise<t.WebhookEndpointList> {
+    return this.#get("/webhooks", options);
+  }
+
+  /** An endpoint that does not exist counts as deleted. */
+  async deleteWebhook(id: string, options: CallOptions = {}): Promise<void> {
+    await this.#repeat({ method: "DELETE", path: `/webhooks/${segment(id)}`, signal: options.signal }).catch(notFound);
+  }
+
+  // Sending
+
+  async #get<T>(path: string, { signal, ...query }: CallOptions & object): Promise<T> {
+    const given = Object.entries(query as Record<string, string | number | undefined>);
+    const text = new URLSearchParams(given.flatMap(([k, v]) => (v === undefined ? [] : [[k, String(v)]]))).toString();
+    return (await this.#repeat({ method: "GET", path: text ? `${path}?${text}` : path, signal })) as T;
+  }
+
+  async #repeat(call: Call): Promise<unknown> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await this.#transport.send(call, attempt);
+      } catch (error) {
+        const delay = retryDelay(this.#retry, attempt, error, Math.random());
+        if (delay === undefined) throw error;
+        await this.#sleep(delay, call.signal);
+      }
+    }
+  }
+}
+
+function post(path: string, body: object, signal?: AbortSignal, headers: Record<string, string> = {}): Call {
+  const json = { "Content-Type": "application/json" };
+  return { method: "POST", path, body: JSON.stringify(body), headers: { ...json, ...headers }, signal };
+}
+
+/** Reads pages until the last. An item that moved from the page before is returned once. */
+async function* pages<T extends object>(
+  read: (page: number) => Promise<{ data: T[]; limit: number; total: number }>,
+  first = 1,
+): AsyncGenerator<T> {
+  let seen = new Set<string>();
+  for (let page = first; ; page++) {
+    const { data, limit, total } = await read(page);
+    for (const item of data) {
+      if (!seen.has(idOf(item))) yield item;
+    }
+    if (data.length === 0 || page * limit >= total) return;
+    seen = new Set(data.map(idOf).filter(Boolean));
+  }
+}
+
+function idOf(item: object): string {
+  return "id" in item ? String(item.id) : "";
+}
+
+function notFound(error: unknown): undefined {
+  if (error instanceof NotFoundError) return undefined;
+  throw error;
+}
+
+/** Escapes an identifier for its place in a path; dot segments too, which would be taken for steps. */
+function segment(id: string): string {
+  if (id === "") throw new TypeError("the identifier is empty");
+  // URL resolves even escaped dot segments, so no request can name such an external_id in a path.
+  if (id === "." || id === "..") throw new AssayError(`an order cannot be read by the external_id ${id}: use its id`);
+  return encodeURIComponent(id);
+}
+
+function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const timer = setTimeout(done, milliseconds);
+    function done() {
+      signal?.removeEventListener("abort", aborted);
+      resolve();
+    }
+    function aborted() {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    }
+    signal?.addEventListener("abort", aborted, { once: true });
+  });
+}

@@ -1,0 +1,123 @@
+package cli_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/testkit/must"
+)
+
+// TestNoInstallation: a command that does not begin an installation refuses a place without one and leaves it as it is.
+func TestNoInstallation(t *testing.T) {
+	dir := t.TempDir()
+	empty, missing, half := filepath.Join(dir, "empty"), filepath.Join(dir, "missing"), filepath.Join(dir, "half")
+	must.NoError(t, os.Mkdir(empty, 0o700))
+	must.NoError(t, os.Mkdir(half, 0o700))
+	must.NoError(t, os.WriteFile(filepath.Join(half, "assay.db"), nil, 0o600))
+	for _, args := range [][]string{
+		{"check"},
+		{"check", "--json"},
+		{"backup", filepath.Join(dir, "backup")},
+		{"keys", "list", "--account", "a"},
+		{"keys", "create", "--account", "a", "--env", "test", "--name", "n", "--scopes", "all"},
+		{"credits", "grant", "--account", "a", "--env", "test", "--amount", "1", "--note", "n"},
+		{"catalog", "export"},
+		{"secrets", "rotate"},
+		{"accounts", "reset-password", "--email", "a@b.example"},
+	} {
+		for _, data := range []string{empty, missing, half} {
+			code, stdout, stderr := run(t, data, nil, args...)
+			if code != 1 || stdout != "" || !strings.Contains(stderr, "no installation here") {
+				t.Errorf("%v in %s: status %d, says %q and %q", args, filepath.Base(data), code, stdout, stderr)
+			}
+		}
+	}
+	var found []string
+	must.NoError(t, filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
+		found = append(found, strings.TrimPrefix(path, dir))
+		return err
+	}))
+	if got := strings.Join(found, " "); got != " /empty /half /half/assay.db" {
+		t.Errorf("left behind: %s", got)
+	}
+}
+
+// TestSecretKey: the key of an installation is neither replaced silently nor mixed with another one.
+func TestSecretKey(t *testing.T) {
+	data := t.TempDir()
+	create := []string{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}
+	fails := func(t *testing.T, environment map[string]string, want []string, args ...string) {
+		t.Helper()
+		code, stdout, stderr := run(t, data, environment, args...)
+		if code == 0 || stdout != "" {
+			t.Errorf("status %d, says %q and %q", code, stdout, stderr)
+		}
+		for _, w := range want {
+			if !strings.Contains(stderr, w) {
+				t.Errorf("standard error lacks %q: %s", w, stderr)
+			}
+		}
+	}
+	t.Run("Weak", func(t *testing.T) {
+		fails(t, map[string]string{"ASSAY_SECRET_KEY": "changeme2026"}, []string{"--secret-key", "at least 32"}, create...)
+		if _, err := os.Stat(filepath.Join(data, "assay.db")); err == nil {
+			t.Error("an installation was begun")
+		}
+	})
+	if code, _, stderr := run(t, data, nil, create...); code != 0 {
+		t.Fatal(stderr)
+	}
+	keyFile := filepath.Join(data, "secret.key")
+	key, err := os.ReadFile(keyFile)
+	must.NoError(t, err)
+	t.Run("Missing", func(t *testing.T) {
+		must.NoError(t, os.Rename(keyFile, keyFile+".away"))
+		for _, args := range [][]string{{"check"}, {"serve"}, create} {
+			fails(t, nil, []string{"secret.key is missing", "backup", "--secret-key-file"}, args...)
+		}
+		if _, err := os.Stat(keyFile); err == nil {
+			t.Error("a new key was made")
+		}
+		must.NoError(t, os.Rename(keyFile+".away", keyFile))
+	})
+	t.Run("Another", func(t *testing.T) {
+		environment := map[string]string{"ASSAY_SECRET_KEY": secret.Generate()}
+		for _, args := range [][]string{{"check"}, {"serve"}, {"secrets", "rotate"}} {
+			fails(t, environment, []string{"--secret-key", "not the one", "--secret-key-previous", "assay secrets rotate"},
+				args...)
+		}
+	})
+	t.Run("Rotate", func(t *testing.T) {
+		fresh := filepath.Join(t.TempDir(), "fresh.key")
+		must.NoError(t, os.WriteFile(fresh, []byte(secret.Generate()+"\n"), 0o600))
+		environment := map[string]string{"ASSAY_SECRET_KEY_FILE": fresh}
+		rotate := []string{"secrets", "rotate", "--json", "--secret-key-previous-file", keyFile}
+		var done struct{ Resealed, Remaining int }
+		code, stdout, stderr := run(t, data, environment, rotate...)
+		if only(t, stdout, &done); code != 0 || done.Resealed != 4 || done.Remaining != 0 {
+			t.Errorf("status %d, %+v, %s", code, done, stderr)
+		}
+		code, stdout, _ = run(t, data, environment, rotate...)
+		if only(t, stdout, &done); code != 0 || done.Resealed != 0 || done.Remaining != 0 {
+			t.Errorf("again: status %d, %+v", code, done)
+		}
+		if code, _, stderr := run(t, data, environment, "check"); code != 0 {
+			t.Errorf("without the replaced key: %s", stderr)
+		}
+		fails(t, nil, []string{"secret.key", "not the one"}, "check")
+		must.NoError(t, os.WriteFile(keyFile, key, 0o600))
+	})
+	t.Run("Files", func(t *testing.T) {
+		empty := filepath.Join(t.TempDir(), "empty")
+		must.NoError(t, os.WriteFile(empty, []byte("\n"), 0o600))
+		fails(t, nil, []string{"is empty"}, "check", "--secret-key-file", empty)
+		fails(t, nil, []string{"no such file"}, "check", "--database-file", empty+"x")
+		fails(t, map[string]string{"ASSAY_SMTP_URL": "smtp://a", "ASSAY_SMTP_URL_FILE": keyFile},
+			[]string{"ASSAY_SMTP_URL and ASSAY_SMTP_URL_FILE"}, "check")
+		fails(t, nil, []string{"--secret-key and --secret-key-file"}, "check", "--secret-key", string(key),
+			"--secret-key-file", keyFile)
+	})
+}

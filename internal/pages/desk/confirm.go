@@ -1,0 +1,159 @@
+package desk
+
+import (
+	"encoding/json"
+	"net/http"
+
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// confirmView shows exactly what the customer will get, and what speaks against it.
+type confirmView struct {
+	*orderPage
+	After   *order.Order // the order as it will be
+	Form    *ui.Form
+	Note    string
+	Answers []answerView   // one for each language
+	Sent    *order.Verdict // what a yes gives
+	Against []doubt
+}
+
+// doubt is an index that does not bear out that an item is authentic.
+type doubt struct {
+	*indexGroup
+	Mark order.Mark // empty: nobody has checked it
+}
+
+// against returns what speaks against a verdict, by the checklist: an authentic item has passed at every index.
+func (v *orderPage) against(verdict *order.Verdict, checks map[string]order.Mark) []doubt {
+	if verdict.Outcome != order.Authentic {
+		return nil
+	}
+	var list []doubt
+	for _, mark := range []order.Mark{order.MarkFail, order.MarkNotVisible, ""} { // the worst first
+		for _, g := range v.Groups {
+			if checks[g.Code] == mark {
+				list = append(list, doubt{g, mark})
+			}
+		}
+	}
+	return list
+}
+
+// answerView is the answer to the customer in one language.
+type answerView struct {
+	Locale  text.Locale
+	Name    string
+	Outcome string
+	Reasons []string
+	Indexes []string
+	JSON    string // what the detail of the order will hold
+}
+
+var languageNames = map[text.Locale]string{text.English: "English", text.Japanese: "日本語"}
+
+func (d *Desk) confirmVerdict(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	v, err := d.orderPage(r, who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	form := ui.NewForm()
+	form.Set("note", v.Draft.Note)
+	return d.renderConfirm(w, r, who, v, v.Draft.Verdict(), form)
+}
+
+func (d *Desk) renderConfirm(
+	w http.ResponseWriter, r *http.Request, who *visitor, v *orderPage, verdict *order.Verdict, form *ui.Form,
+) error {
+	note := form.Get("note")
+	after, err := d.Service.PreviewVerdict(r.Context(), actorOf(who), v.ID, verdict, note)
+	if invalid(err) { // there is no draft, or the catalog has changed since
+		return d.Site.Redirect(w, r, orderPath(v.ID))
+	}
+	if err != nil {
+		return d.finishMove(w, r, err, "", ui.Flash{})
+	}
+	page := confirmView{
+		orderPage: v, After: after, Form: form, Note: note, Sent: verdict, Against: v.against(verdict, v.Draft.Checks),
+	}
+	for _, l := range text.Locales {
+		a := answerView{Locale: l, Name: languageNames[l], Outcome: after.Outcome.Label().In(l)}
+		for _, reason := range after.ReasonsTold() {
+			a.Reasons = append(a.Reasons, reason.Text.In(l))
+		}
+		for _, code := range after.OutcomeIndexes {
+			a.Indexes = append(a.Indexes, v.indexName(code, l))
+		}
+		if a.JSON, err = d.detailJSON(after, l); err != nil {
+			return err
+		}
+		page.Answers = append(page.Answers, a)
+	}
+	status := http.StatusOK
+	if !form.OK() {
+		status = http.StatusUnprocessableEntity
+	}
+	return d.pages.Render(w, r, ui.Page{Template: "confirm", Data: page, Wide: true, Status: status})
+}
+
+// detailJSON is what the customer's program will read. The address of a certificate is made with the verdict itself.
+func (d *Desk) detailJSON(o *order.Order, l text.Locale) (string, error) {
+	detail := o.View(l, d.Site.Now(), func(string) string { return d.Service.CertificateURL("…") })
+	b, err := json.MarshalIndent(detail, "", "  ")
+	return string(b), err
+}
+
+// complete gives the verdict that the page of confirmation has shown.
+func (d *Desk) complete(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	v := &order.Verdict{
+		Outcome: order.Outcome(form.Get("outcome")), ReasonCodes: form.All("reason_codes"),
+		ReasonText: readReasonText(form), IndexCodes: form.All("index_codes"),
+	}
+	if v.Outcome == order.Authentic {
+		page, err := d.orderPage(r, who, id)
+		if err != nil {
+			return err
+		}
+		if page.CanJudge && len(page.against(v, page.Draft.Checks)) > 0 && !knowingly(form) {
+			return d.renderConfirm(w, r, who, page, v, form)
+		}
+	}
+	o, err := d.Service.CompleteOrder(r.Context(), actorOf(who), id, v, form.Get("note"))
+	if invalid(err) { // the catalog has changed since the page was shown
+		return d.Site.Redirect(w, r, orderPath(id), ui.Failed("desk.conflict.catalog"))
+	}
+	if err != nil {
+		return d.finishMove(w, r, err, "", ui.Flash{})
+	}
+	done := ui.Done("desk.done.completed", "number", o.Number, "outcome", o.Outcome.Label().In(ui.LocaleOf(r)))
+	return d.redirectNext(w, r, who, form, done)
+}
+
+// redirectNext leads from an order that is done to the queue, or to the next order when that was asked for.
+func (d *Desk) redirectNext(
+	w http.ResponseWriter, r *http.Request, who *visitor, form *ui.Form, done ui.Flash,
+) error {
+	d.feed.changed()
+	if form.Get("then") != "next" {
+		return d.Site.Redirect(w, r, d.queuePath(r), done)
+	}
+	return d.redirectToNext(w, r, who, d.queuePart(r), done)
+}
+
+// knowingly checks that somebody who judges against their own checklist says so, and says why in the note.
+func knowingly(form *ui.Form) bool {
+	if form.Get("despite") == "" {
+		form.Fail("despite", "desk.confirm.despite_required")
+	}
+	if form.Get("note") == "" {
+		form.Fail("note", "desk.confirm.note_required")
+	}
+	return form.OK()
+}

@@ -1,0 +1,154 @@
+package desk
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strconv"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// draftVersionHeader tells the page's script which version its draft is now.
+const draftVersionHeader = "Draft-Version"
+
+// readDraftVersion returns the version of the draft that a form was made from; a form that names none replaces any.
+func readDraftVersion(form *ui.Form) int64 {
+	n, err := strconv.ParseInt(form.Get("draft_version"), 10, 64)
+	if err != nil || n < 0 {
+		return order.LatestDraft
+	}
+	return n
+}
+
+// draftRefusal tells the page's script why a draft was not stored: "newer" when the version stored meanwhile is another
+// one, "lost" when the order is no longer theirs to judge, "other" when somebody else is signed in now.
+type draftRefusal struct {
+	Kind    string `json:"kind"`
+	Version any    `json:"version,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// saveDraft stores what a reviewer has entered so far: the page's script calls it while they work.
+func (d *Desk) saveDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	id := r.PathValue("id")
+	if as := form.Get("as"); as != "" && as != who.User.ID {
+		return refuseDraft(w, draftRefusal{Kind: "other", Message: d.Site.T(r, "desk.draft.other", "name", who.User.Name)})
+	}
+	version, err := d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, readVerdict(form), readDraftVersion(form))
+	f, _ := errors.AsType[*fault.Error](err)
+	switch {
+	case err == nil:
+		w.Header().Set(draftVersionHeader, strconv.FormatInt(version, 10))
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case errors.Is(err, order.DraftChanged):
+		return refuseDraft(w, draftRefusal{Kind: "newer", Version: f.Details["version"]})
+	case f != nil && f.Kind == fault.Conflict:
+		o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
+		if err != nil {
+			return err
+		}
+		message := d.lossOf(r, &o.History, who)
+		if message == "" {
+			c := conflict(f)
+			message = d.Site.T(r, c.Key, "name", c.Args["name"])
+		}
+		return refuseDraft(w, draftRefusal{Kind: "lost", Message: message})
+	}
+	return err
+}
+
+func refuseDraft(w http.ResponseWriter, refusal draftRefusal) error {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(http.StatusConflict)
+	return json.NewEncoder(w).Encode(refusal)
+}
+
+// refuseOlder shows the order again with what was entered in a page that had not seen the latest draft. Sending it
+// again replaces that draft.
+func (d *Desk) refuseOlder(w http.ResponseWriter, r *http.Request, who *visitor, draft *order.VerdictDraft) error {
+	v, err := d.orderPage(r, who, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
+	v.Verdict.Older = true
+	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusConflict})
+}
+
+// lossOf says who took an order from somebody who had it; empty when nobody did.
+func (d *Desk) lossOf(r *http.Request, h *order.History, who *visitor) string {
+	e := h.LostBy(who.User.ID)
+	if e == nil {
+		return ""
+	}
+	key := "desk.lost." + e.Event
+	if e.Actor.Kind == access.BySystem {
+		key = "desk.lost.system"
+	}
+	if !d.Site.Messages.Has(key) {
+		key = "desk.lost.completed"
+	}
+	to, _ := e.Details["assignee"].(map[string]any)
+	name, _ := to["name"].(string)
+	return d.Site.T(r, key, "by", e.Actor.Name, "to", name)
+}
+
+// takeDraft makes what a colleague had entered for an order the visitor's own draft.
+func (d *Desk) takeDraft(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	id := r.PathValue("id")
+	o, err := d.Service.OrderForReview(r.Context(), actorOf(who), id)
+	if err != nil {
+		return err
+	}
+	theirs, err := d.Service.ColleaguesDraft(r.Context(), actorOf(who), o.ID)
+	if err != nil {
+		return err
+	}
+	if theirs == nil {
+		return d.Site.Redirect(w, r, orderPath(id))
+	}
+	_, err = d.Service.SaveVerdictDraft(r.Context(), actorOf(who), id, &theirs.VerdictDraft, order.LatestDraft)
+	return d.finishMove(w, r, err, orderPath(id), ui.Done("desk.draft.taken", "name", theirs.StaffName))
+}
+
+// colleagueView is what a colleague had entered for an order, in words.
+type colleagueView struct {
+	*order.KeptDraft
+	Outcome string
+	Reasons []string
+	Indexes []string
+	Marks   map[string]string // the words of a mark, by the code of its index
+	Mine    bool              // the visitor has the same in their own draft
+}
+
+func (d *Desk) colleagueView(r *http.Request, v *orderPage, theirs *order.KeptDraft) *colleagueView {
+	l := ui.LocaleOf(r)
+	c := &colleagueView{KeptDraft: theirs, Marks: make(map[string]string), Mine: v.Draft.Equal(&theirs.VerdictDraft)}
+	if theirs.Outcome != "" {
+		c.Outcome = theirs.Outcome.Label().In(l)
+	}
+	for _, code := range theirs.ReasonCodes {
+		if reason, ok := d.Service.Catalog().Reason(code); ok {
+			c.Reasons = append(c.Reasons, reason.Text.In(l))
+		}
+	}
+	if own := theirs.ReasonText.In(l); own != "" {
+		c.Reasons = append(c.Reasons, own)
+	}
+	for _, code := range theirs.IndexCodes {
+		c.Indexes = append(c.Indexes, v.indexName(code, l))
+	}
+	for code, mark := range theirs.Checks {
+		c.Marks[code] = d.Site.T(r, "desk.check."+string(mark))
+	}
+	return c
+}

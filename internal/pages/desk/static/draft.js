@@ -1,0 +1,196 @@
+// The draft of a verdict: what is entered is kept in this browser at once and on the server a moment later. The page says
+// which of both is true, tries again by itself, and loses nothing when the network, the session or the order goes away.
+const WAIT = 700; // after the last change
+const LIMIT = 15000; // for one answer
+const RETRY = [2000, 4000, 8000, 15000, 30000];
+const KEPT = 7 * 24 * 3600 * 1000; // in this browser
+const PREFIX = "assay.draft.";
+const OPEN = new Set(["unsaved", "signed-out", "newer"]); // states in which leaving would lose something
+
+export class Draft {
+  // restored is called after fields were filled in from what this browser had kept.
+  constructor(form, restored) {
+    this.form = form;
+    this.restored = restored;
+    this.key = PREFIX + form.dataset.key;
+    this.version = form.elements.draft_version;
+    this.state = "same"; // as the server has it
+    this.tries = 0;
+    this.sending = null;
+    this.timer = 0;
+    this.saved = this.read(); // what the server has
+    this.channel = new BroadcastChannel("assay-desk");
+    this.channel.addEventListener("message", (event) => {
+      if (event.data === "signed-in" && this.state === "signed-out") this.send();
+    });
+    for (const event of ["online", "focus"]) addEventListener(event, () => this.again());
+    document.addEventListener("visibilitychange", () => (document.hidden ? this.send() : this.again()));
+    addEventListener("pagehide", () => this.send());
+    addEventListener("beforeunload", (event) => {
+      if (OPEN.has(this.state)) event.preventDefault();
+    });
+    document.addEventListener("click", (event) => this.act(event));
+    this.recover();
+  }
+
+  fields() { return [...this.form.elements].filter((f) => f.name && f.name !== "draft_version" && f.name !== "as"); }
+
+  // read returns what is entered, as one text.
+  read() {
+    const entered = [...new FormData(this.form)].filter(([name]) => name !== "draft_version" && name !== "as");
+    return JSON.stringify(entered);
+  }
+
+  // changed is to be called after every change.
+  changed() {
+    if (this.state === "lost") return;
+    if (this.read() === this.saved && !this.sending && this.state !== "newer") {
+      this.forget();
+      return this.show("saved");
+    }
+    this.keep();
+    if (this.state === "newer") return; // somebody has to decide first
+    if (!OPEN.has(this.state)) this.show("saving");
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.send(), WAIT);
+  }
+
+  // send stores the draft and reports whether the server has it.
+  async send() {
+    clearTimeout(this.timer);
+    if (this.sending) {
+      await this.sending;
+      return this.read() === this.saved ? this.state === "saved" : this.send();
+    }
+    if (this.state === "lost" || this.state === "newer") return false;
+    if (this.read() === this.saved && !OPEN.has(this.state)) return true;
+    return this.post();
+  }
+
+  // confirm is send that asks the server in any case: whether one is signed in and has the order.
+  async confirm() {
+    if (this.sending) await this.sending;
+    return this.state === "lost" || this.state === "newer" ? false : this.post();
+  }
+
+  async post() {
+    const entered = this.read();
+    const body = new URLSearchParams(new FormData(this.form));
+    if (!OPEN.has(this.state)) this.show("saving");
+    this.sending = fetch(this.form.dataset.draft, {
+      method: "POST", body, keepalive: document.hidden, signal: AbortSignal.timeout(LIMIT),
+    }).catch(() => null);
+    const response = await this.sending;
+    const refusal = response?.status === 409 ? await response.json().catch(() => null) : null;
+    this.sending = null;
+    if (response?.ok) {
+      this.version.value = response.headers.get("Draft-Version");
+      this.saved = entered;
+      this.tries = 0;
+      this.forget();
+      this.show("saved");
+      if (this.read() !== entered) this.changed();
+      return true;
+    }
+    if (refusal) {
+      this.newest = refusal.version;
+      this.show(refusal.kind === "newer" ? "newer" : "lost", refusal.message);
+    } else if (response?.status === 401) {
+      this.show("signed-out");
+    } else {
+      this.show("unsaved");
+      this.timer = setTimeout(() => this.send(), RETRY[Math.min(this.tries++, RETRY.length - 1)]);
+    }
+    return false;
+  }
+
+  // again tries at once what could not be stored.
+  again() {
+    if (!document.hidden && (this.state === "unsaved" || this.state === "signed-out")) this.send();
+  }
+
+  act(event) {
+    const what = event.target.closest?.("[data-draft-do]")?.dataset.draftDo;
+    if (what === "retry") this.send();
+    if (what === "keep") {
+      this.version.value = this.newest; // the other one has been seen and is replaced
+      this.show("saving");
+      this.post();
+    }
+    if (what === "drop") {
+      this.forget();
+      this.show("same");
+      location.reload();
+    }
+    if (what === "leave") this.forget();
+  }
+
+  // keep stores what is entered in this browser.
+  keep() {
+    try {
+      const kept = { entered: this.read(), version: Number(this.version.value), at: Date.now() };
+      localStorage.setItem(this.key, JSON.stringify(kept));
+    } catch {
+      // full, or not allowed: the page itself still has it
+    }
+  }
+
+  forget() {
+    try {
+      localStorage.removeItem(this.key);
+    } catch {
+      // as above
+    }
+  }
+
+  // recover fills in what this browser has kept and the server does not have.
+  recover() {
+    let kept = null;
+    try {
+      for (const key of Object.keys(localStorage).filter((k) => k.startsWith(PREFIX))) {
+        const found = JSON.parse(localStorage.getItem(key));
+        if (!(found?.at > Date.now() - KEPT)) localStorage.removeItem(key);
+        else if (key === this.key) kept = found;
+      }
+    } catch {
+      return;
+    }
+    if (!kept || kept.entered === this.saved) return this.forget();
+    this.fill(JSON.parse(kept.entered));
+    if (kept.version === Number(this.version.value)) {
+      this.note("restored");
+      this.changed();
+    } else {
+      this.newest = this.version.value;
+      this.show("newer");
+    }
+  }
+
+  fill(entered) {
+    const has = (name, value) => entered.some(([n, v]) => n === name && v === value);
+    for (const field of this.fields()) {
+      if (field.type === "checkbox" || field.type === "radio") field.checked = has(field.name, field.value);
+      else if (field.matches("textarea")) field.value = entered.find(([n]) => n === field.name)?.[1] ?? "";
+    }
+    this.restored();
+  }
+
+  // show says in which state the draft is.
+  show(state, message) {
+    this.state = state;
+    document.documentElement.dataset.draft = state;
+    for (const place of document.querySelectorAll(".draft-state")) {
+      place.dataset.state = state;
+      place.textContent = place.dataset[state.replace(/-(.)/g, (_, letter) => letter.toUpperCase())] ?? "";
+    }
+    if (state !== "saving") this.note(OPEN.has(state) || state === "lost" ? state : null, message);
+  }
+
+  // note shows one of the notes above the form.
+  note(name, message) {
+    for (const note of document.querySelectorAll("[data-note]")) {
+      note.hidden = note.dataset.note !== name;
+      if (!note.hidden && message) note.querySelector("[data-message]").textContent = message;
+    }
+  }
+}

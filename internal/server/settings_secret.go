@@ -1,0 +1,87 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+const (
+	fileSuffix   = "-file" // of the flag that names the file of a secret
+	fileVariable = "_FILE" // of the environment variable
+
+	maxSecretFile = 64 << 10
+)
+
+// bindSecret adds a setting that may hold a secret, and a second flag that reads it from a file: what is in the
+// command line or in the environment of a process can be read by others. Of two given in the same place one is
+// refused; a flag wins over the environment.
+func (s *Settings) bindSecret(fs *flag.FlagSet, to *string, name, usage string) {
+	if s.secretFiles == nil {
+		s.secretFiles = make(map[string]string)
+	}
+	fs.StringVar(to, name, "", usage)
+	fs.Var(&secretFile{settings: s, to: to, name: name}, name+fileSuffix, "`file` with the value of --"+name)
+}
+
+// secretFile is the flag for the file of a secret setting.
+type secretFile struct {
+	settings *Settings
+	to       *string
+	name     string
+}
+
+// String returns the name of the file, which is no secret.
+func (f *secretFile) String() string {
+	if f.settings == nil { // the zero value, which the flag package asks for
+		return ""
+	}
+	return f.settings.secretFiles[f.name]
+}
+
+// Set reads the file; the line end after the value does not belong to it.
+func (f *secretFile) Set(path string) error {
+	if path == "" {
+		return nil
+	}
+	file, err := os.Open(filepath.Clean(path))
+	if err != nil {
+		return err
+	}
+	content, err := io.ReadAll(io.LimitReader(file, maxSecretFile+1))
+	if closed := file.Close(); err == nil {
+		err = closed
+	}
+	value := strings.TrimSpace(string(content))
+	switch {
+	case err != nil:
+		return err
+	case len(content) > maxSecretFile:
+		return fmt.Errorf("%s is too large for a secret", path)
+	case value == "":
+		return fmt.Errorf("%s is empty", path)
+	}
+	*f.to = value
+	f.settings.secretFiles[f.name] = path
+	return nil
+}
+
+func isSecretFile(f *flag.Flag) bool {
+	_, ok := f.Value.(*secretFile)
+	return ok
+}
+
+// CheckFlags refuses a secret that is given on the command line both itself and as a file.
+func CheckFlags(fs *flag.FlagSet) error {
+	given := make(map[string]bool)
+	fs.Visit(func(f *flag.Flag) { given[f.Name] = true })
+	for name := range given {
+		if isSecretFile(fs.Lookup(name)) && given[strings.TrimSuffix(name, fileSuffix)] {
+			return fmt.Errorf("--%s and --%s are both given: give one of them", strings.TrimSuffix(name, fileSuffix), name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package service
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Labels of the keys that an installation keeps. All are random: none can be found by guessing the secret key.
+const (
+	liveCertificates = "certificates-live"
+	testCertificates = "certificates-test"
+	auditChains      = "audit-chains"
+)
+
+var keptLabels = []string{secret.RootLabel, liveCertificates, testCertificates, auditChains}
+
+// ErrSecretKey is returned for a secret key that is not the one of the database.
+var ErrSecretKey = errors.New("the secret key is not the one that this database was written with")
+
+// KeepKeys returns the box with the keys that the installation keeps, and makes them for a new one. It returns
+// ErrSecretKey when the box cannot open them.
+func KeepKeys(ctx context.Context, s *store.Store, box *secret.Box, now time.Time) (*secret.Box, error) {
+	sealed, err := s.SealedKeys(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if missing := missingLabels(sealed); len(missing) > 0 {
+		if len(sealed) > 0 { // never mix keys of two secret keys
+			if _, err := openKeys(sealed, box); err != nil {
+				return nil, err
+			}
+		}
+		if err := s.Update(ctx, func(tx *store.Tx) error {
+			for _, label := range missing {
+				key := base64.StdEncoding.EncodeToString(secret.NewKey())
+				if err := tx.InsertSealedKey(label, box.Seal(key, keyContext(label)), now); err != nil {
+					return err
+				}
+			}
+			return nil
+		}); err != nil {
+			return nil, err
+		}
+		if sealed, err = s.SealedKeys(ctx); err != nil { // another process may have been first
+			return nil, err
+		}
+	}
+	keys, err := openKeys(sealed, box)
+	if err != nil {
+		return nil, err
+	}
+	return box.Keep(keys), nil
+}
+
+func missingLabels(sealed map[string]string) (missing []string) {
+	for _, label := range keptLabels {
+		if _, ok := sealed[label]; !ok {
+			missing = append(missing, label)
+		}
+	}
+	return missing
+}
+
+func openKeys(sealed map[string]string, box *secret.Box) (map[string][]byte, error) {
+	keys := make(map[string][]byte, len(sealed))
+	for label, value := range sealed {
+		text, err := box.Open(value, keyContext(label))
+		if err != nil {
+			return nil, ErrSecretKey
+		}
+		if keys[label], err = base64.StdEncoding.DecodeString(text); err != nil {
+			return nil, fmt.Errorf("kept key %s is broken", label)
+		}
+	}
+	return keys, nil
+}
+
+func keyContext(label string) string { return "key " + label }
+
+// sealedPlaces are all columns with sealed values, and what each value is bound to, by the id of its row.
+var sealedPlaces = []struct {
+	column  store.SealedColumn
+	context func(id string) string
+}{
+	{store.KeptKeys, keyContext},
+	{store.EndpointSecrets, func(id string) string { return id }},
+	{store.FactorSecrets, signin.TOTPContext},
+	{store.MailContents, mailContext},
+}
+
+// Resealed is what a rotation of the secret key has done.
+type Resealed struct {
+	Resealed  int      `json:"resealed"`
+	Remaining int      `json:"remaining"` // values that are not sealed with the current key
+	Broken    []string `json:"-"`         // of those, the ones that no key opens, as "table id"
+}
+
+const resealBatch = 100
+
+// RotateSecrets seals everything with the current secret key that is sealed with a previous one. Servers may run
+// meanwhile, with both keys; when it is interrupted it goes on where it was.
+func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
+	r := new(Resealed)
+	for _, place := range sealedPlaces {
+		broken, err := s.reseal(ctx, place.column, place.context, r)
+		if err != nil {
+			return r, fmt.Errorf("seal %s: %w", place.column, err)
+		}
+		r.Broken = append(r.Broken, broken...)
+	}
+	for _, place := range sealedPlaces { // what others have sealed with a previous key meanwhile
+		if err := s.eachSealed(ctx, place.column, s.secrets.Prefix(), func(store.SealedValue) error {
+			r.Remaining++
+			return nil
+		}); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
+// reseal does one column, a batch in each transaction, and returns the values that cannot be opened.
+func (s *Service) reseal(
+	ctx context.Context, column store.SealedColumn, context func(string) string, r *Resealed,
+) (broken []string, err error) {
+	err = s.eachSealed(ctx, column, s.secrets.Prefix(), func(v store.SealedValue) error {
+		sealed, err := s.secrets.Reseal(v.Sealed, context(v.ID))
+		if err != nil {
+			broken = append(broken, column.String()+" "+v.ID)
+			return nil
+		}
+		err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.Reseal(column, v, sealed) })
+		if errors.Is(err, store.ErrNotFound) { // changed or deleted meanwhile
+			return nil
+		}
+		if err == nil {
+			r.Resealed++
+		}
+		return err
+	})
+	return broken, err
+}
+
+// eachSealed calls f for the values of a column that do not begin with the prefix.
+func (s *Service) eachSealed(
+	ctx context.Context, column store.SealedColumn, prefix string, f func(store.SealedValue) error,
+) error {
+	for after := ""; ; {
+		page, err := s.store.SealedAfter(ctx, column, after, prefix, resealBatch)
+		if err != nil {
+			return err
+		}
+		for _, v := range page {
+			if err := f(v); err != nil {
+				return err
+			}
+			after = v.ID
+		}
+		if len(page) < resealBatch {
+			return nil
+		}
+	}
+}
+
+// UnreadableSecrets calls f for every sealed value that no key opens, with the name of its table and the id of its row.
+func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string)) error {
+	for _, place := range sealedPlaces {
+		if err := s.eachSealed(ctx, place.column, "", func(v store.SealedValue) error {
+			if _, err := s.secrets.Open(v.Sealed, place.context(v.ID)); err != nil {
+				f(place.column.String(), v.ID)
+			}
+			return nil
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}

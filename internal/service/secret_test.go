@@ -1,0 +1,125 @@
+package service_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/expect"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+func newBox(t *testing.T, key string, previous ...string) *secret.Box {
+	t.Helper()
+	box, err := secret.New(key, previous...)
+	must.NoError(t, err)
+	return box
+}
+
+// sealEverything leaves a value in every column that is sealed.
+func sealEverything(t *testing.T, s *shop.Shop) {
+	t.Helper()
+	for _, path := range []string{"a", "b"} {
+		endpoint(t, s, s.Test, path, webhook.OrderOutcome)
+	}
+	must.NoError(t, s.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return errors.Join(
+			tx.SetTOTP(access.Portal, "user-1", &store.TOTP{
+				SealedSecret: s.Config.Secrets.Seal("totp", "totp of user-1"),
+			}, s.Clock.Now()),
+			s.Service.QueueMail(tx, &store.Mail{Kind: "notice"}, map[string]string{"a": "b"}),
+		)
+	}))
+}
+
+// sealedWith returns "table.column" of every text in the database that begins with the prefix.
+func sealedWith(t *testing.T, target, prefix string) (places []string) {
+	t.Helper()
+	columns := "SELECT m.name, c.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c WHERE m.type = 'table'"
+	if store.IsPostgres(target) {
+		columns = "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
+	}
+	for _, c := range rawsql.Rows(t, target, columns) {
+		found := rawsql.Rows(t, target,
+			"SELECT COUNT(*) FROM "+c[0]+" WHERE CAST("+c[1]+" AS TEXT) LIKE '"+prefix+"%'")
+		if found[0][0] != "0" {
+			places = append(places, c[0]+"."+c[1])
+		}
+	}
+	return places
+}
+
+func TestRotateSecrets(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target, shop.WithMail)
+		ctx := t.Context()
+		sealEverything(t, s)
+		const fresh = "the secret key that replaces the other"
+		oldPrefix := newBox(t, shop.SecretKey).Prefix()
+		places := sealedWith(t, target, oldPrefix)
+		if len(places) != 4 {
+			t.Fatalf("sealed: %v", places)
+		}
+
+		t.Run("AnotherKeyIsRefused", func(t *testing.T) {
+			_, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
+			if !errors.Is(err, service.ErrSecretKey) {
+				t.Errorf("KeepKeys = %v", err)
+			}
+		})
+		before := s.Service.CertificateKeys()
+		both, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
+		must.NoError(t, err)
+		s.Reconfigure(t, func(c *service.Config) { c.Secrets = both })
+
+		t.Run("OneIsBroken", func(t *testing.T) {
+			rawsql.Exec(t, target, "UPDATE totp SET sealed_secret = 'v2:00000000:AAAA' || sealed_secret")
+			r, err := s.Service.RotateSecrets(ctx)
+			must.NoError(t, err)
+			expect.Equal(t, "remaining", r.Remaining, 1)
+			if len(r.Broken) != 1 || r.Broken[0] != "totp user-1" {
+				t.Errorf("broken: %v", r.Broken)
+			}
+			var unreadable []string
+			must.NoError(t, s.Service.UnreadableSecrets(ctx, func(table, id string) {
+				unreadable = append(unreadable, table+" "+id)
+			}))
+			expect.Equal(t, "unreadable", strings.Join(unreadable, ", "), "totp user-1")
+			rawsql.Exec(t, target, "UPDATE totp SET sealed_secret = REPLACE(sealed_secret, 'v2:00000000:AAAA', '')")
+		})
+		t.Run("GoesOn", func(t *testing.T) {
+			r, err := s.Service.RotateSecrets(ctx)
+			must.NoError(t, err)
+			expect.Equal(t, "resealed", r.Resealed, 1)
+			expect.Equal(t, "remaining", r.Remaining, 0)
+		})
+		t.Run("EverythingSealedIsListed", func(t *testing.T) {
+			if left := sealedWith(t, target, oldPrefix); len(left) > 0 {
+				t.Errorf("still sealed with the replaced key: %v", left)
+			}
+			if now := sealedWith(t, target, both.Prefix()); len(now) != len(places) {
+				t.Errorf("sealed with the new key: %v, want %v", now, places)
+			}
+		})
+		t.Run("WithoutThePreviousKey", func(t *testing.T) {
+			box, err := service.KeepKeys(ctx, s.Store, newBox(t, fresh), s.Clock.Now())
+			must.NoError(t, err)
+			s.Reconfigure(t, func(c *service.Config) { c.Secrets = box })
+			must.NoError(t, s.Service.UnreadableSecrets(ctx, func(table, id string) {
+				t.Errorf("%s %s cannot be opened", table, id)
+			}))
+			expect.Equal(t, "certificate key", s.Service.CertificateKeys()[0].ID, before[0].ID)
+			r, err := s.Service.RotateSecrets(ctx)
+			must.NoError(t, err)
+			expect.Equal(t, "resealed", r.Resealed, 0)
+		})
+	})
+}

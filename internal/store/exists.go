@@ -1,0 +1,48 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"io/fs"
+	"net/url"
+	"os"
+)
+
+// Exists reports whether the target holds a database of this program. It changes and creates nothing.
+func Exists(ctx context.Context, target string) (exists bool, err error) {
+	text := "SELECT COUNT(*) FROM information_schema.tables " +
+		"WHERE table_schema = current_schema() AND table_name = 'goose_db_version'"
+	driver, source := "pgx", target
+	if !IsPostgres(target) {
+		info, err := os.Stat(target)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false, nil
+		}
+		if err != nil || info.Size() == 0 {
+			return false, err
+		}
+		text = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'"
+		driver, source = "sqlite", readOnlyDSN(target, false)
+	}
+	db, err := sql.Open(driver, source)
+	if err != nil {
+		return false, errPostgresURL
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	var n int
+	if err := db.QueryRowContext(ctx, text).Scan(&n); err != nil {
+		return false, Classify(err)
+	}
+	return n > 0, nil
+}
+
+// readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be written:
+// SQLite then needs no files beside it, and does not look for a journal.
+func readOnlyDSN(path string, immutable bool) string {
+	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
+	if immutable {
+		q.Set("immutable", "1")
+	}
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+}

@@ -1,0 +1,56 @@
+package store
+
+import (
+	"context"
+	"time"
+)
+
+// SealedKeys returns the random keys that the installation keeps, sealed, by label.
+func (q Queries) SealedKeys(ctx context.Context) (map[string]string, error) {
+	return pairs[string, string](ctx, q, "SELECT id, sealed FROM sealed_keys")
+}
+
+// InsertSealedKey keeps a key, unless one with the label is kept already.
+func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
+	_, err := t.exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",
+		label, sealed, micros(at))
+	return err
+}
+
+// SealedColumn is a column whose values are sealed with the secret key.
+type SealedColumn struct{ table, id, sealed string }
+
+// The columns with sealed values: TestEverythingSealedIsListed holds that there are no others.
+var (
+	KeptKeys        = SealedColumn{"sealed_keys", "id", "sealed"}
+	EndpointSecrets = SealedColumn{"webhook_endpoints", "id", "sealed_secret"}
+	FactorSecrets   = SealedColumn{"totp", "user_id", "sealed_secret"}
+	MailContents    = SealedColumn{"mails", "id", "sealed"}
+)
+
+// String names the column for people.
+func (c SealedColumn) String() string { return c.table }
+
+// SealedValue is a value of a sealed column, with the id of its row.
+type SealedValue struct{ ID, Sealed string }
+
+// SealedAfter returns up to limit values whose ids follow the given one and that do not begin with the prefix, in the
+// order of ids. An empty value is none; an empty prefix is that of none.
+func (q Queries) SealedAfter(
+	ctx context.Context, c SealedColumn, id, prefix string, limit int,
+) ([]SealedValue, error) {
+	if prefix == "" {
+		prefix = " " // no sealed value begins with it
+	}
+	return collect(ctx, q, func(scan scanner) (v SealedValue, err error) {
+		err = scan(&v.ID, &v.Sealed)
+		return v, err
+	}, "SELECT "+c.id+", "+c.sealed+" FROM "+c.table+" WHERE "+c.id+" > $1 AND "+c.sealed+" <> ''"+
+		" AND "+c.sealed+" NOT LIKE $2 ORDER BY "+c.id+" LIMIT $3", id, prefix+"%", limit)
+}
+
+// Reseal replaces a sealed value, or returns ErrNotFound where it has changed meanwhile.
+func (t *Tx) Reseal(c SealedColumn, v SealedValue, sealed string) error {
+	return t.one("UPDATE "+c.table+" SET "+c.sealed+" = $1 WHERE "+c.id+" = $2 AND "+c.sealed+" = $3",
+		sealed, v.ID, v.Sealed)
+}

@@ -1,0 +1,46 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// SaveVerdictDraft stores what a staff user has entered for an order as the version that follows another, and reports
+// whether that other one still was the latest.
+func (t *Tx) SaveVerdictDraft(orderID, staffID, draft string, follows int64, now time.Time) (bool, error) {
+	n, err := t.exec(`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
+		VALUES ($1, $2, CAST($3 AS BIGINT) + 1, $4, $5)
+		ON CONFLICT (order_id, staff_id) DO UPDATE
+		SET version = excluded.version, draft = excluded.draft, updated_at = excluded.updated_at
+		WHERE verdict_drafts.version = $3`, orderID, staffID, follows, draft, micros(now))
+	return n == 1, err
+}
+
+const (
+	draftColumns = "SELECT d.staff_id, s.name, d.version, d.draft, d.updated_at " +
+		"FROM verdict_drafts d JOIN staff s ON s.id = d.staff_id "
+	verdictDraft    = draftColumns + "WHERE d.order_id = $1 AND d.staff_id = $2"
+	colleaguesDraft = draftColumns + "WHERE d.order_id = $1 AND d.staff_id <> $2 ORDER BY d.updated_at DESC LIMIT 1"
+)
+
+// VerdictDraft returns what a staff user has entered for an order, or ErrNotFound.
+func (q Queries) VerdictDraft(ctx context.Context, orderID, staffID string) (*order.KeptDraft, error) {
+	return first(collect(ctx, q, readDraft, verdictDraft, orderID, staffID))
+}
+
+// ColleaguesDraft returns what anybody but a staff user has entered last for an order, or ErrNotFound.
+func (q Queries) ColleaguesDraft(ctx context.Context, orderID, staffID string) (*order.KeptDraft, error) {
+	return first(collect(ctx, q, readDraft, colleaguesDraft, orderID, staffID))
+}
+
+func readDraft(scan scanner) (*order.KeptDraft, error) {
+	d := new(order.KeptDraft)
+	var entered string
+	if err := scan(&d.StaffID, &d.StaffName, &d.Version, &entered, asTime(&d.UpdatedAt)); err != nil {
+		return nil, err
+	}
+	return d, json.Unmarshal([]byte(entered), &d.VerdictDraft)
+}

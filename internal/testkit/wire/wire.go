@@ -1,0 +1,122 @@
+// Package wire is a TCP proxy for tests of connections that die without a word, as behind firewalls that forget them.
+package wire
+
+import (
+	"net"
+	"net/url"
+	"sync"
+	"testing"
+)
+
+// Proxy forwards connections to a server.
+type Proxy struct {
+	listener net.Listener
+	server   string
+
+	mu    sync.Mutex
+	links []*link
+}
+
+type link struct {
+	client, server net.Conn
+	cut            chan struct{}
+}
+
+// Start starts a proxy in front of a server, host:port, for the time of the test.
+func Start(t testing.TB, server string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &Proxy{listener: l, server: server}
+	go p.accept()
+	t.Cleanup(func() {
+		_ = l.Close()
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, l := range p.links {
+			_ = l.client.Close()
+			_ = l.server.Close()
+		}
+	})
+	return p
+}
+
+// Before starts a proxy in front of the server of a URL and returns the URL through it.
+func Before(t testing.TB, target string) (_ *Proxy, through string) {
+	t.Helper()
+	u, err := url.Parse(target)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := Start(t, u.Host)
+	u.Host = p.Addr()
+	return p, u.String()
+}
+
+// Addr is where the proxy listens.
+func (p *Proxy) Addr() string { return p.listener.Addr().String() }
+
+func (p *Proxy) accept() {
+	for {
+		client, err := p.listener.Accept()
+		if err != nil {
+			return
+		}
+		server, err := net.Dial("tcp", p.server)
+		if err != nil {
+			_ = client.Close()
+			continue
+		}
+		l := &link{client, server, make(chan struct{})}
+		p.mu.Lock()
+		p.links = append(p.links, l)
+		p.mu.Unlock()
+		go l.copy(server, client)
+		go l.copy(client, server)
+	}
+}
+
+// Swallow makes the connections of the moment dead: nothing comes through, and neither side is told. Later connections
+// work. It returns how many there were.
+func (p *Proxy) Swallow() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for _, l := range p.links {
+		select {
+		case <-l.cut:
+		default:
+			close(l.cut)
+			n++
+		}
+	}
+	return n
+}
+
+// copy forwards until one side ends; then the other is ended too, unless the link is cut.
+func (l *link) copy(to, from net.Conn) {
+	buf := make([]byte, 32<<10)
+	for {
+		n, err := from.Read(buf)
+		select {
+		case <-l.cut:
+			if err != nil {
+				return
+			}
+			continue
+		default:
+		}
+		if n > 0 {
+			if _, err := to.Write(buf[:n]); err != nil {
+				_ = from.Close()
+				return
+			}
+		}
+		if err != nil {
+			_ = to.Close()
+			return
+		}
+	}
+}
