@@ -71,6 +71,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
 	limiter := ratelimit.NewMemory(time.Now)
