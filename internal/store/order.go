@@ -169,10 +169,36 @@ func (q Queries) OrdersByReference(ctx context.Context, reference string, limit 
 	return column[string](ctx, q, ordersByReference, reference, limit)
 }
 
-// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time, the longest idle first.
-func (q Queries) StaleClaims(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'processing'
-		AND claimed_at <= $1 ORDER BY claimed_at LIMIT $2`, micros(since), limit)
+// OrderAt is the place of an order in a list by time; the zero place is before all.
+type OrderAt struct {
+	At time.Time
+	ID string
+}
+
+// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time and that stand after a
+// place, the longest idle first.
+func (q Queries) StaleClaims(ctx context.Context, since time.Time, after OrderAt, limit int) ([]OrderAt, error) {
+	return q.ordersBy(ctx, "claimed_at", order.Processing, since, after, limit)
+}
+
+// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time and that stand after a
+// place, the oldest first.
+func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, after OrderAt, limit int) ([]OrderAt, error) {
+	return q.ordersBy(ctx, "updated_at", order.UpdatePhotos, since, after, limit)
+}
+
+func (q Queries) ordersBy(
+	ctx context.Context, column string, s order.Status, since time.Time, after OrderAt, limit int,
+) ([]OrderAt, error) {
+	from := int64(-1)
+	if after.ID != "" {
+		from = micros(after.At)
+	}
+	return collect(ctx, q, func(scan scanner) (o OrderAt, err error) {
+		err = scan(asTime(&o.At), &o.ID)
+		return o, err
+	}, "SELECT "+column+", id FROM orders WHERE environment = 'live' AND status = '"+string(s)+"' AND "+column+" <= $1"+
+		" AND ("+column+", id) > ($2, $3) ORDER BY "+column+", id LIMIT $4", micros(since), from, after.ID, limit)
 }
 
 // ClaimsOf returns the Live orders that a staff user holds.
@@ -195,10 +221,4 @@ func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
 		return nil
 	}
 	return err
-}
-
-// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
-func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos'
-		AND updated_at <= $1 ORDER BY updated_at LIMIT $2`, micros(since), limit)
 }
