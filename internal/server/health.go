@@ -55,7 +55,7 @@ var (
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
 		"attempt-retention", "test-event-delay", "mail-from", "smtp-ca-file", "log-format", "trusted-proxies",
-		"webhook-ports", "webhook-deny-network",
+		"webhook-ports", "webhook-deny-network", "desk-networks",
 	}
 	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )
