@@ -21,11 +21,12 @@ import (
 
 func accountsCreate() *command {
 	return &command{
-		name:   "accounts create",
-		begins: true,
-		args:   "--name N --owner EMAIL [--locale en|ja]",
-		about:  "create an account and its owner",
-		needs:  []string{"name", "owner"},
+		name:    "accounts create",
+		begins:  true,
+		args:    "--name N --owner EMAIL [--locale en|ja]",
+		about:   "create an account and its owner",
+		example: "assay accounts create --name Acme --owner owner@acme.example",
+		needs:   []string{"name", "owner"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.name, "name", "", "`name` of the account")
 			fs.StringVar(&inv.owner, "owner", "", "`email` of its owner")
@@ -54,12 +55,73 @@ func accountsCreate() *command {
 	}
 }
 
+func accountsList() *command {
+	return &command{
+		name:    "accounts list",
+		args:    "[--search TEXT] [--limit-rows N]",
+		about:   "list the accounts by name, with credits and keys",
+		example: "assay accounts list --search acme",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.StringVar(&inv.search, "search", "", "part of a `name` or an email")
+			bindRows(fs, inv, "accounts")
+		},
+		run: func(ctx context.Context, inv *invocation) error {
+			if err := inv.checkRows(); err != nil {
+				return err
+			}
+			return inv.open(ctx, func(app *server.App) error {
+				accounts, _, err := app.Service.Accounts(ctx, access.Operator, inv.search, 1, inv.rows)
+				if err != nil {
+					return err
+				}
+				views, rows := make([]accountView, len(accounts)), make([][]string, len(accounts))
+				for i := range accounts {
+					a := &accounts[i]
+					views[i] = accountView{
+						a.ID, a.Name, string(a.Locale), a.LiveCredits, a.TestCredits, a.LiveOrders, a.ActiveKeys,
+					}
+					rows[i] = []string{
+						a.ID, a.Name, strconv.FormatInt(a.LiveCredits, 10), strconv.FormatInt(a.LiveOrders, 10),
+						strconv.FormatInt(a.ActiveKeys, 10),
+					}
+				}
+				return inv.table(views, "accounts", []string{"ID", "NAME", "LIVE CREDITS", "LIVE ORDERS", "KEYS"}, rows)
+			})
+		},
+	}
+}
+
+// accountView is the JSON output for an account.
+type accountView struct {
+	ID          string `json:"id"`
+	Name        string `json:"name"`
+	Locale      string `json:"locale"`
+	LiveCredits int64  `json:"live_credits"`
+	TestCredits int64  `json:"test_credits"`
+	LiveOrders  int64  `json:"live_orders"`
+	ActiveKeys  int64  `json:"active_keys"`
+}
+
+const maxListed = 1000
+
+func bindRows(fs *flag.FlagSet, inv *invocation, what string) {
+	fs.IntVar(&inv.rows, "limit-rows", 50, "maximum `number` of "+what)
+}
+
+func (inv *invocation) checkRows() error {
+	if inv.rows < 1 || inv.rows > maxListed {
+		return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+	}
+	return nil
+}
+
 func accountsResetPassword() *command {
 	return &command{
-		name:  "accounts reset-password",
-		args:  "--email E",
-		about: "create a password reset link for an account user",
-		needs: []string{"email"},
+		name:    "accounts reset-password",
+		args:    "--email E",
+		about:   "create a password reset link for an account user",
+		example: "assay accounts reset-password --email owner@acme.example",
+		needs:   []string{"email"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` of the user")
 		},
@@ -133,8 +195,9 @@ func keysCreate() *command {
 		name: "keys create",
 		args: "--account ID|NAME --env test|live --name N --scopes all|a,b" +
 			" [--limit CATEGORY=N]… [--allow-network CIDR]…",
-		about: "create an API key",
-		needs: []string{"account", "env", "name", "scopes"},
+		about:   "create an API key",
+		example: "assay keys create --account Acme --env test --name shop --scopes all --limit read=600",
+		needs:   []string{"account", "env", "name", "scopes"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")
@@ -198,10 +261,11 @@ func viewKey(k *access.Key) keyView {
 
 func keysList() *command {
 	return &command{
-		name:  "keys list",
-		args:  "--account ID|NAME",
-		about: "list the API keys of an account",
-		needs: []string{"account"},
+		name:    "keys list",
+		args:    "--account ID|NAME",
+		about:   "list the API keys of an account",
+		example: "assay keys list --account Acme",
+		needs:   []string{"account"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 		},
@@ -211,22 +275,19 @@ func keysList() *command {
 				if err != nil {
 					return err
 				}
-				views := make([]keyView, len(keys))
-				var lines strings.Builder
+				views, rows := make([]keyView, len(keys)), make([][]string, len(keys))
 				for i, k := range keys {
 					views[i] = viewKey(k)
 					state := "active"
 					if k.RevokedAt != nil {
 						state = "revoked"
 					}
-					from := ""
-					if len(k.Networks) > 0 {
-						from = "  from " + k.Networks.String()
+					rows[i] = []string{
+						k.ID, string(k.Environment), "…" + k.Hint, state, k.Name, access.JoinScopes(k.Scopes), k.Networks.String(),
 					}
-					fmt.Fprintf(&lines, "%s  %s  …%s  %-7s  %s  (%s)%s\n",
-						k.ID, k.Environment, k.Hint, state, k.Name, access.JoinScopes(k.Scopes), from)
 				}
-				return inv.print(views, "%s", lines.String())
+				headers := []string{"ID", "ENV", "KEY", "STATE", "NAME", "SCOPES", "NETWORKS"}
+				return inv.table(views, "keys", headers, rows)
 			})
 		},
 	}
@@ -234,10 +295,11 @@ func keysList() *command {
 
 func keysRevoke() *command {
 	return &command{
-		name:  "keys revoke",
-		args:  "KEY_ID",
-		about: "revoke an API key permanently",
-		nargs: 1,
+		name:    "keys revoke",
+		args:    "KEY_ID",
+		about:   "revoke an API key permanently",
+		example: "assay keys revoke 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
+		nargs:   1,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			k, err := app.Service.RevokeKey(ctx, access.Operator, inv.args[0])
 			if errors.Is(err, access.KeyNotFound) {
@@ -253,10 +315,11 @@ func keysRevoke() *command {
 
 func creditsGrant() *command {
 	return &command{
-		name:  "credits grant",
-		args:  "--account ID|NAME --env test|live --amount N --note T",
-		about: "add credits to a balance; N may be negative",
-		needs: []string{"account", "env", "note"},
+		name:    "credits grant",
+		args:    "--account ID|NAME --env test|live --amount N --note T",
+		about:   "add credits to a balance; N may be negative",
+		example: `assay credits grant --account Acme --env live --amount 500 --note "invoice 2026-11"`,
+		needs:   []string{"account", "env", "note"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.account, "account", "", "`id or name` of the account")
 			fs.StringVar(&inv.env, "env", "", "test or live")

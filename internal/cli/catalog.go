@@ -18,11 +18,12 @@ import (
 
 func catalogImport() *command {
 	return &command{
-		name:   "catalog import",
-		begins: true,
-		args:   "FILE [--dry-run]",
-		about:  "replace the catalog with a YAML or JSON document; - is standard input",
-		nargs:  1,
+		name:    "catalog import",
+		begins:  true,
+		args:    "FILE [--dry-run]",
+		about:   "replace the catalog with a YAML or JSON document; - is standard input",
+		example: "assay catalog import catalog.yaml --dry-run",
+		nargs:   1,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.dryRun, "dry-run", false, "show what would change, without changing it")
 		},
@@ -45,9 +46,13 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 		}
 		if refused, ok := errors.AsType[*catalog.DocumentError](err); ok {
 			for _, p := range refused.Problems {
-				fmt.Fprintf(inv.Stderr, "%s:%d: %s: %s\n", inv.args[0], p.Line, p.Path, p.Message)
+				where := fmt.Sprintf("%s:%d", inv.args[0], p.Line)
+				if p.Path != "" {
+					where += ": " + p.Path
+				}
+				fmt.Fprintf(inv.Stderr, "%s: %s\n", where, p.Message)
 			}
-			return fmt.Errorf("the document breaks %d rules; nothing was changed", len(refused.Problems))
+			return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
 		}
 		if err != nil {
 			return err
@@ -66,7 +71,7 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 		return inv.print(struct {
 			DryRun  bool             `json:"dry_run"`
 			Changes []catalog.Change `json:"changes"`
-		}{inv.dryRun, changes}, "%scatalog %s: %d changes\n", lines.String(), verb, len(changes))
+		}{inv.dryRun, changes}, "%scatalog %s: %s\n", lines.String(), verb, count(len(changes), "change"))
 	})
 }
 
@@ -79,8 +84,9 @@ func (inv *invocation) read(path string) ([]byte, error) {
 
 func catalogExport() *command {
 	return &command{
-		name:  "catalog export",
-		about: "print the catalog as YAML, or as JSON with --json",
+		name:    "catalog export",
+		about:   "print the catalog as YAML, or as JSON with --json",
+		example: "assay catalog export > catalog.yaml",
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			doc, err := app.Service.CatalogDocument(ctx)
 			if err != nil {

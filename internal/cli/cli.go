@@ -9,8 +9,11 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
+	"time"
 
+	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/server"
 )
@@ -29,15 +32,18 @@ type IO struct {
 
 // command is a subcommand. run is called with flags and settings parsed.
 type command struct {
-	name   string // one or two words
-	args   string // arguments in the usage line
-	about  string
-	flags  func(*flag.FlagSet, *invocation)
-	needs  []string // flags that must have a value
-	nargs  int      // positional arguments; anyArgs: the command checks them itself
-	begins bool     // it may begin a new installation; others need one
-	run    func(context.Context, *invocation) error
-	hidden bool // used by the program itself
+	name    string // one or two words
+	args    string // arguments in the usage line
+	about   string
+	example string
+	flags   func(*flag.FlagSet, *invocation)
+	needs   []string // flags that must have a value
+	nargs   int      // positional arguments; anyArgs: the command checks them itself
+	begins  bool     // it may begin a new installation; others need one
+	run     func(context.Context, *invocation) error
+	hidden  bool // used by the program itself
+	raw     bool // its arguments are not parsed: all are positional
+	remote  bool // it calls the integration API with a key: no setting of an installation matters to it
 }
 
 // invocation is a call of a command.
@@ -56,7 +62,15 @@ type options struct {
 	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
-	keys, endpoint, status, since                                string
+	keys, heads, endpoint, status, since, search                 string
+
+	// Of the commands that call the integration API.
+	profile, server, url, events string
+
+	order    client.CreateOrder
+	photos   photoFlags
+	orders   client.OrdersQuery
+	interval time.Duration
 
 	amount   int64
 	rows     int
@@ -65,9 +79,6 @@ type options struct {
 }
 
 const anyArgs = -1
-
-// errUsage is returned for a wrong call after the usage was printed.
-var errUsage = errors.New("usage")
 
 // Exit codes.
 const (
@@ -78,19 +89,28 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), accountsResetPassword(), keysCreate(), keysList(), keysRevoke(), creditsGrant(),
-		staffCreate(), catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), secretsRotate(), backupCommand(), restoreCommand(), verifyCommand(), versionCommand(), imagesCommand(),
+		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
+		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
+		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(),
+		verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(), ordersWatch(), photosUpload(),
+		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }
 
 // Run runs the command that args name and returns the exit code.
 func Run(ctx context.Context, args []string, stdio IO) int {
+	if len(args) > 0 && slices.Contains([]string{"help", "--help", "-help", "-h"}, args[0]) {
+		return help(ctx, args[1:], stdio)
+	}
+	if len(args) > 0 && slices.Contains([]string{"--version", "-version", "-v"}, args[0]) {
+		args = append([]string{"version"}, args[1:]...)
+	}
 	c, rest := find(args)
 	if c == nil {
-		usage(stdio.Stderr)
-		if len(args) > 0 && (args[0] == "help" || args[0] == "--help" || args[0] == "-h") {
-			return exitOK
+		if len(args) == 0 {
+			usage(stdio.Stderr, "")
+		} else {
+			fmt.Fprintln(stdio.Stderr, unknownCommand(args))
 		}
 		return exitUsage
 	}
@@ -100,9 +120,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 	case errors.Is(err, flag.ErrHelp):
 		return exitOK
 	case err != nil:
-		if !errors.Is(err, errUsage) {
-			fmt.Fprintf(stdio.Stderr, "assay %s: %v\n", c.name, err)
-		}
+		fmt.Fprintf(stdio.Stderr, "assay %s: %v (see assay %s --help)\n", c.name, err, c.name)
 		return exitUsage
 	}
 	err = inv.missing(c.needs)
@@ -140,29 +158,59 @@ func find(args []string) (*command, []string) {
 	return nil, nil
 }
 
+// help shows the commands, or the help of the one that args name.
+func help(ctx context.Context, args []string, stdio IO) int {
+	if c, _ := find(args); c != nil {
+		return Run(ctx, append(strings.Fields(c.name), "--help"), stdio)
+	}
+	if len(args) == 0 {
+		usage(stdio.Stdout, "")
+		return exitOK
+	}
+	if len(args) == 1 && slices.ContainsFunc(visible(), func(c *command) bool {
+		return strings.HasPrefix(c.name, args[0]+" ")
+	}) {
+		usage(stdio.Stdout, args[0])
+		return exitOK
+	}
+	fmt.Fprintln(stdio.Stderr, unknownCommand(args))
+	return exitUsage
+}
+
+// bind adds the settings and the flags of the command to its flag set, and returns the names of the settings.
+func (c *command) bind(inv *invocation) (settings map[string]bool) {
+	settings = map[string]bool{}
+	if !c.remote {
+		inv.settings.Bind(inv.flags)
+	}
+	inv.flags.VisitAll(func(f *flag.Flag) { settings[f.Name] = true })
+	inv.flags.BoolVar(&inv.json, "json", false, "print one JSON value")
+	if c.flags != nil {
+		c.flags(inv.flags, inv)
+	}
+	return settings
+}
+
 // parse reads settings from the environment, then flags, which may come before and after positional arguments.
 func (c *command) parse(inv *invocation, args []string) error {
 	fs := flag.NewFlagSet("assay "+c.name, flag.ContinueOnError)
-	fs.SetOutput(inv.Stderr)
-	fs.Usage = func() {
-		fmt.Fprintf(inv.Stderr, "Usage: assay %s %s\n\n%s\n\nFlags:\n", c.name, c.args, c.about)
-		fs.PrintDefaults()
-	}
+	fs.SetOutput(io.Discard)
 	inv.flags = fs
-	inv.settings.Bind(fs)
-	if err := server.FromEnvironment(fs, inv.LookupEnv); err != nil {
-		return err
+	if c.raw {
+		inv.args = args
+		return nil
 	}
-	fs.BoolVar(&inv.json, "json", false, "print one JSON value")
-	if c.flags != nil {
-		c.flags(fs, inv)
+	settings := c.bind(inv)
+	if err := server.FromEnvironment(fs, settings, inv.LookupEnv); err != nil {
+		return err
 	}
 	for {
 		if err := fs.Parse(args); err != nil {
 			if errors.Is(err, flag.ErrHelp) {
+				c.printHelp(inv.Stdout, fs, settings)
 				return err
 			}
-			return errUsage // the flag set has printed what is wrong
+			return errors.New(flagProblem(err, fs))
 		}
 		if fs.NArg() == 0 {
 			break
@@ -174,23 +222,9 @@ func (c *command) parse(inv *invocation, args []string) error {
 		return err
 	}
 	if c.nargs != anyArgs && len(inv.args) != c.nargs {
-		fs.Usage()
-		return fmt.Errorf("takes %d arguments, has %d", c.nargs, len(inv.args))
+		return fmt.Errorf("takes %s, has %d", count(c.nargs, "argument"), len(inv.args))
 	}
 	return nil
-}
-
-func usage(w io.Writer) {
-	fmt.Fprint(w, "Assay is an item authentication service.\n\nUsage: assay COMMAND [flags]\n\nCommands:\n")
-	for _, c := range commands() {
-		if c.hidden {
-			continue
-		}
-		line := strings.TrimSpace(c.name + " " + c.args)
-		fmt.Fprintf(w, "  %s\n        %s\n", line, c.about)
-	}
-	fmt.Fprint(w, "\nRun assay COMMAND --help for the flags of a command.\n"+
-		"Every setting is also an environment variable: --data is ASSAY_DATA.\n")
 }
 
 // app opens the installation, or begins one if the command may.

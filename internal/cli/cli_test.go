@@ -51,12 +51,18 @@ func TestUsage(t *testing.T) {
 		want string
 	}{
 		{name: "NoCommand", code: 2, want: "Usage: assay COMMAND"},
-		{name: "Help", args: []string{"--help"}, code: 0, want: "Usage: assay COMMAND"},
-		{name: "UnknownCommand", args: []string{"fly"}, code: 2, want: "Usage: assay COMMAND"},
-		{name: "HalfACommand", args: []string{"keys"}, code: 2, want: "Usage: assay COMMAND"},
-		{name: "UnknownFlag", args: []string{"version", "--colour"}, code: 2, want: "-colour"},
-		{name: "FlagsOfACommand", args: []string{"keys", "create", "--help"}, code: 0, want: "-scopes"},
-		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 arguments, has 0"},
+		{name: "UnknownCommand", args: []string{"fly"}, code: 2, want: `unknown command "fly" (assay help lists all)`},
+		{name: "Typo", args: []string{"acounts"}, code: 2, want: `unknown command "acounts"; did you mean "accounts"?`},
+		{name: "TypoInTwo", args: []string{"key", "list"}, code: 2, want: `"key list"; did you mean "keys list"?`},
+		{name: "HalfACommand", args: []string{"keys"}, code: 2, want: "assay keys: say what to do: create, list, revoke"},
+		{name: "UnknownVerb", args: []string{"keys", "drop"}, code: 2, want: `unknown command "drop": it has create, list`},
+		{name: "FlagFirst", args: []string{"--json"}, code: 2, want: "--json comes after the command"},
+		{name: "UnknownFlag", args: []string{"version", "--colour"}, code: 2, want: "unknown flag --colour"},
+		{name: "TypoInFlag", args: []string{"keys", "list", "--acount", "x"}, code: 2, want: "did you mean --account?"},
+		{name: "FlagWithoutValue", args: []string{"keys", "list", "--account"}, code: 2, want: "--account needs a value"},
+		{name: "UnknownHelp", args: []string{"help", "fly"}, code: 2, want: `unknown command "fly"`},
+		{name: "UnknownShell", args: []string{"completion", "tcsh"}, code: 1, want: "bash, zsh or fish"},
+		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 argument, has 0"},
 		{name: "TooManyArguments", args: []string{"version", "now"}, code: 2, want: "takes 0 arguments, has 1"},
 		{name: "MissingFlag", args: []string{"accounts", "create"}, code: 1, want: "--name is required"},
 		{
@@ -97,11 +103,73 @@ func TestUsage(t *testing.T) {
 			if code != call.code || stdout != "" || !strings.Contains(stderr, call.want) {
 				t.Errorf("status %d, out %q, err %q", code, stdout, stderr)
 			}
+			if call.name != "NoCommand" && strings.Count(stderr, "\n") > len(call.args) {
+				t.Errorf("more lines than problems:\n%s", stderr)
+			}
 		})
 	}
 }
 
+// TestHelp checks that help goes to standard output, is short and has what the command takes.
+func TestHelp(t *testing.T) {
+	for _, call := range []struct {
+		args     string
+		maxLines int
+		want     []string
+	}{
+		{"help", 60, []string{"Usage: assay COMMAND", "keys create", "completion"}},
+		{"--help", 60, []string{"Usage: assay COMMAND"}},
+		{"help keys", 12, []string{"Usage: assay keys COMMAND", "keys revoke"}},
+		{"help keys create", 30, []string{"Usage: assay keys create --account", "--scopes", "--data folder"}},
+		{"keys create --help", 30, []string{"Example:", "--scopes", "--json"}},
+		{"serve --help", 90, []string{"--webhook-timeout", "ASSAY_DATA", "(default 127.0.0.1:8080)"}},
+	} {
+		t.Run(call.args, func(t *testing.T) {
+			code, stdout, stderr := run(t, t.TempDir(), nil, strings.Fields(call.args)...)
+			if code != 0 || stderr != "" || strings.Count(stdout, "\n") > call.maxLines {
+				t.Errorf("status %d, err %q, out:\n%s", code, stderr, stdout)
+			}
+			for _, want := range call.want {
+				if !strings.Contains(stdout, want) {
+					t.Errorf("help lacks %q:\n%s", want, stdout)
+				}
+			}
+		})
+	}
+}
+
+// TestCompletion checks the words that the shell scripts get.
+func TestCompletion(t *testing.T) {
+	for _, call := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"ke"}, "keys\n"},
+		{[]string{"keys", ""}, "create\nlist\nrevoke\n"},
+		{[]string{"keys", "list", "--acc"}, "--account\n"},
+		{[]string{"catalog", "import", ""}, ""},
+		{[]string{"serve", "--data", "x", "--webhook-t"}, "--webhook-timeout\n"},
+	} {
+		code, stdout, stderr := run(t, t.TempDir(), nil, append([]string{"complete"}, call.args...)...)
+		if code != 0 || stdout != call.want || stderr != "" {
+			t.Errorf("%q: status %d, err %q, out %q, want %q", call.args, code, stderr, stdout, call.want)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if code, stdout, _ := run(t, t.TempDir(), nil, "completion", shell); code != 0 ||
+			!strings.Contains(stdout, "assay complete") {
+			t.Errorf("%s: status %d, %s", shell, code, stdout)
+		}
+	}
+}
+
 func TestVersion(t *testing.T) {
+	t.Run("Flag", func(t *testing.T) {
+		if code, stdout, stderr := run(t, t.TempDir(), nil, "--version"); code != 0 || stderr != "" ||
+			!strings.HasPrefix(stdout, "assay ") {
+			t.Errorf("status %d, %s%s", code, stdout, stderr)
+		}
+	})
 	t.Run("JSON", func(t *testing.T) {
 		code, stdout, _ := run(t, t.TempDir(), nil, "version", "--json")
 		var v struct{ Version, Commit string }
@@ -209,6 +277,17 @@ func TestCommands(t *testing.T) {
 		}
 		fail(t, `"Nobody"`, "keys", "create", "--account", "Nobody", "--env", "live", "--name", "shop", "--scopes", "all")
 	})
+	t.Run("AccountsList", func(t *testing.T) {
+		var list []map[string]any
+		succeed(t, &list, "accounts", "list")
+		if len(list) != 1 || list[0]["id"] != account.AccountID || list[0]["name"] != "Acme" {
+			t.Errorf("the accounts are %v", list)
+		}
+		if code, stdout, stderr := run(t, data, nil, "accounts", "list", "--search", "nobody"); code != 0 || stdout != "" ||
+			stderr != "no accounts\n" {
+			t.Errorf("an empty list is status %d, out %q, err %q", code, stdout, stderr)
+		}
+	})
 	t.Run("KeysList", func(t *testing.T) {
 		var list []map[string]any
 		succeed(t, &list, "keys", "list", "--account", account.AccountID)
@@ -222,7 +301,7 @@ func TestCommands(t *testing.T) {
 			t.Errorf("the networks are %s", networks)
 		}
 		if code, stdout, _ := run(t, data, nil, "keys", "list", "--account", account.AccountID); code != 0 ||
-			!strings.Contains(stdout, "from 192.0.2.0/24 2001:db8::1") {
+			!strings.Contains(stdout, "  192.0.2.0/24 2001:db8::1\n") {
 			t.Errorf("status %d, the list is %s", code, stdout)
 		}
 		if text, err := json.Marshal(list); err != nil || strings.Contains(string(text), key.Key) {

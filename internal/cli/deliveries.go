@@ -85,21 +85,20 @@ func (inv *invocation) deliveryFilter(ctx context.Context, app *server.App) (web
 	return f, nil
 }
 
-const maxListed = 1000
-
 func deliveriesList() *command {
 	return &command{
-		name:  "deliveries list",
-		args:  "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
-		about: "list webhook deliveries, newest first",
+		name:    "deliveries list",
+		args:    "[--account …] [--env …] [--endpoint ID] [--status pending|delivered|failed] [--limit-rows N]",
+		about:   "list webhook deliveries, newest first",
+		example: "assay deliveries list --account Acme --status failed",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			deliveryFlags(fs, inv)
 			fs.StringVar(&inv.status, "status", "", "pending, delivered or failed; empty: all")
-			fs.IntVar(&inv.rows, "limit-rows", 50, "maximum `number` of deliveries")
+			bindRows(fs, inv, "deliveries")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
-			if inv.rows < 1 || inv.rows > maxListed {
-				return fmt.Errorf("--limit-rows must be from 1 to %d", maxListed)
+			if err := inv.checkRows(); err != nil {
+				return err
 			}
 			return inv.open(ctx, func(app *server.App) error {
 				f, err := inv.deliveryFilter(ctx, app)
@@ -110,14 +109,15 @@ func deliveriesList() *command {
 				if err != nil {
 					return err
 				}
-				views := make([]deliveryView, len(found))
-				var lines strings.Builder
+				views, rows := make([]deliveryView, len(found)), make([][]string, len(found))
 				for i, d := range found {
 					views[i] = viewDelivery(d)
-					fmt.Fprintf(&lines, "%s  %s  %-9s  %d attempts  %s  %s\n",
-						d.ID, d.CreatedAt.Format(time.RFC3339), d.Status, d.Attempts, d.Event, d.EndpointURL)
+					rows[i] = []string{
+						d.ID, d.CreatedAt.Format(time.RFC3339), string(d.Status), count(d.Attempts, "attempt"), string(d.Event),
+						d.EndpointURL,
+					}
 				}
-				return inv.print(views, "%s", lines.String())
+				return inv.table(views, "deliveries", []string{"ID", "CREATED", "STATUS", "ATTEMPTS", "EVENT", "URL"}, rows)
 			})
 		},
 	}
@@ -125,10 +125,11 @@ func deliveriesList() *command {
 
 func deliveriesShow() *command {
 	return &command{
-		name:  "deliveries show",
-		args:  "DELIVERY_ID",
-		about: "show a webhook delivery with its body and attempts",
-		nargs: 1,
+		name:    "deliveries show",
+		args:    "DELIVERY_ID",
+		about:   "show a webhook delivery with its body and attempts",
+		example: "assay deliveries show 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
+		nargs:   1,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			d, attempts, err := app.Service.Delivery(ctx, access.Operator, inv.args[0])
 			if err != nil {
@@ -144,23 +145,35 @@ func deliveriesShow() *command {
 				view.AttemptLog[i] = attemptView{
 					a.Number, order.Timestamp(a.At), a.Duration.Milliseconds(), a.HTTPStatus, a.Failure, a.Answer,
 				}
-				fmt.Fprintf(&lines, "  attempt %d  %s  %s  status %d %s\n",
-					a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), a.HTTPStatus, a.Failure)
+				fmt.Fprintf(&lines, "  attempt %d  %s  %s  %s\n",
+					a.Number, a.At.Format(time.RFC3339), a.Duration.Round(time.Millisecond), attemptResult(&attempts[i]))
 			}
 			return inv.print(view, "%s  %s  %s  %s\n%s%s\n", d.ID, d.Status, d.Event, d.EndpointURL, lines.String(), d.Body)
 		}),
 	}
 }
 
+// attemptResult is the status that came back, the reason why it counts as failed, or both.
+func attemptResult(a *webhook.Attempt) string {
+	switch {
+	case a.HTTPStatus == 0:
+		return string(a.Failure)
+	case a.Failure == "":
+		return fmt.Sprintf("status %d", a.HTTPStatus)
+	}
+	return fmt.Sprintf("status %d, %s", a.HTTPStatus, a.Failure)
+}
+
 func deliveriesRedeliver() *command {
 	return &command{
-		name:  "deliveries redeliver",
-		args:  "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]",
-		nargs: anyArgs,
-		about: "resend a finished delivery, or all that failed since a time; delivery ids stay the same",
+		name:    "deliveries redeliver",
+		args:    "DELIVERY_ID | --failed-since TIME [--account …] [--env …] [--endpoint ID]",
+		nargs:   anyArgs,
+		about:   "resend a finished delivery, or all that failed since a time; delivery ids stay the same",
+		example: "assay deliveries redeliver --failed-since 24h --account Acme",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			deliveryFlags(fs, inv)
-			fs.StringVar(&inv.since, "failed-since", "", "RFC 3339 `time`")
+			fs.StringVar(&inv.since, "failed-since", "", "`time` as RFC 3339, or how long ago: 90m, 24h")
 		},
 		run: func(ctx context.Context, inv *invocation) error {
 			if (len(inv.args) == 1) == (inv.since != "") || len(inv.args) > 1 {
@@ -169,9 +182,9 @@ func deliveriesRedeliver() *command {
 			return inv.open(ctx, func(app *server.App) error {
 				n := 1
 				if inv.since != "" {
-					since, err := time.Parse(time.RFC3339, inv.since)
+					since, err := parseSince(inv.since)
 					if err != nil {
-						return errors.New("--failed-since must be a time such as 2026-03-01T09:30:00Z")
+						return fmt.Errorf("--failed-since %w", err)
 					}
 					f, err := inv.deliveryFilter(ctx, app)
 					if err != nil {
@@ -183,8 +196,20 @@ func deliveriesRedeliver() *command {
 				} else if err := app.Service.Redeliver(ctx, access.Operator, inv.args[0]); err != nil {
 					return err
 				}
-				return inv.print(map[string]int{"redelivered": n}, "%d deliveries queued to be resent\n", n)
+				return inv.print(map[string]int{"redelivered": n}, "%s queued to be resent\n", count(n, "delivery"))
 			})
 		},
 	}
+}
+
+// parseSince reads a moment: a time, or how long ago it was.
+func parseSince(text string) (time.Time, error) {
+	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
+		return time.Now().Add(-ago), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, errors.New("must be a time such as 2026-03-01T09:30:00Z, or how long ago, such as 90m or 24h")
+	}
+	return at, nil
 }

@@ -9,16 +9,18 @@ import (
 	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/server"
 )
 
 func serveCommand() *command {
 	return &command{
-		name:   "serve",
-		args:   "[--demo]",
-		begins: true,
-		about:  "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
+		name:    "serve",
+		begins:  true,
+		args:    "[--demo]",
+		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
+		example: "assay serve --demo",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.BoolVar(&inv.demo, "demo", false,
 				"on an empty database, create a demo catalog, account, keys, credits and staff, and print them once")
@@ -76,7 +78,7 @@ func (inv *invocation) logger() *slog.Logger {
 	if format == "text" {
 		return slog.New(slog.NewTextHandler(inv.Stderr, nil))
 	}
-	return slog.New(slog.NewJSONHandler(inv.Stderr, nil))
+	return httpx.NewJSONLog(inv.Stderr)
 }
 
 func versionCommand() *command {

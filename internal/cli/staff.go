@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"flag"
+	"strconv"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/server"
@@ -11,11 +12,12 @@ import (
 
 func staffCreate() *command {
 	return &command{
-		name:   "staff create",
-		begins: true,
-		args:   "--email E --name N --role reviewer|admin",
-		about:  "create a staff user with a password and a token for the desk API",
-		needs:  []string{"email", "name", "role"},
+		name:    "staff create",
+		begins:  true,
+		args:    "--email E --name N --role reviewer|admin",
+		about:   "create a staff user with a password and a token for the desk API",
+		example: `assay staff create --email rei@example.com --name "Rei Mori" --role reviewer`,
+		needs:   []string{"email", "name", "role"},
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.email, "email", "", "`email` to sign in with")
 			fs.StringVar(&inv.name, "name", "", "`name` shown at the desk")
@@ -42,4 +44,45 @@ func staffCreate() *command {
 			})
 		},
 	}
+}
+
+func staffList() *command {
+	return &command{
+		name:    "staff list",
+		about:   "list the staff users",
+		example: "assay staff list",
+		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+			members, err := app.Service.StaffMembers(ctx, access.Operator)
+			if err != nil {
+				return err
+			}
+			views, rows := make([]staffView, len(members)), make([][]string, len(members))
+			for i, m := range members {
+				v := staffView{m.ID, m.Email, m.Name, m.Role, m.Active(), m.SecondFactor || m.Passkeys > 0, m.InReview}
+				state, factor := "active", "none"
+				if !v.Active {
+					state = "deactivated"
+				}
+				if v.SecondFactor {
+					factor = "set"
+				}
+				views[i] = v
+				rows[i] = []string{v.ID, v.Email, v.Name, string(v.Role), state, factor, strconv.FormatInt(v.InReview, 10)}
+			}
+			return inv.table(views, "staff users", []string{
+				"ID", "EMAIL", "NAME", "ROLE", "STATE", "SECOND FACTOR", "IN REVIEW",
+			}, rows)
+		}),
+	}
+}
+
+// staffView is the JSON output for a staff user.
+type staffView struct {
+	ID           string           `json:"id"`
+	Email        string           `json:"email"`
+	Name         string           `json:"name"`
+	Role         access.StaffRole `json:"role"`
+	Active       bool             `json:"active"`
+	SecondFactor bool             `json:"second_factor"`
+	InReview     int64            `json:"in_review"`
 }

@@ -15,10 +15,11 @@ import (
 
 func verifyCommand() *command {
 	return &command{
-		name:  "verify",
-		args:  "FILE|URL [--keys FILE|URL] [--allow-test] [--offline]",
-		nargs: 1,
-		about: "verify a certificate with the keys of its issuer, and look up whether it was revoked",
+		name:    "verify",
+		args:    "FILE|URL [--keys FILE|URL] [--allow-test] [--offline]",
+		nargs:   1,
+		about:   "verify a certificate with the keys of its issuer, and look up whether it was revoked",
+		example: "assay verify https://assay.example/c/AS-7K3QX0ZS",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			fs.StringVar(&inv.keys, "keys", "",
 				"`file or URL` of the issuer's keys (default: those of this installation, or of the certificate's host)")

@@ -8,6 +8,17 @@ import (
 // ClientIP returns the address of the client, or "" when it is not known: that of the connection's other end, or behind
 // Proxies.Trust the one that trusted proxies tell of. IPv4 inside IPv6 is shown as IPv4, without a zone.
 func ClientIP(r *http.Request) string {
+	x := exchangeFrom(r.Context())
+	if x == nil {
+		return addressOf(r)
+	}
+	if x.remote != r.RemoteAddr {
+		x.remote, x.ip = r.RemoteAddr, addressOf(r)
+	}
+	return x.ip
+}
+
+func addressOf(r *http.Request) string {
 	a := peerAddr(r)
 	if !a.IsValid() {
 		return ""

@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
@@ -59,8 +58,21 @@ func (b *limitedBody) setDeadline(at time.Time) { _ = b.conn.SetReadDeadline(at)
 // WithTimeout runs h with a time limit for the whole request: the context ends what h waits for, and the read deadline
 // a body that arrives too slowly.
 func WithTimeout(timeout time.Duration, w http.ResponseWriter, r *http.Request, h Handler) error {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(timeout)) // not every writer has deadlines
-	ctx, cancel := context.WithTimeout(r.Context(), timeout)
-	defer cancel()
-	return h(w, r.WithContext(ctx))
+	r = Limit(timeout, w, r)
+	defer exchangeFrom(r.Context()).end()
+	return h(w, r)
+}
+
+// Limit begins the time limit of WithTimeout and returns the request to go on with.
+func Limit(timeout time.Duration, w http.ResponseWriter, r *http.Request) *http.Request {
+	x := exchangeFrom(r.Context())
+	if x == nil {
+		x, r = begin(w, r)
+	}
+	deadline := time.Now().Add(timeout)
+	x.limit(deadline)
+	if r.Body != nil && r.Body != http.NoBody {
+		_ = http.NewResponseController(w).SetReadDeadline(deadline) // not every writer has deadlines
+	}
+	return r
 }

@@ -2,28 +2,14 @@ package httpx
 
 import (
 	"context"
+	"encoding/binary"
+	"math/rand/v2"
 	"net/http"
-	"net/url"
 
 	"github.com/google/uuid"
 )
 
 const requestIDHeader = "X-Request-Id"
-
-// exchange is what the middleware knows about one request and its response. One goroutine, the handler's, uses it.
-type exchange struct {
-	Recorder
-	id    string
-	url   *url.URL // as requested, before any prefix was stripped
-	route string
-}
-
-type exchangeKey struct{}
-
-func exchangeFrom(ctx context.Context) *exchange {
-	x, _ := ctx.Value(exchangeKey{}).(*exchange)
-	return x
-}
 
 // RequestID gives every request a fresh UUID: in the X-Request-Id response header, and in the context for the envelope
 // and the log. An X-Request-Id sent by the client is ignored, so that a client cannot forge another request's id.
@@ -33,10 +19,22 @@ func RequestID(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		x := &exchange{Recorder: Recorder{ResponseWriter: w}, id: uuid.NewString(), url: r.URL}
-		w.Header()[requestIDHeader] = []string{x.id}
-		next.ServeHTTP(&x.Recorder, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		x, r := begin(w, r)
+		w.Header()[requestIDHeader] = x.ids[:]
+		next.ServeHTTP(&x.Recorder, r)
+		x.end()
 	})
+}
+
+// newRequestID returns a random UUID. Ids are told to clients and are no secrets, so that they need not be taken from
+// the system's source of randomness, which is a system call each time.
+func newRequestID() string {
+	var id uuid.UUID
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
+	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
+	id[6] = id[6]&0x0f | 0x40 // version 4
+	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
+	return id.String()
 }
 
 // RequestIDFrom returns the id of the request that ctx belongs to, or "" outside of RequestID.
@@ -67,7 +65,7 @@ func RouteFrom(ctx context.Context) string {
 func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	id := RequestIDFrom(r.Context())
 	if id == "" {
-		id = uuid.NewString()
+		id = newRequestID()
 	}
 	w.Header()[requestIDHeader] = []string{id}
 	return id

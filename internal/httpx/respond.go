@@ -58,13 +58,27 @@ func WriteJSON(w http.ResponseWriter, status int, v any) error {
 // WriteRaw answers with a body that is JSON already. The response is not to be stored by caches unless the handler has
 // set Cache-Control. A write that fails is not reported: the client is gone.
 func WriteRaw(w http.ResponseWriter, status int, body []byte) {
+	Prepare(body).Write(w, status)
+}
+
+// Prepared is a body of JSON that is sent more than once.
+type Prepared struct {
+	Body   []byte
+	length []string // as the values of a header
+}
+
+// Prepare makes a body ready to be sent.
+func Prepare(body []byte) Prepared { return Prepared{body, []string{strconv.Itoa(len(body))}} }
+
+// Write is WriteRaw for the body.
+func (p Prepared) Write(w http.ResponseWriter, status int) {
 	h := w.Header()
 	h["Content-Type"] = jsonType
 	h["X-Content-Type-Options"] = noSniff
-	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	h["Content-Length"] = p.length
 	if len(h["Cache-Control"]) == 0 {
 		h["Cache-Control"] = noStore
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(body)
+	_, _ = w.Write(p.Body)
 }

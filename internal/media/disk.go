@@ -18,6 +18,7 @@ import (
 const (
 	stagingFolder = "staging"
 	probeFile     = "probe"
+	probeBytes    = 4096 // a file system keeps smaller files in its own blocks, which a full disk has
 	listBatch     = 512
 )
 
@@ -210,15 +211,36 @@ func (d *Disk) remove(name string) error {
 	return d.flushDir(leafOf(name))
 }
 
-// Ping writes a small file, which fails if the disk is missing or read-only.
+// Ping puts a small file where uploads are staged, flushes it and moves it into the store, as an upload does: that
+// fails if the disk is missing, full or read-only, or one of the folders cannot be written.
 func (d *Disk) Ping(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := d.root.WriteFile(probeFile, []byte("ok\n"), 0o600); err != nil {
+	if err := d.probe(); err != nil {
 		return unavailable("ping", err)
 	}
 	return nil
+}
+
+func (d *Disk) probe() (err error) {
+	if err := d.root.Mkdir(stagingFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	f, err := os.CreateTemp(d.StagingDir(), stagedPrefix)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := os.Remove(f.Name()); !errors.Is(e, fs.ErrNotExist) {
+			err = errors.Join(err, e)
+		}
+	}()
+	_, err = f.Write(make([]byte, probeBytes))
+	if err = errors.Join(err, d.flush(f), f.Close()); err != nil {
+		return err
+	}
+	return d.rename(f.Name(), filepath.Join(d.dir, probeFile))
 }
 
 // Names reads the directories in batches, so that its memory does not grow with the store.

@@ -59,6 +59,9 @@ func (t *tenant) entry(e *store.EntryProof) {
 	if e.Kind != credit.Grant && !e.HasOrder {
 		t.problem(LedgerOrder, e.ID, "the %s is for the order %q, which this account does not have", e.Kind, e.OrderID)
 	}
+	if e.Kind == credit.Charge && e.ID != e.OrderID {
+		t.problem(OrderCharge, e.OrderID, "the order was charged by %q, which is not its charge", e.ID)
+	}
 	if e.Kind != credit.Refund {
 		return
 	}
@@ -76,8 +79,7 @@ func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 	var last store.OrderProof
 	err := q.EachOrder(ctx, t.accountID, t.balance.Environment, func(o *store.OrderProof) error {
 		if o.ID == last.ID {
-			t.repeated(&last, o)
-			last = *o
+			t.problem(OrderRefund, o.ID, "the order was refunded more than once")
 			return nil
 		}
 		count++
@@ -86,6 +88,7 @@ func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 		}
 		last = *o
 		t.order(o)
+		t.verdict(o)
 		return nil
 	})
 	if err != nil {
@@ -112,13 +115,4 @@ func (t *tenant) order(o *store.OrderProof) {
 	case !due && o.RefundID != "" && t.balance.Environment == access.Live: // a developer may have moved a Test order
 		t.problem(OrderRefund, o.ID, "the order is neither canceled nor failed and was refunded")
 	}
-}
-
-// repeated reports what an order that comes again has twice.
-func (t *tenant) repeated(first, again *store.OrderProof) {
-	if first.ChargeID != again.ChargeID {
-		t.problem(OrderCharge, again.ID, "the order was charged more than once")
-		return
-	}
-	t.problem(OrderRefund, again.ID, "the order was refunded more than once")
 }

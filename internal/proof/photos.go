@@ -2,8 +2,11 @@ package proof
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
@@ -15,10 +18,9 @@ const photoChecks = 8
 
 // photos checks the file of every photo of an order, up to the order with the id last.
 func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
-	var after store.OrderPhotoKey
-	for {
-		page, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
-		if err != nil || len(page) == 0 {
+	for after := ""; ; {
+		page, next, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
+		if err != nil || next == "" {
 			return err
 		}
 		looks, lookCtx := errgroup.WithContext(ctx)
@@ -29,7 +31,7 @@ func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, 
 		if err := looks.Wait(); err != nil {
 			return err
 		}
-		after = page[len(page)-1].OrderPhotoKey
+		after = next
 		c.report.Photos += int64(len(page))
 	}
 }
@@ -57,6 +59,28 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 		return err
 	case p.Known && stat.Size != p.Bytes:
 		problem(PhotoSize, "its file has %d bytes, %d were uploaded", stat.Size, p.Bytes)
+	case p.Known && c.Deep:
+		sha, err := hashOf(ctx, files, p.Name)
+		if err != nil {
+			return err
+		}
+		if sha != p.SHA256 {
+			problem(PhotoHash, "its file is not what was uploaded")
+		}
 	}
 	return nil
+}
+
+// hashOf reads a file to its end.
+func hashOf(ctx context.Context, files media.Store, name string) (_ string, err error) {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), ctx.Err()
 }

@@ -1,8 +1,11 @@
 package server
 
 import (
+	"maps"
 	"net/http"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/httpx"
@@ -15,6 +18,21 @@ type metrics struct {
 	registry *prometheus.Registry
 	requests *prometheus.CounterVec
 	seconds  *prometheus.HistogramVec
+
+	mu    sync.Mutex // for changes of known
+	known atomic.Pointer[map[outcome]series]
+}
+
+// outcome is what requests are counted by.
+type outcome struct {
+	route  string
+	status int
+}
+
+// series are the numbers of an outcome: to look them up by their labels costs more than to count.
+type series struct {
+	requests prometheus.Counter
+	seconds  prometheus.Observer
 }
 
 func newMetrics() *metrics {
@@ -28,6 +46,7 @@ func newMetrics() *metrics {
 			Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 		}, []string{"route"}),
 	}
+	m.known.Store(new(map[outcome]series))
 	m.registry.MustRegister(m.requests, m.seconds, collectors.NewGoCollector(),
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
@@ -42,9 +61,29 @@ func (m *metrics) observe(next http.Handler) http.Handler {
 			if route == "" {
 				route = "other"
 			}
-			m.requests.WithLabelValues(route, strconv.Itoa(rec.Status())).Inc()
-			m.seconds.WithLabelValues(route).Observe(time.Since(start).Seconds())
+			s := m.series(outcome{route, rec.Status()})
+			s.requests.Inc()
+			s.seconds.Observe(time.Since(start).Seconds())
 		}()
 		next.ServeHTTP(rec, r)
 	})
+}
+
+// series returns the numbers of an outcome. There are few: the routes are ours, and so are the statuses.
+func (m *metrics) series(o outcome) series {
+	if s, ok := (*m.known.Load())[o]; ok {
+		return s
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := series{
+		requests: m.requests.WithLabelValues(o.route, strconv.Itoa(o.status)), seconds: m.seconds.WithLabelValues(o.route),
+	}
+	known := maps.Clone(*m.known.Load())
+	if known == nil {
+		known = make(map[outcome]series)
+	}
+	known[o] = s
+	m.known.Store(&known)
+	return s
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/api/desk"
@@ -26,6 +27,7 @@ import (
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
+	"github.com/assayhq/assay/internal/worker/progress"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +43,9 @@ type Server struct {
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
-	stopping []func() // ends requests that would never end by themselves
+	checks   []*check    // of /readyz
+	leaving  atomic.Bool // requests should go to other nodes
+	stopping []func()    // ends requests that would never end by themselves
 }
 
 const (
@@ -67,6 +71,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
 	limiter := ratelimit.NewMemory(time.Now)
@@ -86,15 +91,18 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	app.wake = sender.Wake
 	s.workers = []Worker{
 		sender,
-		&catalogRefresher{app.Service.RefreshCatalog, app.Log},
+		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, Now: time.Now,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge, Now: time.Now,
+			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 		},
 	}
 	if err := s.addMail(ctx); err != nil {
 		return nil, err
 	}
+	s.checks = s.readyChecks()
+	s.metrics.registry.MustRegister(&stateMetrics{s})
 	pages, err := s.pages(staging, limiter)
 	if err != nil {
 		return nil, err
@@ -198,6 +206,7 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.servers = append(s.servers, &http.Server{
 		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
+		ConnContext: httpx.ConnContext,
 	})
 	return nil
 }
@@ -227,7 +236,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		server := s.servers[i]
 		i++
 		running.Go(func() error {
-			serve := server.Serve
+			serve := func(l net.Listener) error { return server.Serve(httpx.Gather(l)) }
 			if server.TLSConfig != nil {
 				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 			}
@@ -250,10 +259,26 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	case <-ctx.Done():
 	case <-fail.Done():
 	}
+	s.leave(ctx, fail.Done())
 	s.app.Log.InfoContext(ctx, "stopping")
 	stopWorkers()
 	s.shutdown(ctx)
 	return running.Wait()
+}
+
+// leave says for --shutdown-delay that this node is not ready, so that nobody sends it requests anymore when its
+// listeners close. failed ends the wait.
+func (s *Server) leave(ctx context.Context, failed <-chan struct{}) {
+	s.leaving.Store(true)
+	delay := s.app.Settings.ShutdownDelay
+	if delay <= 0 {
+		return
+	}
+	s.app.Log.InfoContext(ctx, "not ready anymore, stopping soon", "delay", delay)
+	select {
+	case <-time.After(delay):
+	case <-failed:
+	}
 }
 
 // shutdown lets running requests end and closes what still runs when the time is up.

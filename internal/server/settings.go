@@ -50,10 +50,13 @@ type Settings struct {
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
 	TestEventDelay    time.Duration
+	EventAge          time.Duration
+	SecretOverlap     time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
 	LogFormat         string
+	ShutdownDelay     time.Duration
 	shutdownTimeLimit time.Duration
 	bodyTimeLimit     time.Duration
 }
@@ -100,18 +103,27 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
+	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
+	fs.DurationVar(&s.SecretOverlap, "secret-overlap", 24*time.Hour,
+		"how long webhooks are signed with the previous secret as well after a rotation; 0: not at all")
 	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
 		"`address` that mail is sent from, such as Assay <assay@example.com>; required with --smtp-url")
 	fs.StringVar(&s.SMTPCAFile, "smtp-ca-file", "", "`file` with additional trusted CAs for the mail server, in PEM")
+	fs.DurationVar(&s.ShutdownDelay, "shutdown-delay", 0,
+		"how long /readyz is 503 before the listeners close, so that load balancers go elsewhere")
 	fs.StringVar(&s.LogFormat, "log-format", "", "text or json; empty: text on a terminal, else json")
 }
 
 // FromEnvironment sets what the environment gives. It is called before the flags are parsed, so that a flag wins.
-func FromEnvironment(fs *flag.FlagSet, lookup func(string) (string, bool)) error {
+// names are those of the settings among the flags.
+func FromEnvironment(fs *flag.FlagSet, names map[string]bool, lookup func(string) (string, bool)) error {
 	var problems []error
 	fs.VisitAll(func(f *flag.Flag) {
+		if !names[f.Name] {
+			return
+		}
 		name := "ASSAY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := lookup(name)
 		if !ok {
@@ -161,19 +173,27 @@ func (s *Settings) Check() error {
 	if s.LogFormat != "" && s.LogFormat != "text" && s.LogFormat != "json" {
 		refuse("--log-format must be text or json")
 	}
+	if s.ShutdownDelay < 0 {
+		refuse("--shutdown-delay must not be negative")
+	}
 	if s.WebhookInFlight < 1 {
 		refuse("--webhook-in-flight must be at least 1")
 	}
 	for name, d := range map[string]time.Duration{
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
+		"event-retention": s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
 	}
-	if s.TestEventDelay < 0 {
-		refuse("--test-event-delay must not be negative")
+	for name, d := range map[string]time.Duration{
+		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap,
+	} {
+		if d < 0 {
+			refuse("--%s must not be negative", name)
+		}
 	}
 	return errors.Join(problems...)
 }

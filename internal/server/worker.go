@@ -7,6 +7,9 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"time"
+
+	"github.com/assayhq/assay/internal/worker/housekeeping"
+	"github.com/assayhq/assay/internal/worker/progress"
 )
 
 // Worker does something in the background until its context ends, then returns nil.
@@ -57,6 +60,7 @@ func runWorker(ctx context.Context, w Worker) (err error) {
 type catalogRefresher struct {
 	refresh func(context.Context) error
 	log     *slog.Logger
+	done    *progress.Mark
 }
 
 // catalogInterval leaves time to load the catalog within the promised second.
@@ -64,6 +68,9 @@ const catalogInterval = 400 * time.Millisecond
 
 // Name names the worker.
 func (c *catalogRefresher) Name() string { return "catalog" }
+
+// Progress tells how long ago the catalog was last looked at.
+func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done.Age(), progress.Limit }
 
 // Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.
@@ -81,6 +88,20 @@ func (c *catalogRefresher) Run(ctx context.Context) error {
 		if err != nil && !failing && ctx.Err() == nil {
 			c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
 		}
-		failing = err != nil
+		if failing = err != nil; !failing {
+			c.done.Set()
+		}
 	}
+}
+
+// clockGuard compares the clock with what else tells the time.
+func (a *App) clockGuard() *housekeeping.ClockGuard {
+	started := time.Now()
+	g := &housekeeping.ClockGuard{
+		Elapsed: func() time.Duration { return time.Since(started) }, Newest: a.Store.NewestTime,
+	}
+	if a.Store.Shared() {
+		g.Database = a.Store.Clock
+	}
+	return g
 }

@@ -63,17 +63,13 @@ func (i *Idempotent) End() {
 	}
 }
 
-// remember stores the answer in the transaction of the creation, which fails when another node was faster with the key.
-func (i *Idempotent) remember(tx *store.Tx, tenant access.Tenant, answer string, now time.Time) error {
+// stored is how the answer is remembered, in the transaction of the creation, which fails when another node was faster
+// with the key.
+func (i *Idempotent) stored(now time.Time) *store.Idempotency {
 	if i == nil {
 		return nil
 	}
-	first := store.Remembered{BodyHash: i.bodyHash, Answer: answer}
-	err := tx.Remember(tenant, i.key, first, now, now.Add(-IdempotencyWindow))
-	if errors.Is(err, store.ErrExists) {
-		return errRepeated
-	}
-	return err
+	return &store.Idempotency{Key: i.key, BodyHash: i.bodyHash, Since: now.Add(-IdempotencyWindow)}
 }
 
 // errRepeated ends a creation that another node has made under the same key while this one was running.

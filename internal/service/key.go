@@ -313,18 +313,18 @@ func (s *Service) Authenticate(ctx context.Context, token, address string) (*acc
 		return nil, access.Unauthenticated
 	}
 	now := s.now()
-	hash := access.HashSecretKey(token)
-	k, ok := s.keys.Get(hash, now)
+	sum := access.SumSecretKey(token)
+	k, ok := s.keys.Get(sum, now)
 	if !ok {
 		var err error
-		k, err = s.store.KeyByHash(ctx, hash)
+		k, err = s.store.KeyByHash(ctx, sum.String())
 		if errors.Is(err, store.ErrNotFound) {
 			return nil, access.Unauthenticated
 		}
 		if err != nil {
 			return nil, err
 		}
-		s.keys.Put(hash, k, now)
+		s.keys.Put(sum, k, now)
 		if k.UsableAt(now) && k.Networks.Allow(address) {
 			s.recordKeyUse(k, now)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -167,6 +168,34 @@ func (s *Service) FindOrderID(ctx context.Context, text string) (string, error) 
 		return "", noSuchOrder[access.ByStaff]
 	}
 	return id, err
+}
+
+// maxFound bounds how many orders are found by one reference.
+const maxFound = 20
+
+// FindForReview returns the orders that a staff user means: the one with an id or a number, or the Live orders that
+// customers call by a reference, the newest first.
+func (s *Service) FindForReview(ctx context.Context, actor access.Actor, text string) ([]*order.Order, error) {
+	if err := actor.Require(access.ReviewOrders); err != nil {
+		return nil, err
+	}
+	id, err := s.FindOrderID(ctx, text)
+	if err == nil {
+		o, err := s.store.Order(ctx, id)
+		if !errors.Is(err, store.ErrNotFound) {
+			return []*order.Order{o}, err
+		}
+	} else if fault.CodeOf(err) != order.NotFound.Code {
+		return nil, err
+	}
+	ids, err := s.store.OrdersByReference(ctx, strings.TrimSpace(text), maxFound)
+	found := make([]*order.Order, len(ids))
+	for i, id := range ids {
+		if found[i], err = s.store.Order(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return found, err
 }
 
 // PhotoIndexes returns the photo indexes of an order's item.

@@ -16,13 +16,18 @@ import (
 // TakeNextOrder claims the queued Live order with the earliest due date for a staff user; nil when there is none. Two
 // callers never get the same order.
 func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*OrderRecord, error) {
+	return s.TakeNextWithin(ctx, actor, order.Part{})
+}
+
+// TakeNextWithin is TakeNextOrder for a part of the queue.
+func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
 	var r *OrderRecord
 	err := s.store.Update(ctx, func(tx *store.Tx) error {
 		r = nil
-		id, err := tx.NextQueued()
+		id, err := tx.NextQueued(part)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // an empty queue is no error
 		}
@@ -186,14 +191,10 @@ func (s *Service) release(ctx context.Context, tx *store.Tx, o *order.Order, rea
 	return s.saveMove(ctx, tx, o, access.System, details)
 }
 
-// ExpirePhotoRequests ends up to limit Live orders whose photo request has had no answer since the time: they complete
-// as unable to verify. It returns how many it ended.
+// ExpirePhotoRequests ends the Live orders whose photo request has had no answer since the time: they complete as
+// unable to verify. It reads limit of them at a time and returns how many it ended.
 func (s *Service) ExpirePhotoRequests(ctx context.Context, since time.Time, limit int) (int, error) {
-	ids, err := s.store.UnansweredOrders(ctx, since, limit)
-	if err != nil {
-		return 0, err
-	}
-	return eachOrder(ids, func(id string) (ended bool, err error) {
+	return eachOrder(ctx, s.store.UnansweredOrders, since, limit, func(id string) (ended bool, err error) {
 		_, err = s.moveOrder(ctx, access.System, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 			ended = o.Status == order.UpdatePhotos && !o.UpdatedAt.After(since) // else it was answered meanwhile
 			if !ended {
@@ -209,27 +210,46 @@ func (s *Service) ExpirePhotoRequests(ctx context.Context, since time.Time, limi
 	})
 }
 
-// ExpireClaims returns up to limit orders to the queue whose assignee has done nothing since the time, and returns how
-// many there were.
+// ExpireClaims returns the orders to the queue whose assignee has done nothing since the time. It reads limit of them
+// at a time and returns how many there were.
 func (s *Service) ExpireClaims(ctx context.Context, since time.Time, limit int) (int, error) {
-	ids, err := s.store.StaleClaims(ctx, since, limit)
-	if err != nil {
-		return 0, err
-	}
 	idle := func(o *order.Order) bool { return o.ClaimedAt == nil || !o.ClaimedAt.After(since) }
-	return eachOrder(ids, func(id string) (bool, error) { return s.returnToQueue(ctx, id, "claim expired", idle) })
+	return eachOrder(ctx, s.store.StaleClaims, since, limit, func(id string) (bool, error) {
+		return s.returnToQueue(ctx, id, "claim expired", idle)
+	})
 }
 
-// eachOrder changes orders one by one and returns how many were changed. One that fails does not stop the others.
-func eachOrder(ids []string, change func(id string) (bool, error)) (changed int, failed error) {
-	for _, id := range ids {
-		ok, err := change(id)
+// listFunc returns up to limit orders that stand behind another one in a list of those unchanged since a time.
+type listFunc = func(ctx context.Context, since time.Time, after store.OrderAt, limit int) ([]store.OrderAt, error)
+
+// eachOrder changes orders one by one, in batches, and returns how many were changed. One that fails stops neither its
+// batch nor the next ones: the error names those that were skipped. It ends when the database is unavailable.
+func eachOrder(
+	ctx context.Context, list listFunc, since time.Time, limit int, change func(id string) (bool, error),
+) (changed int, err error) {
+	skipped := new(Skipped)
+	var after store.OrderAt
+	for ctx.Err() == nil {
+		orders, err := list(ctx, since, after, limit)
 		if err != nil {
-			failed = errors.Join(failed, fmt.Errorf("order %s: %w", id, err))
+			return changed, errors.Join(skipped.orNil(), err)
 		}
-		if ok {
-			changed++
+		for _, o := range orders {
+			ok, err := change(o.ID)
+			if ok {
+				changed++
+			}
+			if f, isFault := errors.AsType[*fault.Error](err); isFault && f.Kind == fault.Unavailable {
+				return changed, errors.Join(skipped.orNil(), err)
+			}
+			if err != nil {
+				skipped.add(fmt.Errorf("order %s: %w", o.ID, err))
+			}
 		}
+		if len(orders) < limit {
+			break
+		}
+		after = orders[len(orders)-1]
 	}
-	return changed, failed
+	return changed, skipped.orNil()
 }

@@ -1,9 +1,12 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -46,53 +49,39 @@ func (s *Service) CreateOrder(
 	if refusal == nil {
 		answerTime, refusal = s.chooseAnswerTime(ctx, snap, where, tenant.AccountID, d.AnswerTime)
 	}
-	if refusal != nil { // a photo that is not the account's goes before
-		known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
-		if err != nil {
-			return nil, err
-		}
-		if err := checkKnown(photos, known, draftField); err != nil {
-			return nil, err
-		}
-		return nil, refusal
+	if refusal != nil {
+		return nil, s.afterPhotos(ctx, tenant, photos, refusal)
 	}
-
+	o := s.newOrder(actor, d, snap, where, answerTime)
+	if tenant.Environment == access.Test {
+		o.Simulate(d.Mock, snap, indexes, photos, o.CreatedAt)
+	}
 	var answer []byte
 	lowBalance := false
-	err = s.store.UpdateTogether(ctx, commitGroup(tenant, answerTime), func(tx *store.Tx) error {
-		known, err := tx.UsePhotos(tenant, photoNames(photos))
-		if err != nil {
-			return err
-		}
-		if err := checkKnown(photos, known, draftField); err != nil {
-			return err
-		}
-		if err := s.checkCapacity(ctx, tx, snap, where, tenant, answerTime); err != nil {
-			return err
-		}
-		o := s.newOrder(actor, d, snap, where, answerTime)
-		charge, err := tx.ChargeForOrder(tenant.AccountID, tenant.Environment, o.ID, o.Price, o.CreatedAt)
-		if err != nil {
-			return err
-		}
-		o.Seq = charge.OrderSeq
-		if lowBalance = s.crossedLowBalance(tenant.Environment, charge); lowBalance {
-			if err := s.tellOwners(tx, tenant.AccountID, charge); err != nil {
-				return err
-			}
-		}
-		if tenant.Environment == access.Test {
-			o.Simulate(d.Mock, snap, indexes, photos, o.CreatedAt)
-		}
-		if err := s.insertOrder(ctx, tx, actor, o, photos); err != nil {
-			return err
-		}
-		if answer, err = json.Marshal(o.Receipt()); err != nil {
-			return err
-		}
-		return idem.remember(tx, tenant, string(answer), o.CreatedAt)
+	group, capacity := tenant.AccountID+" "+string(tenant.Environment), s.capacityCheck(ctx, snap, where, tenant, answerTime)
+	if capacity != nil { // so that no transaction holds the rows of two answer times
+		group += " " + strconv.Itoa(answerTime.Code)
+	}
+	err = s.store.CreateOrder(ctx, group, &store.Creation{
+		Order: o, Photos: photos, KeyName: actor.Name, Idempotency: idem.stored(o.CreatedAt), Before: capacity,
+		Answer: func() (_ []byte, err error) {
+			answer, err = json.Marshal(o.Receipt())
+			return answer, err
+		},
+		After: func(c store.Charge) func(*store.Tx) error {
+			lowBalance = s.crossedLowBalance(tenant.Environment, c)
+			return s.afterCreation(ctx, o, lowBalance, c)
+		},
 	})
-	if err != nil {
+	if unknown, ok := errors.AsType[*store.UnknownPhotoError](err); ok {
+		return nil, photo.Unsupported(draftField(unknown.Position), "")
+	}
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return nil, errRepeated
+	case fault.CodeOf(err) == codeAnswerTime:
+		return nil, s.afterPhotos(ctx, tenant, photos, err)
+	case err != nil:
 		return nil, err
 	}
 	if tenant.Environment == access.Test {
@@ -106,24 +95,34 @@ func (s *Service) CreateOrder(
 	return answer, nil
 }
 
+// afterPhotos returns a refusal, unless a photo is not the account's: that goes before.
+func (s *Service) afterPhotos(
+	ctx context.Context, tenant access.Tenant, photos []order.Photo, refusal error,
+) error {
+	known, err := s.store.KnownPhotos(ctx, tenant, photoNames(photos))
+	if err == nil {
+		err = checkKnown(photos, known, draftField)
+	}
+	return cmp.Or(err, refusal)
+}
+
+// afterCreation returns what follows from a creation beside its rows, nil where that is nothing: a mail to the owners
+// when the balance is low, and the result of a Test order.
+func (s *Service) afterCreation(
+	ctx context.Context, o *order.Order, lowBalance bool, c store.Charge,
+) func(*store.Tx) error {
+	switch {
+	case lowBalance:
+		return func(tx *store.Tx) error { return s.tellOwners(tx, o.AccountID, c) }
+	case o.Status != order.Queued:
+		return func(tx *store.Tx) error { return s.afterMove(ctx, tx, o, access.System, nil) }
+	}
+	return nil
+}
+
 // crossedLowBalance reports whether a charge took the Live balance below the limit that the owners want to be told of.
 func (s *Service) crossedLowBalance(env access.Environment, c store.Charge) bool {
 	return env == access.Live && credit.FellBelow(c.Before, c.Credits, c.LowCredits) && s.SendsMail()
-}
-
-// commitGroup names the row that all orders of a tenant change, which are committed together. Orders for an answer time
-// with a capacity change a row of that time, too: they have a group of their own, so that no transaction holds the rows
-// of two times.
-func commitGroup(tenant access.Tenant, t *catalog.AnswerTime) string {
-	row := tenant.AccountID + " " + string(tenant.Environment)
-	if hasCapacity(tenant.Environment, t) {
-		row += fmt.Sprintf(" %d", t.Code)
-	}
-	return row
-}
-
-func hasCapacity(env access.Environment, t *catalog.AnswerTime) bool {
-	return t.MaxOpenOrders > 0 && env == access.Live
 }
 
 func (s *Service) newOrder(
@@ -151,26 +150,6 @@ func classify(snap *catalog.Snapshot, where catalog.Context) order.Classificatio
 		c.ModelName = &name
 	}
 	return c
-}
-
-// insertOrder writes the order, its photos, its timeline and, when it is no longer queued, its event.
-func (s *Service) insertOrder(
-	ctx context.Context, tx *store.Tx, actor access.Actor, o *order.Order, photos []order.Photo,
-) error {
-	if err := tx.InsertOrder(o); err != nil {
-		return err
-	}
-	if err := tx.InsertOrderPhotos(o.ID, 0, photos); err != nil {
-		return err
-	}
-	created := &order.TimelineEntry{At: o.CreatedAt, Event: "created", Actor: actor}
-	if err := tx.AppendTimeline(o.ID, created); err != nil {
-		return err
-	}
-	if o.Status == order.Queued {
-		return nil
-	}
-	return s.afterMove(ctx, tx, o, access.System, nil)
 }
 
 // chooseAnswerTime returns the answer time that the order gets: the requested one, or the default, or else the slowest
@@ -205,6 +184,8 @@ func (s *Service) chooseAnswerTime(
 	return nil, answerTimeUnavailable(offers, requested)
 }
 
+const codeAnswerTime = "answer-time-unavailable"
+
 // answerTimeUnavailable tells what can be ordered instead, and when the requested time opens again; without a requested
 // one, when the first of all does.
 func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
@@ -223,7 +204,7 @@ func answerTimeUnavailable(offers []catalog.Offer, requested int) error {
 	if requested != 0 {
 		message = fmt.Sprintf("The answer time %d is not available now.", requested)
 	}
-	return fault.New(fault.Invalid, "answer-time-unavailable", message).
+	return fault.New(fault.Invalid, codeAnswerTime, message).
 		With("available_answer_times", available).With("next_available_at", order.At(next))
 }
 
@@ -232,28 +213,29 @@ func earlier(t, other *time.Time) bool {
 	return t != nil && (other == nil || t.Before(*other))
 }
 
-// checkCapacity counts again inside the transaction for an answer time with a capacity: Live creations of it run one
-// after the other, so that no two of them take the last place.
-func (s *Service) checkCapacity(
-	ctx context.Context, tx *store.Tx, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant,
-	t *catalog.AnswerTime,
-) error {
-	if !hasCapacity(tenant.Environment, t) {
+// capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations of it
+// run one after the other, so that no two of them take the last place. It is nil for the other ones.
+func (s *Service) capacityCheck(
+	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant, t *catalog.AnswerTime,
+) func(*store.Tx) error {
+	if t.MaxOpenOrders == 0 || tenant.Environment != access.Live {
 		return nil
 	}
-	if err := tx.LockAnswerTime(t.Code); err != nil {
-		return err
-	}
-	offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, tenant.AccountID))
-	if err != nil {
-		return err
-	}
-	for i := range offers {
-		if offers[i].Code == t.Code && offers[i].Available {
-			return nil
+	return func(tx *store.Tx) error {
+		if err := tx.LockAnswerTime(t.Code); err != nil {
+			return err
 		}
+		offers, err := s.offers(ctx, tx.Queries, snap.AnswerTimes(where, tenant.AccountID))
+		if err != nil {
+			return err
+		}
+		for i := range offers {
+			if offers[i].Code == t.Code && offers[i].Available {
+				return nil
+			}
+		}
+		return answerTimeUnavailable(offers, t.Code)
 	}
-	return answerTimeUnavailable(offers, t.Code)
 }
 
 // draftPhotos returns the managed names of the draft's URLs, or refuses the first that is not managed.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -38,6 +39,9 @@ type Config struct {
 	// before the request that caused it is answered.
 	TestEventDelay time.Duration
 
+	// SecretOverlap is how long deliveries are signed with the previous secret as well after a rotation.
+	SecretOverlap time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -61,25 +65,26 @@ type Limits struct {
 // Service runs the use cases.
 type Service struct {
 	*signin.SessionStore
-	limits       Limits
-	store        *store.Store
-	media        media.Store
-	secrets      *secret.Box
-	guard        *netguard.Guard
-	clock        func() time.Time
-	mediaURLs    photo.URLs
-	publicURL    string
-	log          *slog.Logger
-	testDelay    time.Duration
-	onDeliveries func()
-	onPhotos     func(names []string)
-	onMail       func()
+	limits        Limits
+	store         *store.Store
+	media         media.Store
+	secrets       *secret.Box
+	guard         *netguard.Guard
+	clock         func() time.Time
+	mediaURLs     photo.URLs
+	publicURL     string
+	log           *slog.Logger
+	testDelay     time.Duration
+	secretOverlap time.Duration
+	onDeliveries  func()
+	onPhotos      func(names []string)
+	onMail        func()
 
 	signIns map[access.Audience]*signin.SignIn
 	catalog atomic.Pointer[catalog.Snapshot]
-	paused  atomic.Pointer[[]int]        // answer times that are not to be ordered now; nil: none
-	keys    *ttlcache.Cache[*access.Key] // by the hash of their secret
-	keyUses *ttlcache.Cache[struct{}]    // by key id: those that were recorded lately
+	paused  atomic.Pointer[[]int]                          // answer times that are not to be ordered now; nil: none
+	keys    *ttlcache.Cache[access.SecretSum, *access.Key] // by the hash of their secret
+	keyUses *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
 	signers map[access.Environment]*certificate.Signer
 	running runningKeys
 }
@@ -94,11 +99,14 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
-		signers: newSigners(c.Secrets), keys: ttlcache.New[*access.Key](keyCacheLife, keyCacheSize),
-		keyUses: ttlcache.New[struct{}](keyUseGap, keyCacheSize),
+		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
+		keyUses: ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
+	}
+	if c.Secrets != nil {
+		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))
 	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
 	s.SessionStore = signin.NewSessionStore(people)

@@ -5,6 +5,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -12,6 +14,33 @@ import (
 type conn interface {
 	query(ctx context.Context, q string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, q string, args []any) (sql.Result, error)
+
+	// batch runs statements one after the other, as far as the first that fails. PostgreSQL gets them all at once, and
+	// with commit the end of the transaction, too: then nothing may follow.
+	batch(ctx context.Context, commands []command, commit bool) error
+}
+
+// command is a statement of a batch.
+type command struct {
+	text string
+	args []any
+	each func(scanner) error // called for every row of the result; nil: there is none
+}
+
+// oneByOne is a batch on a connection to which statements go one by one.
+func oneByOne(ctx context.Context, c conn, commands []command) error {
+	for _, cmd := range commands {
+		if cmd.each == nil {
+			if _, err := c.exec(ctx, cmd.text, cmd.args); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := (Queries{c: c}).rows(ctx, cmd.text, cmd.args, cmd.each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
@@ -25,6 +54,10 @@ func (p pool) exec(ctx context.Context, q string, args []any) (sql.Result, error
 	return p.db.ExecContext(ctx, q, args...)
 }
 
+func (p pool) batch(ctx context.Context, commands []command, _ bool) error {
+	return oneByOne(ctx, p, commands)
+}
+
 // txConn is a transaction of database/sql.
 type txConn struct{ tx *sql.Tx }
 
@@ -36,15 +69,8 @@ func (c txConn) exec(ctx context.Context, q string, args []any) (sql.Result, err
 	return c.tx.ExecContext(ctx, q, args...)
 }
 
-// txContext reads with the context of the transaction, whatever the caller passes: a request that is canceled in the
-// middle of its use case must not interrupt the connection that others share.
-type txContext struct {
-	conn
-	ctx context.Context //nolint:containedctx // see Tx
-}
-
-func (t txContext) query(_ context.Context, q string, args []any) (*sql.Rows, error) {
-	return t.conn.query(t.ctx, q, args)
+func (c txConn) batch(ctx context.Context, commands []command, _ bool) error {
+	return oneByOne(ctx, c, commands)
 }
 
 // maxStatements is how many prepared statements a connection, or a pool of them, keeps.
@@ -92,6 +118,10 @@ func (s *statements) exec(ctx context.Context, text string, args []any) (sql.Res
 	return result, errors.Join(err, s.release(stmt))
 }
 
+func (s *statements) batch(ctx context.Context, commands []command, _ bool) error {
+	return oneByOne(ctx, s, commands)
+}
+
 // acquire returns the prepared statement; the caller releases it.
 func (s *statements) acquire(ctx context.Context, text string) (*statement, error) {
 	s.mu.Lock()
@@ -100,7 +130,7 @@ func (s *statements) acquire(ctx context.Context, text string) (*statement, erro
 	if stmt != nil {
 		return stmt, nil
 	}
-	prepared, err := s.prepare(ctx, text)
+	prepared, err := s.prepare(ctx, unnamed(text))
 	if err != nil {
 		return nil, err
 	}
@@ -112,6 +142,33 @@ func (s *statements) acquire(ctx context.Context, text string) (*statement, erro
 	stmt = &statement{Stmt: prepared, text: text, users: 1}
 	s.byText[text] = s.used.PushFront(stmt)
 	return stmt, s.dropOldest()
+}
+
+// unnamed writes parameters that come in their order, each once, as ? instead of $n. To SQLite $n is a name, which it
+// looks up in a list of all names each time it is bound.
+func unnamed(text string) string {
+	var b strings.Builder
+	rest, n := text, 0
+	for {
+		i := strings.IndexByte(rest, '$')
+		if i < 0 {
+			b.WriteString(rest)
+			return b.String()
+		}
+		n++
+		number := strconv.Itoa(n)
+		after := rest[i+1:]
+		if !strings.HasPrefix(after, number) {
+			return text
+		}
+		after = after[len(number):]
+		if after != "" && '0' <= after[0] && after[0] <= '9' {
+			return text
+		}
+		b.WriteString(rest[:i])
+		b.WriteByte('?')
+		rest = after
+	}
 }
 
 func (s *statements) find(text string) *statement {

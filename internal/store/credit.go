@@ -13,11 +13,12 @@ import (
 func (q Queries) AccountTotals(
 	ctx context.Context, accountID string, env access.Environment,
 ) (b credit.AccountTotals, err error) {
-	err = q.row(ctx, `SELECT credits, orders, entries, low_credits FROM balances
-		WHERE account_id = $1 AND environment = $2`, []any{accountID, string(env)},
-		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+	err = q.row(ctx, selectTotals, []any{accountID, string(env)}, &b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
 	return b, err
 }
+
+const selectTotals = `SELECT credits, orders, entries, low_credits FROM balances
+	WHERE account_id = $1 AND environment = $2`
 
 // Balance returns the credits of an account in an environment.
 func (q Queries) Balance(ctx context.Context, accountID string, env access.Environment) (int64, error) {
@@ -26,21 +27,8 @@ func (q Queries) Balance(ctx context.Context, accountID string, env access.Envir
 
 const selectBalance = "SELECT credits FROM balances WHERE account_id = $1 AND environment = $2"
 
-// ChargeForOrder takes the price from the balance and gives out the order's number in sequence. It returns
-// credit.NotEnough and changes nothing when the balance is too low.
-func (t *Tx) ChargeForOrder(
-	accountID string, env access.Environment, orderID string, price int64, at time.Time,
-) (Charge, error) {
-	e := &credit.Entry{
-		AccountID: accountID, Environment: env, Kind: credit.Charge, Amount: -price, OrderID: orderID, CreatedAt: at,
-	}
-	b, err := t.append(e, 1)
-	return Charge{OrderSeq: b.Orders, Credits: b.Credits, Before: b.Credits + price, LowCredits: b.LowCredits}, err
-}
-
-// Charge is what a charge has done, all of it from the row that it changed.
+// Charge is what the charge of an order has done to the balance.
 type Charge struct {
-	OrderSeq   int64
 	Before     int64 // credits before it
 	Credits    int64 // and after it
 	LowCredits int64 // below which the owners want to be told
@@ -51,43 +39,47 @@ func (t *Tx) Grant(accountID string, env access.Environment, amount int64, note 
 	e := &credit.Entry{
 		AccountID: accountID, Environment: env, Kind: credit.Grant, Amount: amount, Note: note, CreatedAt: at,
 	}
-	_, err := t.append(e, 0)
-	return e.BalanceAfter, err
+	return e.BalanceAfter, t.append(e)
 }
 
 // RefundOrder gives back what the order was charged. It is an error to refund an order twice.
 func (t *Tx) RefundOrder(orderID, note string, at time.Time) error {
 	e := &credit.Entry{Kind: credit.Refund, OrderID: orderID, Note: note, CreatedAt: at}
 	if err := t.row(t.ctx, `SELECT id, account_id, environment, -amount FROM ledger_entries
-			WHERE order_id = $1 AND kind = 'charge'`,
+			WHERE id = $1 AND kind = 'charge'`,
 		[]any{orderID}, &e.ChargeID, &e.AccountID, &e.Environment, &e.Amount); err != nil {
 		return err
 	}
-	_, err := t.append(e, 0)
-	return err
+	return t.append(e)
 }
 
-// append changes the balance and writes the entry that says why. newOrders is added to the counter of orders.
-func (t *Tx) append(e *credit.Entry, newOrders int) (b credit.AccountTotals, err error) {
-	err = t.row(t.ctx, `UPDATE balances SET credits = credits + $1, orders = orders + $2, entries = entries + 1
-		WHERE account_id = $3 AND environment = $4 AND credits + $1 >= 0 AND credits + $1 <= $5
-		RETURNING credits, orders, entries, low_credits`,
-		[]any{e.Amount, newOrders, e.AccountID, string(e.Environment), int64(credit.MaxCredits)},
-		&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+// append changes the balance and writes the entry that says why.
+func (t *Tx) append(e *credit.Entry) error {
+	err := t.row(t.ctx, `UPDATE balances SET credits = credits + $1, entries = entries + 1
+		WHERE account_id = $2 AND environment = $3 AND credits + $1 >= 0 AND credits + $1 <= $4 RETURNING credits, entries`,
+		[]any{e.Amount, e.AccountID, string(e.Environment), int64(credit.MaxCredits)}, &e.BalanceAfter, &e.Seq)
 	if errors.Is(err, ErrNotFound) {
 		available, err := t.Balance(t.ctx, e.AccountID, e.Environment)
 		if err != nil {
-			return b, err
+			return err
 		}
-		return b, credit.NotEnough(-e.Amount, available)
+		return credit.NotEnough(-e.Amount, available)
 	}
 	if err != nil {
-		return b, err
+		return err
 	}
-	e.ID, e.Seq, e.BalanceAfter = NewID(), b.Entries, b.Credits
-	return b, t.insert(`ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id,
-		note, created_at)`, e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter,
-		textOrNull(e.OrderID), textOrNull(e.ChargeID), e.Note, micros(e.CreatedAt))
+	e.ID = NewID()
+	return t.insert(ledgerColumns, ledgerRow(e)...)
+}
+
+const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id,
+	note, created_at)`
+
+func ledgerRow(e *credit.Entry) []any {
+	return []any{
+		e.ID, e.AccountID, string(e.Environment), e.Seq, string(e.Kind), e.Amount, e.BalanceAfter, textOrNull(e.OrderID),
+		textOrNull(e.ChargeID), e.Note, micros(e.CreatedAt),
+	}
 }
 
 // LedgerPage returns entries newest first, and the totals of the account: page p of size limit is a range of the dense

@@ -98,10 +98,18 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	queued := order.Filter{Sort: order.DueFirst, Environment: access.Live, Statuses: []order.Status{order.Queued}}
 	mine := queued
 	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, NewID()
+	explainNext := func(part order.Part) explained {
+		text, args := nextQueued(part)
+		return explained{text + s.d.skipLocked, args}
+	}
 	return s.explain(ctx, map[string]explained{
 		"queued": listPlan(&queued, nil),
 		"mine":   listPlan(&mine, nil),
-		"next":   {nextQueued + s.d.skipLocked, nil},
+		"next":   explainNext(order.Part{}),
+		"brand":  explainNext(order.Part{BrandCode: "chanel"}),
+		"part":   explainNext(order.Part{BrandCode: "chanel", CategoryCode: "bags"}),
+		"named":  {ordersByReference, []any{"SKU-1", 20}},
+		"theirs": {colleaguesDraft, []any{NewID(), NewID()}},
 		"counts": {claimCounts, []any{NewID()}},
 		"draft":  {verdictDraft, []any{NewID(), NewID()}},
 	})

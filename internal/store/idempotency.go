@@ -25,20 +25,6 @@ func (q Queries) Remembered(
 	return r, err
 }
 
-// Remember stores the answer under the key, replacing an entry from before since. It returns ErrExists when the key was
-// used in the meantime.
-func (t *Tx) Remember(tenant access.Tenant, key string, r Remembered, at, since time.Time) error {
-	n, err := t.exec(`INSERT INTO idempotency_keys (account_id, environment, key, body_hash, answer, created_at)
-		VALUES ($1, $2, $3, $4, $5, $6)
-		ON CONFLICT (account_id, environment, key) DO UPDATE SET body_hash = $4, answer = $5, created_at = $6
-		WHERE idempotency_keys.created_at <= $7`,
-		tenant.AccountID, string(tenant.Environment), key, r.BodyHash, r.Answer, micros(at), micros(since))
-	if err == nil && n == 0 {
-		return ErrExists
-	}
-	return err
-}
-
 // DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.
 func (t *Tx) DeleteOldIdempotencyKeys(before time.Time, limit int) (int64, error) {
 	return t.exec(`DELETE FROM idempotency_keys WHERE (account_id, environment, key) IN (

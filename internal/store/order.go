@@ -5,35 +5,12 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 )
-
-// InsertOrder adds an order under a fresh order number, which it sets.
-func (t *Tx) InsertOrder(o *order.Order) error {
-	facts, err := json.Marshal(&o.Recorded)
-	if err != nil {
-		return err
-	}
-	for { // a number that is taken is drawn again: one in thousands of millions
-		o.Number = order.NewNumber()
-		n, err := t.exec(`INSERT INTO orders (id, account_id, environment, api_key_id, seq, number, external_id, status,
-			outcome, answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, facts,
-			category_code, brand_code)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21)
-			ON CONFLICT (number) DO NOTHING`,
-			o.ID, o.AccountID, string(o.Environment), o.APIKeyID, o.Seq, o.Number, o.ExternalID, string(o.Status),
-			textOrNull(string(o.Outcome)), o.AnswerTime, o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft),
-			micros(o.CreatedAt), micros(o.UpdatedAt), microsOrNull(o.EndedAt), o.Round, textOrNull(o.CertificateID),
-			string(facts),
-			o.Classification.CategoryCode, o.Classification.BrandCode)
-		if err != nil || n == 1 {
-			return err
-		}
-	}
-}
 
 // UpdateOrder stores what a move has changed. The caller has read the order in the same transaction with
 // OrderForUpdate.
@@ -159,23 +136,69 @@ func (q Queries) OrderIDByNumber(ctx context.Context, number string) (string, er
 
 // Refunded reports whether an order was refunded.
 func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
-	return q.exists(ctx, `FROM ledger_entries c JOIN ledger_entries r ON r.charge_id = c.id
-		WHERE c.order_id = $1 AND c.kind = 'charge'`, orderID)
+	return q.exists(ctx, "FROM ledger_entries WHERE charge_id = $1", orderID) // whose id is the order's
 }
 
-const nextQueued = `SELECT id FROM orders WHERE environment = 'live' AND status = 'queued'
-	ORDER BY ` + dueKey + ", id LIMIT 1"
-
-// NextQueued returns the id of the queued Live order with the earliest due date that no other transaction is about to
-// take, or ErrNotFound.
-func (t *Tx) NextQueued() (string, error) {
-	return value[string](t.ctx, t.Queries, nextQueued+t.d.skipLocked)
+// nextQueued is the query of NextQueued, without what keeps two transactions apart.
+func nextQueued(part order.Part) (text string, args []any) {
+	text = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' AND ended_at IS NULL"
+	for _, c := range []struct{ column, code string }{
+		{"brand_code", part.BrandCode}, {"category_code", part.CategoryCode},
+	} {
+		if c.code != "" {
+			args = append(args, c.code)
+			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
+		}
+	}
+	return text + " ORDER BY " + dueKey + ", id LIMIT 1", args
 }
 
-// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time, the longest idle first.
-func (q Queries) StaleClaims(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'processing'
-		AND claimed_at <= $1 ORDER BY claimed_at LIMIT $2`, micros(since), limit)
+// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue, that no other
+// transaction is about to take, or ErrNotFound.
+func (t *Tx) NextQueued(part order.Part) (string, error) {
+	text, args := nextQueued(part)
+	return value[string](t.ctx, t.Queries, text+t.d.skipLocked, args...)
+}
+
+// ordersByReference asks each account for what the customer calls so: there are few accounts beside many orders.
+const ordersByReference = `SELECT o.id FROM accounts a CROSS JOIN orders o
+	WHERE o.account_id = a.id AND o.environment = 'live' AND o.external_id = $1 ORDER BY o.created_at DESC, o.id LIMIT $2`
+
+// OrdersByReference returns up to limit Live orders that customers call by a reference, the newest first.
+func (q Queries) OrdersByReference(ctx context.Context, reference string, limit int) ([]string, error) {
+	return column[string](ctx, q, ordersByReference, reference, limit)
+}
+
+// OrderAt is the place of an order in a list by time; the zero place is before all.
+type OrderAt struct {
+	At time.Time
+	ID string
+}
+
+// StaleClaims returns up to limit Live orders whose assignee has done nothing since the time and that stand after a
+// place, the longest idle first.
+func (q Queries) StaleClaims(ctx context.Context, since time.Time, after OrderAt, limit int) ([]OrderAt, error) {
+	return q.ordersBy(ctx, "claimed_at", order.Processing, since, after, limit)
+}
+
+// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time and that stand after a
+// place, the oldest first.
+func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, after OrderAt, limit int) ([]OrderAt, error) {
+	return q.ordersBy(ctx, "updated_at", order.UpdatePhotos, since, after, limit)
+}
+
+func (q Queries) ordersBy(
+	ctx context.Context, column string, s order.Status, since time.Time, after OrderAt, limit int,
+) ([]OrderAt, error) {
+	from := int64(-1)
+	if after.ID != "" {
+		from = micros(after.At)
+	}
+	return collect(ctx, q, func(scan scanner) (o OrderAt, err error) {
+		err = scan(asTime(&o.At), &o.ID)
+		return o, err
+	}, "SELECT "+column+", id FROM orders WHERE environment = 'live' AND status = '"+string(s)+"' AND "+column+" <= $1"+
+		" AND ("+column+", id) > ($2, $3) ORDER BY "+column+", id LIMIT $4", micros(since), from, after.ID, limit)
 }
 
 // ClaimsOf returns the Live orders that a staff user holds.
@@ -198,10 +221,4 @@ func (t *Tx) TouchClaim(orderID, staffID string, now, noted time.Time) error {
 		return nil
 	}
 	return err
-}
-
-// UnansweredOrders returns up to limit Live orders whose photo request has stood since the time, the oldest first.
-func (q Queries) UnansweredOrders(ctx context.Context, since time.Time, limit int) ([]string, error) {
-	return column[string](ctx, q, `SELECT id FROM orders WHERE environment = 'live' AND status = 'update-photos'
-		AND updated_at <= $1 ORDER BY updated_at LIMIT $2`, micros(since), limit)
 }

@@ -14,25 +14,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// InsertOrderPhotos adds the photos of one round, in the order they were sent.
-func (t *Tx) InsertOrderPhotos(orderID string, round int, photos []order.Photo) error {
-	const columns = 5
-	args := make([]any, 0, columns*len(photos))
-	for i, p := range photos {
-		args = append(args, orderID, round, i, p.IndexCode, textOrNull(p.Name))
-	}
-	_, err := t.exec("INSERT INTO order_photos (order_id, round, position, index_code, photo) VALUES "+
-		tuples(len(photos), columns), args...)
-	return err
-}
-
 // InsertOrderNote adds the note of a submission.
 func (t *Tx) InsertOrderNote(orderID string, n order.Note) error {
 	return t.insert("order_notes (order_id, round, note, created_at)", orderID, n.Round, n.Note, micros(n.CreatedAt))
 }
 
-// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered: the
-// clocks of two nodes, or one that was set back, do not say which came first.
+// AppendTimeline adds an entry to the timeline of an order, of which the caller holds the row. Entries are numbered:
+// the clocks of two nodes, or one that was set back, do not say which came first.
 func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 	details := "{}"
 	if len(e.Details) > 0 {
@@ -50,22 +38,18 @@ func (t *Tx) AppendTimeline(orderID string, e *order.TimelineEntry) error {
 
 // OrderHistory returns the photos, the notes and the timeline of an order.
 func (q Queries) OrderHistory(ctx context.Context, orderID string) (h order.History, err error) {
-	if h.Photos, err = q.OrderPhotos(ctx, orderID); err != nil {
+	c, err := q.creation(ctx, orderID)
+	if err != nil {
+		return h, err
+	}
+	if h.Photos, err = q.withLaterPhotos(ctx, orderID, c); err != nil {
 		return h, err
 	}
 	if h.Notes, err = q.OrderNotes(ctx, orderID); err != nil {
 		return h, err
 	}
-	h.Timeline, err = q.Timeline(ctx, orderID)
+	h.Timeline, err = q.withLaterEntries(ctx, orderID, c)
 	return h, err
-}
-
-// OrderPhotos returns all photos of an order: those of its creation, then those of each round.
-func (q Queries) OrderPhotos(ctx context.Context, orderID string) ([]order.Photo, error) {
-	return collect(ctx, q, func(scan scanner) (p order.Photo, err error) {
-		err = scan(asText(&p.Name), &p.IndexCode, &p.Round)
-		return p, err
-	}, "SELECT photo, index_code, round FROM order_photos WHERE order_id = $1 ORDER BY round, position", orderID)
 }
 
 // OrderNotes returns the notes of an order by round.
@@ -78,7 +62,15 @@ func (q Queries) OrderNotes(ctx context.Context, orderID string) ([]order.Note, 
 
 // Timeline returns what happened to an order, in the order in which it was written.
 func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.TimelineEntry, error) {
-	return collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
+	c, err := q.creation(ctx, orderID)
+	if err != nil {
+		return nil, err
+	}
+	return q.withLaterEntries(ctx, orderID, c)
+}
+
+func (q Queries) withLaterEntries(ctx context.Context, orderID string, c *creation) ([]order.TimelineEntry, error) {
+	later, err := collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
 		var details string
 		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
 		if err == nil {
@@ -87,23 +79,7 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events
 		WHERE order_id = $1 ORDER BY seq`, orderID)
-}
-
-// OrderPhotoFiles returns the photos of an order that were provided, each file once, in the order they were sent.
-func (q Queries) OrderPhotoFiles(ctx context.Context, orderID string) ([]order.PhotoFile, error) {
-	var files []order.PhotoFile
-	seen := make(map[string]bool)
-	err := q.rows(ctx, `SELECT o.photo, o.index_code, p.sha256 FROM order_photos o JOIN photos p ON p.name = o.photo
-		WHERE o.order_id = $1 ORDER BY o.round, o.position`, []any{orderID}, func(scan scanner) error {
-		var f order.PhotoFile
-		err := scan(&f.Name, &f.IndexCode, &f.SHA256)
-		if !seen[f.Name] {
-			seen[f.Name] = true
-			files = append(files, f)
-		}
-		return err
-	})
-	return files, err
+	return append([]order.TimelineEntry{c.entry()}, later...), err
 }
 
 // OrderCounts returns how many orders of an environment are in each status, in one consistent look. In Live nothing is

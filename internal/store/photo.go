@@ -65,7 +65,7 @@ func (q Queries) names(ctx context.Context, text string, args []any) (map[string
 
 // Photo returns what is known of an uploaded photo, or ErrNotFound.
 func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) {
-	photos, err := q.photos(ctx, "photos AS p WHERE p.name = $1", name)
+	photos, err := q.photos(ctx, []string{name})
 	if err == nil && len(photos) == 0 {
 		return nil, ErrNotFound
 	}
@@ -73,20 +73,18 @@ func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) 
 	return &p, err
 }
 
-// PhotosOfOrder returns what is known of the files of an order's photos, by name.
-func (q Queries) PhotosOfOrder(ctx context.Context, orderID string) (map[string]photo.Stored, error) {
-	return q.photos(ctx, "order_photos AS o JOIN photos AS p ON p.name = o.photo WHERE o.order_id = $1", orderID)
-}
-
-func (q Queries) photos(ctx context.Context, from, arg string) (map[string]photo.Stored, error) {
-	photos := make(map[string]photo.Stored)
-	err := q.rows(ctx, `SELECT p.name, p.account_id, p.environment, p.sha256, p.bytes, p.width, p.height, p.original_name,
-		p.created_at FROM `+from, []any{arg}, func(scan scanner) error {
-		var p photo.Stored
-		err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
-			asTime(&p.CreatedAt))
-		photos[p.Name] = p
-		return err
+// photos returns what is known of photos, by name.
+func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.Stored, error) {
+	photos := make(map[string]photo.Stored, len(names))
+	err := inBatches(names, func(names []string) error {
+		return q.rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at, used
+			FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
+			var p photo.Stored
+			err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
+				asTime(&p.CreatedAt), &p.Used)
+			photos[p.Name] = p
+			return err
+		})
 	})
 	return photos, err
 }

@@ -75,7 +75,7 @@ func TestHeldTransaction(t *testing.T) {
 	frozen, other := storetest.Open(t, target), storetest.Open(t, target)
 	account, _ := insertOrders(t, frozen, "acme", "")
 	charge := func(tx *store.Tx) error {
-		_, err := tx.ChargeForOrder(account, access.Live, store.NewID(), 0, time.UnixMicro(2))
+		_, err := tx.Grant(account, access.Live, 1, "", time.UnixMicro(2))
 		return err
 	}
 	hold(t, frozen, charge)

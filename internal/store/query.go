@@ -16,16 +16,6 @@ type Queries struct {
 	d *dialect
 }
 
-// Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
-// transaction, which a request cannot cancel. So a caller passes the context it has, or Context.
-type Tx struct {
-	Queries
-	ctx context.Context //nolint:containedctx // a transaction is one unit of work
-}
-
-// Context is the context of the transaction, for functions that have no other.
-func (t *Tx) Context() context.Context { return t.ctx }
-
 // row reads at most one row into dest, or returns ErrNotFound.
 func (q Queries) row(ctx context.Context, text string, args []any, dest ...any) error {
 	ctx, cancel := q.limited(q.uncancelable(ctx))
@@ -141,31 +131,6 @@ func first[T any](found []T, err error) (T, error) {
 		return none, err
 	}
 	return found[0], nil
-}
-
-// exec runs a statement and returns how many rows it touched.
-func (t *Tx) exec(text string, args ...any) (int64, error) {
-	res, err := t.c.exec(t.ctx, text, args)
-	if err != nil {
-		return 0, Classify(err)
-	}
-	n, err := res.RowsAffected()
-	return n, Classify(err)
-}
-
-// one runs a statement that has to touch exactly one row, else it returns ErrNotFound.
-func (t *Tx) one(text string, args ...any) error {
-	n, err := t.exec(text, args...)
-	if err == nil && n != 1 {
-		return ErrNotFound
-	}
-	return err
-}
-
-// insert adds a row; into is the table with the columns that args are for.
-func (t *Tx) insert(into string, args ...any) error {
-	_, err := t.exec("INSERT INTO "+into+" VALUES "+tuples(1, len(args)), args...)
-	return err
 }
 
 // arguments are the parameters of a statement whose text is put together.

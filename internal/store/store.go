@@ -13,8 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/assayhq/assay/internal/domain/audit"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -34,6 +38,8 @@ type Store struct {
 	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups      // of PostgreSQL
 	config  *pgx.ConnConfig
+	chain   atomic.Pointer[audit.Chain]
+	probe   string // id of the row that ProbeWrite writes
 }
 
 // Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
@@ -47,6 +53,7 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", err)
 	}
+	s.probe = NewID()
 	return s, nil
 }
 
@@ -101,6 +108,17 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
+// SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.
+func (s *Store) SealLogs(c audit.Chain) { s.chain.Store(&c) }
+
+// Chain returns what SealLogs has set.
+func (s *Store) Chain() audit.Chain {
+	if c := s.chain.Load(); c != nil {
+		return *c
+	}
+	return audit.Chain{}
+}
+
 // Close ends the writer after the transactions that wait for it, and closes the connections.
 func (s *Store) Close() error {
 	var err error
@@ -116,6 +134,24 @@ func (s *Store) Ping(ctx context.Context) error {
 	return s.row(ctx, "SELECT 1", nil, &one)
 }
 
+// probeLife is for how long the probe of a process that has ended is kept.
+const probeLife = time.Hour
+
+// ProbeWrite reports whether the database can be written now. Each process writes a row of its own, so that none waits
+// for another.
+func (s *Store) ProbeWrite(ctx context.Context) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		now := time.Now()
+		if _, err := tx.exec("DELETE FROM write_probes WHERE at < $1 OR at > $2", micros(now.Add(-probeLife)),
+			micros(now.Add(probeLife))); err != nil {
+			return err
+		}
+		_, err := tx.exec(`INSERT INTO write_probes (id, at) VALUES ($1, $2)
+			ON CONFLICT (id) DO UPDATE SET at = excluded.at`, s.probe, micros(now))
+		return err
+	})
+}
+
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
 // only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
 // not undo a transaction that has begun.
@@ -123,73 +159,37 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	run := s.transaction(f)
 	if s.writer != nil {
-		return Classify(s.writer.run(run))
+		return Classify(s.writer.run(s.sealing(f)))
 	}
-	return Classify(s.updatePostgres(context.WithoutCancel(ctx), run))
+	return Classify(s.updatePostgres(context.WithoutCancel(ctx), s.sealing(f)))
 }
 
 // UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
 // running become one transaction. ctx ends the wait for it.
 func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	if s.writer != nil { // which groups all transactions
-		return s.Update(ctx, f)
-	}
-	return Classify(s.groups.run(ctx, row, s.transaction(f), s.commitPostgres))
+	return s.together(ctx, row, s.sealing(f))
 }
 
-// transaction returns f as a function of the connection and the context of its transaction. A panic becomes an error.
-func (s *Store) transaction(f func(*Tx) error) txFunc {
-	return func(ctx context.Context, c conn) (err error) {
-		defer func() {
-			if p := recover(); p != nil {
-				err = fmt.Errorf("panic in transaction: %v", p)
-			}
-		}()
-		return f(&Tx{Queries: Queries{c: txContext{c, ctx}, d: s.d}, ctx: ctx})
-	}
+// sealing returns f as a job whose transaction has the chain of the logs.
+func (s *Store) sealing(f func(*Tx) error) *job {
+	chain := s.Chain()
+	return newJob(func(tx *Tx) error {
+		tx.chain = chain
+		return f(tx)
+	})
 }
 
-const maxTries = 8
-
-// commitPostgres runs the group in one transaction, and each job alone when that conflicts with another transaction.
-func (s *Store) commitPostgres(group []*job) {
-	if len(group) > 1 {
-		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
-		defer cancel()
-		err := s.tryPostgres(ctx, func(ctx context.Context, c conn) error { return runGroup(ctx, c, group) })
-		if !retryable(err) {
-			reply(group, err)
-			return
-		}
-	}
-	for _, j := range group {
-		j.result <- s.updatePostgres(context.Background(), j.run)
-	}
-}
-
-func (s *Store) updatePostgres(ctx context.Context, f txFunc) error {
-	ctx, cancel := context.WithTimeout(ctx, writeTimeout)
-	defer cancel()
-	for try := 1; ; try++ {
-		err := s.tryPostgres(ctx, f)
-		if err == nil || try == maxTries || !retryable(err) {
-			return err
-		}
-	}
-}
-
-func (s *Store) tryPostgres(ctx context.Context, f txFunc) error {
-	tx, err := s.db.BeginTx(ctx, nil)
-	if err != nil {
+// together runs a job in a group: on SQLite, which has one writer, with all others, on PostgreSQL with those of its
+// row.
+func (s *Store) together(ctx context.Context, row string, j *job) error {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if err := f(ctx, txConn{tx}); err != nil {
-		_ = tx.Rollback() // the first error is the one to report
-		return err
+	if s.writer != nil {
+		return Classify(s.writer.run(j))
 	}
-	return tx.Commit()
+	return Classify(s.groups.run(ctx, row, j, s.commitPostgres))
 }
 
 // Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its

@@ -4,14 +4,12 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"slices"
 	"sync"
 )
 
-// writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs each in its own
-// SAVEPOINT, commits once, and only then replies to all of them. So one fsync serves many requests, and none is
-// answered before its data is on disk.
+// writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs them, commits
+// once, and only then replies to all of them. So one fsync serves many requests, and none is answered before its data is
+// on disk.
 type writer struct {
 	*statements
 	db   *sql.DB
@@ -44,9 +42,8 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 	}, nil
 }
 
-// run runs f in the next group and waits until it is on disk or has failed.
-func (w *writer) run(f txFunc) error {
-	j := newJob(f)
+// run runs a job in the next group and waits until it is on disk or has failed.
+func (w *writer) run(j *job) error {
 	select {
 	case <-w.closing:
 		return errClosed
@@ -109,141 +106,26 @@ func (w *writer) gather(group []*job) []*job {
 	return group
 }
 
-// commit runs the group in one transaction.
+// commit runs the group in one transaction: without savepoints, and when that fails, again with one for each job.
 func (w *writer) commit(group []*job) {
-	ctx := context.Background()
-	err := control(ctx, w, "BEGIN IMMEDIATE")
-	if err == nil {
-		if err = runGroup(ctx, w, group); err == nil {
-			err = control(ctx, w, "COMMIT")
-		}
-		if err != nil {
-			_ = control(ctx, w, "ROLLBACK") // fails when SQLite has rolled back by itself
-		}
+	err, ended := w.transaction(func(tx *Tx) error { return runTogether(tx, group) })
+	if err != nil && !ended && len(group) > 1 {
+		err, _ = w.transaction(func(tx *Tx) error { return runApart(tx, group) })
 	}
 	reply(group, err)
 }
 
-// txFunc runs in a transaction: on its connection, with its context.
-type txFunc func(ctx context.Context, c conn) error
-
-// job is a use case that waits to become part of a transaction.
-type job struct {
-	run    txFunc
-	result chan error
-	err    error
-}
-
-func newJob(f txFunc) *job { return &job{run: f, result: make(chan error, 1)} }
-
-// runGroup runs a group of jobs in one transaction, each in its own SAVEPOINT: one that fails is rolled back alone. It
-// returns an error only when the transaction itself has failed, and with it all of them.
-func runGroup(ctx context.Context, c conn, group []*job) error {
-	for _, j := range group {
-		if err := inSavepoint(ctx, c, j); err != nil {
-			return err
-		}
+// transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.
+func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) { //nolint:revive // the error is what matters
+	tx := newTx(context.Background(), w.statements, &sqliteDialect)
+	if err := tx.control("BEGIN IMMEDIATE"); err != nil {
+		return err, true
 	}
-	return nil
-}
-
-func inSavepoint(ctx context.Context, c conn, j *job) error {
-	if err := control(ctx, c, "SAVEPOINT use_case"); err != nil {
-		return err
+	if err = f(tx); err == nil {
+		err, ended = tx.control("COMMIT"), true
 	}
-	if j.err = j.run(ctx, c); retryable(j.err) {
-		return j.err
+	if err != nil {
+		_ = tx.control("ROLLBACK") // fails when SQLite has rolled back by itself
 	}
-	if j.err != nil {
-		if err := control(ctx, c, "ROLLBACK TO use_case"); err != nil {
-			return fmt.Errorf("roll back to savepoint: %w (after %w)", err, j.err)
-		}
-	}
-	return control(ctx, c, "RELEASE use_case")
-}
-
-// control runs a statement that begins or ends a transaction or savepoint.
-func control(ctx context.Context, c conn, text string) error {
-	_, err := c.exec(ctx, text, nil)
-	return err
-}
-
-// reply sends all jobs of a group their result; err is that of the transaction.
-func reply(group []*job, err error) {
-	for _, j := range group {
-		if err != nil {
-			j.err = err
-		}
-		j.result <- j.err
-	}
-}
-
-// groups commits jobs that change the same row together. In PostgreSQL their transactions would wait for each other's
-// commit, with a connection each, and one busy account would take the whole pool from everybody. So they become one
-// transaction: while a group runs, the next one collects.
-type groups struct {
-	mu      sync.Mutex
-	waiting map[string][]*job // by the name of the row, which has an entry while a group of it runs
-}
-
-// run adds f to the next group of its row, which commit runs, and waits until it is committed or has failed. ctx ends
-// the wait for the group, not a transaction that has begun.
-func (g *groups) run(ctx context.Context, row string, f txFunc, commit func([]*job)) error {
-	j := newJob(f)
-	if g.join(row, j) {
-		go func() {
-			for group := g.next(row); group != nil; group = g.next(row) {
-				commit(group)
-			}
-		}()
-	}
-	select {
-	case err := <-j.result:
-		return err
-	case <-ctx.Done():
-		if g.withdraw(row, j) {
-			return ctx.Err()
-		}
-		return <-j.result
-	}
-}
-
-// join reports whether no group of the row was running.
-func (g *groups) join(row string, j *job) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if g.waiting == nil {
-		g.waiting = make(map[string][]*job)
-	}
-	waiting, running := g.waiting[row]
-	g.waiting[row] = append(waiting, j)
-	return !running
-}
-
-// maxJoined is how many jobs become one transaction in PostgreSQL, which keeps up to 64 savepoints in memory.
-const maxJoined = 32
-
-// next returns the jobs that have waited the longest, or nil when there is none: then no group of the row is running.
-func (g *groups) next(row string) []*job {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	waiting := g.waiting[row]
-	if len(waiting) == 0 {
-		delete(g.waiting, row)
-		return nil
-	}
-	n := min(len(waiting), maxJoined)
-	g.waiting[row] = slices.Clone(waiting[n:])
-	return waiting[:n]
-}
-
-// withdraw reports whether the job was still waiting.
-func (g *groups) withdraw(row string, j *job) bool {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	i := slices.Index(g.waiting[row], j)
-	if i >= 0 {
-		g.waiting[row] = slices.Delete(g.waiting[row], i, i+1)
-	}
-	return i >= 0
+	return err, ended
 }

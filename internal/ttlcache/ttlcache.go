@@ -7,12 +7,12 @@ import (
 )
 
 // Cache keeps values by key. It is safe for concurrent use.
-type Cache[V any] struct {
+type Cache[K comparable, V any] struct {
 	life time.Duration
 	size int
 
 	mu      sync.RWMutex
-	entries map[string]entry[V]
+	entries map[K]entry[V]
 }
 
 type entry[V any] struct {
@@ -22,12 +22,12 @@ type entry[V any] struct {
 
 // New returns a cache whose entries live for a time. It is emptied when it has size entries: that is for keys that only
 // valid callers can add, where it is rare.
-func New[V any](life time.Duration, size int) *Cache[V] {
-	return &Cache[V]{life: life, size: size, entries: make(map[string]entry[V])}
+func New[K comparable, V any](life time.Duration, size int) *Cache[K, V] {
+	return &Cache[K, V]{life: life, size: size, entries: make(map[K]entry[V])}
 }
 
 // Get returns the value of the key, unless it is missing or too old at the time now.
-func (c *Cache[V]) Get(key string, now time.Time) (V, bool) {
+func (c *Cache[K, V]) Get(key K, now time.Time) (V, bool) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	e, ok := c.entries[key]
@@ -39,7 +39,7 @@ func (c *Cache[V]) Get(key string, now time.Time) (V, bool) {
 }
 
 // Put sets the value of the key. An entry that is still alive keeps its age: use does not make it live longer.
-func (c *Cache[V]) Put(key string, value V, now time.Time) {
+func (c *Cache[K, V]) Put(key K, value V, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	loaded := now
@@ -52,13 +52,13 @@ func (c *Cache[V]) Put(key string, value V, now time.Time) {
 }
 
 // Clear removes all entries.
-func (c *Cache[V]) Clear() {
+func (c *Cache[K, V]) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.entries)
 }
 
 // fresh reports whether an entry can be used. One from the future belongs to a clock that was set back.
-func (c *Cache[V]) fresh(e entry[V], now time.Time) bool {
+func (c *Cache[K, V]) fresh(e entry[V], now time.Time) bool {
 	return now.Sub(e.loaded) < c.life && !now.Before(e.loaded)
 }

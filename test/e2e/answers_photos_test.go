@@ -133,9 +133,7 @@ func (r *recorder) recordPublic() {
 	c.get("a certificate", nobody, certificate+".json")
 	c.get("keys of certificates", nobody, "/.well-known/assay-certificate-keys.json")
 
-	for _, path := range []string{"/healthz", "/readyz"} {
-		c.exchange("operations", nobody, c.request(nobody, "GET", "http://"+c.site.Ops+path, ""), "")
-	}
+	c.exchange("operations", nobody, c.request(nobody, "GET", "http://"+c.site.Ops+"/healthz", ""), "")
 	got := send(r.t, r.client, r.request(nobody, "GET", r.site.URL(prefix+"/openapi.json"), ""))
 	c.title("the document of the integration API, without its body")
 	got.Header.Del("Content-Length")

@@ -32,10 +32,10 @@ type Config struct {
 // API answers the requests of the interface.
 type API struct {
 	Config
-	routes []Route
-	paths  *httpx.Paths
-	pages  pageCache
-
+	routes   []Route
+	paths    *httpx.Paths
+	pages    pageCache
+	handler  http.Handler
 	document func() api.Document
 }
 
@@ -71,12 +71,15 @@ func New(c Config) *API {
 		Config: c, paths: httpx.NewPaths(Prefix),
 		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
 	}
+	a.handler = c.Responder.Handle(a.serve)
 	a.routes = []Route{
-		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.listCategories},
-		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.listBrands},
-		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.listModels},
+		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.rendered(a.listCategories)},
+		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.rendered(a.listBrands)},
+		{Method: "GET", Path: "/catalog/models", Category: ratelimit.Catalog, handle: a.rendered(a.listModels)},
 		{Method: "GET", Path: "/catalog/answer_times", Category: ratelimit.Catalog, handle: a.listAnswerTimes},
-		{Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.listPhotoIndexes},
+		{
+			Method: "GET", Path: "/catalog/photo_indexes", Category: ratelimit.Catalog, handle: a.rendered(a.listPhotoIndexes),
+		},
 		{
 			Method: "POST", Path: "/photos", Scope: access.OrdersWrite, Category: ratelimit.Upload, Timeout: uploadTimeout,
 			handle: a.uploadPhotos,
@@ -89,6 +92,13 @@ func New(c Config) *API {
 			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
 			handle: a.submitUpdatePhotos,
 		},
+		{
+			Method: "POST", Path: "/orders/{id}/cancel", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.cancelOrder,
+		},
+		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
+		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
+		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
 		{
 			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
@@ -98,6 +108,14 @@ func New(c Config) *API {
 		{
 			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
 			handle: a.deleteWebhook,
+		},
+		{
+			Method: "PATCH", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.updateWebhook,
+		},
+		{
+			Method: "POST", Path: "/webhooks/{id}/rotate_secret", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.rotateSecret,
 		},
 	}
 	for i := range a.routes {
@@ -118,10 +136,9 @@ func (a *API) Routes() []Route { return a.routes }
 
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if a.serveDocument(w, r) {
-		return
+	if !a.serveDocument(w, r) {
+		a.handler.ServeHTTP(w, r)
 	}
-	a.Responder.Handle(a.serve).ServeHTTP(w, r)
 }
 
 // serve checks in the order that integrators are told: authentication, route, rate limit, scope. The handler then
@@ -142,7 +159,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	return httpx.WithTimeout(route.Timeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
-		return route.handle(w, r, &call{key: key, id: id})
-	})
+	return route.handle(w, httpx.Limit(route.Timeout, w, r), &call{key: key, id: id})
 }

@@ -26,8 +26,8 @@ func (a *API) take(w http.ResponseWriter, r *http.Request, key *access.Key, cate
 		return fault.UnavailableError(err)
 	}
 	h := w.Header()
-	h["X-RateLimit-Limit"] = []string{strconv.Itoa(d.Limit)}
-	h["X-RateLimit-Remaining"] = []string{strconv.Itoa(d.Remaining)}
+	values := []string{strconv.Itoa(d.Limit), strconv.Itoa(d.Remaining)}
+	h["X-RateLimit-Limit"], h["X-RateLimit-Remaining"] = values[:1:1], values[1:]
 	if d.Allowed {
 		return nil
 	}

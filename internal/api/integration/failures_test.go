@@ -63,13 +63,13 @@ func TestFailure_Internal(t *testing.T) {
 			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys_gone RENAME TO api_keys")
 			c.Get(t, "/balance").Want(t, 200)
 		})
-		t.Run("ChangeIsWholeOrNot", func(t *testing.T) { // the last statement of a creation fails: nothing of it is left
+		t.Run("ChangeIsWholeOrNot", func(t *testing.T) { // a late statement of a creation fails: nothing of it is left
 			account := w.NewAccount(t)
 			c := account.Live(t)
 			body := c.Bag(t)
-			rawsql.Exec(t, w.Target, "ALTER TABLE order_events RENAME TO order_events_gone")
+			rawsql.Exec(t, w.Target, "ALTER TABLE orders RENAME TO orders_gone")
 			c.Post(t, "/orders", body).Refused(t, 500, "internal-error")
-			rawsql.Exec(t, w.Target, "ALTER TABLE order_events_gone RENAME TO order_events")
+			rawsql.Exec(t, w.Target, "ALTER TABLE orders_gone RENAME TO orders")
 			c.Get(t, "/orders").Is(t, "total", 0)
 			c.Get(t, "/balance").Is(t, "availableCredits", integrationtest.LiveCredits)
 			c.Post(t, "/orders", body).Want(t, 201)

@@ -90,15 +90,14 @@ func TestCreateOrder(t *testing.T) {
 		})
 		t.Run("PhotosAndTimelineAreKept", func(t *testing.T) {
 			id := c.CreateID(t)
-			photos := rows(t, w,
-				"SELECT round, position, index_code FROM order_photos WHERE order_id = $1 ORDER BY round, position", id)
-			if len(photos) != 2 || strings.Join(photos[0], " ") != "0 0 overall" ||
-				strings.Join(photos[1], " ") != "0 1 serial" {
-				t.Errorf("the photos are %v", photos)
+			photos, err := w.Store.OrderPhotos(t.Context(), id)
+			if err != nil || len(photos) != 2 || photos[0].IndexCode != "overall" || photos[1].IndexCode != "serial" {
+				t.Errorf("the photos are %v, %v", photos, err)
 			}
-			events := rows(t, w, "SELECT event, actor_type, actor_id FROM order_events WHERE order_id = $1 ORDER BY seq", id)
-			if len(events) != 1 || strings.Join(events[0], " ") != "created api-key "+c.Key.ID {
-				t.Errorf("the timeline is %v", events)
+			timeline, err := w.Store.Timeline(t.Context(), id)
+			if err != nil || len(timeline) != 1 || timeline[0].Event != "created" || timeline[0].Actor.ID != c.Key.ID ||
+				timeline[0].Actor.Kind != access.ByAPIKey || timeline[0].Actor.Name != c.Key.Name {
+				t.Errorf("the timeline is %+v, %v", timeline, err)
 			}
 		})
 	})

@@ -24,21 +24,72 @@ type pageKey struct {
 
 // page is an answer that has been rendered once.
 type page struct {
-	body []byte
-	etag string
+	httpx.Prepared
+	etags []string // its ETag as the values of a header
 }
 
+// Header values of every page, shared to save their allocation. net/http only reads them.
+var (
+	privateNoCache    = []string{"private, no-cache"}
+	varyAuthorization = []string{"Authorization"}
+)
+
+// request is how a page was asked for. The same page may be asked for in many ways.
+type request struct{ path, query string }
+
 // maxPages bounds the memory of rendered answers. Callers choose the search text, so the number of possible answers is
-// not bounded by the catalog.
-const maxPages = 4096
+// not bounded by the catalog. maxQuery bounds what is kept of how they were asked for.
+const (
+	maxPages = 4096
+	maxQuery = 256
+)
 
 // pageCache keeps the rendered answers of one catalog snapshot; the next snapshot starts with none.
 type pageCache struct{ current atomic.Pointer[renderedPages] }
 
 type renderedPages struct {
 	snapshot *catalog.Snapshot
-	count    atomic.Int64
-	pages    sync.Map // pageKey → *page
+
+	mu    sync.RWMutex
+	pages map[pageKey]*page
+	asked map[request]*page
+}
+
+// rendered answers a request that was answered before without reading its query again.
+func (a *API) rendered(handle func(http.ResponseWriter, *http.Request, *call) error) func(
+	http.ResponseWriter, *http.Request, *call) error {
+	return func(w http.ResponseWriter, r *http.Request, c *call) error {
+		if p := a.pages.of(a.Service.Catalog()).find(request{r.URL.Path, r.URL.RawQuery}); p != nil {
+			p.write(w, r)
+			return nil
+		}
+		return handle(w, r, c)
+	}
+}
+
+func (p *renderedPages) find(asked request) *page {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.asked[asked]
+}
+
+func (p *renderedPages) load(key pageKey) (*page, bool) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	found, ok := p.pages[key]
+	return found, ok
+}
+
+// store keeps a page and how it was asked for.
+func (p *renderedPages) store(key pageKey, asked request, made *page) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.pages) < maxPages {
+		p.pages[key] = made
+	}
+	if len(p.asked) < maxPages && len(asked.path)+len(asked.query) <= maxQuery {
+		p.asked[request{strings.Clone(asked.path), strings.Clone(asked.query)}] = made
+	}
 }
 
 // answer writes the page with the key, making it first if this snapshot has not rendered it yet.
@@ -46,21 +97,17 @@ func (c *pageCache) answer(w http.ResponseWriter, r *http.Request, snap *catalog
 	build func() (any, error),
 ) error {
 	rendered := c.of(snap)
-	if p, ok := rendered.pages.Load(key); ok {
-		p.(*page).write(w, r)
-		return nil
+	p, ok := rendered.load(key)
+	if !ok {
+		v, err := build()
+		if err != nil {
+			return err
+		}
+		if p, err = render(v); err != nil {
+			return err
+		}
 	}
-	v, err := build()
-	if err != nil {
-		return err
-	}
-	p, err := render(v)
-	if err != nil {
-		return err
-	}
-	if rendered.count.Add(1) <= maxPages {
-		rendered.pages.Store(key, p)
-	}
+	rendered.store(key, request{r.URL.Path, r.URL.RawQuery}, p)
 	p.write(w, r)
 	return nil
 }
@@ -70,7 +117,7 @@ func (c *pageCache) of(snap *catalog.Snapshot) *renderedPages {
 	if current != nil && current.snapshot == snap {
 		return current
 	}
-	next := &renderedPages{snapshot: snap}
+	next := &renderedPages{snapshot: snap, pages: make(map[pageKey]*page), asked: make(map[request]*page)}
 	c.current.CompareAndSwap(current, next)
 	return next
 }
@@ -81,23 +128,24 @@ func render(v any) (*page, error) {
 		return nil, err
 	}
 	sum := sha256.Sum256(body)
-	return &page{body: body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`}, nil
+	return &page{httpx.Prepare(body), []string{`"` + hex.EncodeToString(sum[:12]) + `"`}}, nil
 }
 
 // write answers with the page, or with 304 when the client has it.
 func (p *page) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
-	h.Set("Etag", p.etag)
-	h.Set("Cache-Control", "private, no-cache")
-	h.Set("Vary", "Authorization")
-	if matches(r.Header.Get("If-None-Match"), p.etag) {
+	h["Etag"], h["Cache-Control"], h["Vary"] = p.etags, privateNoCache, varyAuthorization
+	if matches(r.Header.Get("If-None-Match"), p.etags[0]) {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
-	httpx.WriteRaw(w, http.StatusOK, p.body)
+	p.Write(w, http.StatusOK)
 }
 
 func matches(ifNoneMatch, etag string) bool {
+	if ifNoneMatch == "" {
+		return false
+	}
 	for candidate := range strings.SplitSeq(ifNoneMatch, ",") {
 		candidate = strings.TrimPrefix(strings.TrimSpace(candidate), "W/")
 		if candidate == etag || candidate == "*" {

@@ -64,28 +64,44 @@ func ParseSecretKey(s string) (Environment, bool) {
 			}
 		}
 		body := s[:len(s)-keyChecksum]
-		return e, s[len(body):] == checksum(body)
+		return e, hasChecksum(body, s[len(body):])
 	}
 	return "", false
 }
 
+// SecretSum is the hash of a key.
+type SecretSum [sha256.Size]byte
+
+// SumSecretKey returns the hash of a key.
+func SumSecretKey(s string) SecretSum { return sha256.Sum256([]byte(s)) }
+
+// String returns the hash as it is stored.
+func (s SecretSum) String() string { return hex.EncodeToString(s[:]) }
+
 // HashSecretKey returns the hash under which a key is stored.
-func HashSecretKey(s string) string {
-	sum := sha256.Sum256([]byte(s))
-	return hex.EncodeToString(sum[:])
-}
+func HashSecretKey(s string) string { return SumSecretKey(s).String() }
 
 // KeyHint returns the end of a key: enough to recognise it, useless to an attacker.
 func KeyHint(s string) string { return s[len(s)-4:] }
 
 func checksum(s string) string {
+	sum := sumChecksum(s)
+	return string(sum[:])
+}
+
+// hasChecksum reports whether sum is the checksum of s.
+func hasChecksum(s, sum string) bool {
+	want := sumChecksum(s)
+	return sum == string(want[:])
+}
+
+func sumChecksum(s string) (out [keyChecksum]byte) {
 	n := crc32.ChecksumIEEE([]byte(s))
-	var out [keyChecksum]byte
 	for i := keyChecksum - 1; i >= 0; i-- {
 		out[i] = base62[n%62]
 		n /= 62
 	}
-	return string(out[:])
+	return out
 }
 
 // randomBase62 draws uniformly by rejecting bytes above the largest multiple of 62.

@@ -73,7 +73,7 @@ func ValidStaffToken(s string) bool {
 		}
 	}
 	body := s[:len(s)-keyChecksum]
-	return s[len(body):] == checksum(body)
+	return hasChecksum(body, s[len(body):])
 }
 
 // StaffUnauthenticated is the error for a desk API request without a valid staff token. It does not say why.

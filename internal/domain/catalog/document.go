@@ -9,6 +9,7 @@ package catalog
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -110,6 +111,14 @@ type Reason struct {
 	Code    string
 	Outcome string // authentic, fake or unable-to-verify
 	Text    text.Text
+
+	// Categories are those whose items it is offered for; none: all.
+	Categories []string
+}
+
+// For reports whether a reason is offered for the items of a category.
+func (r *Reason) For(category string) bool {
+	return len(r.Categories) == 0 || slices.Contains(r.Categories, category)
 }
 
 // Phrase is a coded text: a condition of a photo, or a requirement on the next one.

@@ -124,6 +124,27 @@ func TestExportRandomTexts(t *testing.T) {
 	roundTrip(t, parse(t, doc.String()))
 }
 
+// TestReasonCategories checks that a reason keeps its categories in every form of the document.
+func TestReasonCategories(t *testing.T) {
+	doc := parse(t, edited(t, "    outcome: fake\n", "    outcome: fake\n    categories: [shoes]\n"))
+	for _, export := range []func() ([]byte, error){doc.YAML, doc.JSON} {
+		data, err := export()
+		if err != nil {
+			t.Fatal(err)
+		}
+		again := parse(t, string(data))
+		if !again.Equal(doc) || again.Equal(parse(t, example(t))) {
+			t.Errorf("the categories are lost:\n%s", data)
+		}
+		if r := &again.Reasons[0]; r.For("bags") || !r.For("shoes") {
+			t.Errorf("offered for %v", r.Categories)
+		}
+	}
+	if r := &parse(t, example(t)).Reasons[0]; !r.For("bags") {
+		t.Error("a reason without categories is not offered everywhere")
+	}
+}
+
 func TestEqual(t *testing.T) {
 	doc := parse(t, example(t))
 	if !doc.Equal(parse(t, strings.ReplaceAll(example(t), "  - code", "\n\n  - code"))) {

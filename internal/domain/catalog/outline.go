@@ -162,6 +162,9 @@ func (p AccountPrice) outline() mapping {
 func (r Reason) outline() mapping {
 	m := mapping{{"code", r.Code}, {"outcome", r.Outcome}}
 	m.text("text", r.Text)
+	if len(r.Categories) > 0 {
+		m.add("categories", r.Categories)
+	}
 	return m
 }
 

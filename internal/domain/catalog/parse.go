@@ -75,7 +75,7 @@ type parser struct {
 	// Sections that could not be read as lists. References to them are not checked: they would all be reported.
 	unreadable map[string]bool
 
-	servedAt   [][]cursor // the categories of each brand
+	servedAt   [][]cursor // the categories of each brand, and of each reason that names some
 	modelAt    []object
 	indexAt    []object
 	faultyName []bool // of each index rule: its name was reported already
@@ -315,13 +315,21 @@ func (p *parser) accountPrices(c cursor) {
 
 func (p *parser) reasons(c cursor) {
 	once := unique[string]{}
-	for _, o := range p.entries(c, "code", "outcome", "text") {
+	for _, o := range p.entries(c, "code", "outcome", "text", "categories") {
 		code := o.newCode(once)
 		outcome, ok := o.require("outcome").str()
 		if ok && !slices.Contains(outcomes, outcome) {
 			o.get("outcome").problem("must be one of %s, not %s", strings.Join(outcomes, ", "), quote(outcome))
 		}
-		p.doc.Reasons = append(p.doc.Reasons, Reason{Code: code, Outcome: outcome, Text: o.require("text").text(true)})
+		reason := Reason{Code: code, Outcome: outcome, Text: o.require("text").text(true)}
+		if at := o.get("categories"); at.present() {
+			offered := references(at)
+			for _, c := range offered {
+				reason.Categories = append(reason.Categories, c.node.Value)
+			}
+			p.servedAt = append(p.servedAt, offered)
+		}
+		p.doc.Reasons = append(p.doc.Reasons, reason)
 	}
 }
 

@@ -86,3 +86,9 @@ func ParseCursor(s string) *Cursor {
 	}
 	return &Cursor{At: n, ID: id}
 }
+
+// Part is a part of the queue: the orders of a brand, of a category, or of both. Empty is the whole queue.
+type Part struct {
+	BrandCode    string
+	CategoryCode string
+}

@@ -16,6 +16,7 @@ type Stored struct {
 	Height       int
 	OriginalName string
 	CreatedAt    time.Time
+	Used         bool // by an order
 }
 
 // Totals is how many photos there are, and how many bytes they have.

@@ -142,16 +142,9 @@ func (d *Desk) redirectNext(
 ) error {
 	d.feed.changed()
 	if form.Get("then") != "next" {
-		return d.Site.Redirect(w, r, home, done)
+		return d.Site.Redirect(w, r, d.queuePath(r), done)
 	}
-	next, err := d.Service.TakeNextOrder(r.Context(), actorOf(who))
-	if err != nil {
-		return err
-	}
-	if next == nil {
-		return d.Site.Redirect(w, r, home, done, ui.Note("desk.queue.nothing"))
-	}
-	return d.Site.Redirect(w, r, orderPath(next.ID), done)
+	return d.redirectToNext(w, r, who, d.queuePart(r), done)
 }
 
 // knowingly checks that somebody who judges against their own checklist says so, and says why in the note.

@@ -33,8 +33,14 @@ func (d *Desk) finishMove(w http.ResponseWriter, r *http.Request, err error, nex
 	return d.Site.Redirect(w, r, orderPath(r.PathValue("id")), conflict(f))
 }
 
+// claimLimit is the code of the refusal of a further order.
+const claimLimit = "claim-limit-reached"
+
 // conflict says why a move was refused, and who holds the order.
 func conflict(f *fault.Error) ui.Flash {
+	if f.Code == claimLimit {
+		return ui.Failed("desk.conflict.limit", "n", f.Details["limit"])
+	}
 	if holder, ok := f.Details["assignee"].(map[string]string); ok {
 		return ui.Failed("desk.conflict.claimed", "name", holder["name"])
 	}
@@ -52,7 +58,7 @@ func (d *Desk) claim(w http.ResponseWriter, r *http.Request, who *visitor) error
 
 func (d *Desk) release(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	o, err := d.Service.ReleaseOrder(r.Context(), actorOf(who), r.PathValue("id"))
-	return d.finishMove(w, r, err, home, ui.Done("desk.done.released", "number", numberOf(o)))
+	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.released", "number", numberOf(o)))
 }
 
 func numberOf(o *service.OrderRecord) string {
@@ -111,7 +117,7 @@ func (d *Desk) fail(w http.ResponseWriter, r *http.Request, who *visitor) error 
 	if invalid(err) && form.Refuse(err) == nil {
 		return d.showNote(w, r, who, "fail", form, canFail)
 	}
-	return d.finishMove(w, r, err, home, ui.Done("desk.done.failed", "number", numberOf(o)))
+	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.failed", "number", numberOf(o)))
 }
 
 func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -127,7 +133,7 @@ func (d *Desk) cancel(w http.ResponseWriter, r *http.Request, who *visitor) erro
 	if o != nil {
 		number = o.Number
 	}
-	return d.finishMove(w, r, err, home, ui.Done("desk.done.canceled", "number", number))
+	return d.finishMove(w, r, err, d.queuePath(r), ui.Done("desk.done.canceled", "number", number))
 }
 
 // invalid reports whether a use case has refused what somebody entered.

@@ -28,6 +28,7 @@ type orderPage struct {
 	Colleague  *colleagueView   // what somebody else had entered; nil: nothing
 	Lost       string           // who took the order from the visitor; empty: nobody
 	Me         string           // id of the visitor
+	Queue      string           // address of the queue as it was seen last
 	Affected   []affectedIndex  // that gave the fake away
 	Others     []rowView        // of the same account
 	Answer     string           // how long the answer may take
@@ -128,13 +129,13 @@ func (d *Desk) orderPage(r *http.Request, who *visitor, id string) (*orderPage, 
 	if o.Status.Terminal() {
 		draftOf = o.AssigneeID
 	}
-	v.Me, v.Draft = who.User.ID, new(order.KeptDraft)
+	v.Me, v.Queue, v.Draft = who.User.ID, d.queuePath(r), new(order.KeptDraft)
 	if draftOf != "" {
 		if v.Draft, err = d.Service.VerdictDraft(ctx, draftOf, o.ID); err != nil {
 			return nil, err
 		}
 	}
-	v.Verdict = d.newVerdictForm(v.Draft)
+	v.Verdict = d.newVerdictForm(o.Classification.CategoryCode, v.Draft)
 	if v.EndedAt == nil {
 		theirs, err := d.Service.ColleaguesDraft(ctx, actorOf(who), o.ID)
 		if err != nil {

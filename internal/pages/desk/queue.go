@@ -1,9 +1,12 @@
 package desk
 
 import (
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
@@ -106,6 +109,7 @@ type queueView struct {
 	Brands     []ui.Option
 	Categories []ui.Option
 	Statuses   []ui.Option
+	Part       order.Part // that take next takes from
 	Filtered   bool
 	Ended      bool
 	Query      string // to fetch the rows again
@@ -138,6 +142,7 @@ func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) e
 	if err != nil {
 		return err
 	}
+	d.rememberView(w, r)
 	return d.pages.Render(w, r, ui.Page{Template: "queue", Data: v, Wide: true})
 }
 
@@ -167,7 +172,7 @@ func (d *Desk) queueView(r *http.Request, who *visitor) (*queueView, error) {
 	}
 	v := &queueView{
 		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.User.ID,
-		Filtered: q.filtered(), Ended: q.tab.ended,
+		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.Part{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
 	}
@@ -230,33 +235,96 @@ func byName(counts map[order.Status]int64) map[string]int64 {
 	return named
 }
 
-// takeNext claims the order that is due first.
+// takeNext claims the order that is due first among those that the queue shows.
 func (d *Desk) takeNext(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	o, err := d.Service.TakeNextOrder(r.Context(), actorOf(who))
+	form, err := ui.ReadForm(w, r)
 	if err != nil {
 		return err
 	}
-	if o == nil {
-		return d.Site.Redirect(w, r, home, ui.Note("desk.queue.nothing"))
+	return d.redirectToNext(w, r, who, order.Part{BrandCode: form.Get("brand"), CategoryCode: form.Get("category")})
+}
+
+// redirectToNext claims the next order of a part of the queue and leads to it, with messages; or to the queue, when
+// there is none or the visitor may take no more.
+func (d *Desk) redirectToNext(
+	w http.ResponseWriter, r *http.Request, who *visitor, part order.Part, done ...ui.Flash,
+) error {
+	o, err := d.Service.TakeNextWithin(r.Context(), actorOf(who), part)
+	f, _ := errors.AsType[*fault.Error](err)
+	switch {
+	case f != nil && f.Code == claimLimit:
+		return d.Site.Redirect(w, r, d.queuePath(r), append(done, conflict(f))...)
+	case err != nil:
+		return err
+	case o == nil && part != order.Part{}:
+		return d.Site.Redirect(w, r, d.queuePath(r), append(done, ui.Note("desk.queue.nothing_here"))...)
+	case o == nil:
+		return d.Site.Redirect(w, r, d.queuePath(r), append(done, ui.Note("desk.queue.nothing"))...)
 	}
 	d.feed.changed()
-	return d.Site.Redirect(w, r, orderPath(o.ID))
+	return d.Site.Redirect(w, r, orderPath(o.ID), done...)
+}
+
+// The queue as it was seen last, so that the way back leads there: its tab and filters.
+const (
+	viewCookie = "assay_desk_view"
+	viewLife   = 12 * time.Hour
+)
+
+// rememberView keeps what the queue shows for the way back.
+func (d *Desk) rememberView(w http.ResponseWriter, r *http.Request) {
+	view := make(url.Values)
+	for _, name := range []string{"tab", "brand", "category", "status", "mine"} {
+		if v := r.URL.Query().Get(name); v != "" {
+			view.Set(name, v)
+		}
+	}
+	if before, _ := d.Site.Signed(r, viewCookie); before != view.Encode() {
+		d.Site.SetSigned(w, r, viewCookie, view.Encode(), viewLife)
+	}
+}
+
+// queuePath is the address of the queue as it was seen last.
+func (d *Desk) queuePath(r *http.Request) string {
+	if view, ok := d.Site.Signed(r, viewCookie); ok {
+		return home + "?" + view
+	}
+	return home
+}
+
+// queuePart is the part of the queue that was seen last.
+func (d *Desk) queuePart(r *http.Request) order.Part {
+	view, _ := d.Site.Signed(r, viewCookie)
+	v, err := url.ParseQuery(view)
+	if err != nil {
+		return order.Part{}
+	}
+	return order.Part{BrandCode: v.Get("brand"), CategoryCode: v.Get("category")}
 }
 
 func orderPath(id string) string { return "/desk/orders/" + id }
 
-// find leads to the order that somebody asks for by its number.
-func (d *Desk) find(w http.ResponseWriter, r *http.Request, _ *visitor) error {
-	text := r.URL.Query().Get("q")
+// foundView is the orders that customers call by the same reference.
+type foundView struct {
+	Text   string
+	Orders []*order.Order
+}
+
+// find leads to the order that somebody asks for by its number or by the customer's reference. Where several customers
+// use the same reference it lists their orders.
+func (d *Desk) find(w http.ResponseWriter, r *http.Request, who *visitor) error {
+	text := strings.TrimSpace(r.URL.Query().Get("q"))
 	if text == "" {
 		return d.Site.Redirect(w, r, home)
 	}
-	id, err := d.Service.FindOrderID(r.Context(), text)
-	if fault.CodeOf(err) == order.NotFound.Code {
-		return d.Site.Redirect(w, r, home, ui.Failed("desk.queue.not_found", "text", text))
-	}
-	if err != nil {
+	orders, err := d.Service.FindForReview(r.Context(), actorOf(who), text)
+	switch {
+	case err != nil:
 		return err
+	case len(orders) == 0:
+		return d.Site.Redirect(w, r, home, ui.Failed("desk.queue.not_found", "text", text))
+	case len(orders) == 1:
+		return d.Site.Redirect(w, r, orderPath(orders[0].ID))
 	}
-	return d.Site.Redirect(w, r, orderPath(id))
+	return d.pages.Render(w, r, ui.Page{Template: "found", Data: foundView{Text: text, Orders: orders}})
 }

@@ -28,10 +28,13 @@ type outcomeChoice struct {
 	Reasons []*catalog.Reason
 }
 
-func (d *Desk) newVerdictForm(draft *order.KeptDraft) *verdictForm {
+// newVerdictForm returns the form for an item. A reason of other categories is there only when it is chosen already.
+func (d *Desk) newVerdictForm(category string, draft *order.KeptDraft) *verdictForm {
 	f := &verdictForm{KeptDraft: draft}
 	for _, o := range order.Verdicts {
-		reasons := d.Service.Catalog().Reasons(string(o))
+		reasons := slices.DeleteFunc(d.Service.Catalog().Reasons(string(o)), func(reason *catalog.Reason) bool {
+			return !reason.For(category) && !f.HasReason(reason.Code)
+		})
 		f.Outcomes = append(f.Outcomes, outcomeChoice{Outcome: o, Label: o.Label(), Reasons: reasons})
 	}
 	return f
@@ -120,7 +123,7 @@ func (d *Desk) refuseVerdict(
 	if lookErr != nil {
 		return lookErr
 	}
-	v.Verdict = d.newVerdictForm(&order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
+	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
 	v.Verdict.Errors = d.problems(r, err)
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusUnprocessableEntity})
 }

@@ -22,12 +22,12 @@ const (
 // SessionStore keeps the sessions of all audiences. A cache saves the reads of a page and its images.
 type SessionStore struct {
 	config Config
-	cache  *ttlcache.Cache[*access.Session]
+	cache  *ttlcache.Cache[string, *access.Session]
 }
 
 // NewSessionStore returns the use cases about sessions.
 func NewSessionStore(c Config) *SessionStore {
-	return &SessionStore{config: c, cache: ttlcache.New[*access.Session](sessionCacheLife, sessionCacheSize)}
+	return &SessionStore{config: c, cache: ttlcache.New[string, *access.Session](sessionCacheLife, sessionCacheSize)}
 }
 
 // StartSession signs somebody in who has proved who they are, and records it in the same transaction. The session has

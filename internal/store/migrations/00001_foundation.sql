@@ -45,22 +45,25 @@ CREATE TABLE api_keys (
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,
   revoked_at   BIGINT,
-  last_used_at BIGINT -- to the minute
+  last_used_at BIGINT, -- to the minute
+  events_gone  BIGINT NOT NULL DEFAULT 0 -- number of the last event of its orders that is not kept any more
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
 
 -- The row that every order of an account and environment updates anyway: it holds the credits and hands out the dense
--- numbers of orders and ledger entries.
+-- numbers of orders, ledger entries and events.
 CREATE TABLE balances (
   account_id  TEXT NOT NULL REFERENCES accounts (id),
   environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
   credits     BIGINT NOT NULL CHECK (credits >= 0),
   orders      BIGINT NOT NULL DEFAULT 0,
   entries     BIGINT NOT NULL DEFAULT 0,
+  events      BIGINT NOT NULL DEFAULT 0,
   low_credits BIGINT NOT NULL DEFAULT 100 CHECK (low_credits >= 0), -- below it the owners get a mail; 0: never
   PRIMARY KEY (account_id, environment)
 );
 
+-- The charge of an order has the order's id: no order is charged twice.
 CREATE TABLE ledger_entries (
   id            TEXT PRIMARY KEY,
   account_id    TEXT NOT NULL,
@@ -70,15 +73,16 @@ CREATE TABLE ledger_entries (
   amount        BIGINT NOT NULL,
   balance_after BIGINT NOT NULL CHECK (balance_after >= 0),
   order_id      TEXT,
-  charge_id     TEXT UNIQUE REFERENCES ledger_entries (id),
+  charge_id     TEXT REFERENCES ledger_entries (id),
   note          TEXT NOT NULL,
   created_at    BIGINT NOT NULL,
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((kind = 'refund') = (charge_id IS NOT NULL)),
-  CHECK ((kind = 'grant') = (order_id IS NULL))
+  CHECK ((kind = 'grant') = (order_id IS NULL)),
+  CONSTRAINT ledger_charge_of_order CHECK ((kind = 'charge') = (order_id IS NOT NULL AND id = order_id))
 );
-CREATE UNIQUE INDEX ledger_charge_of_order ON ledger_entries (order_id) WHERE kind = 'charge';
+CREATE UNIQUE INDEX ledger_refund_of_charge ON ledger_entries (charge_id) WHERE charge_id IS NOT NULL;
 
 CREATE TABLE catalog_versions (
   version    BIGINT PRIMARY KEY,
@@ -100,6 +104,19 @@ CREATE TABLE photos (
 );
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
 
+-- What a creation writes is one row: creation holds, as JSON, the photos that were sent and the name that the key had, which
+-- is all that the first entry of the timeline needs. Later photos and entries have rows of their own. facts is what the
+-- customer sees; both are the last columns, because most reads want neither.
+--
+-- Every index is paid for by every creation, so there is one for each list and no other:
+--   the primary key, and number         one order
+--   (account_id, environment, seq)      the list of an account: dense, so that a page is a range
+--   orders_by_external_id               one order by the customer's id, and the filter external_id
+--   orders_by_state                     the list of an account by status or outcome
+--   orders_by_update                    sort=updated and updated_since, for those who poll
+--   orders_desk, orders_of_assignee     the desk's lists; orders_ended: from the newest end
+--   orders_open_…                       what the desk filters open Live orders by, and the capacity of answer times
+-- The last ones and orders_of_assignee are partial and stay small.
 CREATE TABLE orders (
   id             TEXT PRIMARY KEY,
   account_id     TEXT NOT NULL,
@@ -121,10 +138,11 @@ CREATE TABLE orders (
   assignee_id    TEXT,
   claimed_at     BIGINT,
   delayed        BIGINT NOT NULL DEFAULT 0 CHECK (delayed IN (0, 1)),
-  certificate_id TEXT UNIQUE,
+  certificate_id TEXT, -- unique in certificates
   category_code  TEXT NOT NULL,
   brand_code     TEXT NOT NULL,
   facts          TEXT NOT NULL,
+  creation       TEXT NOT NULL DEFAULT '{}',
   UNIQUE (account_id, environment, seq),
   FOREIGN KEY (account_id, environment) REFERENCES balances (account_id, environment),
   CHECK ((status = 'completed') = (outcome IS NOT NULL)),
@@ -136,6 +154,7 @@ CREATE INDEX orders_by_external_id ON orders (account_id, environment, external_
 CREATE INDEX orders_open_by_answer_time ON orders (answer_time, due_at) WHERE environment = 'live' AND status IN ('queued', 'processing');
 CREATE INDEX orders_waiting_for_photos ON orders (updated_at) WHERE environment = 'live' AND status = 'update-photos';
 
+-- The photos of the rounds after the creation.
 CREATE TABLE order_photos (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   round      BIGINT NOT NULL,
@@ -153,7 +172,7 @@ CREATE TABLE order_notes (
   PRIMARY KEY (order_id, round)
 );
 
--- The timeline of an order: one row for each move, written with it and numbered in the order of writing.
+-- The timeline of an order after its creation: one row for each move, written with it and numbered in the order of writing.
 CREATE TABLE order_events (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   seq        BIGINT NOT NULL,
@@ -219,9 +238,30 @@ CREATE TABLE webhook_endpoints (
   client_id     TEXT,
   scope         TEXT,
   created_at    BIGINT NOT NULL,
+  paused_at     BIGINT, -- while deliveries wait
+  rotated_at      BIGINT, -- since when the secret is valid, if it is not the first one
+  sealed_previous TEXT,   -- the secret before, with which deliveries are signed as well until previous_until
+  previous_until  BIGINT,
   UNIQUE (api_key_id, canonical_url),
-  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL))
+  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL)),
+  CHECK ((rotated_at IS NULL) = (sealed_previous IS NULL) AND (rotated_at IS NULL) = (previous_until IS NULL))
 );
+CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE paused_at IS NOT NULL;
+
+-- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
+-- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
+-- appears behind one that was read. delivery_ids is separated by spaces.
+CREATE TABLE events (
+  api_key_id   TEXT NOT NULL REFERENCES api_keys (id),
+  seq          BIGINT NOT NULL,
+  order_id     TEXT NOT NULL,
+  event        TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
+  delivery_ids TEXT NOT NULL,
+  body         TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  PRIMARY KEY (api_key_id, seq)
+);
+CREATE INDEX events_by_age ON events (created_at);
 
 -- The outbox: written in the transaction that moves the order, with the exact bytes to send, and never changed. A
 -- delivery outlives its endpoint once it has ended; a pending one is dropped with it.
@@ -531,6 +571,8 @@ CREATE INDEX mails_of_link ON mails (link_id) WHERE link_id IS NOT NULL;
 
 -- Lists of the orders in one state: the outcome of an order that has one, else its status.
 CREATE INDEX orders_by_state ON orders (account_id, environment, COALESCE(outcome, status), seq);
+-- All changes of an account's orders, the oldest first.
+CREATE INDEX orders_by_update ON orders (account_id, environment, updated_at, id);
 
 -- How orders ended, counted in the transaction that ends them: by day (UTC, since 1970), result (the outcome, or error) and
 -- turnaround. The turnaround is every third bucket of the service's histograms; -1: it has none. A Test order that is moved out of its
@@ -560,9 +602,10 @@ CREATE INDEX orders_open_by_category ON orders (environment, category_code, stat
 
 -- What staff and operators did to run the service: written in the transaction of the action, never changed or deleted. The
 -- names are those of the moment, so that a line can be read for as long as the log is kept. Without a staff_id it was the
--- operator at the command line.
+-- operator at the command line. Entries are numbered without gaps; each hash seals the entry and the one before it.
 CREATE TABLE staff_actions (
   id          TEXT PRIMARY KEY,
+  seq         BIGINT NOT NULL UNIQUE,
   at          BIGINT NOT NULL,
   code        TEXT NOT NULL,
   staff_id    TEXT REFERENCES staff (id),
@@ -573,8 +616,16 @@ CREATE TABLE staff_actions (
   target_name TEXT NOT NULL,
   ip          TEXT,
   user_agent  TEXT,
-  details     TEXT NOT NULL
+  details     TEXT NOT NULL,
+  hash        TEXT NOT NULL
 );
+-- The number and the hash of its last entry.
+CREATE TABLE staff_actions_head (
+  id      BIGINT PRIMARY KEY CHECK (id = 1),
+  entries BIGINT NOT NULL,
+  head    TEXT NOT NULL
+);
+INSERT INTO staff_actions_head (id, entries, head) VALUES (1, 0, '');
 -- Every page of the log is a range of one of these, the newest first.
 CREATE INDEX staff_actions_by_time ON staff_actions (at, id);
 CREATE INDEX staff_actions_by_code ON staff_actions (code, at, id);
@@ -589,4 +640,10 @@ CREATE TABLE photo_totals (
   photos      BIGINT NOT NULL,
   bytes       BIGINT NOT NULL,
   PRIMARY KEY (account_id, environment)
+);
+
+-- What the readiness of a node writes: a row for each process that ran in the last hour.
+CREATE TABLE write_probes (
+  id TEXT PRIMARY KEY,
+  at BIGINT NOT NULL
 );

@@ -166,12 +166,7 @@ func (w *Wish) batch(tx *store.Tx, status order.Status, start time.Time) error {
 		if status == order.Completed {
 			o.Outcome, o.EndedAt = order.UnableToVerify, &at
 		}
-		charge, err := tx.ChargeForOrder(o.AccountID, o.Environment, o.ID, o.Price, at)
-		if err != nil {
-			return err
-		}
-		o.Seq = charge.OrderSeq
-		if err := tx.InsertOrder(o); err != nil {
+		if err := tx.CreateOrder(&store.Creation{Order: o}); err != nil {
 			return err
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/worker/progress"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -48,6 +49,7 @@ type Sender struct {
 	wake        chan struct{}
 	announceNow chan struct{}
 
+	done        *progress.Mark
 	presence    presence
 	poll, grace time.Duration
 }
@@ -62,7 +64,7 @@ func New(c Config) *Sender {
 	}
 	s := &Sender{
 		Config: c, node: store.NewID(), wake: make(chan struct{}, 1), announceNow: make(chan struct{}, 1),
-		poll: pollInterval, grace: stopGrace,
+		done: progress.New(), poll: pollInterval, grace: stopGrace,
 	}
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
 	if transport, ok := client.Transport.(*http.Transport); ok {
@@ -102,6 +104,9 @@ func LoadCAs(file string) (*x509.CertPool, error) {
 
 // Name implements the worker interface.
 func (s *Sender) Name() string { return "webhooks" }
+
+// Progress tells how long ago the queues were last read, while results could be recorded.
+func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), progress.Limit }
 
 // Wake tells this sender and those of other nodes that deliveries were queued. It does not block.
 func (s *Sender) Wake() {

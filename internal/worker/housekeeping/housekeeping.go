@@ -7,9 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/worker/progress"
 )
 
 // Keeper runs the tasks. It is a worker.
@@ -22,6 +26,37 @@ type Keeper struct {
 	UnusedPhotoAge  time.Duration // after which an unused photo is deleted
 	ClaimAge        time.Duration // after which a claim without activity expires
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
+	EventAge        time.Duration // after which events are deleted
+
+	Clock   *ClockGuard           // nil: Now is always right
+	Done    *progress.Mark        // set after each round; nil: not kept
+	Metrics prometheus.Registerer // nil: not registered
+
+	metrics metrics
+}
+
+// metrics tell what housekeeping could not do.
+type metrics struct {
+	once    sync.Once
+	skipped *prometheus.CounterVec
+	paused  prometheus.Gauge
+}
+
+func (k *Keeper) initMetrics() {
+	k.metrics.once.Do(func() {
+		k.metrics.skipped = prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "assay_housekeeping_skipped_total", Help: "Rows that a housekeeping task could not handle, by task.",
+		}, []string{"task"})
+		k.metrics.paused = prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "assay_housekeeping_paused", Help: "1 while nothing is expired or deleted because the clock seems wrong.",
+		})
+		for _, task := range k.tasks(time.Time{}) {
+			k.metrics.skipped.WithLabelValues(task.name)
+		}
+		if k.Metrics != nil {
+			k.Metrics.MustRegister(k.metrics.skipped, k.metrics.paused)
+		}
+	})
 }
 
 const (
@@ -33,10 +68,16 @@ const (
 // Name implements the worker interface.
 func (k *Keeper) Name() string { return "housekeeping" }
 
+// maxRound is how long a round may take, with what piled up while the service stood still.
+const maxRound = 15 * time.Minute
+
+// Progress tells how long ago a round ended.
+func (k *Keeper) Progress() (age, limit time.Duration) { return k.Done.Age(), maxRound }
+
 // Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
 // logs them and starts it again.
 func (k *Keeper) Run(ctx context.Context) error {
-	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge)/10, minInterval), maxInterval)
+	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge, k.EventAge)/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -76,21 +117,52 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
+		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},
 	}
 }
 
-// Round runs every task until nothing is left to do. A task that fails does not stop the others: their errors are
-// joined.
+// Round runs every task until nothing is left to do, unless the clock seems wrong. A task that fails does not stop the
+// others: their errors are joined.
 func (k *Keeper) Round(ctx context.Context) error {
+	k.initMetrics()
+	defer k.Done.Set()
+	now := k.Now()
+	if paused, err := k.clockIsWrong(ctx, now); paused || err != nil {
+		return err
+	}
 	var failures []error
-	for _, task := range k.tasks(k.Now()) {
+	for _, task := range k.tasks(now) {
 		if err := k.finish(ctx, task); err != nil {
 			failures = append(failures, fmt.Errorf("%s: %w", task.name, err))
+			rows := 1
+			if skipped, ok := errors.AsType[*service.Skipped](err); ok {
+				rows = skipped.Rows
+			}
+			k.metrics.skipped.WithLabelValues(task.name).Add(float64(rows))
 		}
 	}
 	return errors.Join(failures...)
+}
+
+func (k *Keeper) clockIsWrong(ctx context.Context, now time.Time) (bool, error) {
+	if k.Clock == nil {
+		return false, nil
+	}
+	why, err := k.Clock.Check(ctx, now)
+	if err != nil {
+		return false, fmt.Errorf("check the clock: %w", err)
+	}
+	if why == "" {
+		k.metrics.paused.Set(0)
+		return false, nil
+	}
+	k.metrics.paused.Set(1)
+	k.Log.ErrorContext(ctx, "HOUSEKEEPING PAUSES: nothing is expired or deleted by a clock that may be wrong; "+
+		"an hour after it runs steadily it is believed", "reason", why)
+	return true, nil
 }
 
 // finish runs a task batch by batch until a batch is not full or fails.

@@ -1,12 +1,17 @@
 package housekeeping_test
 
 import (
+	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
@@ -162,4 +167,146 @@ func TestRoundContinuesAfterFailures(t *testing.T) {
 			t.Errorf("%d files are left of %d: the unused photo was not deleted", left, files)
 		}
 	})
+}
+
+// TestExpiry_ManyUnreadable checks that orders that cannot be expired do not hold up those behind them, however many
+// they are.
+func TestExpiry_ManyUnreadable(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		c := w.NewAccount(t).Live(t)
+		var ids []string
+		for range 5 {
+			id := c.CreateID(t)
+			w.RequestPhotos(t, id)
+			w.Clock.Advance(time.Second)
+			ids = append(ids, id)
+		}
+		for _, id := range ids[:4] {
+			rawsql.Exec(t, w.Target, "UPDATE orders SET facts = '{' WHERE id = '"+id+"'")
+		}
+		w.Clock.Advance(2 * week)
+		n, err := w.Service.ExpirePhotoRequests(t.Context(), w.Clock.Now(), 2)
+		if skipped, ok := errors.AsType[*service.Skipped](err); n != 1 || !ok || skipped.Rows != 4 {
+			t.Errorf("%d expired: %v", n, err)
+		}
+		c.Get(t, "/orders/"+ids[4]).Is(t, "outcome", "unable-to-verify")
+	})
+}
+
+// TestRound_Skipped checks that a metric counts what was skipped.
+func TestRound_Skipped(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		c := w.NewAccount(t).Live(t)
+		id := c.CreateID(t)
+		w.RequestPhotos(t, id)
+		rawsql.Exec(t, w.Target, "UPDATE orders SET facts = '{' WHERE id = '"+id+"'")
+		w.Clock.Advance(2 * week)
+		k := keeper(w)
+		registry := prometheus.NewRegistry()
+		k.Metrics = registry
+		if err := errors.Join(k.Round(t.Context()), k.Round(t.Context())); err == nil {
+			t.Error("nothing failed")
+		}
+		if got := metric(t, registry, "assay_housekeeping_skipped_total"); got != 2 {
+			t.Errorf("%v rows were skipped, want 1 in each of two rounds", got)
+		}
+	})
+}
+
+// metric returns the sum of a metric over its labels.
+func metric(t *testing.T, g prometheus.Gatherer, name string) (sum float64) {
+	t.Helper()
+	families, err := g.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			for _, m := range family.GetMetric() {
+				sum += m.GetCounter().GetValue() + m.GetGauge().GetValue()
+			}
+		}
+	}
+	return sum
+}
+
+// TestRound_WrongClock checks that nothing expires by a clock that is off, and that this is said.
+func TestRound_WrongClock(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
+		c := w.NewAccount(t).Live(t)
+		id := c.CreateID(t)
+		w.RequestPhotos(t, id)
+		elapsed := time.Duration(0)
+		registry := prometheus.NewRegistry()
+		k := keeper(w)
+		k.Metrics = registry
+		k.Clock = &housekeeping.ClockGuard{
+			Elapsed: func() time.Duration { return elapsed },
+			Newest:  func(context.Context) (time.Time, error) { return w.Clock.Now(), nil },
+		}
+		pass := func(d time.Duration) {
+			elapsed += d
+			w.Clock.Advance(d)
+			round(t, k)
+		}
+		state := func(t *testing.T, status string, paused float64) {
+			t.Helper()
+			if o := w.Order(t, id); string(o.Status) != status {
+				t.Errorf("the order is %s, want %s", o.Status, status)
+			}
+			if got := metric(t, registry, "assay_housekeeping_paused"); got != paused {
+				t.Errorf("paused is %v, want %v", got, paused)
+			}
+		}
+		pass(0)
+		pass(time.Minute)
+		state(t, "update-photos", 0)
+		w.Clock.Advance(2 * week) // the clock jumps
+		pass(time.Minute)
+		state(t, "update-photos", 1)
+		pass(30 * time.Minute)
+		state(t, "update-photos", 1)
+		w.Clock.Advance(-2 * week) // it is set right
+		pass(time.Minute)
+		state(t, "update-photos", 1)
+		pass(2 * time.Hour)
+		state(t, "update-photos", 0)
+		pass(2 * week) // two weeks really pass
+		state(t, "completed", 0)
+	})
+}
+
+// TestClockGuard checks the comparison with the newest row and with the clock of the database.
+func TestClockGuard(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	at := func(d time.Duration) func(context.Context) (time.Time, error) {
+		return func(context.Context) (time.Time, error) { return now.Add(d), nil }
+	}
+	empty := func(context.Context) (time.Time, error) { return time.Time{}, nil }
+	for name, test := range map[string]struct {
+		newest, database func(context.Context) (time.Time, error)
+		paused, later    bool
+	}{
+		"Right":          {newest: at(-15 * time.Minute)},
+		"Empty":          {newest: empty},
+		"NewestLater":    {newest: at(61 * time.Minute), paused: true},
+		"NewestEarlier":  {newest: at(-61 * time.Minute), paused: true},
+		"DatabaseLater":  {newest: empty, database: at(4 * time.Hour), paused: true, later: true},
+		"DatabaseBehind": {newest: empty, database: at(-2 * time.Hour), paused: true, later: true},
+		"DatabaseStands": {newest: empty, database: at(0), later: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			elapsed := time.Duration(0)
+			g := &housekeeping.ClockGuard{
+				Elapsed: func() time.Duration { return elapsed }, Newest: test.newest, Database: test.database,
+			}
+			if why, err := g.Check(t.Context(), now); err != nil || (why != "") != test.paused {
+				t.Errorf("%q, %v", why, err)
+			}
+			elapsed = 90 * time.Minute
+			if why, err := g.Check(t.Context(), now.Add(elapsed)); err != nil || (why != "") != test.later {
+				t.Errorf("an hour and a half later: %q, %v", why, err)
+			}
+		})
+	}
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/worker/progress"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -36,6 +37,7 @@ type Sender struct {
 	tls     *tls.Config
 	metrics *metrics
 	woken   chan struct{}
+	done    *progress.Mark
 }
 
 const (
@@ -47,7 +49,7 @@ const (
 // New returns a sender; Run starts it.
 func New(c Config) *Sender {
 	s := &Sender{
-		Config: c, woken: make(chan struct{}, 1),
+		Config: c, woken: make(chan struct{}, 1), done: progress.New(),
 		tls: &tls.Config{ServerName: c.Server.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12},
 	}
 	m, collectors := newMetrics(c.Service)
@@ -56,6 +58,11 @@ func New(c Config) *Sender {
 		c.Metrics.MustRegister(collectors...)
 	}
 	return s
+}
+
+// Progress tells how long ago the sender last looked for mail, between attempts.
+func (s *Sender) Progress() (age, limit time.Duration) {
+	return s.done.Age(), attemptLimit + progress.Limit
 }
 
 // Name implements the worker interface.
@@ -116,8 +123,12 @@ func (s *Sender) Round(ctx context.Context) error {
 	for ctx.Err() == nil {
 		m, err := s.Service.NextMail(ctx)
 		if err != nil || m == nil {
+			if err == nil {
+				s.done.Set()
+			}
 			return notEnded(ctx, err)
 		}
+		s.done.Set()
 		again, err := s.attempt(attempts, &open, m)
 		if err != nil || !again {
 			return err

@@ -1,0 +1,52 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+)
+
+// table prints rows as aligned columns, or v with --json. Headers are for people: a pipe gets the rows alone. An empty
+// list is said on standard error, so that a script reads nothing.
+func (inv *invocation) table(v any, what string, headers []string, rows [][]string) error {
+	if inv.json {
+		return inv.print(v, "")
+	}
+	if len(rows) == 0 {
+		_, err := fmt.Fprintf(inv.Stderr, "no %s\n", what)
+		return err
+	}
+	if onTerminal(inv.Stdout) {
+		rows = append([][]string{headers}, rows...)
+	}
+	w := tabwriter.NewWriter(inv.Stdout, 0, 0, 2, ' ', 0)
+	for _, row := range rows {
+		if _, err := fmt.Fprintln(w, strings.Join(row, "\t")); err != nil {
+			return err
+		}
+	}
+	return w.Flush()
+}
+
+// onTerminal reports whether a person reads what is written.
+func onTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}
+
+// count writes a number with its noun: 1 change, 2 changes.
+func count(n int, noun string) string {
+	switch {
+	case n == 1:
+		return "1 " + noun
+	case strings.HasSuffix(noun, "y"):
+		return fmt.Sprintf("%d %sies", n, strings.TrimSuffix(noun, "y"))
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,187 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+// checkTimeout is how long each check of /readyz may take. They run at the same time.
+const checkTimeout = 2 * time.Second
+
+// check is a part of the service that has to work for a node to get requests.
+type check struct {
+	name string
+	run  func(context.Context) error
+
+	mu      sync.Mutex
+	current *checkRun // the last one, which may be running
+}
+
+type checkRun struct {
+	done chan struct{}
+	took time.Duration
+	err  error
+}
+
+// checkResult is what /readyz tells of a check.
+type checkResult struct {
+	OK    bool   `json:"ok"`
+	MS    int64  `json:"ms"`
+	Error string `json:"error,omitempty"`
+}
+
+// ask runs the check and waits for it, checkTimeout at most. Where it still runs since it was last asked, because a
+// disk or a network does not answer, it is not started again.
+func (c *check) ask() (took time.Duration, err error) {
+	began := time.Now()
+	run := c.begin()
+	select {
+	case <-run.done:
+		return run.took, run.err
+	case <-time.After(checkTimeout):
+		return time.Since(began), fmt.Errorf("no answer within %s", checkTimeout)
+	}
+}
+
+func (c *check) begin() *checkRun {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current != nil {
+		select {
+		case <-c.current.done:
+		default:
+			return c.current
+		}
+	}
+	run := &checkRun{done: make(chan struct{})}
+	c.current = run
+	go func() {
+		defer close(run.done)
+		ctx, cancel := context.WithTimeout(context.Background(), checkTimeout)
+		defer cancel()
+		began := time.Now()
+		run.err = c.run(ctx)
+		run.took = time.Since(began)
+	}()
+	return run
+}
+
+// readyChecks are the checks of /readyz.
+func (s *Server) readyChecks() []*check {
+	return []*check{
+		{name: "database", run: s.app.Store.ProbeWrite},
+		{name: "media", run: s.app.Media.Ping},
+		{name: "disk", run: func(context.Context) error { return diskSpace(s.app.Settings.Data) }},
+		{name: "workers", run: func(context.Context) error { return s.workersAlive() }},
+	}
+}
+
+// ready reports whether requests can be served now, and what does not work otherwise.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	results := make(map[string]checkResult, len(s.checks))
+	var mu sync.Mutex
+	var all sync.WaitGroup
+	for _, c := range s.checks {
+		all.Go(func() {
+			took, err := c.ask()
+			result := checkResult{OK: err == nil, MS: took.Milliseconds()}
+			if err != nil {
+				result.Error = reason(err)
+				s.app.Log.WarnContext(r.Context(), "not ready", "check", c.name, "error", result.Error)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			results[c.name] = result
+		})
+	}
+	all.Wait()
+	code, status := http.StatusOK, "ready"
+	for _, result := range results {
+		if !result.OK {
+			code, status = http.StatusServiceUnavailable, "not-ready"
+		}
+	}
+	if s.leaving.Load() {
+		code, status = http.StatusServiceUnavailable, "stopping"
+	}
+	h := w.Header()
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	if code != http.StatusOK {
+		h.Set("Retry-After", "1")
+	}
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(struct { // the client is an operator's, or gone
+		Status string                 `json:"status"`
+		Checks map[string]checkResult `json:"checks"`
+	}{status, results})
+}
+
+// reason is what an operator is told of a failure: the cause that clients do not get, in one line.
+func reason(err error) string {
+	if f, ok := errors.AsType[*fault.Error](err); ok && f != nil && f.Unwrap() != nil {
+		err = f.Unwrap()
+	}
+	return strings.Join(strings.Fields(err.Error()), " ")
+}
+
+// A disk counts as full before it is: what runs then can still be finished. On a small disk the share decides.
+const (
+	minFree      = 64 << 20
+	minFreeShare = 20 // 1/20
+)
+
+// diskSpace checks that the file system of a folder has room.
+func diskSpace(dir string) error {
+	free, size, err := freeSpace(dir)
+	if err != nil {
+		return err
+	}
+	if least := min(minFree, size/minFreeShare); free < least {
+		return fmt.Errorf("the disk of --data is full: %d MiB of %d MiB are free", free>>20, size>>20)
+	}
+	return nil
+}
+
+// freeSpace returns how many bytes of a file system the program may still write.
+func freeSpace(dir string) (free, size uint64, err error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return 0, 0, fmt.Errorf("read the free space of --data: %w", err)
+	}
+	unit := uint64(fs.Bsize) //nolint:gosec // the size of a block is positive
+	return fs.Bavail * unit, fs.Blocks * unit, nil
+}
+
+// progressing is a worker that tells how long ago it last got something done, and for how long that may be normal.
+type progressing interface {
+	Progress() (age, limit time.Duration)
+}
+
+// workersAlive names the workers that do not run, or run without getting anything done.
+func (s *Server) workersAlive() error {
+	var problems []string
+	for _, w := range s.workers {
+		p, ok := w.(progressing)
+		if !ok {
+			continue
+		}
+		if age, limit := p.Progress(); age > limit {
+			problems = append(problems, fmt.Sprintf("%s: no success for %s", w.Name(), age.Round(time.Second)))
+		}
+	}
+	if len(problems) > 0 {
+		return errors.New(strings.Join(problems, "; "))
+	}
+	return nil
+}

@@ -1,0 +1,183 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+type readiness struct {
+	code   int
+	Status string
+	Checks map[string]struct {
+		OK    *bool
+		MS    *int64
+		Error string
+	}
+}
+
+func askReady(t *testing.T, s *Server) (r readiness) {
+	t.Helper()
+	resp, err := http.Get("http://" + s.listener["ops-listen"].Addr().String() + "/readyz")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil {
+		t.Fatal(err)
+	}
+	r.code = resp.StatusCode
+	for name, c := range r.Checks {
+		if c.OK == nil || c.MS == nil || *c.OK != (c.Error == "") {
+			t.Errorf("%s: %+v", name, c)
+		}
+	}
+	return r
+}
+
+// wantReady checks which parts fail: one, with words of its error, or none.
+func wantReady(t *testing.T, s *Server, failing, words string) {
+	t.Helper()
+	r := askReady(t, s)
+	wantCode, wantStatus := http.StatusOK, "ready"
+	if failing != "" {
+		wantCode, wantStatus = http.StatusServiceUnavailable, "not-ready"
+	}
+	if r.code != wantCode || r.Status != wantStatus {
+		t.Errorf("%d %q, want %d %q", r.code, r.Status, wantCode, wantStatus)
+	}
+	for _, name := range []string{"database", "media", "disk", "workers"} {
+		c, ok := r.Checks[name]
+		if !ok || *c.OK != (name != failing) || name == failing && !strings.Contains(c.Error, words) {
+			t.Errorf("%s: %+v, want %q to fail with %q", name, c, failing, words)
+		}
+	}
+}
+
+// stuck is a worker that gets nothing done.
+type stuck struct{ age time.Duration }
+
+func (w *stuck) Name() string                         { return "stuck" }
+func (w *stuck) Run(ctx context.Context) error        { <-ctx.Done(); return nil }
+func (w *stuck) Progress() (age, limit time.Duration) { return w.age, 30 * time.Second }
+
+func TestReady(t *testing.T) {
+	var set Settings
+	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	set.Data, set.ShutdownDelay = t.TempDir(), 500*time.Millisecond
+	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	s := run(t, set, slog.New(slog.DiscardHandler))
+	database := filepath.Join(set.Data, "assay.db")
+	wantReady(t, s, "", "")
+
+	t.Run("DatabaseDoesNotWrite", func(t *testing.T) {
+		rawsql.Exec(t, database, "ALTER TABLE write_probes RENAME TO gone")
+		wantReady(t, s, "database", "write_probes")
+		rawsql.Exec(t, database, "ALTER TABLE gone RENAME TO write_probes")
+		wantReady(t, s, "", "")
+	})
+	t.Run("StagingCannotBeWritten", func(t *testing.T) {
+		staging := s.app.Media.StagingDir()
+		if err := os.Rename(staging, staging+"-gone"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(staging, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		wantReady(t, s, "media", "staging")
+		if err := os.Rename(staging+"-gone", staging+"-back"); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(staging); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(staging+"-back", staging); err != nil {
+			t.Fatal(err)
+		}
+		wantReady(t, s, "", "")
+	})
+	t.Run("WorkerIsStuck", func(t *testing.T) {
+		w := &stuck{age: 31 * time.Second}
+		s.workers = append(s.workers, w)
+		wantReady(t, s, "workers", "stuck: no success for 31s")
+		w.age = 0
+		wantReady(t, s, "", "")
+	})
+	t.Run("CheckHangs", func(t *testing.T) { // it fails alone, and is not started again while it hangs
+		hang, runs := make(chan struct{}), 0
+		disk := s.checks[2].run
+		s.checks[2].run = func(context.Context) error { runs++; <-hang; return nil }
+		wantReady(t, s, "disk", "no answer within")
+		wantReady(t, s, "disk", "no answer within")
+		close(hang)
+		<-s.checks[2].current.done
+		if runs != 1 {
+			t.Errorf("%d checks hang at the same time", runs)
+		}
+		s.checks[2].run = disk
+		wantReady(t, s, "", "")
+	})
+}
+
+func TestDiskSpace(t *testing.T) {
+	if err := diskSpace(filepath.Join(t.TempDir(), "nothing")); err == nil {
+		t.Error("a folder that does not exist has room")
+	}
+	if err := diskSpace("/proc"); err != nil && !strings.Contains(err.Error(), "full") {
+		t.Error(err)
+	}
+}
+
+// TestShutdownDelay checks that a node that stops says so for a while, and still answers.
+func TestShutdownDelay(t *testing.T) {
+	var set Settings
+	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	set.Data, set.ShutdownDelay = t.TempDir(), 2*time.Second
+	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "", "127.0.0.1:0"
+	app, err := Begin(t.Context(), set, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = app.Close() }()
+	s, err := New(t.Context(), app)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	started, done := make(chan struct{}), make(chan error, 1)
+	go func() { done <- s.Run(ctx, writerFunc(func() { close(started) })) }()
+	<-started
+	wantReady(t, s, "", "")
+	stop()
+	for !s.leaving.Load() {
+		time.Sleep(time.Millisecond)
+	}
+	if r := askReady(t, s); r.code != http.StatusServiceUnavailable || r.Status != "stopping" {
+		t.Errorf("%d %q", r.code, r.Status)
+	}
+	resp, err := http.Get(s.BaseURL() + "/portal/sign-in")
+	if err != nil || resp.StatusCode != http.StatusOK {
+		t.Errorf("%v, %v", resp, err)
+	} else {
+		_ = resp.Body.Close()
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+type writerFunc func()
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f()
+	return len(p), nil
+}

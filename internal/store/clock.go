@@ -1,0 +1,39 @@
+package store
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// postgresNow is the time by the clock of the database, for what nodes with clocks of their own agree on.
+const postgresNow = "CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+
+// Clock returns the time by the clock of the database; on SQLite that is the clock of the machine.
+func (s *Store) Clock(ctx context.Context) (now time.Time, err error) {
+	if !s.Shared() {
+		return time.Now(), nil
+	}
+	err = s.row(ctx, "SELECT "+postgresNow, nil, asTime(&now))
+	return now, err
+}
+
+// NewestTime returns the time of the newest row among those that are written all the time, zero: there is none.
+func (q Queries) NewestTime(ctx context.Context) (newest time.Time, err error) {
+	if err := q.row(ctx, "SELECT MAX(at) FROM queue_samples", nil, asTime(&newest)); err != nil {
+		return newest, err
+	}
+	for _, table := range []string{"orders", "deliveries", "ledger_entries", "audit_events", "sessions"} {
+		var last string
+		if err := q.row(ctx, "SELECT MAX(id) FROM "+table, nil, asText(&last)); err != nil {
+			return newest, err
+		}
+		if id, err := uuid.Parse(last); err == nil && id.Version() == 7 {
+			if at := time.Unix(id.Time().UnixTime()); at.After(newest) {
+				newest = at
+			}
+		}
+	}
+	return newest, nil
+}

@@ -1,0 +1,334 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/credit"
+	"github.com/assayhq/assay/internal/domain/order"
+)
+
+// Creation is an order to be stored with all that belongs to it: its photos are marked as used, its price is taken from
+// the balance, and the answer is remembered.
+type Creation struct {
+	Order   *order.Order // its number and its place in the sequence are given by the store
+	Photos  []order.Photo
+	KeyName string // of the API key that creates it
+
+	// Answer returns what the customer is told of the order, which has its number.
+	Answer func() ([]byte, error)
+
+	// Idempotency is nil without a key.
+	Idempotency *Idempotency
+
+	// Before is run first in the transaction, where it may refuse the order; nil: nothing. An order with it is not written
+	// in one go with others.
+	Before func(*Tx) error
+
+	// After returns what else is to be done in the transaction, once the order is stored; nil: nothing. It may be nil
+	// itself.
+	After func(Charge) func(*Tx) error
+
+	row, charge, key []any // of orders, ledger_entries and idempotency_keys
+	refusal          error
+	after            func(*Tx) error
+}
+
+// Idempotency is the key under which the answer to a creation is remembered.
+type Idempotency struct {
+	Key, BodyHash string
+	Since         time.Time // an answer from before it is forgotten
+}
+
+// UnknownPhotoError refuses an order with a photo that its account does not have.
+type UnknownPhotoError struct{ Position int }
+
+func (e *UnknownPhotoError) Error() string { return fmt.Sprintf("photo %d is unknown", e.Position) }
+
+// CreateOrder stores an order, together with others that are created at the same time: row names what all orders of a
+// group change. It returns ErrExists when the idempotency key was used in the meantime.
+func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error {
+	for try := 1; ; try++ {
+		if err := c.prepare(); err != nil {
+			return err
+		}
+		err := s.together(ctx, row, c.job())
+		if !errors.Is(err, ErrExists) || try == maxTries {
+			return err
+		}
+		if err := s.clearWay(ctx, c); err != nil {
+			return err
+		}
+	}
+}
+
+// clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which one in
+// thousands of millions has and which is drawn again.
+func (s *Store) clearWay(ctx context.Context, c *Creation) error {
+	if c.Idempotency == nil {
+		return nil
+	}
+	if _, err := s.Remembered(ctx, c.Order.Tenant(), c.Idempotency.Key, c.Idempotency.Since); err == nil {
+		return ErrExists
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	return s.Update(ctx, func(tx *Tx) error {
+		_, err := tx.exec(`DELETE FROM idempotency_keys
+			WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at <= $4`,
+			c.Order.AccountID, string(c.Order.Environment), c.Idempotency.Key, micros(c.Idempotency.Since))
+		return err
+	})
+}
+
+// CreateOrder stores an order in a transaction that does more.
+func (t *Tx) CreateOrder(c *Creation) error {
+	if err := c.prepare(); err != nil {
+		return err
+	}
+	return c.alone(t)
+}
+
+// job returns the creation as a part of a group.
+func (c *Creation) job() *job {
+	j := newJob(c.alone)
+	if c.Before == nil {
+		j.creation = c
+	}
+	return j
+}
+
+func (c *Creation) alone(tx *Tx) error {
+	if c.Before != nil {
+		if err := c.Before(tx); err != nil {
+			return err
+		}
+	}
+	if err := tx.createOrders([]*Creation{c}); err != nil {
+		return err
+	}
+	return c.refusal
+}
+
+const orderInsert = `orders (id, account_id, environment, api_key_id, seq, number, external_id, status, outcome,
+	answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, category_code,
+	brand_code, facts, creation)`
+
+// prepare makes all that does not depend on the database, before the one who writes has to wait for it.
+func (c *Creation) prepare() error {
+	o := c.Order
+	o.Number = order.NewNumber()
+	facts, err := json.Marshal(&o.Recorded)
+	if err != nil {
+		return err
+	}
+	creation, err := encodeCreation(c.KeyName, c.Photos)
+	if err != nil {
+		return err
+	}
+	var externalID any
+	if o.ExternalID != nil {
+		externalID = *o.ExternalID
+	}
+	env := string(o.Environment)
+	c.row = []any{
+		o.ID, o.AccountID, env, o.APIKeyID, nil, o.Number, externalID, string(o.Status), textOrNull(string(o.Outcome)),
+		int64(o.AnswerTime), o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.CreatedAt),
+		micros(o.UpdatedAt), microsOrNull(o.EndedAt), int64(o.Round), textOrNull(o.CertificateID),
+		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation,
+	}
+	c.charge = ledgerRow(&credit.Entry{
+		ID: o.ID, AccountID: o.AccountID, Environment: o.Environment, Kind: credit.Charge, Amount: -o.Price, OrderID: o.ID,
+		CreatedAt: o.CreatedAt,
+	})
+	if c.Answer == nil {
+		return nil
+	}
+	answer, err := c.Answer()
+	if i := c.Idempotency; i != nil {
+		c.key = []any{o.AccountID, env, i.Key, i.BodyHash, string(answer), micros(o.CreatedAt)}
+	}
+	return err
+}
+
+// place puts the order into the sequence of its account, and its charge into the ledger's.
+func (c *Creation) place(b *credit.AccountTotals) {
+	before := b.Credits
+	b.Credits -= c.Order.Price
+	b.Orders++
+	b.Entries++
+	c.Order.Seq = b.Orders
+	c.row[4], c.charge[3], c.charge[6] = b.Orders, b.Entries, b.Credits
+	c.after = nil
+	if c.After != nil {
+		c.after = c.After(Charge{Before: before, Credits: b.Credits, LowCredits: b.LowCredits})
+	}
+}
+
+// createOrders stores the orders of a group. What it needs to know is read first, for all of them; those that are
+// refused get their refusal and are left out; then the rows of the others are written. So it takes few statements, and
+// on PostgreSQL two round trips, however many orders there are.
+func (t *Tx) createOrders(group []*Creation) error {
+	if len(group) == 0 {
+		return nil
+	}
+	known := make(map[string]*knownPhoto)
+	balances := make(map[access.Tenant]*credit.AccountTotals)
+	reads := t.photoReads(group, known)
+	for _, c := range group {
+		tenant := c.Order.Tenant()
+		if balances[tenant] != nil {
+			continue
+		}
+		b := new(credit.AccountTotals)
+		balances[tenant] = b
+		reads = append(reads, command{
+			selectTotals + t.d.forUpdate, []any{tenant.AccountID, string(tenant.Environment)},
+			func(scan scanner) error { return scan(&b.Credits, &b.Orders, &b.Entries, &b.LowCredits) },
+		})
+	}
+	if err := t.batch(reads, false); err != nil {
+		return err
+	}
+	accepted := make([]*Creation, 0, len(group))
+	var fresh []string
+	for _, c := range group {
+		b := balances[c.Order.Tenant()]
+		if c.refusal = c.check(known, b); c.refusal != nil {
+			continue
+		}
+		c.place(b)
+		accepted = append(accepted, c)
+		fresh = append(fresh, c.use(known)...)
+	}
+	if len(accepted) == 0 {
+		return nil
+	}
+	return t.write(accepted, fresh, balances)
+}
+
+// check refuses an order in the order of the rules: a photo that is not the account's goes before the credits.
+func (c *Creation) check(known map[string]*knownPhoto, b *credit.AccountTotals) error {
+	for i, p := range c.Photos {
+		if k := known[p.Name]; k == nil || k.Tenant != c.Order.Tenant() {
+			return &UnknownPhotoError{i}
+		}
+	}
+	if b.Credits < c.Order.Price {
+		return credit.NotEnough(c.Order.Price, b.Credits)
+	}
+	return nil
+}
+
+// knownPhoto is a photo that exists.
+type knownPhoto struct {
+	access.Tenant
+	used bool
+}
+
+// use marks the photos of an order in what is known, and returns those that no order had used.
+func (c *Creation) use(known map[string]*knownPhoto) (fresh []string) {
+	for _, p := range c.Photos {
+		if k := known[p.Name]; !k.used {
+			k.used = true
+			fresh = append(fresh, p.Name)
+		}
+	}
+	return fresh
+}
+
+// photoReads look up the photos of a group. A photo that is in use stays so for good and is only read, so that orders
+// with the same photos do not wait for each other; one that is not must not be deleted meanwhile.
+func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []command {
+	var names []string
+	for _, c := range group {
+		for _, p := range c.Photos {
+			if _, ok := known[p.Name]; !ok {
+				known[p.Name] = nil
+				names = append(names, p.Name)
+			}
+		}
+	}
+	each := func(scan scanner) error {
+		var name string
+		var used int64
+		k := new(knownPhoto)
+		err := scan(&name, &k.AccountID, &k.Environment, &used)
+		k.used = used == 1
+		known[name] = k
+		return err
+	}
+	const text = "SELECT name, account_id, environment, used FROM photos WHERE name IN "
+	var reads []command
+	_ = inBatches(names, func(names []string) error {
+		in, args := text+list(1, len(names)), anys(names)
+		if t.d.forUpdate != "" {
+			reads = append(reads, command{in + " AND used = 0 ORDER BY name" + t.d.forUpdate, args, each})
+			in += " AND used = 1"
+		}
+		reads = append(reads, command{in, args, each})
+		return nil
+	})
+	return reads
+}
+
+// write stores the orders that were accepted.
+func (t *Tx) write(
+	accepted []*Creation, fresh []string, balances map[access.Tenant]*credit.AccountTotals,
+) error {
+	var writes []command
+	_ = inBatches(fresh, func(names []string) error {
+		writes = append(writes, command{"UPDATE photos SET used = 1 WHERE name IN " + list(1, len(names)), anys(names), nil})
+		return nil
+	})
+	changed := make(map[access.Tenant]bool, len(balances))
+	var orders, charges, keys [][]any
+	done := true
+	for _, c := range accepted {
+		if tenant := c.Order.Tenant(); !changed[tenant] {
+			changed[tenant] = true
+			b := balances[tenant]
+			writes = append(writes, command{
+				"UPDATE balances SET credits = $1, orders = $2, entries = $3 WHERE account_id = $4 AND environment = $5",
+				[]any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)}, nil,
+			})
+		}
+		orders, charges = append(orders, c.row), append(charges, c.charge)
+		if c.key != nil {
+			keys = append(keys, c.key)
+		}
+		done = done && c.after == nil
+	}
+	writes = inserts(writes, ledgerColumns, charges)
+	writes = inserts(writes, orderInsert, orders)
+	writes = inserts(writes, "idempotency_keys (account_id, environment, key, body_hash, answer, created_at)", keys)
+	if err := t.batch(writes, t.last && done); err != nil {
+		return err
+	}
+	for _, c := range accepted {
+		if c.after == nil {
+			continue
+		}
+		if err := c.after(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inserts adds the statements that insert rows; into is the table with its columns.
+func inserts(to []command, into string, rows [][]any) []command {
+	_ = inBatches(rows, func(rows [][]any) error {
+		args := make([]any, 0, len(rows)*len(rows[0]))
+		for _, row := range rows {
+			args = append(args, row...)
+		}
+		to = append(to, command{"INSERT INTO " + into + " VALUES " + tuples(len(rows), len(rows[0])), args, nil})
+		return nil
+	})
+	return to
+}
