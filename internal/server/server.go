@@ -208,6 +208,7 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.servers = append(s.servers, &http.Server{
 		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
+		ConnContext: httpx.ConnContext,
 	})
 	return nil
 }
@@ -237,7 +238,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		server := s.servers[i]
 		i++
 		running.Go(func() error {
-			serve := server.Serve
+			serve := func(l net.Listener) error { return server.Serve(httpx.Gather(l)) }
 			if server.TLSConfig != nil {
 				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 			}
