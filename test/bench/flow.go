@@ -56,7 +56,7 @@ func flow(ctx context.Context, s *suite) (err error) {
 		return err
 	}
 	inbox.secret = hook.SigningSecret
-	photo, err := baselineJPEG(ctx, pixels{4000, 3000})
+	photo, err := baselineJPEG(ctx, megapixels12)
 	if err != nil {
 		return err
 	}
