@@ -62,7 +62,7 @@ type options struct {
 	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
-	keys, endpoint, status, since, search                        string
+	keys, heads, endpoint, status, since, search                 string
 
 	// Of the commands that call the integration API.
 	profile, server, url, events string
@@ -91,7 +91,7 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
 		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
-		deliveriesShow(), deliveriesRedeliver(), checkCommand(), secretsRotate(), backupCommand(), restoreCommand(),
+		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(),
 		verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(), ordersWatch(), photosUpload(),
 		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}

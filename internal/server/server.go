@@ -71,6 +71,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
 	limiter := ratelimit.NewMemory(time.Now)
@@ -205,6 +206,7 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.servers = append(s.servers, &http.Server{
 		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
+		ConnContext: httpx.ConnContext,
 	})
 	return nil
 }
@@ -234,7 +236,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		server := s.servers[i]
 		i++
 		running.Go(func() error {
-			serve := server.Serve
+			serve := func(l net.Listener) error { return server.Serve(httpx.Gather(l)) }
 			if server.TLSConfig != nil {
 				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 			}

@@ -101,6 +101,11 @@ func (s *Service) saveMove(
 	if err := tx.UpdateOrder(o); err != nil {
 		return err
 	}
+	if o.Environment == access.Test { // it may be moved out of a result, whose certificate then ends
+		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
+			return err
+		}
+	}
 	return s.afterMove(ctx, tx, o, actor, details)
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -100,6 +101,9 @@ func New(c Config) *Service {
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
+	}
+	if c.Secrets != nil {
+		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))
 	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
 	s.SessionStore = signin.NewSessionStore(people)

@@ -364,7 +364,7 @@ func TestSandbox(t *testing.T) {
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "Not enough credits.")
-	report, err := proof.Check(t.Context(), w.Store, w.Media)
+	report, err := proof.Check(t.Context(), w.Proof())
 	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)

@@ -600,9 +600,10 @@ CREATE INDEX orders_open_by_category ON orders (environment, category_code, stat
 
 -- What staff and operators did to run the service: written in the transaction of the action, never changed or deleted. The
 -- names are those of the moment, so that a line can be read for as long as the log is kept. Without a staff_id it was the
--- operator at the command line.
+-- operator at the command line. Entries are numbered without gaps; each hash seals the entry and the one before it.
 CREATE TABLE staff_actions (
   id          TEXT PRIMARY KEY,
+  seq         BIGINT NOT NULL UNIQUE,
   at          BIGINT NOT NULL,
   code        TEXT NOT NULL,
   staff_id    TEXT REFERENCES staff (id),
@@ -613,8 +614,16 @@ CREATE TABLE staff_actions (
   target_name TEXT NOT NULL,
   ip          TEXT,
   user_agent  TEXT,
-  details     TEXT NOT NULL
+  details     TEXT NOT NULL,
+  hash        TEXT NOT NULL
 );
+-- The number and the hash of its last entry.
+CREATE TABLE staff_actions_head (
+  id      BIGINT PRIMARY KEY CHECK (id = 1),
+  entries BIGINT NOT NULL,
+  head    TEXT NOT NULL
+);
+INSERT INTO staff_actions_head (id, entries, head) VALUES (1, 0, '');
 -- Every page of the log is a range of one of these, the newest first.
 CREATE INDEX staff_actions_by_time ON staff_actions (at, id);
 CREATE INDEX staff_actions_by_code ON staff_actions (code, at, id);
