@@ -20,6 +20,7 @@ import (
 // (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
 type Settings struct {
 	AccessSettings
+	IssuerSettings
 
 	Data     string
 	Database string
@@ -49,6 +50,7 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	DeliveryAge       time.Duration
 	TestEventDelay    time.Duration
 	EventAge          time.Duration
 	SecretOverlap     time.Duration
@@ -68,7 +70,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
 
-	s.bind(fs)
+	s.AccessSettings.bind(fs)
+	s.IssuerSettings.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -101,6 +104,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.DurationVar(&s.DeliveryAge, "delivery-retention", 2160*time.Hour, "how long ended deliveries are kept")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
@@ -163,7 +167,8 @@ func (s *Settings) Check() error {
 			refuse("--mail-from %w", err)
 		}
 	}
-	s.check(refuse)
+	s.AccessSettings.check(refuse)
+	s.IssuerSettings.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}
@@ -182,7 +187,8 @@ func (s *Settings) Check() error {
 	for name, d := range map[string]time.Duration{
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
-		"event-retention": s.EventAge,
+		"delivery-retention": s.DeliveryAge,
+		"event-retention":    s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
