@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/admin"
 	"github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/pages/desk"
+	"github.com/assayhq/assay/internal/pages/docs"
 	"github.com/assayhq/assay/internal/pages/portal"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -25,7 +26,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
 		Issuer: issuer,
-	}, desk.Area, admin.Area, certificate.Area, portal.Area)
+	}, desk.Area, admin.Area, certificate.Area, portal.Area, docs.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -44,6 +45,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
 		Images: images,
 	}).Routes(mux)
+	docs.New(site).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }
