@@ -120,7 +120,8 @@ func TestErrorCodes(t *testing.T) {
 		}},
 		{"Desk", api.Desk(), []string{
 			"400 bad-request", "400 validation-error", "401 unauthorized", "403 forbidden", "404 order-not-found",
-			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error",
+			"409 claim-limit-reached", "409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded",
+			"500 internal-error",
 			"503 service-unavailable",
 		}},
 	} {
