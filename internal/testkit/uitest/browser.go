@@ -445,5 +445,6 @@ func (b *Browser) run(check string) []string {
 	for strings.HasPrefix(check, "//") {
 		_, check, _ = strings.Cut(check, "\n")
 	}
-	return Eval[[]string](b, "new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then("+check+")")
+	return evalWithin[[]string](b, axeLimit,
+		"new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then("+check+")")
 }

@@ -14,7 +14,8 @@
   const boxes = new Map();
   const boxOf = (e) => boxes.get(e) ?? (boxes.set(e, e.getBoundingClientRect()), boxes.get(e));
   const slack = 2; // pixels: glyphs and rounding
-  const unseen = ".sr, .skip, svg, script, style, noscript, template, option, [aria-hidden=true], dialog:not([open])";
+  // Code keeps its lines and is scrolled.
+  const unseen = ".sr, .skip, pre, svg, script, style, noscript, template, option, [aria-hidden=true], dialog:not([open])";
   const hides = (value) => value === "hidden" || value === "clip";
   const scrolls = (value) => value === "auto" || value === "scroll";
   const clear = (colour) => colour === "transparent" || /[,/] ?0\)$/.test(colour);
@@ -31,14 +32,14 @@
     for (let x = e; x && x !== document.body; x = x.parentElement) {
       const s = styleOf(x);
       if (s.position === "fixed") fixed = true;
-      if (s.display.startsWith("inline") && s.display === "inline") continue;
+      if (s.display === "inline") continue;
       const box = boxOf(x);
       const clipsX = hides(s.overflowX) || scrolls(s.overflowX);
       const clipsY = hides(s.overflowY) || scrolls(s.overflowY);
       const outX = left < box.left - slack || right > box.right + slack;
       const outY = top < box.top - slack || bottom > box.bottom + slack;
-      // Code keeps its lines and is scrolled; what ends in dots says that it does.
-      const meant = x.localName === "pre" || s.textOverflow === "ellipsis" || x.matches("textarea, input, .cover, .frame");
+      // What ends in dots says that it does.
+      const meant = s.textOverflow === "ellipsis" || x.matches("textarea, input, .cover, .frame");
       if (!stated && !meant && outX && clipsX) stated = say(`cut off at the side by ${name(x).slice(0, 50)}`, e) || true;
       if (!stated && !meant && outY && hides(s.overflowY)) stated = say(`cut off by ${name(x).slice(0, 50)}`, e) || true;
       if (!stated && (outX || outY) && !clipsX && !clipsY && painted(s) && !fixed && s.position !== "absolute") {
@@ -74,7 +75,7 @@
       }
     }
   }
-  const controls = [...document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a.button, img")];
+  const controls = new Set(document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a.button, img"));
   for (const e of controls) if (shown(e) && !e.closest(unseen)) seen(e, boxOf(e));
 
   // Nothing lies over anything else.
@@ -83,12 +84,12 @@
   for (const [i, a] of atoms.entries()) {
     for (let k = i + 1; k < atoms.length && atoms[k].top < a.bottom - slack; k++) {
       const b = atoms[k];
-      if (related(a.e, b.e) || a.e.parentElement === b.e.parentElement && !controls.includes(a.e) && !controls.includes(b.e)) continue;
+      if (related(a.e, b.e) || a.e.parentElement === b.e.parentElement && !controls.has(a.e) && !controls.has(b.e)) continue;
       const wide = Math.min(a.right, b.right) - Math.max(a.left, b.left);
       const high = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
       if (wide <= slack || high <= 4) continue;
       // What stands on a picture, or in a corner of its field, is meant to.
-      const over = [a.e, b.e].some((x) => x.localName === "img" || x.closest("[data-over], pre")) ||
+      const over = [a.e, b.e].some((x) => x.localName === "img" || x.closest("[data-over]")) ||
         [a.e, b.e].some((x) => { for (let p = x; p && p !== document.body; p = p.parentElement) if (["absolute", "sticky"].includes(styleOf(p).position)) return true; return false; });
       if (!over) say(`lies over ${name(b.e).slice(0, 60)}`, a.e);
     }
@@ -101,9 +102,9 @@
     while (words.nextNode() && (!words.currentNode.data.trim() || words.currentNode.parentElement.closest(unseen)));
     if (words.currentNode === e.labels[0] || words.currentNode.parentElement.closest(unseen)) continue;
     range.selectNodeContents(words.currentNode);
-    const line = [...range.getClientRects()].find((r) => r.width > 2);
+    const lines = [...range.getClientRects()].filter((r) => r.width > 2);
     const box = boxOf(e);
-    if (line && box.width > 2 && (line.top > box.bottom || line.bottom < box.top)) say("the label stands below or above its box", e.labels[0]);
+    if (box.width > 2 && lines.length > 0 && (lines[0].top > box.bottom || lines.at(-1).bottom < box.top)) say("the label stands below or above its box", e.labels[0]);
   }
 
   // Where one is can be seen in every navigation.
