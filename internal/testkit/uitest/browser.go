@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	browserLife   = 10 * time.Minute // of one browser, on a busy machine
+	browserLife   = 20 * time.Minute // of one browser, on a busy machine
 	browserAction = 30 * time.Second // of one action
 	awaitInterval = 20 * time.Millisecond
 
