@@ -94,9 +94,11 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge, Now: time.Now,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
+			DeliveryAge: set.DeliveryAge, Now: time.Now,
 			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 		},
+		&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log},
 	}
 	if err := s.addMail(ctx); err != nil {
 		return nil, err
@@ -206,6 +208,7 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.servers = append(s.servers, &http.Server{
 		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
+		ConnContext: httpx.ConnContext,
 	})
 	return nil
 }
@@ -235,7 +238,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		server := s.servers[i]
 		i++
 		running.Go(func() error {
-			serve := server.Serve
+			serve := func(l net.Listener) error { return server.Serve(httpx.Gather(l)) }
 			if server.TLSConfig != nil {
 				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 			}

@@ -2,8 +2,10 @@ package integration
 
 import (
 	"net/http"
+	"strconv"
 	"unicode/utf8"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
@@ -100,18 +102,50 @@ func readDraft(body []byte) (*order.Draft, error) {
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	page, limit := q.Page(orderLimit, maxOrderLimit)
+	search := readSearch(q)
 	if err := q.Done(); err != nil {
 		return err
 	}
-	orders, total, err := a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
+	var orders []order.Summary
+	var total int64
+	var err error
+	if search == (order.Search{}) {
+		orders, total, err = a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
+	} else {
+		orders, total, err = a.Service.SearchOrders(r.Context(), c.actor(r), search, page, limit)
+	}
 	if err != nil {
 		return err
 	}
-	view := httpx.Page[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
+	httpx.WriteRaw(w, http.StatusOK, orderPage(orders, page, limit, total))
+	return nil
+}
+
+// orderPage writes an httpx.Page of orders.
+func orderPage(orders []order.Summary, page, limit int, total int64) []byte {
+	const itemRoom = 256
+	b := append(make([]byte, 0, itemRoom*(1+len(orders))), `{"data":[`...)
 	for i := range orders {
-		view.Data[i] = orders[i].Item()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = orders[i].AppendItem(b)
 	}
-	return httpx.WriteJSON(w, http.StatusOK, view)
+	b = strconv.AppendInt(append(b, `],"page":`...), int64(page), 10)
+	b = strconv.AppendInt(append(b, `,"limit":`...), int64(limit), 10)
+	return append(strconv.AppendInt(append(b, `,"total":`...), total, 10), '}')
+}
+
+// readSearch reads the filters of the list of orders, and its sequence.
+func readSearch(q *httpx.Query) order.Search {
+	created, updated := q.Time("created_since"), q.Time("updated_since")
+	return order.Search{
+		Status:       order.Status(q.Enum("status", enum.Names(order.Statuses)...)),
+		Outcome:      order.Outcome(q.Enum("outcome", enum.Names(order.Outcomes)...)),
+		ExternalID:   q.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
+		CreatedSince: given(q, "created_since", created), UpdatedSince: given(q, "updated_since", updated),
+		ByUpdate: q.Enum("sort", "updated") != "",
+	}
 }
 
 func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
