@@ -2,9 +2,11 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -13,6 +15,7 @@ import (
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/demo/history"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/server"
@@ -48,43 +51,99 @@ func (d *demoFlag) Set(s string) error {
 	return nil
 }
 
+// demoData is what createDemo has made so far. It is kept in a file until it was shown: a start that is killed in the
+// middle is finished by the next one, and no password is lost.
+type demoData struct {
+	Catalog  bool                          `json:"catalog"`
+	Account  *service.NewAccount           `json:"account"`
+	Credits  bool                          `json:"credits"`
+	Keys     map[access.Environment]string `json:"keys"`
+	LiveKey  string                        `json:"live_key"` // id
+	Reviewer *service.NewStaff             `json:"reviewer"`
+	Admin    *service.NewStaff             `json:"admin"`
+
+	resumed bool // a start before this one was killed
+}
+
 // createDemo fills an empty database with everything needed to try the service, and prints it. What it prints is kept
-// in a file that only its owner can read, before the past work is made: an interrupted start loses no password.
+// in a file that only its owner can read.
 func createDemo(ctx context.Context, app *server.App, s *server.Server, kind demoFlag, out io.Writer) error {
-	accounts, err := app.Store.AccountIDs(ctx)
-	if err != nil {
+	unfinished, kept := filepath.Join(app.Settings.Data, "demo.unfinished"), filepath.Join(app.Settings.Data, demoFile)
+	made := &demoData{Keys: make(map[access.Environment]string)}
+	content, err := os.ReadFile(filepath.Clean(unfinished))
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(content, made); err != nil {
+			return fmt.Errorf("%s: %w", unfinished, err)
+		}
+		made.resumed = true
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
+	default:
+		accounts, err := app.Store.AccountIDs(ctx)
+		if err != nil {
+			return err
+		}
+		if len(accounts) > 0 {
+			return tellOfDemo(kept, out)
+		}
 	}
-	kept := filepath.Join(app.Settings.Data, demoFile)
-	if len(accounts) > 0 {
-		return tellOfDemo(kept, out)
-	}
-	began := time.Now()
-	config := app.Config
+	began, config := time.Now(), app.Config
 	if kind == demoAlive {
 		start := history.Start(began)
 		config.Now = func() time.Time { return start }
 	}
-	made, printed, err := makeDemo(ctx, app, s, service.New(config))
-	if err != nil {
+	if err := made.make(ctx, service.New(config), unfinished); err != nil {
 		return err
 	}
+	printed := made.text(app, s)
 	if err := os.WriteFile(kept, []byte(printed), 0o600); err != nil {
 		return err
 	}
 	if _, err := io.WriteString(out, printed); err != nil {
 		return err
 	}
-	if kind == demoAlive {
-		staging, err := media.NewStaging(app.Media.StagingDir())
-		if err != nil {
-			return err
-		}
-		if err := history.Write(ctx, app.Config, staging, began, made); err != nil {
+	if err := os.Remove(unfinished); err != nil {
+		return err
+	}
+	if kind == demoAlive && !made.resumed {
+		if err := made.writeHistory(ctx, app, began); err != nil {
 			return err
 		}
 	}
 	return app.Service.RefreshCatalog(ctx)
+}
+
+// make goes through the steps and notes each in the file.
+func (d *demoData) make(ctx context.Context, use *service.Service, unfinished string) error {
+	for _, step := range demoSteps {
+		if err := d.save(unfinished); err != nil {
+			return err
+		}
+		if err := step(ctx, use, d); err != nil {
+			if !d.resumed && d.Account == nil { // another node was first
+				err = errors.Join(err, os.Remove(unfinished))
+			}
+			return err
+		}
+	}
+	return d.save(unfinished)
+}
+
+// writeHistory makes the past work.
+func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.Time) error {
+	staging, err := media.NewStaging(app.Media.StagingDir())
+	if err != nil {
+		return err
+	}
+	live, err := app.Service.Key(ctx, access.Operator, d.LiveKey)
+	if err != nil {
+		return err
+	}
+	return history.Write(ctx, app.Config, staging, now, &history.Demo{
+		Account: d.Account.Account, Owner: d.Account.Owner, Live: live,
+		Reviewer: d.Reviewer.Staff, Admin: d.Admin.Staff,
+	})
 }
 
 // tellOfDemo says where the credentials of an earlier start are, or how to get others.
@@ -102,42 +161,87 @@ To begin again, delete the data folder.
 	return err
 }
 
-// makeDemo makes the catalog, the account, its keys and the staff, and returns what to print of them.
-func makeDemo(
-	ctx context.Context, app *server.App, s *server.Server, use *service.Service,
-) (made *history.Demo, printed string, err error) {
-	if _, err := use.ImportCatalog(ctx, access.Operator, demo.Catalog); err != nil {
-		return nil, "", err
-	}
-	account, err := use.CreateAccount(ctx, access.Operator, "Demo", "owner@demo.example", text.English)
+// save replaces the file as a whole.
+func (d *demoData) save(path string) error {
+	content, err := json.Marshal(d)
 	if err != nil {
-		return nil, "", err
+		return err
 	}
-	live := access.Tenant{AccountID: account.Account.ID, Environment: access.Live}
-	if _, err := use.GrantCredits(ctx, access.Operator, live, demoCredits, "demo credits"); err != nil {
-		return nil, "", err
+	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
+		return err
 	}
-	keys, secrets := make(map[access.Environment]*access.Key), make(map[access.Environment]string)
-	for _, env := range access.Environments {
-		keys[env], secrets[env], err = use.CreateKey(ctx, access.Operator, service.NewKey{
-			Tenant: access.Tenant{AccountID: account.Account.ID, Environment: env},
-			Name:   "Demo " + string(env),
-			Scopes: access.AllScopes,
-		})
-		if err != nil {
-			return nil, "", err
+	return os.Rename(path+".new", path)
+}
+
+// demoSteps each make one thing, unless it was made. What a killed start has made without noting it is made again under
+// another name.
+var demoSteps = []func(context.Context, *service.Service, *demoData) error{
+	func(ctx context.Context, s *service.Service, d *demoData) (err error) {
+		if !d.Catalog {
+			_, err = s.ImportCatalog(ctx, access.Operator, demo.Catalog)
+			d.Catalog = err == nil
 		}
+		return err
+	},
+	func(ctx context.Context, s *service.Service, d *demoData) (err error) {
+		if d.Account == nil {
+			d.Account, err = s.CreateAccount(ctx, access.Operator, "Demo", "owner@demo.example", text.English)
+			if d.resumed && fault.CodeOf(err) != "" {
+				d.Account, err = s.CreateAccount(ctx, access.Operator, "Demo 2", "owner-2@demo.example", text.English)
+			}
+		}
+		return err
+	},
+	func(ctx context.Context, s *service.Service, d *demoData) (err error) {
+		if !d.Credits {
+			live := access.Tenant{AccountID: d.Account.Account.ID, Environment: access.Live}
+			_, err = s.GrantCredits(ctx, access.Operator, live, demoCredits, "demo credits")
+			d.Credits = err == nil
+		}
+		return err
+	},
+	demoKey(access.Test),
+	demoKey(access.Live),
+	func(ctx context.Context, s *service.Service, d *demoData) error {
+		return d.staff(ctx, s, &d.Reviewer, "reviewer", "Demo reviewer", access.Reviewer)
+	},
+	func(ctx context.Context, s *service.Service, d *demoData) error {
+		return d.staff(ctx, s, &d.Admin, "admin", "Demo administrator", access.Admin)
+	},
+}
+
+func demoKey(env access.Environment) func(context.Context, *service.Service, *demoData) error {
+	return func(ctx context.Context, s *service.Service, d *demoData) (err error) {
+		if d.Keys[env] == "" {
+			var k *access.Key
+			k, d.Keys[env], err = s.CreateKey(ctx, access.Operator, service.NewKey{
+				Tenant: access.Tenant{AccountID: d.Account.Account.ID, Environment: env},
+				Name:   "Demo " + string(env),
+				Scopes: access.AllScopes,
+			})
+			if err == nil && env == access.Live {
+				d.LiveKey = k.ID
+			}
+		}
+		return err
 	}
-	reviewer, err := use.CreateStaff(ctx, access.Operator, "reviewer@demo.example", "Demo reviewer", access.Reviewer)
-	if err != nil {
-		return nil, "", err
+}
+
+func (d *demoData) staff(
+	ctx context.Context, s *service.Service, to **service.NewStaff, name, title string, role access.StaffRole,
+) (err error) {
+	if *to != nil {
+		return nil
 	}
-	admin, err := use.CreateStaff(ctx, access.Operator, "admin@demo.example", "Demo administrator", access.Admin)
-	if err != nil {
-		return nil, "", err
+	*to, err = s.CreateStaff(ctx, access.Operator, name+"@demo.example", title, role)
+	if d.resumed && fault.CodeOf(err) != "" {
+		*to, err = s.CreateStaff(ctx, access.Operator, name+"-2@demo.example", title, role)
 	}
-	base := s.BaseURL()
-	printed = fmt.Sprintf(`Assay demo: this is shown only once; it is kept in %s.
+	return err
+}
+
+func (d *demoData) text(app *server.App, s *server.Server) string {
+	return fmt.Sprintf(`Assay demo: this is shown only once; it is kept in %s.
 
   account      %s  (%s)
   owner        %s  password %s
@@ -156,14 +260,10 @@ Sign in as owner at %s/portal, as reviewer or administrator at %s/desk.
 API documentation: %s/docs
 
 `, filepath.Join(app.Settings.Data, demoFile),
-		account.Account.Name, account.Account.ID, account.Owner.Email, account.Password,
-		secrets[access.Test], secrets[access.Live],
-		reviewer.Staff.Email, reviewer.Password, reviewer.Token, admin.Staff.Email, admin.Password, admin.Token,
-		trust(app, s), secrets[access.Test], base, base, base, base)
-	return &history.Demo{
-		Account: account.Account, Owner: account.Owner, Test: keys[access.Test], Live: keys[access.Live],
-		Reviewer: reviewer.Staff, Admin: admin.Staff,
-	}, printed, nil
+		d.Account.Account.Name, d.Account.Account.ID, d.Account.Owner.Email, d.Account.Password,
+		d.Keys[access.Test], d.Keys[access.Live],
+		d.Reviewer.Staff.Email, d.Reviewer.Password, d.Reviewer.Token, d.Admin.Staff.Email, d.Admin.Password, d.Admin.Token,
+		trust(app, s), d.Keys[access.Test], s.BaseURL(), s.BaseURL(), s.BaseURL(), s.BaseURL())
 }
 
 // trust returns the curl option for a server that has only TLS with a self-signed certificate.

@@ -32,7 +32,7 @@ const (
 type Demo struct {
 	Account         access.Account
 	Owner           access.User
-	Test, Live      *access.Key
+	Live            *access.Key
 	Reviewer, Admin access.Staff
 }
 

@@ -20,7 +20,7 @@ func TestWrite(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		now := s.Clock.Now()
-		made := &history.Demo{Account: *s.Account, Test: s.Test, Live: s.Live}
+		made := &history.Demo{Account: *s.Account, Live: s.Live}
 		details, err := s.Service.AccountDetails(t.Context(), access.Operator, s.Account.ID)
 		must.NoError(t, err)
 		made.Owner = *details.Users[0]
