@@ -185,7 +185,7 @@ func (s *Settings) Check() error {
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
 		"delivery-retention": s.DeliveryAge,
-		"event-retention": s.EventAge,
+		"event-retention":    s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
