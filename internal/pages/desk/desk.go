@@ -58,6 +58,7 @@ func New(c Config) *Desk {
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",
 		Confirm: "/desk/me/confirm", Networks: c.Service.DeskNetworks(),
+		NeedsFactor: c.Service.NeedsSecondFactor, SetUp: "/desk/me/second-factor",
 		User: c.Service.StaffOfSession,
 	}
 	d.signIn = signin.New(signin.Config{
@@ -151,6 +152,12 @@ func (d *Desk) showSignedIn(w http.ResponseWriter, r *http.Request, _ *visitor) 
 	return d.pages.Render(w, r, ui.Page{Template: "signed_in"})
 }
 
+// inQueue is how many orders the queue shows, as far as is known.
+func (d *Desk) inQueue() int {
+	counts := d.feed.last()
+	return int(counts[order.Queued] + counts[order.Processing])
+}
+
 // shell is the navigation for who is signed in; none for others.
 func (d *Desk) shell(r *http.Request) ui.Shell {
 	who := ui.VisitorOf[*access.Staff](r)
@@ -159,7 +166,7 @@ func (d *Desk) shell(r *http.Request) ui.Shell {
 		return shell
 	}
 	shell.Groups = []ui.NavGroup{{Items: []ui.NavItem{
-		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: int(d.feed.last()[order.Queued])},
+		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: d.inQueue()},
 	}}}
 	if d.Nav != nil {
 		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)
