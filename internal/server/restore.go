@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/assayhq/assay/internal/backup"
@@ -33,16 +32,16 @@ func Restore(ctx context.Context, s Settings, dir string, progress func(string))
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	disk, err := media.NewDisk(filepath.Join(s.Data, "media"))
+	files, err := media.Open(s.Media, s.Data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--media %w", err)
 	}
-	defer func() { err = errors.Join(err, disk.Close()) }()
-	staging, err := media.NewStaging(disk.StagingDir())
+	defer func() { err = errors.Join(err, files.Close()) }()
+	staging, err := media.NewStaging(files.StagingDir())
 	if err != nil {
 		return nil, err
 	}
 	return backup.Restore(ctx, backup.RestoreOptions{
-		Dir: dir, Database: s.databaseTarget(), Media: disk, Staging: staging, DataDir: s.Data, Progress: progress,
+		Dir: dir, Database: s.databaseTarget(), Media: files, Staging: staging, DataDir: s.Data, Progress: progress,
 	})
 }
