@@ -39,6 +39,17 @@ type s3File struct {
 	endBody context.CancelFunc
 }
 
+// errBroken is the error of an answer that ended too early. It is asked for again; the client has repeated whatever
+// else is worth it.
+var errBroken = errors.New("the answer of the S3 server broke off")
+
+func broken(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errBroken
+	}
+	return fmt.Errorf("%w: %w", errBroken, err)
+}
+
 // Open requests the beginning of the object.
 func (s *S3) Open(ctx context.Context, name string) (File, error) {
 	if CheckName(name) != nil {
@@ -46,11 +57,8 @@ func (s *S3) Open(ctx context.Context, name string) (File, error) {
 	}
 	f := &s3File{store: s, name: name}
 	var err error
-	for range s3Attempts { // of reading the body; the request itself is repeated by the client
-		if err = f.readHead(ctx); err == nil || ctx.Err() != nil || hasCode(err, codeNoSuchKey) {
-			break
-		}
-		if _, answered := errors.AsType[minio.ErrorResponse](err); answered {
+	for range s3Attempts {
+		if err = f.readHead(ctx); !errors.Is(err, errBroken) || ctx.Err() != nil {
 			break
 		}
 	}
@@ -88,11 +96,11 @@ func (f *s3File) readHead(ctx context.Context) error {
 	f.etag = info.ETag
 	var head bytes.Buffer
 	if _, err := head.ReadFrom(io.LimitReader(body, s3Head)); err != nil {
-		return err
+		return broken(err)
 	}
 	f.head = head.Bytes()
 	if want := min(f.stat.Size, s3Head); int64(len(f.head)) != want {
-		return io.ErrUnexpectedEOF
+		return errBroken
 	}
 	return nil
 }
@@ -140,20 +148,14 @@ func (f *s3File) Read(p []byte) (int, error) {
 	var err error
 	for range s3Attempts {
 		var n int
-		if n, err = f.readBody(p); n > 0 {
+		if n, err = f.readBody(p); n > 0 || err == nil {
 			f.at += int64(n)
 			return n, nil
 		}
-		if err == nil && len(p) == 0 {
-			return 0, nil
-		}
 		f.closeBody()
-		if _, answered := errors.AsType[minio.ErrorResponse](err); answered || f.ctx.Err() != nil {
+		if !errors.Is(err, errBroken) || f.ctx.Err() != nil {
 			break
 		}
-	}
-	if err == nil || errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
 	}
 	return 0, failure(f.ctx, "read "+f.name, err)
 }
@@ -164,7 +166,7 @@ func (f *s3File) readBody(p []byte) (int, error) {
 		n, err := io.CopyN(io.Discard, f.body, skip)
 		f.bodyAt += n
 		if err != nil {
-			return 0, err
+			return 0, broken(err)
 		}
 	}
 	if f.body == nil || f.bodyAt != f.at {
@@ -191,6 +193,9 @@ func (f *s3File) readBody(p []byte) (int, error) {
 	defer late.Stop()
 	n, err := f.body.Read(p)
 	f.bodyAt += int64(n)
+	if err != nil {
+		err = broken(err)
+	}
 	return n, err
 }
 

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -203,8 +204,10 @@ func TestS3_Away(t *testing.T) {
 	defer func() { _ = open.Close() }()
 	server.Kill(t)
 	srv := serveMedia(t, s.Store, io.Discard)
+	staged := s.stage(t, content("b", 10))
+	var calls sync.WaitGroup
 	for what, call := range map[string]func() error{
-		"Put":    func() error { return s.Put(t.Context(), photo.NewName(photo.JPEG), s.stage(t, content("b", 10))) },
+		"Put":    func() error { return s.Put(t.Context(), photo.NewName(photo.JPEG), staged) },
 		"Open":   func() error { _, err := s.Open(t.Context(), name); return err },
 		"Stat":   func() error { _, err := s.Stat(t.Context(), name); return err },
 		"Delete": func() error { return s.Delete(t.Context(), name) },
@@ -217,10 +220,13 @@ func TestS3_Away(t *testing.T) {
 		},
 		"DiscardUnfinished": func() error { _, err := s.DiscardUnfinished(t.Context(), time.Now()); return err },
 	} {
-		if err := call(); fault.CodeOf(err) != fault.CodeUnavailable {
-			t.Errorf("%s: %v, want unavailable", what, err)
-		}
+		calls.Go(func() {
+			if err := call(); fault.CodeOf(err) != fault.CodeUnavailable {
+				t.Errorf("%s: %v, want unavailable", what, err)
+			}
+		})
 	}
+	calls.Wait()
 	resp, _ := fetch(t, http.MethodGet, srv.URL+"/media/"+name)
 	if resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Retry-After") == "" {
 		t.Errorf("GET: %d, %v", resp.StatusCode, resp.Header)
