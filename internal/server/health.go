@@ -56,7 +56,8 @@ var (
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
 		"attempt-retention", "delivery-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from", "smtp-ca-file",
 		"log-format", "shutdown-delay", "trusted-proxies",
-		"webhook-ports", "webhook-deny-network",
+		"webhook-ports", "webhook-deny-network", "desk-networks", "require-second-factor",
+		"issuer-name", "issuer-address", "issuer-logo",
 	}
 	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )

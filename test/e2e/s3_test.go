@@ -70,7 +70,7 @@ func TestS3_Outage(t *testing.T) {
 	s := start(t, program.Settings{"media": server.Bucket(t)})
 	s.failures = true
 	a := s.open(t)
-	c := s.client(t, a.Test)
+	c := s.client(t, a.Live)
 	address := upload(t, c, 1)[0]
 	s.ops(t, "/readyz").wantStatus(t, http.StatusOK)
 

@@ -57,6 +57,7 @@ func New(c Config) *Desk {
 	d.pages.Shell = d.shell
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",
+		Confirm: "/desk/me/confirm", Networks: c.Service.DeskNetworks(),
 		User: c.Service.StaffOfSession,
 	}
 	d.signIn = signin.New(signin.Config{
@@ -137,7 +138,7 @@ func (d *Desk) table() []route {
 	}
 	for _, r := range d.signIn.Routes() {
 		if r.Open != nil {
-			routes = append(routes, route{r.Pattern, d.pages.Handle(r.Open)})
+			routes = append(routes, route{r.Pattern, d.guard.Open(r.Open)})
 		} else {
 			routes = append(routes, route{r.Pattern, staff(signin.Signed[*access.Staff](r.Signed))})
 		}
@@ -150,6 +151,12 @@ func (d *Desk) showSignedIn(w http.ResponseWriter, r *http.Request, _ *visitor) 
 	return d.pages.Render(w, r, ui.Page{Template: "signed_in"})
 }
 
+// inQueue is how many orders the queue shows, as far as is known.
+func (d *Desk) inQueue() int {
+	counts := d.feed.last()
+	return int(counts[order.Queued] + counts[order.Processing])
+}
+
 // shell is the navigation for who is signed in; none for others.
 func (d *Desk) shell(r *http.Request) ui.Shell {
 	who := ui.VisitorOf[*access.Staff](r)
@@ -158,7 +165,7 @@ func (d *Desk) shell(r *http.Request) ui.Shell {
 		return shell
 	}
 	shell.Groups = []ui.NavGroup{{Items: []ui.NavItem{
-		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: int(d.feed.last()[order.Queued])},
+		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: d.inQueue()},
 	}}}
 	if d.Nav != nil {
 		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)
