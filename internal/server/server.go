@@ -24,6 +24,7 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -244,7 +245,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 			return nil
 		})
 	}
-	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
+	workers, stopWorkers := context.WithCancel(store.Unhurried(context.WithoutCancel(ctx)))
 	defer stopWorkers()
 	for _, w := range s.workers {
 		running.Go(func() error { return s.supervise(workers, w) })
