@@ -57,6 +57,7 @@ type Settings struct {
 	ShutdownDelay     time.Duration
 	shutdownTimeLimit time.Duration
 	bodyTimeLimit     time.Duration
+	writeTimeLimit    time.Duration
 }
 
 // Bind adds the settings to a flag set with their defaults.
@@ -65,6 +66,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.WebhookDelays = webhook.DefaultSchedule().Delays
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
+	s.writeTimeLimit = 30 * time.Second
 
 	s.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
