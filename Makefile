@@ -4,6 +4,7 @@ GO ?= go
 TAGS := nodynamic
 FUZZTIME ?= 60s
 GOTESTFLAGS ?=
+BENCHFLAGS ?=
 
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
@@ -74,8 +75,12 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: build ## load programs; figures are ratios to a bare handler or loop in the same run
-	$(GO) run -tags $(TAGS) ./test/bench
+bench: build ## measure against bases in the same run, 45 minutes; writes docs/performance.md; fails on a missed target
+	$(GO) run -tags $(TAGS) ./test/bench -docs docs $(BENCHFLAGS)
+
+.PHONY: bench-quick
+bench-quick: build ## the same with short rounds and few orders, 3 minutes; writes nothing
+	$(GO) run -tags $(TAGS) ./test/bench -quick $(BENCHFLAGS)
 
 .PHONY: tidy-check
 tidy-check: ## fail when go.mod or go.sum is not tidy

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/media"
 )
 
@@ -58,6 +59,9 @@ type Summary struct {
 	Photos        int64     `json:"photos"`
 	Secrets       int64     `json:"secrets"` // files
 	Bytes         int64     `json:"bytes"`   // of all files of the backup
+
+	// AuditHeads are the newest entries of the logs when the backup began: the logs in it lead through them.
+	AuditHeads []audit.Head `json:"audit_heads"`
 }
 
 // manifest is the content of manifest.json.

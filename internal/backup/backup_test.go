@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -118,7 +119,7 @@ func TestBackup(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if *restored != *made {
+				if !reflect.DeepEqual(restored, made) {
 					t.Errorf("restored %+v, want %+v", restored, made)
 				}
 				p.wantCopyOf(t, i)
@@ -134,11 +135,11 @@ func TestBackup(t *testing.T) {
 func (p *destination) wantCopyOf(t *testing.T, i *installation) {
 	t.Helper()
 	got := shop.Open(t, p.target, p.mediaDir)
-	r, err := proof.Check(t.Context(), got.Store, got.Media)
+	r, err := proof.Check(t.Context(), got.Proof())
 	if err != nil || !r.OK {
 		t.Errorf("the restored place does not hold: %+v, %v", r, err)
 	}
-	want, err := proof.Check(t.Context(), i.Store, i.Media)
+	want, err := proof.Check(t.Context(), i.Proof())
 	if err != nil || r.Orders > want.Orders || r.Orders < 8 {
 		t.Errorf("%d orders were restored of %d, %v", r.Orders, want.Orders, err)
 	}
@@ -245,7 +246,7 @@ func TestBackupWhileWriting(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := shop.Open(t, p.target, p.mediaDir)
-		if report, err := proof.Check(t.Context(), got.Store, got.Media); err != nil || !report.OK || report.Orders < 8 {
+		if report, err := proof.Check(t.Context(), got.Proof()); err != nil || !report.OK || report.Orders < 8 {
 			t.Errorf("the restored place does not hold: %+v, %v", report, err)
 		}
 	})

@@ -48,6 +48,9 @@ func Create(ctx context.Context, o Options) (*Summary, error) {
 	}
 	defer f.close()
 	m := &manifest{Format: format, ProgramVersion: buildinfo.Version}
+	if m.AuditHeads, err = o.Store.LogHeads(ctx); err != nil {
+		return nil, err
+	}
 	header, err := f.database(ctx, o.Store, o.Now())
 	if err != nil {
 		return nil, err

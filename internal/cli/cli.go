@@ -11,7 +11,9 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/server"
 )
@@ -41,6 +43,7 @@ type command struct {
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
+	remote  bool // it calls the integration API with a key: no setting of an installation matters to it
 }
 
 // invocation is a call of a command.
@@ -59,7 +62,15 @@ type options struct {
 	demo, dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
-	keys, endpoint, status, since, search                        string
+	keys, heads, endpoint, status, since, search                 string
+
+	// Of the commands that call the integration API.
+	profile, server, url, events string
+
+	order    client.CreateOrder
+	photos   photoFlags
+	orders   client.OrdersQuery
+	interval time.Duration
 
 	amount   int64
 	rows     int
@@ -80,8 +91,9 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
 		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
-		deliveriesShow(), deliveriesRedeliver(), checkCommand(), secretsRotate(), backupCommand(), restoreCommand(),
-		verifyCommand(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
+		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(),
+		verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(), ordersWatch(), photosUpload(),
+		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }
 
@@ -168,7 +180,9 @@ func help(ctx context.Context, args []string, stdio IO) int {
 // bind adds the settings and the flags of the command to its flag set, and returns the names of the settings.
 func (c *command) bind(inv *invocation) (settings map[string]bool) {
 	settings = map[string]bool{}
-	inv.settings.Bind(inv.flags)
+	if !c.remote {
+		inv.settings.Bind(inv.flags)
+	}
 	inv.flags.VisitAll(func(f *flag.Flag) { settings[f.Name] = true })
 	inv.flags.BoolVar(&inv.json, "json", false, "print one JSON value")
 	if c.flags != nil {

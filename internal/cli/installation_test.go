@@ -8,6 +8,8 @@ import (
 
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
 )
 
 // TestNoInstallation: a command that does not begin an installation refuses a place without one and leaves it as it is.
@@ -120,4 +122,40 @@ func TestSecretKey(t *testing.T) {
 		fails(t, nil, []string{"--secret-key and --secret-key-file"}, "check", "--secret-key", string(key),
 			"--secret-key-file", keyFile)
 	})
+}
+
+// TestAuditHead: the heads that a backup and audit head tell are held against the logs later.
+func TestAuditHead(t *testing.T) {
+	data := t.TempDir()
+	must.NoError(t, os.WriteFile(filepath.Join(data, "secret.key"), []byte(shop.SecretKey+"\n"), 0o600))
+	s := shop.New(t, filepath.Join(data, "assay.db"))
+	must.NoError(t, os.Symlink(s.MediaDir, filepath.Join(data, "media")))
+	s.Trade(t)
+	code, stdout, stderr := run(t, data, nil, "audit", "head", "--json")
+	var heads []struct {
+		Chain, Account, Head string
+		Number               int64
+	}
+	only(t, stdout, &heads)
+	if code != 0 || len(heads) != 2 || heads[0].Chain != "administration" || heads[0].Account != "" ||
+		heads[1].Account != s.Account.ID || heads[1].Number != 2 || len(heads[1].Head) != 64 {
+		t.Fatalf("status %d, %+v, %s", code, heads, stderr)
+	}
+	kept := filepath.Join(t.TempDir(), "heads.json")
+	must.NoError(t, os.WriteFile(kept, []byte(stdout), 0o600))
+	code, stdout, stderr = run(t, data, nil, "backup", filepath.Join(t.TempDir(), "backup"))
+	if code != 0 || !strings.Contains(stdout, heads[1].Head) {
+		t.Errorf("backup: status %d, says %q and %q", code, stdout, stderr)
+	}
+	if code, _, stderr := run(t, data, nil, "check", "--deep", "--heads", kept); code != 0 {
+		t.Errorf("check: %s", stderr)
+	}
+	rawsql.Exec(t, s.Target, "UPDATE audit_events SET hash = '00' || substr(hash, 3) WHERE seq = 2")
+	code, stdout, _ = run(t, data, nil, "check", "--heads", kept, "--json")
+	if code != 1 || !strings.Contains(stdout, `"audit-kept-head"`) || !strings.Contains(stdout, `"ok":false`) {
+		t.Errorf("check: status %d, says %q", code, stdout)
+	}
+	if code, _, stderr := run(t, data, nil, "check", "--heads", s.Target); code != 1 || !strings.Contains(stderr, "--heads") {
+		t.Errorf("check: status %d, says %q", code, stderr)
+	}
 }

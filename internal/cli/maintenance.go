@@ -1,42 +1,94 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
+	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/assayhq/assay/internal/backup"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/server"
 )
 
 func checkCommand() *command {
 	return &command{
-		name:    "check",
-		about:   "check the integrity of the ledger, the audit log, the order counters and the stored photos",
-		example: "assay check --json",
+		name:  "check",
+		args:  "[--deep] [--heads FILE]",
+		about: "check the database, the ledger, the logs, outcomes, certificates, counters and stored photos",
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, and compare indexes with their tables")
+			fs.StringVar(&inv.heads, "heads", "",
+				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
+		},
+		example: "assay check --deep --json",
+		run:     withApp(check),
+	}
+}
+
+func check(ctx context.Context, inv *invocation, app *server.App) error {
+	o := proof.Options{
+		Store: app.Store, Media: app.Media, CertificateKeys: app.Service.CertificateKeys(), Deep: inv.deep,
+		Unreadable: app.Service.UnreadableSecrets,
+	}
+	if inv.heads != "" {
+		content, err := inv.read(inv.heads)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(content, &o.Heads); err != nil {
+			return fmt.Errorf("--heads: %s is not what assay audit head --json prints: %w", inv.heads, err)
+		}
+	}
+	report, err := proof.Check(ctx, o)
+	if err != nil {
+		return err
+	}
+	var lines strings.Builder
+	for _, p := range report.Problems {
+		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
+	}
+	for _, note := range report.Notes {
+		fmt.Fprintf(inv.Stderr, "note: %s\n", note)
+	}
+	err = inv.print(report,
+		"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d entries of administration, "+
+			"%d certificates, %d photos: %d problems\n",
+		lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
+		report.StaffActions, report.Certificates, report.Photos, report.ProblemCount)
+	if err != nil {
+		return err
+	}
+	if !report.OK {
+		return fmt.Errorf("%d problems found", report.ProblemCount)
+	}
+	return nil
+}
+
+func auditHead() *command {
+	return &command{
+		name:    "audit head",
+		about:   "print number and hash of the newest entry of every log, to be kept elsewhere for check --heads",
+		example: "assay audit head --json > heads.json",
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			report, err := proof.Check(ctx, app.Store, app.Media)
+			heads, err := app.Service.AuditHeads(ctx)
 			if err != nil {
 				return err
 			}
-			var lines strings.Builder
-			for _, p := range report.Problems {
-				fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
-			}
-			err = inv.print(report,
-				"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
-				lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
-				report.Photos, report.ProblemCount)
-			if err != nil {
-				return err
-			}
-			if !report.OK {
-				return fmt.Errorf("%d problems found", report.ProblemCount)
-			}
-			return nil
+			return inv.print(heads, "%s", headLines(heads))
 		}),
 	}
+}
+
+func headLines(heads []audit.Head) string {
+	var lines strings.Builder
+	for _, h := range heads {
+		fmt.Fprintf(&lines, "%-36s %8d %s\n", cmp.Or(h.AccountID, h.Chain), h.Number, cmp.Or(h.Hash, "-"))
+	}
+	return lines.String()
 }
 
 func secretsRotate() *command {
@@ -76,7 +128,11 @@ func backupCommand() *command {
 			if err != nil {
 				return err
 			}
-			return inv.printSummary("backed up", s)
+			if err := inv.printSummary("backed up", s); err != nil || inv.json {
+				return err
+			}
+			_, err = fmt.Fprintf(inv.Stdout, "heads of the logs, to be kept elsewhere:\n%s", headLines(s.AuditHeads))
+			return err
 		}),
 	}
 }

@@ -3,6 +3,7 @@ package httpx
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -69,5 +70,26 @@ func BenchmarkChain(b *testing.B) {
 	for b.Loop() {
 		clear(w.h)
 		h.ServeHTTP(w, r)
+	}
+}
+
+// TestChainAllocations bounds what the middleware allocates for a request: the exchange with its context, the request
+// that has it, its id, and the address of the client.
+func TestChainAllocations(t *testing.T) {
+	p := &Responder{Log: NewJSONLog(io.Discard)}
+	body := Prepare([]byte(`{"availableCredits":1000}`))
+	h := RequestID(p.AccessLog(p.Recover(p.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		r = Limit(time.Minute, w, r)
+		body.Write(w, http.StatusOK)
+		return r.Context().Err()
+	}))))
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/x?a=1", http.NoBody)
+	w := discard{http.Header{}}
+	got := testing.AllocsPerRun(200, func() {
+		clear(w.h)
+		h.ServeHTTP(w, r)
+	})
+	if got > 5 {
+		t.Errorf("a request makes %v allocations, at most 5 are allowed", got)
 	}
 }

@@ -11,8 +11,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 )
 
-// readAhead is more than multipart.Reader holds beyond what it has parsed.
-const readAhead = 8 << 10
+const (
+	// readAhead is more than multipart.Reader holds beyond what it has parsed.
+	readAhead = 8 << 10
+
+	// bodyBuffer is how much is read from a connection at once: multipart.Reader reads 4 KB at a time, which would be as
+	// many system calls.
+	bodyBuffer = 128 << 10
+)
 
 var errNoFinalBoundary = errors.New("the final boundary is missing")
 
@@ -22,8 +28,12 @@ type Multipart struct {
 	*multipart.Reader
 	body  io.Reader
 	final []byte // the final boundary
-	ended bool   // body has been read to its end
-	tail  []byte // the last bytes of body, at least readAhead of them
+	ended bool   // the reader has got all of body
+
+	buffer       []byte
+	next, filled int    // buffer[next:filled] is for the reader
+	err          error  // that comes after it
+	tail         []byte // what the reader got before the buffer, the last readAhead bytes of it
 }
 
 // ReadMultipart returns the parts of a request's body, or refuses a body of another type.
@@ -32,7 +42,11 @@ func ReadMultipart(r *http.Request) (*Multipart, error) {
 	if err != nil || mediaType != "multipart/form-data" || params["boundary"] == "" {
 		return nil, fault.BadRequest("The body must be multipart/form-data with a boundary.").With("field", "Content-Type")
 	}
-	m := &Multipart{body: r.Body, final: []byte("--" + params["boundary"] + "--")}
+	size := int64(bodyBuffer)
+	if r.ContentLength >= 0 {
+		size = min(size, r.ContentLength+1) // one more, to see the end at once
+	}
+	m := &Multipart{body: r.Body, final: []byte("--" + params["boundary"] + "--"), buffer: make([]byte, size)}
 	m.Reader = multipart.NewReader(readerFunc(m.read), params["boundary"])
 	return m, nil
 }
@@ -42,7 +56,7 @@ func (m *Multipart) NextPart() (*multipart.Part, error) {
 	part, err := m.Reader.NextPart()
 	if errors.Is(err, io.EOF) {
 		err = io.EOF
-		if m.ended && !bytes.Contains(m.tail, m.final) {
+		if m.ended && !bytes.Contains(append(m.tail, m.buffer[:m.next]...), m.final) {
 			err = errNoFinalBoundary
 		}
 	}
@@ -50,13 +64,19 @@ func (m *Multipart) NextPart() (*multipart.Part, error) {
 }
 
 func (m *Multipart) read(p []byte) (int, error) {
-	n, err := m.body.Read(p)
-	m.ended = m.ended || errors.Is(err, io.EOF)
-	if len(m.tail)+n > 4*readAhead {
-		m.tail = append(m.tail[:0], m.tail[len(m.tail)-min(len(m.tail), readAhead):]...)
+	if m.next == m.filled && m.err == nil {
+		m.tail = append(m.tail, m.buffer[max(0, m.next-readAhead):m.next]...)
+		m.tail = append(m.tail[:0], m.tail[max(0, len(m.tail)-readAhead):]...)
+		m.next = 0
+		m.filled, m.err = m.body.Read(m.buffer)
 	}
-	m.tail = append(m.tail, p[:n]...)
-	return n, err
+	n := copy(p, m.buffer[m.next:m.filled])
+	m.next += n
+	if n > 0 || len(p) == 0 {
+		return n, nil
+	}
+	m.ended = m.ended || errors.Is(m.err, io.EOF)
+	return 0, m.err
 }
 
 type readerFunc func([]byte) (int, error)

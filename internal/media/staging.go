@@ -81,7 +81,7 @@ type Staged struct {
 }
 
 // copyBuffer is large enough for few system calls and small enough for many uploads at a time.
-type copyBuffer [32 << 10]byte
+type copyBuffer [64 << 10]byte
 
 var copyBuffers = sync.Pool{New: func() any { return new(copyBuffer) }}
 

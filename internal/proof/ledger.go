@@ -88,6 +88,7 @@ func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 		}
 		last = *o
 		t.order(o)
+		t.verdict(o)
 		return nil
 	})
 	if err != nil {

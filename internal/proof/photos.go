@@ -2,8 +2,11 @@ package proof
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
@@ -56,6 +59,28 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 		return err
 	case p.Known && stat.Size != p.Bytes:
 		problem(PhotoSize, "its file has %d bytes, %d were uploaded", stat.Size, p.Bytes)
+	case p.Known && c.Deep:
+		sha, err := hashOf(ctx, files, p.Name)
+		if err != nil {
+			return err
+		}
+		if sha != p.SHA256 {
+			problem(PhotoHash, "its file is not what was uploaded")
+		}
 	}
 	return nil
+}
+
+// hashOf reads a file to its end.
+func hashOf(ctx context.Context, files media.Store, name string) (_ string, err error) {
+	file, err := files.Open(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	hash := sha256.New()
+	if _, err := io.Copy(hash, file); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(hash.Sum(nil)), ctx.Err()
 }

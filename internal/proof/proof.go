@@ -11,6 +11,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/store"
@@ -25,6 +26,10 @@ type Report struct {
 	LedgerEntries int64     `json:"ledger_entries"`
 	AuditEvents   int64     `json:"audit_events"`
 	Photos        int64     `json:"photos"` // of orders; a photo in two orders counts twice
+	StaffActions  int64     `json:"staff_actions"`
+	Certificates  int64     `json:"certificates"`
+	Deep          bool      `json:"deep"`
+	Notes         []string  `json:"notes"` // what could not be checked, and why
 	ProblemCount  int64     `json:"problem_count"`
 	Problems      []Problem `json:"problems"` // the first MaxProblems
 }
@@ -59,52 +64,115 @@ const (
 	OrderCharge     ProblemKind = "order-charge"           // an order has one charge, of its price
 	OrderRefund     ProblemKind = "order-refund"           // canceled and failed orders have one refund, others none
 	OrderCount      ProblemKind = "order-count"            // the desk's counters of Live orders by status are right
+	OrderFacts      ProblemKind = "order-facts"            // what was recorded of an order can be read
+	OrderOutcome    ProblemKind = "order-outcome"          // an order's outcome is the last one of its timeline
+	OrderResults    ProblemKind = "order-results"          // the counters of results agree with the orders
+	CertMissing     ProblemKind = "certificate-missing"    // an authentic order has its certificate
+	CertChanged     ProblemKind = "certificate-changed"    // which is as it was signed, for that order
+	CertStray       ProblemKind = "certificate-stray"      // one in force belongs to an authentic order
+	CertRevoked     ProblemKind = "certificate-revoked"    // and was not revoked according to its timeline
 	AuditSequence   ProblemKind = "audit-sequence"         // events are numbered from 1 to the account's counter
 	AuditHash       ProblemKind = "audit-hash"             // each event's hash seals it and the one before
 	AuditHead       ProblemKind = "audit-head"             // the account knows the hash of the last event
+	AuditKept       ProblemKind = "audit-kept-head"        // a head that was kept elsewhere is still in its chain
+	StaffSequence   ProblemKind = "staff-log-sequence"     // entries are numbered from 1 to the counter
+	StaffHash       ProblemKind = "staff-log-hash"         // each entry's hash seals it and the one before
+	StaffHead       ProblemKind = "staff-log-head"         // the hash of the last entry is known
 	PhotoRow        ProblemKind = "photo-row"              // a photo of an order is known, as used and as its account's
 	PhotoMissing    ProblemKind = "photo-missing"          // its file is in the media store
 	PhotoSize       ProblemKind = "photo-size"             // and has the size that was uploaded
+	PhotoHash       ProblemKind = "photo-hash"             // and the bytes (deep)
+	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
+	DatabaseCorrupt ProblemKind = "database-corrupt"       // the engine can read its own files
 )
 
-// Check checks the ledger, the audit log, the counters of orders and that every photo of an order is in the media
-// store. Servers may write meanwhile: rows are read as they are at one moment. Memory does not grow with the number of
-// rows. An error means that the check could not be made; what it finds wrong is in the report.
-func Check(ctx context.Context, s *store.Store, files media.Store) (*Report, error) {
-	c := &check{report: Report{Problems: []Problem{}}}
-	var lastOrder string
-	err := s.Snapshot(ctx, func(q store.Queries) (err error) {
-		if lastOrder, err = q.LastOrderID(ctx); err != nil {
-			return err
-		}
-		if err := q.BrokenReferences(ctx, func(r store.BrokenReference) error {
-			c.add(Problem{
-				Kind: BrokenReference, ID: strconv.FormatInt(r.RowID, 10),
-				Message: fmt.Sprintf("row %d of %s refers to a row of %s that does not exist", r.RowID, r.Table, r.Parent),
-			})
-			return nil
-		}); err != nil {
-			return err
-		}
-		if err := c.orderCounts(ctx, q); err != nil {
-			return err
-		}
-		return c.accounts(ctx, q)
+// Options say what is checked.
+type Options struct {
+	Store *store.Store // with the chain of its logs
+	Media media.Store
+
+	CertificateKeys certificate.KeySet
+	Heads           []audit.Head // that were kept elsewhere
+	Deep            bool         // also compare the bytes of photos, and indexes with their tables
+
+	// Unreadable calls f for every sealed value that cannot be opened; nil: they are not checked.
+	Unreadable func(ctx context.Context, f func(table, id string)) error
+}
+
+// Check checks the database itself, the ledger, the logs, orders with their outcomes and certificates, and that every
+// photo of an order is in the media store. Servers may write meanwhile: rows are read as they are at one moment. Memory
+// does not grow with the number of rows. An error means that the check could not be made; what it finds wrong is in the
+// report.
+func Check(ctx context.Context, o Options) (*Report, error) {
+	c := &check{Options: o, report: Report{Deep: o.Deep, Notes: []string{}, Problems: []Problem{}}}
+	note, err := o.Store.Integrity(ctx, o.Deep, func(where, message string) {
+		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
 	})
-	if err != nil {
-		return nil, fmt.Errorf("check the database: %w", err)
+	if note != "" {
+		c.report.Notes = append(c.report.Notes, note)
 	}
-	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed or deleted.
-	if err := c.photos(ctx, s.Queries, files, lastOrder); err != nil {
-		return nil, fmt.Errorf("check the photos: %w", err)
+	if err == nil {
+		err = c.rows(ctx)
+	}
+	if message, corrupt := store.Corrupt(err); corrupt {
+		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
+		c.report.Notes = append(c.report.Notes, "The database is corrupt: not everything could be checked.")
+		err = nil
+	}
+	if err != nil {
+		return nil, err
 	}
 	c.report.OK = c.report.ProblemCount == 0
 	return &c.report, nil
 }
 
+// rows checks what is stored.
+func (c *check) rows(ctx context.Context) error {
+	var lastOrder string
+	err := c.Store.Snapshot(ctx, func(q store.Queries) (err error) {
+		if lastOrder, err = q.LastOrderID(ctx); err != nil {
+			return err
+		}
+		for _, part := range []func(context.Context, store.Queries) error{
+			c.references, c.orderCounts, c.accounts, c.staffLog, c.keptHeads, c.strayCertificates,
+		} {
+			if err := part(ctx, q); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("check the database: %w", err)
+	}
+	if c.Unreadable != nil {
+		if err := c.Unreadable(ctx, func(table, id string) {
+			c.add(Problem{Kind: SecretBroken, ID: id, Message: "the secret in " + table + " cannot be opened with this key"})
+		}); err != nil {
+			return fmt.Errorf("check the secrets: %w", err)
+		}
+	}
+	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed or deleted.
+	if err := c.photos(ctx, c.Store.Queries, c.Media, lastOrder); err != nil {
+		return fmt.Errorf("check the photos: %w", err)
+	}
+	return nil
+}
+
+func (c *check) references(ctx context.Context, q store.Queries) error {
+	return q.BrokenReferences(ctx, func(r store.BrokenReference) error {
+		c.add(Problem{
+			Kind: BrokenReference, ID: strconv.FormatInt(r.RowID, 10),
+			Message: fmt.Sprintf("row %d of %s refers to a row of %s that does not exist", r.RowID, r.Table, r.Parent),
+		})
+		return nil
+	})
+}
+
 // check is a check in progress.
 type check struct {
+	Options
 	mu     sync.Mutex // photos are checked in parallel
 	report Report
 }
@@ -123,7 +191,7 @@ const pageSize = 500
 func (c *check) accounts(ctx context.Context, q store.Queries) error {
 	last := ""
 	for {
-		page, err := q.AccountsAfter(ctx, last, pageSize)
+		page, err := q.AuditHeads(ctx, last, pageSize)
 		if err != nil || len(page) == 0 {
 			return err
 		}
@@ -132,7 +200,7 @@ func (c *check) accounts(ctx context.Context, q store.Queries) error {
 				return err
 			}
 		}
-		last = page[len(page)-1].ID
+		last = page[len(page)-1].AccountID
 		c.report.Accounts += int64(len(page))
 	}
 }
@@ -158,8 +226,8 @@ func (c *check) orderCounts(ctx context.Context, q store.Queries) error {
 	return err
 }
 
-func (c *check) account(ctx context.Context, q store.Queries, a *store.AccountProof) error {
-	balances, err := q.BalancesOf(ctx, a.ID)
+func (c *check) account(ctx context.Context, q store.Queries, a *audit.Head) error {
+	balances, err := q.BalancesOf(ctx, a.AccountID)
 	if err != nil {
 		return err
 	}
@@ -167,12 +235,12 @@ func (c *check) account(ctx context.Context, q store.Queries, a *store.AccountPr
 		i := slices.IndexFunc(balances, func(b store.BalanceProof) bool { return b.Environment == env })
 		if i < 0 {
 			c.add(Problem{
-				Kind: BalanceMissing, AccountID: a.ID, Environment: string(env),
+				Kind: BalanceMissing, AccountID: a.AccountID, Environment: string(env),
 				Message: "the account has no balance in this environment",
 			})
 			continue
 		}
-		t := &tenant{check: c, accountID: a.ID, balance: balances[i]}
+		t := &tenant{check: c, accountID: a.AccountID, balance: balances[i]}
 		if err := t.ledger(ctx, q); err != nil {
 			return err
 		}
@@ -180,37 +248,8 @@ func (c *check) account(ctx context.Context, q store.Queries, a *store.AccountPr
 			return err
 		}
 	}
-	return c.auditLog(ctx, q, a)
-}
-
-// auditLog computes the hash of every event. After an event with a wrong hash the chain continues with the stored hash,
-// so that one change is reported once.
-func (c *check) auditLog(ctx context.Context, q store.Queries, a *store.AccountProof) error {
-	problem := func(kind ProblemKind, id, format string, args ...any) {
-		c.add(Problem{Kind: kind, AccountID: a.ID, ID: id, Message: fmt.Sprintf(format, args...)})
-	}
-	var seq, count int64
-	previous := ""
-	err := q.EachAuditEvent(ctx, a.ID, func(e *audit.Event, metadata string) error {
-		count++
-		if e.Seq != seq+1 {
-			problem(AuditSequence, e.ID, "event %d follows event %d", e.Seq, seq)
-		}
-		if audit.ChainHash(previous, e, metadata) != e.Hash {
-			problem(AuditHash, e.ID, "event %d, or the one before it, was changed: its hash does not hold", e.Seq)
-		}
-		seq, previous = e.Seq, e.Hash
-		return nil
-	})
-	if err != nil {
+	if err := c.results(ctx, q, a.AccountID); err != nil {
 		return err
 	}
-	if count != a.AuditCount {
-		problem(AuditSequence, "", "the log has %d events, the account counts %d", count, a.AuditCount)
-	}
-	if previous != a.AuditHead {
-		problem(AuditHead, "", "the last event is not the one that the account has as its last")
-	}
-	c.report.AuditEvents += count
-	return nil
+	return c.auditLog(ctx, q, a)
 }

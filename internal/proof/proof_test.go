@@ -2,9 +2,12 @@ package proof_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,9 +15,12 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -22,7 +28,7 @@ import (
 
 func check(t testing.TB, s *shop.Shop) *proof.Report {
 	t.Helper()
-	r, err := proof.Check(t.Context(), s.Store, s.Media)
+	r, err := proof.Check(t.Context(), s.Proof())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -33,15 +39,23 @@ func TestCheck(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		s.Trade(t)
+		if _, err := s.Service.CreateStaff(t.Context(), access.Operator, "a@assay.test", "A", access.Admin); err != nil {
+			t.Fatal(err)
+		}
 		t.Run("OK", func(t *testing.T) {
 			got, err := json.Marshal(check(t, s))
 			if err != nil {
 				t.Fatal(err)
 			}
+			notes := ""
+			if n := check(t, s).Notes; len(n) > 0 { // PostgreSQL without its extension for indexes
+				notes = fmt.Sprintf("%q", n[0])
+			}
 			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
 			want := `{"ok":true,"accounts":1,"orders":8,` +
 				`"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},` +
-				`"ledger_entries":12,"audit_events":2,"photos":9,"problem_count":0,"problems":[]}`
+				`"ledger_entries":12,"audit_events":2,"photos":9,"staff_actions":1,"certificates":1,"deep":false,` +
+				`"notes":[` + notes + `],"problem_count":0,"problems":[]}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -73,6 +87,8 @@ type tampering struct {
 	id     string              // of one of the problems
 	env    access.Environment
 	engine string // empty: both
+
+	everywhere bool // some problems are not of one account
 }
 
 type change struct{ do, undo string }
@@ -145,7 +161,7 @@ var tamperings = []tampering{
 			do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
 			undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
 		},
-		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults}, id: "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedWithoutReason",
@@ -153,7 +169,7 @@ var tamperings = []tampering{
 			do:   "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
 			undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
 		},
-		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults}, id: "{failed}", env: access.Live,
 	},
 	{
 		name: "CountTooHigh", change: set("live_order_counts", "orders", "orders + 1", "orders - 1", "status = 'completed'"),
@@ -227,6 +243,59 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
 	},
 	{
+		name: "StaffAction", change: set("staff_actions", "staff_name", "'nobody'", "'operator'", "seq = 1"),
+		want: []proof.ProblemKind{proof.StaffHash}, id: "{action}", everywhere: true,
+	},
+	{
+		name: "StaffLogEmptied",
+		change: change{
+			do:   "ALTER TABLE staff_actions RENAME TO staff_kept; CREATE TABLE staff_actions AS SELECT * FROM staff_kept WHERE seq < 0",
+			undo: "DROP TABLE staff_actions; ALTER TABLE staff_kept RENAME TO staff_actions",
+		},
+		want: []proof.ProblemKind{proof.StaffSequence, proof.StaffHead}, everywhere: true,
+	},
+	{
+		name: "StaffHead", change: set("staff_actions_head", "head", "'x' || head", "substr(head, 2)", "id = 1"),
+		want: []proof.ProblemKind{proof.StaffHead}, everywhere: true,
+	},
+	{
+		name: "OutcomeFlipped", change: set("orders", "outcome", "'fake'", "'authentic'", "id = '{authentic}'"),
+		want: []proof.ProblemKind{proof.OrderOutcome, proof.CertStray}, id: "{authentic}", env: access.Test, everywhere: true,
+	},
+	{
+		name:   "LiveOutcomeFlipped",
+		change: set("orders", "outcome", "'unable-to-verify'", "'canceled'", "id = '{canceled}'"),
+		want:   []proof.ProblemKind{proof.OrderOutcome, proof.OrderResults, proof.OrderRefund}, id: "{canceled}", env: access.Live,
+	},
+	{
+		name: "FactsUnreadable",
+		change: change{
+			do:   "UPDATE orders SET facts = '{' || facts WHERE id = '{open}'",
+			undo: "UPDATE orders SET facts = substr(facts, 2) WHERE id = '{open}'",
+		},
+		want: []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
+	},
+	{
+		name: "CertificateEdited",
+		change: change{
+			do:   "UPDATE certificates SET document = REPLACE(document, 'prada', 'gucci')",
+			undo: "UPDATE certificates SET document = REPLACE(document, 'gucci', 'prada')",
+		},
+		want: []proof.ProblemKind{proof.CertChanged}, id: "{certificate}", env: access.Test,
+	},
+	{
+		name: "CertificateSignature", change: set("certificates", "signature", "'x' || signature", "substr(signature, 2)", "true"),
+		want: []proof.ProblemKind{proof.CertChanged}, id: "{certificate}", env: access.Test,
+	},
+	{
+		name: "CertificateGone", change: set("certificates", "id", "'x' || id", "substr(id, 2)", "true"),
+		want: []proof.ProblemKind{proof.CertMissing, proof.CertStray}, id: "{authentic}", env: access.Test, everywhere: true,
+	},
+	{
+		name: "KeySwapped", change: set("sealed_keys", "sealed", "'v2:00000000:' || sealed", "substr(sealed, 13)", "id = 'root'"),
+		want: []proof.ProblemKind{proof.SecretBroken}, id: "root", everywhere: true,
+	},
+	{
 		name: "PhotoNotMarked", change: set("photos", "used", "0", "1", "name = '{photo}'"),
 		want: []proof.ProblemKind{proof.PhotoRow}, id: "{photo}", env: access.Live,
 	},
@@ -260,6 +329,10 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND kind = 'grant'"), "{last}",
 		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND seq = 6"), "{event}",
 		one("SELECT id FROM audit_events WHERE seq = 1"), "{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
+		"{action}", one("SELECT id FROM staff_actions WHERE seq = 1"),
+		"{authentic}", one("SELECT id FROM orders WHERE outcome = 'authentic'"),
+		"{canceled}", one("SELECT id FROM orders WHERE outcome = 'canceled'"),
+		"{certificate}", one("SELECT id FROM certificates"),
 		"{photo}", photos[0].Name,
 	)
 	engine := "sqlite"
@@ -281,7 +354,7 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 			found := false
 			for _, p := range r.Problems {
 				switch {
-				case p.Kind == proof.BrokenReference:
+				case p.Kind == proof.BrokenReference || c.everywhere:
 				// A counter of all accounts.
 				case p.Kind == proof.OrderCount && p.AccountID == "" && p.Environment == "live" && p.Message != "":
 				case p.AccountID != s.Account.ID || p.Environment != string(c.env) || p.Message == "":
@@ -347,7 +420,7 @@ func testTamperedFiles(t *testing.T, s *shop.Shop) {
 		if err := os.WriteFile(leaf, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := proof.Check(t.Context(), s.Store, s.Media); err == nil {
+		if r, err := proof.Check(t.Context(), s.Proof()); err == nil {
 			t.Errorf("got a report from a store that fails: %+v", r)
 		}
 		if err := os.Remove(leaf); err != nil {
@@ -368,7 +441,7 @@ func TestCheckWhileWriting(t *testing.T) {
 		checks := 0
 		go func() {
 			for ctx.Err() == nil {
-				r, err := proof.Check(t.Context(), s.Store, s.Media)
+				r, err := proof.Check(t.Context(), s.Proof())
 				if err == nil && !r.OK {
 					err = fmt.Errorf("problems while orders are made: %+v", r.Problems)
 				}
@@ -391,4 +464,152 @@ func TestCheckWhileWriting(t *testing.T) {
 			t.Errorf("got %+v after %d checks, want 48 orders and no problem", r, checks)
 		}
 	})
+}
+
+// TestRewrittenHistory: whoever has the database but not the secret key cannot make a log that holds, and whoever has
+// both cannot make one that leads through a head that was kept elsewhere.
+func TestRewrittenHistory(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		for _, name := range []string{"a", "b", "c"} {
+			_, err := s.Service.CreateStaff(t.Context(), access.Operator, name+"@assay.test", name, access.Admin)
+			must.NoError(t, err)
+		}
+		heads, err := s.Service.AuditHeads(t.Context())
+		must.NoError(t, err)
+		if len(heads) != 2 || heads[0].Number != 3 || heads[1].AccountID != s.Account.ID || heads[1].Number != 2 {
+			t.Fatalf("heads = %+v", heads)
+		}
+		o := s.Proof()
+		o.Heads = heads
+		r, err := proof.Check(t.Context(), o)
+		must.NoError(t, err)
+		wantProblems(t, r)
+
+		rewrite(t, s, audit.NewChain(nil)) // as one without the key would
+		wantProblems(t, check(t, s), proof.AuditHash, proof.StaffHash)
+		rewrite(t, s, s.Store.Chain())
+		wantProblems(t, check(t, s))
+		r, err = proof.Check(t.Context(), o)
+		must.NoError(t, err)
+		wantProblems(t, r, proof.AuditKept)
+	})
+}
+
+// rewrite forges the first entry of each log and makes a chain that fits.
+func rewrite(t *testing.T, s *shop.Shop, seal audit.Chain) {
+	t.Helper()
+	ctx := t.Context()
+	previous := ""
+	set := func(text string) { rawsql.Exec(t, s.Target, text) }
+	set("UPDATE audit_events SET actor_name = 'nobody' WHERE seq = 1")
+	set("UPDATE staff_actions SET staff_name = 'nobody' WHERE seq = 1")
+	var texts []string
+	must.NoError(t, s.Store.EachAuditEvent(ctx, s.Account.ID, func(e *audit.Event, metadata string) error {
+		previous = seal.EventHash(previous, e, metadata)
+		texts = append(texts, fmt.Sprintf("UPDATE audit_events SET hash = '%s' WHERE id = '%s'", previous, e.ID))
+		return nil
+	}))
+	texts = append(texts, "UPDATE accounts SET audit_head = '"+previous+"'")
+	previous = ""
+	must.NoError(t, s.Store.EachStaffAction(ctx, func(a *audit.Action, details string) error {
+		previous = seal.ActionHash(previous, a, details)
+		texts = append(texts, fmt.Sprintf("UPDATE staff_actions SET hash = '%s' WHERE id = '%s'", previous, a.ID))
+		return nil
+	}))
+	for _, text := range append(texts, "UPDATE staff_actions_head SET head = '"+previous+"'") {
+		set(text)
+	}
+}
+
+// TestDeep: a photo of which a byte was changed has its size still.
+func TestDeep(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		o := s.Proof()
+		o.Deep = true
+		indexes := true
+		if store.IsPostgres(target) {
+			indexes = len(rawsql.Rows(t, target, "SELECT 1 FROM pg_available_extensions WHERE name = 'amcheck'")) > 0
+			if indexes {
+				rawsql.Exec(t, target, "CREATE EXTENSION amcheck")
+			}
+		}
+		r, err := proof.Check(t.Context(), o)
+		must.NoError(t, err)
+		wantProblems(t, r)
+		if (len(r.Notes) == 0) != indexes {
+			t.Errorf("notes: %q", r.Notes)
+		}
+		name := rawsql.Rows(t, s.Target, "SELECT photo FROM order_photos WHERE round = 1 AND photo IS NOT NULL")[0][0]
+		file := filepath.Join(s.MediaDir, name[:1], name[1:2], name)
+		content, err := os.ReadFile(file)
+		must.NoError(t, err)
+		content[len(content)-1] ^= 1
+		must.NoError(t, os.WriteFile(file, content, 0o600))
+		wantProblems(t, check(t, s))
+		r, err = proof.Check(t.Context(), o)
+		must.NoError(t, err)
+		wantProblems(t, r, proof.PhotoHash)
+		if r.Problems[0].ID != name {
+			t.Errorf("the problem does not name the photo: %+v", r.Problems)
+		}
+	})
+}
+
+// TestCorruptDatabase: damaged pages are a problem that is reported, whatever else can still be read.
+func TestCorruptDatabase(t *testing.T) {
+	target := storetest.SQLite(t)
+	shop.New(t, target).Trade(t)
+	rawsql.Exec(t, target, "PRAGMA wal_checkpoint(TRUNCATE)")
+	content, err := os.ReadFile(target)
+	must.NoError(t, err)
+	for seed := range uint64(20) {
+		damaged := slices.Clone(content)
+		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // damage, not a secret
+		for range 500 {
+			damaged[100+random.IntN(len(damaged)-100)] = byte(random.IntN(256))
+		}
+		path := filepath.Join(t.TempDir(), "assay.db")
+		must.NoError(t, os.WriteFile(path, damaged, 0o600))
+		if len(engineProblems(t, path)) == 0 {
+			continue // the engine finds nothing either
+		}
+		s, err := store.Open(t.Context(), path)
+		if err != nil {
+			continue // noticed
+		}
+		disk, err := media.NewDisk(t.TempDir())
+		must.NoError(t, err)
+		r, err := proof.Check(t.Context(), proof.Options{Store: s, Media: disk})
+		if err == nil && r.OK {
+			t.Errorf("seed %d: the check finds nothing", seed)
+		}
+		must.NoError(t, errors.Join(s.Close(), disk.Close()))
+	}
+}
+
+// engineProblems asks SQLite itself.
+func engineProblems(t *testing.T, path string) (problems []string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	must.NoError(t, err)
+	defer func() { must.NoError(t, db.Close()) }()
+	rows, err := db.QueryContext(t.Context(), "PRAGMA integrity_check")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer func() { _ = rows.Close() }()
+	for rows.Next() {
+		var text string
+		if err := rows.Scan(&text); err != nil || text != "ok" {
+			problems = append(problems, text)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		problems = append(problems, err.Error())
+	}
+	return problems
 }

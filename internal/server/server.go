@@ -77,6 +77,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
+	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
 	limiter := ratelimit.NewMemory(time.Now)
@@ -99,7 +100,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, Now: time.Now,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge, Now: time.Now,
 			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 		},
 	}

@@ -50,6 +50,8 @@ type Settings struct {
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
 	TestEventDelay    time.Duration
+	EventAge          time.Duration
+	SecretOverlap     time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
 	MailFrom          string
@@ -103,6 +105,9 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
+	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
+	fs.DurationVar(&s.SecretOverlap, "secret-overlap", 24*time.Hour,
+		"how long webhooks are signed with the previous secret as well after a rotation; 0: not at all")
 	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
 		"mail server: smtp://user:password@host:587 with STARTTLS, or smtps://user:password@host:465; empty: no mail is sent")
 	fs.StringVar(&s.MailFrom, "mail-from", "",
@@ -179,13 +184,18 @@ func (s *Settings) Check() error {
 	for name, d := range map[string]time.Duration{
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
+		"event-retention": s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)
 		}
 	}
-	if s.TestEventDelay < 0 {
-		refuse("--test-event-delay must not be negative")
+	for name, d := range map[string]time.Duration{
+		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap,
+	} {
+		if d < 0 {
+			refuse("--%s must not be negative", name)
+		}
 	}
 	return errors.Join(problems...)
 }

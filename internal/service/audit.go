@@ -137,3 +137,6 @@ func (s *Service) EachStaffAction(
 		}
 	}
 }
+
+// AuditHeads returns the newest entry of the log of administration and of every account's log.
+func (s *Service) AuditHeads(ctx context.Context) ([]audit.Head, error) { return s.store.LogHeads(ctx) }

@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -41,14 +40,8 @@ func newSigners(box *secret.Box) map[access.Environment]*certificate.Signer {
 const supersededReason = "The simulated result was replaced."
 
 // certify issues the certificate of an order that has just become authentic, in the transaction of that move: it says
-// what the verdict says, whatever is changed afterwards. A Test order can be moved on; then its certificate is revoked.
+// what the verdict says, whatever is changed afterwards.
 func (s *Service) certify(ctx context.Context, tx *store.Tx, o *order.Order) error {
-	moved := o.Environment == access.Test && !o.UpdatedAt.Equal(o.CreatedAt)
-	if moved {
-		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
-			return err
-		}
-	}
 	signer := s.signers[o.Environment]
 	if o.Status != order.Completed || o.Outcome != order.Authentic || o.CertificateID == "" || signer == nil {
 		return nil
@@ -111,23 +104,11 @@ func (s *Service) Certificate(ctx context.Context, id string) (*certificate.Issu
 	if err != nil {
 		return nil, err
 	}
-	if err := VerifyIssued(c, s.CertificateKeys()); err != nil {
+	if _, err := c.Verify(s.CertificateKeys()); err != nil {
 		s.log.ErrorContext(ctx, "a certificate was changed in the database", "certificate", id, "error", err)
 		return nil, CertificateBroken.Because(err)
 	}
 	return c, nil
-}
-
-// VerifyIssued checks the signature of a certificate, and that it is the one of its id.
-func VerifyIssued(c *certificate.Issued, keys certificate.KeySet) error {
-	facts, err := c.Verify(keys)
-	if err != nil {
-		return err
-	}
-	if facts.ID != c.ID {
-		return fmt.Errorf("the document is that of the certificate %s", facts.ID)
-	}
-	return nil
 }
 
 // CertificatePhotos returns the managed names of the photos of a certificate, in the order in which it lists them.

@@ -69,15 +69,29 @@ func (s *Service) SentHeaders(
 	case e.OAuth != nil:
 		proof = func(webhook.Attempt) []webhook.Header { return webhook.TokenHeaders(hiddenToken) }
 	default:
-		secret, err := s.secrets.Open(e.SealedSecret, e.ID)
-		if err != nil { // the sender cannot read it either, and says so in the log
-			break
-		}
-		proof = func(a webhook.Attempt) []webhook.Header { return webhook.SignatureHeaders(secret, a.At, d.Body) }
+		proof = func(a webhook.Attempt) []webhook.Header { return s.signatures(e, a.At, d.Body) }
 	}
 	return func(a webhook.Attempt) []webhook.Header {
 		return append(webhook.Headers(d.Event, d.ID), proof(a)...)
 	}, nil
+}
+
+// signatures returns the headers with which a delivery to an endpoint is signed at a time; none when the secret cannot be
+// read: the sender cannot read it either, and says so in the log.
+func (s *Service) signatures(e *webhook.Endpoint, at time.Time, body []byte) []webhook.Header {
+	current, previous := e.Secrets(at)
+	secret, err := s.secrets.Open(current, e.ID)
+	if err != nil {
+		return nil
+	}
+	headers := webhook.SignatureHeaders(secret, at, body)
+	if previous == "" {
+		return headers
+	}
+	if secret, err = s.secrets.Open(previous, e.ID); err != nil {
+		return headers
+	}
+	return append(headers, webhook.PreviousSignatureHeader(secret, at, body))
 }
 
 // Redeliver sends a delivery that has ended once more, under the same delivery id and with all attempts before it.
@@ -152,6 +166,44 @@ func (s *Service) redeliverAll(
 		})
 	})
 	return n, err
+}
+
+// FailPausedDeliveries ends up to limit deliveries that have waited too long for an endpoint that is paused, and returns
+// how many.
+func (s *Service) FailPausedDeliveries(ctx context.Context, limit int) (n int, err error) {
+	now := s.now()
+	before := now.Add(-webhook.MaxPause)
+	endpoints, err := s.store.PausedEndpoints(ctx, before)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range endpoints {
+		if n >= limit {
+			break
+		}
+		due, err := s.store.DueDeliveries(ctx, id, store.Place{}, before, limit-n)
+		if err != nil {
+			return n, err
+		}
+		if len(due) == 0 {
+			continue
+		}
+		results := make([]store.AttemptResult, len(due))
+		for i, d := range due {
+			results[i] = store.AttemptResult{
+				Attempt: webhook.Attempt{
+					DeliveryID: d.ID, Number: d.Attempts + 1, At: now, Failure: webhook.FailurePaused,
+				},
+				EndpointID: id, DueAt: d.DueAt,
+			}
+		}
+		err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.EndDeliveries(results) })
+		if err != nil {
+			return n, err
+		}
+		n += len(due)
+	}
+	return n, nil
 }
 
 // DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.

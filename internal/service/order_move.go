@@ -101,6 +101,11 @@ func (s *Service) saveMove(
 	if err := tx.UpdateOrder(o); err != nil {
 		return err
 	}
+	if o.Environment == access.Test { // it may be moved out of a result, whose certificate then ends
+		if err := tx.RevokeCertificatesOf(o.ID, o.CertificateID, supersededReason, o.UpdatedAt); err != nil {
+			return err
+		}
+	}
 	return s.afterMove(ctx, tx, o, actor, details)
 }
 
@@ -160,14 +165,14 @@ func eventOf(s order.Status) (webhook.Event, bool) {
 	return "", false
 }
 
-// emit puts one delivery for each endpoint that wants the event into the outbox.
+// emit stores the event, and puts one delivery for each endpoint that wants it into the outbox.
 func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error {
 	event, ok := eventOf(o.Status)
 	if !ok {
 		return nil
 	}
 	endpoints, err := tx.ReceivingEndpoints(ctx, o.APIKeyID)
-	if err != nil || len(endpoints) == 0 {
+	if err != nil {
 		return err
 	}
 	account, err := tx.Account(ctx, o.AccountID)
@@ -175,6 +180,12 @@ func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error 
 		return err
 	}
 	detail := o.View(account.Locale, o.UpdatedAt, s.CertificateURL)
+	happened := &webhook.OrderEvent{
+		Tenant: o.Tenant(), APIKeyID: o.APIKeyID, OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt,
+	}
+	if happened.Body, err = eventBody(o, event, "", &detail); err != nil {
+		return err
+	}
 	for _, e := range endpoints {
 		if !e.Wants(event) {
 			continue
@@ -189,14 +200,15 @@ func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error 
 		if err := tx.InsertDelivery(d, e); err != nil {
 			return err
 		}
+		happened.DeliveryIDs = append(happened.DeliveryIDs, d.ID)
 	}
-	return nil
+	return tx.InsertEvent(happened) // last, because it locks a row that all orders of the account change
 }
 
-// payload is the body of a delivery: the order as it is at the moment of the event.
+// payload is the body of an event, and with its id that of a delivery: the order as it is at the moment of the event.
 type payload struct {
 	WebhookEvent webhook.Event    `json:"webhook_event"`
-	DeliveryID   string           `json:"delivery_id"`
+	DeliveryID   string           `json:"delivery_id,omitempty"`
 	ExternalID   *string          `json:"external_id"`
 	OrderNumber  *string          `json:"order_number"`
 	CreatedAt    *order.Timestamp `json:"created_at"`
@@ -207,9 +219,13 @@ type payload struct {
 func newDelivery(o *order.Order, event webhook.Event, detail *order.Detail) (*webhook.Delivery, error) {
 	d := &webhook.Delivery{ID: store.NewID(), OrderID: o.ID, Event: event, CreatedAt: o.UpdatedAt}
 	var err error
-	d.Body, err = json.Marshal(&payload{
-		WebhookEvent: event, DeliveryID: d.ID, ExternalID: o.ExternalID, OrderNumber: &o.Number,
+	d.Body, err = eventBody(o, event, d.ID, detail)
+	return d, err
+}
+
+func eventBody(o *order.Order, event webhook.Event, deliveryID string, detail *order.Detail) ([]byte, error) {
+	return json.Marshal(&payload{
+		WebhookEvent: event, DeliveryID: deliveryID, ExternalID: o.ExternalID, OrderNumber: &o.Number,
 		CreatedAt: order.At(&o.UpdatedAt), Detail: detail,
 	})
-	return d, err
 }

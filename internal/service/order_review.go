@@ -110,7 +110,7 @@ func (s *Service) FailOrder(ctx context.Context, actor access.Actor, id, note st
 }
 
 // CancelOrder ends an order without a judgement and refunds it. An administrator cancels any order that has not ended,
-// an account user a queued one of their own. The note is for the timeline.
+// account users and API keys a queued one of their own. The note is for the timeline.
 func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note string) (*order.Order, error) {
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 			order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}
-		report, err := proof.Check(t.Context(), s.Store, s.Media)
+		report, err := proof.Check(t.Context(), s.Proof())
 		must.NoError(t, err)
 		if !report.OK {
 			t.Errorf("the books do not prove: %+v", report)

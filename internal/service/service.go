@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -38,6 +39,9 @@ type Config struct {
 	// before the request that caused it is answered.
 	TestEventDelay time.Duration
 
+	// SecretOverlap is how long deliveries are signed with the previous secret as well after a rotation.
+	SecretOverlap time.Duration
+
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
@@ -58,19 +62,20 @@ type Limits struct {
 // Service runs the use cases.
 type Service struct {
 	*signin.SessionStore
-	limits       Limits
-	store        *store.Store
-	media        media.Store
-	secrets      *secret.Box
-	guard        *netguard.Guard
-	clock        func() time.Time
-	mediaURLs    photo.URLs
-	publicURL    string
-	log          *slog.Logger
-	testDelay    time.Duration
-	onDeliveries func()
-	onPhotos     func(names []string)
-	onMail       func()
+	limits        Limits
+	store         *store.Store
+	media         media.Store
+	secrets       *secret.Box
+	guard         *netguard.Guard
+	clock         func() time.Time
+	mediaURLs     photo.URLs
+	publicURL     string
+	log           *slog.Logger
+	testDelay     time.Duration
+	secretOverlap time.Duration
+	onDeliveries  func()
+	onPhotos      func(names []string)
+	onMail        func()
 
 	signIns map[access.Audience]*signin.SignIn
 	catalog atomic.Pointer[catalog.Snapshot]
@@ -91,11 +96,14 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
 		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
 		keyUses: ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
+	}
+	if c.Secrets != nil {
+		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))
 	}
 	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
 	s.SessionStore = signin.NewSessionStore(people)

@@ -165,6 +165,74 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 	return orNotFound(err, webhook.NotFound())
 }
 
+// RotateSecret gives an endpoint another signing secret, which is told once. Deliveries are signed with the one it had
+// as well, until PreviousUntil of the endpoint's rotation.
+func (s *Service) RotateSecret(
+	ctx context.Context, actor access.Actor, id string,
+) (e *webhook.Endpoint, signingSecret string, err error) {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return nil, "", err
+	}
+	if e, err = s.Endpoint(ctx, actor, id); err != nil {
+		return nil, "", err
+	}
+	if e.OAuth != nil {
+		return nil, "", webhook.NotHMAC()
+	}
+	signingSecret = webhook.NewSigningSecret()
+	now := s.now()
+	sealed, until := s.secrets.Seal(signingSecret, e.ID), now.Add(s.secretOverlap)
+	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until) })
+	if err != nil {
+		return nil, "", orNotFound(err, webhook.NotFound())
+	}
+	e.Rotation = &webhook.Rotation{At: now, SealedPrevious: e.SealedSecret, PreviousUntil: until}
+	e.SealedSecret = sealed
+	return e, signingSecret, nil
+}
+
+// PauseEndpoint makes the deliveries to an endpoint wait, or lets them go on, with all their attempts.
+func (s *Service) PauseEndpoint(
+	ctx context.Context, actor access.Actor, id string, pause bool,
+) (*webhook.Endpoint, error) {
+	if err := actor.Require(access.ManageWebhooks); err != nil {
+		return nil, err
+	}
+	e, err := s.Endpoint(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if pause {
+			return tx.PauseEndpoint(e.APIKeyID, e.ID, s.now())
+		}
+		return tx.ResumeEndpoint(e.APIKeyID, e.ID)
+	})
+	if err != nil {
+		return nil, orNotFound(err, webhook.NotFound())
+	}
+	s.onDeliveries()
+	return s.Endpoint(ctx, actor, id)
+}
+
+// CountEndpoints returns how many endpoints a key has, and how many of them failed: their last delivery that ended did.
+func (s *Service) CountEndpoints(ctx context.Context, actor access.Actor) (all, failing int, err error) {
+	endpoints, err := s.EndpointsOfKey(ctx, actor, actor.ID)
+	if err != nil {
+		return 0, 0, err
+	}
+	for _, e := range endpoints {
+		last, err := s.store.LastDelivery(ctx, e.ID)
+		if err != nil {
+			return 0, 0, err
+		}
+		if last == webhook.Failed {
+			failing++
+		}
+	}
+	return len(endpoints), failing, nil
+}
+
 // testEventReference is the external id of the order that a test event is about. There is no such order.
 const testEventReference = "assay-test-event"
 

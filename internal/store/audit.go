@@ -25,7 +25,7 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 		WHERE id = $1 RETURNING audit_count, audit_head`, []any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
-	e.Hash = audit.ChainHash(previous, e, string(metadata))
+	e.Hash = t.chain.EventHash(previous, e, string(metadata))
 	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
@@ -169,8 +169,8 @@ func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*
 	return e, err
 }
 
-// AppendStaffAction adds an entry to the log of administration and sets its ID. There is nothing that changes or
-// removes one.
+// AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. There is nothing that
+// changes or removes one. It belongs at the end of a transaction: everybody's entries wait for it.
 func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	if a.Details == nil {
 		a.Details = map[string]any{}
@@ -180,13 +180,31 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 		return err
 	}
 	a.ID = NewID()
-	return t.insert("staff_actions ("+actionColumns+")", a.ID, micros(a.At), string(a.Code), textOrNull(a.StaffID),
+	a.At = a.At.UTC().Truncate(time.Microsecond)
+	var previous string
+	if err := t.row(t.ctx, "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head",
+		nil, &a.Seq, &previous); err != nil {
+		return err
+	}
+	a.Hash = t.chain.ActionHash(previous, a, string(details))
+	if err := t.one("UPDATE staff_actions_head SET head = $1 WHERE id = 1", a.Hash); err != nil {
+		return err
+	}
+	return t.insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, micros(a.At), string(a.Code), textOrNull(a.StaffID),
 		a.StaffName, textOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name, textOrNull(a.IP),
-		textOrNull(a.UserAgent), string(details))
+		textOrNull(a.UserAgent), string(details), a.Hash)
 }
 
-const actionColumns = `id, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
-	user_agent, details`
+const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
+	user_agent, details, hash`
+
+// scanStoredAction returns an entry with the stored text of its details.
+func scanStoredAction(scan scanner) (a *audit.Action, details string, err error) {
+	a = new(audit.Action)
+	err = scan(&a.ID, &a.Seq, asTime(&a.At), &a.Code, asText(&a.StaffID), &a.StaffName, asText(&a.AccountID),
+		&a.Target.Type, &a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details, &a.Hash)
+	return a, details, err
+}
 
 // StaffActions returns up to limit entries of the log after a cursor, the newest first. Nothing is counted: a page is a
 // range of an index, at any depth.
@@ -211,13 +229,46 @@ func (q Queries) StaffActions(
 		where += " AND staff_id IS NULL"
 	}
 	return collect(ctx, q, func(scan scanner) (*audit.Action, error) {
-		a := new(audit.Action)
-		var details string
-		if err := scan(&a.ID, asTime(&a.At), &a.Code, asText(&a.StaffID), &a.StaffName, asText(&a.AccountID), &a.Target.Type,
-			&a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details); err != nil {
+		a, details, err := scanStoredAction(scan)
+		if err != nil {
 			return nil, err
 		}
 		return a, json.Unmarshal([]byte(details), &a.Details)
 	}, "SELECT "+actionColumns+" FROM staff_actions WHERE (at, id) < ($1, $2)"+where+
 		" ORDER BY at DESC, id DESC LIMIT $3", args...)
+}
+
+// AdministrationHead returns the newest entry of the log of administration.
+func (q Queries) AdministrationHead(ctx context.Context) (audit.Head, error) {
+	h := audit.Head{Chain: audit.Administration}
+	return h, q.row(ctx, "SELECT entries, head FROM staff_actions_head WHERE id = 1", nil, &h.Number, &h.Hash)
+}
+
+// AuditHeads returns the newest entry of the logs of up to limit accounts whose ids follow the given one, in the order
+// of ids.
+func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([]audit.Head, error) {
+	return collect(ctx, q, func(scan scanner) (audit.Head, error) {
+		h := audit.Head{Chain: audit.OfAnAccount}
+		return h, scan(&h.AccountID, &h.Number, &h.Hash)
+	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", accountID, limit)
+}
+
+const headBatch = 500
+
+// LogHeads returns the newest entry of the log of administration and of every account's log.
+func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
+	head, err := q.AdministrationHead(ctx)
+	if err != nil {
+		return nil, err
+	}
+	heads := []audit.Head{head}
+	for {
+		page, err := q.AuditHeads(ctx, heads[len(heads)-1].AccountID, headBatch)
+		if err != nil {
+			return nil, err
+		}
+		if heads = append(heads, page...); len(page) < headBatch {
+			return heads, nil
+		}
+	}
 }

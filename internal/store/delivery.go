@@ -192,6 +192,21 @@ func (s *Store) RecordAttempts(ctx context.Context, senderID string, results []A
 	return err
 }
 
+// EndDeliveries writes down how deliveries ended that no sender works on, those of them that still wait.
+func (t *Tx) EndDeliveries(results []AttemptResult) error {
+	ended := make([]*AttemptResult, len(results))
+	for i := range results {
+		ended[i] = &results[i]
+	}
+	return inBatches(ended, func(batch []*AttemptResult) error {
+		standing, err := t.leave(batch)
+		if err != nil {
+			return err
+		}
+		return t.insertAttempts(standing)
+	})
+}
+
 // leaver takes deliveries out of the queue and returns those that were there.
 type leaver func(t *Tx, batch []*AttemptResult) ([]*AttemptResult, error)
 

@@ -49,9 +49,10 @@ func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, er
 }
 
 // QueueState returns how many deliveries are pending, and since when the first of them is due; the time is zero when
-// none is.
+// none is. Those of a paused endpoint are not due.
 func (q Queries) QueueState(ctx context.Context, now time.Time) (pending int64, oldest time.Time, err error) {
-	err = q.row(ctx, "SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 THEN due_at END) FROM delivery_queue",
+	err = q.row(ctx, `SELECT COUNT(*), MIN(CASE WHEN due_at <= $1 AND endpoint_id NOT IN (
+			SELECT id FROM webhook_endpoints WHERE paused_at IS NOT NULL) THEN due_at END) FROM delivery_queue`,
 		[]any{micros(now)}, &pending, asTime(&oldest))
 	return pending, oldest, err
 }

@@ -7,27 +7,15 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // Exists reports whether the target holds a database of this program. It changes and creates nothing.
 func Exists(ctx context.Context, target string) (exists bool, err error) {
-	text := "SELECT COUNT(*) FROM information_schema.tables " +
-		"WHERE table_schema = current_schema() AND table_name = 'goose_db_version'"
-	driver, source := "pgx", target
-	if !IsPostgres(target) {
-		info, err := os.Stat(target)
-		if errors.Is(err, fs.ErrNotExist) {
-			return false, nil
-		}
-		if err != nil || info.Size() == 0 {
-			return false, err
-		}
-		text = "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'"
-		driver, source = "sqlite", readOnlyDSN(target, false)
-	}
-	db, err := sql.Open(driver, source)
-	if err != nil {
-		return false, errPostgresURL
+	db, text, err := peek(target)
+	if db == nil || err != nil {
+		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	var n int
@@ -35,6 +23,27 @@ func Exists(ctx context.Context, target string) (exists bool, err error) {
 		return false, Classify(err)
 	}
 	return n > 0, nil
+}
+
+// peek returns the database and the question whether it has a schema; nil: there is nothing.
+func peek(target string) (db *sql.DB, question string, err error) {
+	if IsPostgres(target) {
+		config, err := parsePostgres(target)
+		if err != nil {
+			return nil, "", err
+		}
+		return stdlib.OpenDB(*config), "SELECT COUNT(*) FROM information_schema.tables " +
+			"WHERE table_schema = current_schema() AND table_name = 'goose_db_version'", nil
+	}
+	info, err := os.Stat(target)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, "", nil
+	}
+	if err != nil || info.Size() == 0 {
+		return nil, "", err
+	}
+	db, err = sql.Open("sqlite", readOnlyDSN(target, false))
+	return db, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'", err
 }
 
 // readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be written:

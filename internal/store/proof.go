@@ -7,27 +7,13 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
 // The queries of this file read what internal/proof checks. Each can walk an index in its order, and no result is ever
 // completely in memory.
-
-// AccountProof is what an account says of its audit log.
-type AccountProof struct {
-	ID         string
-	AuditCount int64
-	AuditHead  string
-}
-
-// AccountsAfter returns up to limit accounts whose ids follow the given one, in the order of ids.
-func (q Queries) AccountsAfter(ctx context.Context, id string, limit int) ([]AccountProof, error) {
-	return collect(ctx, q, func(scan scanner) (a AccountProof, err error) {
-		err = scan(&a.ID, &a.AuditCount, &a.AuditHead)
-		return a, err
-	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", id, limit)
-}
 
 // BalanceProof is what a balance says of its ledger and orders.
 type BalanceProof struct {
@@ -85,30 +71,106 @@ func (q Queries) EachEntry(
 type OrderProof struct {
 	ID           string
 	Seq          int64
+	Number       string
 	Price        int64
 	Status       order.Status
 	Outcome      order.Outcome
+	Facts        string
+	Verdict      string // details of the last completion in its timeline; empty: there is none
 	ChargeID     string // empty: none
 	ChargeAmount int64
 	RefundID     string // empty: none
+
+	CertificateID string              // empty: none
+	Certificate   *certificate.Issued // nil: there is none with that id
+	Signature     string              // of the certificate, as it is stored
 }
 
 // EachOrder calls f for the orders of an account and environment in their sequence.
 func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
-	return q.rows(ctx, `SELECT o.id, o.seq, o.price, o.status, o.outcome, c.id, COALESCE(c.amount, 0), r.id
-		FROM orders AS o LEFT JOIN ledger_entries AS c ON c.id = o.id AND c.kind = 'charge'
-		LEFT JOIN ledger_entries AS r ON r.charge_id = c.id
+	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.facts,
+			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
+				ORDER BY e.seq DESC LIMIT 1),
+			o.certificate_id, c.order_id, c.document, c.signature, c.key_id, l.id, COALESCE(l.amount, 0), r.id
+		FROM orders AS o LEFT JOIN ledger_entries AS l ON l.id = o.id AND l.kind = 'charge'
+		LEFT JOIN ledger_entries AS r ON r.charge_id = l.id
+		LEFT JOIN certificates AS c ON c.id = o.certificate_id
 		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
 		func(scan scanner) error {
 			var o OrderProof
-			if err := scan(&o.ID, &o.Seq, &o.Price, &o.Status, asText(&o.Outcome), asText(&o.ChargeID), &o.ChargeAmount,
-				asText(&o.RefundID)); err != nil {
+			var certified, document, keyID string
+			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.Facts, asText(&o.Verdict),
+				asText(&o.CertificateID), asText(&certified), asText(&document), asText(&o.Signature), asText(&keyID),
+				asText(&o.ChargeID), &o.ChargeAmount, asText(&o.RefundID)); err != nil {
 				return err
+			}
+			if certified != "" {
+				o.Certificate = &certificate.Issued{ID: o.CertificateID, OrderID: certified}
+				o.Certificate.Document, o.Certificate.KeyID = []byte(document), keyID
+				if raw, err := binaryOf(o.Signature); err == nil { // else the signature does not hold
+					o.Certificate.Signature = raw
+				}
 			}
 			return f(&o)
 		})
+}
+
+// StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
+// that are in force although the timeline says that they were revoked.
+func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID string, revoked bool) error) error {
+	return q.rows(ctx, `SELECT c.id, c.order_id, CASE WHEN o.certificate_id = c.id AND o.outcome = 'authentic' THEN 1 ELSE 0 END
+		FROM certificates AS c LEFT JOIN orders AS o ON o.id = c.order_id
+		WHERE c.revoked_at IS NULL AND (o.id IS NULL OR o.outcome IS NULL OR o.outcome <> 'authentic'
+			OR o.certificate_id IS NULL OR o.certificate_id <> c.id OR o.environment = 'live' AND EXISTS
+				(SELECT 1 FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'certificate-revoked'))
+		ORDER BY c.id`, nil, func(scan scanner) error {
+		var id, orderID string
+		var own int
+		if err := scan(&id, &orderID, &own); err != nil {
+			return err
+		}
+		return f(id, orderID, own == 1)
+	})
+}
+
+// CertificateCount returns how many certificates there are.
+func (q Queries) CertificateCount(ctx context.Context) (int64, error) {
+	return value[int64](ctx, q, "SELECT COUNT(*) FROM certificates")
+}
+
+// LiveResults returns how many Live orders of an account have ended in each result, counted one by one, and what the
+// counters of results say.
+func (q Queries) LiveResults(ctx context.Context, accountID string) (counted, kept map[string]int64, err error) {
+	counted, err = pairs[string, int64](ctx, q, `SELECT COALESCE(outcome, status), COUNT(*) FROM orders
+		WHERE account_id = $1 AND environment = 'live' AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)`, accountID)
+	if err != nil {
+		return nil, nil, err
+	}
+	kept, err = pairs[string, int64](ctx, q, `SELECT result, CAST(SUM(orders) AS BIGINT) FROM order_results
+		WHERE account_id = $1 AND environment = 'live' GROUP BY result`, accountID)
+	return counted, kept, err
+}
+
+// EachStaffAction calls f for the entries of the log of administration in their sequence, each with the stored text of
+// its details.
+func (q Queries) EachStaffAction(ctx context.Context, f func(a *audit.Action, details string) error) error {
+	return q.rows(ctx, "SELECT "+actionColumns+" FROM staff_actions ORDER BY seq", nil, func(scan scanner) error {
+		a, details, err := scanStoredAction(scan)
+		if err != nil {
+			return err
+		}
+		return f(a, details)
+	})
+}
+
+// EntryHash returns the hash of the entry of a chain that has the number of the head, or ErrNotFound.
+func (q Queries) EntryHash(ctx context.Context, h audit.Head) (string, error) {
+	if h.AccountID == "" {
+		return value[string](ctx, q, "SELECT hash FROM staff_actions WHERE seq = $1", h.Number)
+	}
+	return value[string](ctx, q, "SELECT hash FROM audit_events WHERE account_id = $1 AND seq = $2", h.AccountID, h.Number)
 }
 
 // EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its
@@ -164,6 +226,7 @@ type OrderPhotoProof struct {
 	Used        bool // and is marked as used by an order
 	Owned       bool // and belongs to the account and environment of the order
 	Bytes       int64
+	SHA256      string
 }
 
 // OrderPhotosAfter returns the photos of up to limit orders whose ids follow the one given, as far as the id last, and
@@ -208,7 +271,7 @@ func (q Queries) OrderPhotosAfter(
 	for i := range photos {
 		p := &photos[i]
 		s, known := stored[p.Name]
-		p.Known, p.Used, p.Bytes = known, s.Used, s.Bytes
+		p.Known, p.Used, p.Bytes, p.SHA256 = known, s.Used, s.Bytes, s.SHA256
 		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
 	}
 	return photos, next, err

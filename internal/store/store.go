@@ -13,9 +13,12 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/assayhq/assay/internal/domain/audit"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -37,6 +40,7 @@ type Store struct {
 	config  *pgx.ConnConfig
 	gate    *gate
 	path    string // of SQLite
+	chain   atomic.Pointer[audit.Chain]
 	probe   string // id of the row that ProbeWrite writes
 }
 
@@ -106,6 +110,17 @@ func sqliteDSN(path string, pragmas ...string) string {
 	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
 }
 
+// SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.
+func (s *Store) SealLogs(c audit.Chain) { s.chain.Store(&c) }
+
+// Chain returns what SealLogs has set.
+func (s *Store) Chain() audit.Chain {
+	if c := s.chain.Load(); c != nil {
+		return *c
+	}
+	return audit.Chain{}
+}
+
 // Close ends the writer after the transactions that wait for it, and closes the connections.
 func (s *Store) Close() error {
 	var err error
@@ -152,15 +167,24 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	}
 	defer s.gate.leave(began)
 	if s.writer != nil {
-		return Classify(diskFull(s.path, s.writer.run(newJob(f))))
+		return Classify(diskFull(s.path, s.writer.run(s.sealing(f))))
 	}
-	return Classify(s.updatePostgres(context.WithoutCancel(ctx), newJob(f)))
+	return Classify(s.updatePostgres(context.WithoutCancel(ctx), s.sealing(f)))
 }
 
 // UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
 // running become one transaction. ctx ends the wait for it.
 func (s *Store) UpdateTogether(ctx context.Context, row string, f func(*Tx) error) error {
-	return s.together(ctx, row, newJob(f))
+	return s.together(ctx, row, s.sealing(f))
+}
+
+// sealing returns f as a job whose transaction has the chain of the logs.
+func (s *Store) sealing(f func(*Tx) error) *job {
+	chain := s.Chain()
+	return newJob(func(tx *Tx) error {
+		tx.chain = chain
+		return f(tx)
+	})
 }
 
 // together runs a job in a group: on SQLite, which has one writer, with all others, on PostgreSQL with those of its

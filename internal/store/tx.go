@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"fmt"
 	"strings"
+
+	"github.com/assayhq/assay/internal/domain/audit"
 )
 
 // Tx is one transaction: the reads and the writes. Its reads ignore the context they are given and use that of the
@@ -14,6 +16,7 @@ type Tx struct {
 	ctx   context.Context //nolint:containedctx // a transaction is one unit of work
 	wrote bool            // a statement may have changed something, or has failed
 	last  bool            // nothing but createOrders runs in it
+	chain audit.Chain     // of the logs
 }
 
 func newTx(ctx context.Context, c conn, d *dialect) *Tx {

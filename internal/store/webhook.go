@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,11 +20,11 @@ func (t *Tx) InsertEndpoint(e *webhook.Endpoint, canonicalURL string) error {
 	}
 	return t.insert("webhook_endpoints ("+endpointColumns+", canonical_url, auth_type)",
 		e.ID, e.AccountID, string(e.Environment), e.APIKeyID, textOrNull(e.Name), e.URL, joinEvents(e.Events),
-		e.SealedSecret, tokenURL, clientID, scope, micros(e.CreatedAt), canonicalURL, e.AuthType())
+		e.SealedSecret, tokenURL, clientID, scope, micros(e.CreatedAt), nil, nil, nil, nil, canonicalURL, e.AuthType())
 }
 
 const endpointColumns = `id, account_id, environment, api_key_id, name, url, events, sealed_secret, token_url,
-	client_id, scope, created_at`
+	client_id, scope, created_at, paused_at, rotated_at, sealed_previous, previous_until`
 
 // Endpoints returns the endpoints of an API key, newest first.
 func (q Queries) Endpoints(ctx context.Context, keyID string) ([]*webhook.Endpoint, error) {
@@ -54,12 +55,17 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 	return collect(ctx, q, func(scan scanner) (*webhook.Endpoint, error) {
 		e := new(webhook.Endpoint)
 		var oauth webhook.OAuth
+		var rotation webhook.Rotation
 		var events string
 		err := scan(&e.ID, &e.AccountID, &e.Environment, &e.APIKeyID, asText(&e.Name), &e.URL, &events, &e.SealedSecret,
-			asText(&oauth.TokenURL), asText(&oauth.ClientID), asText(&oauth.Scope), asTime(&e.CreatedAt))
+			asText(&oauth.TokenURL), asText(&oauth.ClientID), asText(&oauth.Scope), asTime(&e.CreatedAt),
+			asTimeOrNil(&e.PausedAt), asTime(&rotation.At), asText(&rotation.SealedPrevious), asTime(&rotation.PreviousUntil))
 		e.Events = splitEvents(events)
 		if oauth.TokenURL != "" {
 			e.OAuth = &oauth
+		}
+		if rotation.SealedPrevious != "" {
+			e.Rotation = &rotation
 		}
 		return e, err
 	}, text, args...)
@@ -71,6 +77,48 @@ func (t *Tx) DeleteEndpoint(keyID, id string) error {
 		return err
 	}
 	return t.DropPendingDeliveries(id)
+}
+
+// RotateSecret replaces the secret of an endpoint of an API key, or returns ErrNotFound. The one it had until now is valid
+// until a time as well.
+func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time) error {
+	return t.one(`UPDATE webhook_endpoints SET sealed_previous = sealed_secret, sealed_secret = $1, rotated_at = $2,
+		previous_until = $3 WHERE id = $4 AND api_key_id = $5`, sealed, micros(now), micros(previousUntil), id, keyID)
+}
+
+// PauseEndpoint makes the deliveries to an endpoint of an API key wait, or returns ErrNotFound. An endpoint that is paused
+// stays so since the time it was.
+func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) error {
+	return t.one("UPDATE webhook_endpoints SET paused_at = COALESCE(paused_at, $1) WHERE id = $2 AND api_key_id = $3",
+		micros(now), id, keyID)
+}
+
+// ResumeEndpoint ends the pause of an endpoint of an API key, or returns ErrNotFound. What waits gets all attempts.
+func (t *Tx) ResumeEndpoint(keyID, id string) error {
+	if err := t.one("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
+		return err
+	}
+	_, err := t.exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)
+	return err
+}
+
+// PausedEndpoints returns the endpoints that were paused before a time.
+func (q Queries) PausedEndpoints(ctx context.Context, before time.Time) ([]string, error) {
+	return column[string](ctx, q, "SELECT id FROM webhook_endpoints WHERE paused_at <= $1 ORDER BY id", micros(before))
+}
+
+// newestDeliveries is in how many of the newest deliveries of an endpoint the last one that has ended is looked for.
+const newestDeliveries = 100
+
+// LastDelivery returns how the newest delivery to an endpoint ended that has ended; empty when none has.
+func (q Queries) LastDelivery(ctx context.Context, endpointID string) (webhook.Status, error) {
+	found, err := column[string](ctx, q, `SELECT a.ended FROM (SELECT id FROM deliveries WHERE endpoint_id = $1
+			ORDER BY id DESC LIMIT `+strconv.Itoa(newestDeliveries)+`) AS newest
+		JOIN delivery_attempts a ON a.delivery_id = newest.id AND a.ended <> '' ORDER BY newest.id DESC LIMIT 1`, endpointID)
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	return webhook.Status(found[0]), nil
 }
 
 func joinEvents(events []webhook.Event) string {

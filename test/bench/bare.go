@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +8,8 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,8 +17,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 )
 
-// serveBare is the role of the baseline server: read the body, write a body of the same size. The response of a
-// path is set with PUT.
+// serveBare is the role of the baseline server: read the body, write another. The response of a path with its query is
+// set with PUT.
 func serveBare(ctx context.Context) error {
 	var answers sync.Map
 	handler := func(w http.ResponseWriter, r *http.Request) {
@@ -30,10 +28,10 @@ func serveBare(ctx context.Context) error {
 			return
 		}
 		if r.Method == http.MethodPut {
-			answers.Store(r.URL.Path, body)
+			answers.Store(r.URL.RequestURI(), body)
 			return
 		}
-		answer, _ := answers.Load(r.URL.Path)
+		answer, _ := answers.Load(r.URL.RequestURI())
 		body, _ = answer.([]byte)
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set("Content-Length", strconv.Itoa(len(body)))
@@ -61,30 +59,23 @@ type bare struct {
 }
 
 func (s *suite) startBare(ctx context.Context) (*bare, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), roleVariable+"=bare")
-	running, err := startServer(ctx, cmd, filepath.Join(s.folder, "bare.log"))
+	running, err := s.startRole(ctx, "bare")
 	if err != nil {
 		return nil, err
 	}
 	return &bare{running}, nil
 }
 
-// answer sets the response of a path.
-func (b *bare) answer(ctx context.Context, path string, body []byte) error {
-	request, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+b.http+path, bytes.NewReader(body))
-	if err != nil {
-		return err
+// mirror makes the server answer the requests of a load as its target did.
+func (b *bare) mirror(ctx context.Context, of *target) (*target, error) {
+	t := &target{address: b.http, process: b.process, ops: b.ops, status: of.status, requests: of.requests}
+	for _, request := range of.requests {
+		path := strings.Fields(string(firstLine(request.text)))[1]
+		if _, err := exchange(ctx, http.MethodPut, "http://"+b.http+path, nil, request.want, http.StatusOK); err != nil {
+			return nil, err
+		}
 	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return err
-	}
-	return response.Body.Close()
+	return t, nil
 }
 
 // server is a process that announces its addresses.
@@ -100,3 +91,6 @@ func (s *server) stop() error {
 	<-s.process.Done()
 	return nil
 }
+
+// close is stop.
+func (s *server) close() error { return s.stop() }

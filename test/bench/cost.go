@@ -6,14 +6,14 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
 const (
 	costLimit  = 1.5 // a higher ratio is a regression
-	costRounds = 7
-	costCount  = 60 // requests per round
-	costUnit   = "µs"
+	costCount  = 60  // requests per round
+	quickCount = 10
 )
 
 // pageRequest is a repeated request of a browser or a desk API client.
@@ -22,12 +22,18 @@ type pageRequest struct {
 	method string
 	path   string
 	header http.Header
+	want   string                      // what every answer contains: a page without it shows nothing
+	few    bool                        // costs much: few requests a round
 	after  func(context.Context) error // restores what a round has consumed; may be nil
 }
 
-// round sends of requests sequentially and returns their latencies.
-func (v *pageRequest) round(ctx context.Context, client *http.Client) (took []time.Duration, err error) {
-	for range costCount {
+// round sends requests sequentially and returns their latencies.
+func (v *pageRequest) round(ctx context.Context, client *http.Client, quick bool) (took []time.Duration, err error) {
+	requests := costCount
+	if quick || v.few {
+		requests = quickCount
+	}
+	for range requests {
 		request, err := http.NewRequestWithContext(ctx, v.method, "http://"+v.server.http+v.path, http.NoBody)
 		if err != nil {
 			return nil, err
@@ -38,10 +44,10 @@ func (v *pageRequest) round(ctx context.Context, client *http.Client) (took []ti
 		if err != nil {
 			return nil, err
 		}
-		_, err = io.Copy(io.Discard, response.Body)
+		body, err := io.ReadAll(response.Body)
 		took = append(took, time.Since(sent))
-		if err == nil && response.StatusCode != http.StatusOK {
-			err = fmt.Errorf("%s %s: status %d", v.method, v.path, response.StatusCode)
+		if err == nil && (response.StatusCode != http.StatusOK || !strings.Contains(string(body), v.want)) {
+			err = fmt.Errorf("%s %s: status %d, without %q", v.method, v.path, response.StatusCode, v.want)
 		}
 		_ = response.Body.Close() // read to its end
 		if err != nil {
@@ -54,37 +60,34 @@ func (v *pageRequest) round(ctx context.Context, client *http.Client) (took []ti
 	return took, err
 }
 
-// cost compares the latency of two requests in alternating rounds, by the median of each round. limit is the
-// maximum ratio, 0 for none.
-func (s *suite) cost(ctx context.Context, name, versus string, limit float64, measured, base *pageRequest) error {
+// cost compares the latency of two requests in alternating rounds, by the median of each round.
+func (s *suite) cost(ctx context.Context, name, versus string, g goal, measured, base *pageRequest) error {
 	if !s.wanted(name) {
 		return nil
 	}
 	client := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	defer client.CloseIdleConnections()
-	var costs, bases, ratios []float64
-	var all []time.Duration
-	for turn := range costRounds + 1 {
-		var middle [2]float64
-		for i, v := range []*pageRequest{measured, base} {
-			took, err := v.round(ctx, client)
+	as := func(name string, v *pageRequest) *side {
+		return &side{name: name, round: func(ctx context.Context, _ time.Duration) (sample, error) {
+			before, err := processorTime(v.server.process.PID())
 			if err != nil {
-				return fmt.Errorf("%s: %w", name, err)
+				return sample{}, err
 			}
+			took, err := v.round(ctx, client, s.quick)
+			if err != nil {
+				return sample{}, err
+			}
+			after, err := processorTime(v.server.process.PID())
 			slices.Sort(took)
-			middle[i] = 1000 * percentile(took, 0.5)
-			if turn > 0 && i == 0 {
-				all = append(all, took...)
-			}
-		}
-		if turn > 0 { // the first round is a warm-up
-			costs, bases, ratios = append(costs, middle[0]), append(bases, middle[1]), append(ratios, middle[0]/middle[1])
-		}
+			return sample{
+				rate: 1 / took[len(took)/2].Seconds(), work: (after - before) / time.Duration(len(took)), latencies: took,
+			}, err
+		}}
 	}
-	slices.Sort(all)
-	s.report.add(figure{
-		Name: name, Ratio: median(ratios), Rate: median(costs), Base: median(bases), Unit: costUnit, Limit: limit,
-		P50: percentile(all, 0.5), P99: percentile(all, 0.99), Versus: versus,
-	})
-	return ctx.Err()
+	a, b := as(name, measured), as(versus, base)
+	if err := s.interleave(ctx, a, b); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	s.costs(name, "pages/s", g, a, b)
+	return nil
 }

@@ -11,13 +11,16 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/sqltrace"
 )
 
 // engine is a database that the program is measured on.
@@ -29,90 +32,128 @@ const (
 )
 
 const (
-	secretKey   = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-	accountName = "Bench"
-	credits     = "1000000000"
-	limit       = "1000000000" // requests per minute, out of reach of these loads
+	prefix    = "/v1/integrations"
+	secretKey = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+	credits   = "1000000000"
+	limit     = "1000000000" // requests per minute, out of reach of these loads
 )
 
-// installation is the program on an empty database, with an account.
+// account is a customer with a Live and a Test key.
+type account struct {
+	Name     string
+	ID       string `json:"account_id"`
+	Email    string `json:"email"`
+	Password string `json:"password"`
+	Live     apiKey
+	Test     apiKey
+}
+
+type apiKey struct {
+	ID     string `json:"id"`
+	Secret string `json:"key"`
+}
+
+func (k *apiKey) header() http.Header { return http.Header{"Authorization": {"Bearer " + k.Secret}} }
+
+// installation is the program on a database, with accounts and a reviewer.
 type installation struct {
-	suite       *suite
-	folder      string
-	environment []string
-	database    *pgtest.Instance // nil: SQLite
-	dsn         string           // of PostgreSQL
-	account     struct {
-		ID       string `json:"account_id"`
-		Email    string `json:"email"`
-		Password string `json:"password"`
-	}
-	staff struct {
+	suite    *suite
+	folder   string
+	settings []string         // of the environment, in addition
+	database *pgtest.Instance // nil: SQLite
+	dsn      string           // of PostgreSQL
+	known                     // what is kept with a filled database
+}
+
+type known struct {
+	Accounts []account
+	Staff    struct {
 		Email    string `json:"email"`
 		Password string `json:"password"`
 		Token    string `json:"token"`
 	}
-	key struct {
-		ID     string `json:"id"`
-		Secret string `json:"key"`
-	}
+	Orders   int      // of the first account
+	Template []string // the ids of the orders that the others are copies of
+	Judged   int      // how many of these have ended: the first ones
 }
 
-// install creates an installation with the demo catalog and a Live key. Durability is as in production:
-// synchronous=FULL, fsync on.
-func (s *suite) install(ctx context.Context, e engine) (*installation, error) {
+// install creates an installation with the demo catalog and accounts. Durability is as in production: synchronous=FULL,
+// fsync on.
+func (s *suite) install(ctx context.Context, e engine, accounts int, settings ...string) (*installation, error) {
 	folder, err := os.MkdirTemp(s.folder, "installation-")
 	if err != nil {
 		return nil, err
 	}
-	i := &installation{
-		suite:  s,
-		folder: folder,
-		environment: append(
-			os.Environ(), "ASSAY_DATA="+filepath.Join(folder, "data"), "ASSAY_LISTEN=127.0.0.1:0", "ASSAY_TLS_LISTEN=",
-			"ASSAY_OPS_LISTEN=127.0.0.1:0", "ASSAY_LOG_FORMAT=json",
-		),
-	}
+	i := &installation{suite: s, folder: folder, settings: settings}
 	if e == postgres {
-		if i.database, err = pgtest.Launch("fsync=on", "full_page_writes=on", "shared_buffers=256MB"); err != nil {
+		if i.database, err = pgtest.Launch("fsync=on", "full_page_writes=on", "shared_buffers=256MB",
+			sqltrace.PostgresSettings); err != nil {
 			return nil, err
 		}
 		if i.dsn, err = i.database.Database(); err != nil {
 			return nil, errors.Join(err, i.remove())
 		}
-		i.environment = append(i.environment, "ASSAY_DATABASE="+i.dsn, "ASSAY_SECRET_KEY="+secretKey)
 	}
-	if err := i.fill(ctx); err != nil {
+	if err := i.populate(ctx, accounts); err != nil {
 		return nil, errors.Join(err, i.remove())
 	}
 	return i, nil
 }
 
-func (i *installation) fill(ctx context.Context) error {
+// environment returns the settings of the program.
+func (i *installation) environment() []string {
+	all := append(os.Environ(), "ASSAY_DATA="+filepath.Join(i.folder, "data"), "ASSAY_LISTEN=127.0.0.1:0",
+		"ASSAY_TLS_LISTEN=", "ASSAY_OPS_LISTEN=127.0.0.1:0", "ASSAY_LOG_FORMAT=json")
+	if i.dsn != "" {
+		all = append(all, "ASSAY_DATABASE="+i.dsn, "ASSAY_SECRET_KEY="+secretKey)
+	}
+	return append(all, i.settings...)
+}
+
+func (i *installation) populate(ctx context.Context, accounts int) error {
 	catalog := filepath.Join(i.folder, "catalog.yaml")
 	if err := os.WriteFile(catalog, demo.Catalog, 0o600); err != nil {
 		return err
 	}
-	keys := []string{"keys", "create", "--account", accountName, "--env", "live", "--name", "bench", "--scopes", "all"}
-	for _, category := range []string{"catalog", "read", "create", "update", "upload", "webhook"} {
-		keys = append(keys, "--limit", category+"="+limit)
-	}
-	return errors.Join(
+	if err := errors.Join(
 		i.command(ctx, new(any), "catalog", "import", catalog),
-		i.command(ctx, &i.account, "accounts", "create", "--name", accountName, "--owner", "owner@bench.example"),
-		i.command(ctx, &i.key, keys...),
-		i.command(ctx, &i.staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role",
+		i.command(ctx, &i.Staff, "staff", "create", "--email", "reviewer@bench.example", "--name", "Reviewer", "--role",
 			"reviewer"),
-		i.command(ctx, new(any), "credits", "grant", "--account", accountName, "--env", "live", "--amount", credits,
-			"--note", "bench"),
-	)
+	); err != nil {
+		return err
+	}
+	i.Accounts = make([]account, accounts)
+	for n := range i.Accounts {
+		a := &i.Accounts[n]
+		a.Name = fmt.Sprintf("Bench %d", n)
+		if err := errors.Join(
+			i.command(ctx, a, "accounts", "create", "--name", a.Name, "--owner", fmt.Sprintf("owner%d@bench.example", n)),
+			i.command(ctx, &a.Live, keyArguments(a.Name, "live")...),
+			i.command(ctx, &a.Test, keyArguments(a.Name, "test")...),
+			i.command(ctx, new(any), "credits", "grant", "--account", a.Name, "--env", "live", "--amount", credits, "--note",
+				"bench"),
+		); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func keyArguments(account, environment string) []string {
+	arguments := []string{
+		"keys", "create", "--account", account, "--env", environment, "--name", "bench", "--scopes", "all",
+	}
+	for _, category := range []string{"catalog", "read", "create", "update", "upload", "webhook"} {
+		arguments = append(arguments, "--limit", category+"="+limit)
+	}
+	return arguments
 }
 
 // command runs an administrative command and decodes its answer.
 func (i *installation) command(ctx context.Context, answer any, arguments ...string) error {
 	var stderr bytes.Buffer
 	cmd := exec.CommandContext(ctx, i.suite.binary, append(arguments, "--json")...)
-	cmd.Env, cmd.Stderr = i.environment, &stderr
+	cmd.Env, cmd.Stderr = i.environment(), &stderr
 	output, err := cmd.Output()
 	if err != nil {
 		return fmt.Errorf("assay %s: %w\n%s", strings.Join(arguments[:2], " "), err, &stderr)
@@ -128,24 +169,56 @@ func (i *installation) target() string {
 	return filepath.Join(i.folder, "data", "assay.db")
 }
 
-// remove ends the database and frees the disk space.
+// remove ends the database and frees the disk space, unless it is kept in the cache.
 func (i *installation) remove() error {
 	var err error
 	if i.database != nil {
 		err = i.database.Close()
 	}
+	if strings.HasPrefix(i.folder, i.suite.cache) {
+		return err
+	}
 	return errors.Join(err, os.RemoveAll(i.folder))
 }
 
-func (i *installation) start(ctx context.Context) (*server, error) {
-	cmd := exec.Command(i.suite.binary, "serve")
-	cmd.Env = i.environment
-	return startServer(ctx, cmd, filepath.Join(i.folder, "server.log"))
+// shop is a running installation.
+type shop struct {
+	*installation
+	server *server
 }
 
-func (i *installation) header() http.Header {
-	return http.Header{"Authorization": {"Bearer " + i.key.Secret}}
+// start starts the program.
+func (i *installation) start(ctx context.Context) (*shop, error) {
+	cmd := exec.Command(i.suite.binary, "serve")
+	cmd.Env = i.environment()
+	running, err := startServer(ctx, cmd, filepath.Join(i.folder, "server.log"))
+	if err != nil {
+		return nil, err
+	}
+	return &shop{i, running}, nil
 }
+
+// close ends the program and removes the installation. It may be called for nil.
+func (s *shop) close() error {
+	if s == nil {
+		return nil
+	}
+	return errors.Join(s.server.stop(), s.remove())
+}
+
+func (s *shop) url(path string) string { return "http://" + s.server.http + path }
+
+// client returns a client over plain HTTP.
+func (s *shop) client(k apiKey) (*client.Client, error) {
+	return client.New(s.url(prefix), k.Secret, client.WithoutRetry())
+}
+
+func (i *installation) staffHeader() http.Header {
+	return http.Header{"Authorization": {"Bearer " + i.Staff.Token}, "Content-Type": {"application/json"}}
+}
+
+// header is that of the Live key of the first account.
+func (i *installation) header() http.Header { return i.Accounts[0].Live.header() }
 
 var listening = regexp.MustCompile(`(?m)^listening http=(\S+) tls=\S+ ops=(\S+)\n`)
 
@@ -175,7 +248,15 @@ func startServer(ctx context.Context, cmd *exec.Cmd, logFile string) (*server, e
 			return nil, fmt.Errorf("the server ended with %d:\n%s", process.ExitCode(), text)
 		case <-ctx.Done():
 			return nil, ctx.Err()
-		case <-time.After(10 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// closeAll closes what was started, the last first.
+func closeAll[C interface{ close() error }](all []C) (err error) {
+	for _, one := range slices.Backward(all) {
+		err = errors.Join(err, one.close())
+	}
+	return err
 }

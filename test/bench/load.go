@@ -11,49 +11,104 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/testkit/child"
 )
 
 // connections is the number of clients of a load. Each sends its next request after the response to the last.
-const connections = 32
+const connections = 64
+
+// unique is replaced by a text of the same length that no other request has.
+const unique = "@unique@@unique@"
+
+var uniques atomic.Uint64
+
+func init() { uniques.Store(uint64(time.Now().UnixNano())) }
+
+func freshUnique() string { return fmt.Sprintf("%0*x", len(unique), uniques.Add(1)) }
 
 // target is the destination of a load. It implements HTTP/1.1 over kept-alive connections itself: a full client
 // would take CPU time from the servers to be compared.
 type target struct {
 	address  string
 	process  *child.Process
-	ops      string   // ops listener for profiles; "-" if none
-	requests [][]byte // sent in rotation, each connection with its own offset
-	status   int      // expected status
+	ops      string // ops listener for profiles; "-" if none
+	requests []prepared
+	status   int // expected status
 }
 
-// newTarget prepares requests of one method with one body to some paths.
-func newTarget(at *server, method string, paths []string, header http.Header, body []byte, status int) *target {
+// prepared is a request that is sent often.
+type prepared struct {
+	text    []byte
+	uniques []int  // offsets of unique
+	want    []byte // the body of the answer; nil: it contains the unique text of the request
+}
+
+// newTarget prepares requests of one method with one of the bodies each, in rotation; none: without a body.
+func newTarget(at *server, method string, paths []string, header http.Header, bodies [][]byte, status int) *target {
 	t := &target{address: at.http, process: at.process, ops: at.ops, status: status}
-	for _, path := range paths {
+	for i := range max(len(paths), len(bodies)) {
 		request := &http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: at.http}, Header: header, Host: at.http}
-		request.URL.Opaque = path
-		if body != nil {
+		request.URL.Opaque = paths[i%len(paths)]
+		if len(bodies) > 0 {
+			body := bodies[i%len(bodies)]
 			request.Body, request.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 		}
 		var text bytes.Buffer
 		_ = request.Write(&text) // into memory
-		t.requests = append(t.requests, text.Bytes())
+		t.requests = append(t.requests, newPrepared(text.Bytes()))
 	}
 	return t
 }
 
-// sample is the measurement of one round.
-type sample struct {
-	rate      float64       // responses per second
-	work      time.Duration // CPU time per response
-	latencies []time.Duration
+func newPrepared(text []byte) prepared {
+	p := prepared{text: text}
+	for from := 0; ; {
+		at := bytes.Index(text[from:], []byte(unique))
+		if at < 0 {
+			return p
+		}
+		p.uniques = append(p.uniques, from+at)
+		from += at + len(unique)
+	}
 }
+
+// learn takes the answers that are given now for the right ones.
+func (t *target) learn(ctx context.Context) error {
+	c, err := t.dial(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Close() }()
+	reader := bufio.NewReaderSize(c, 64<<10)
+	var body []byte
+	for i := range t.requests {
+		if _, err := c.Write(t.requests[i].text); err != nil {
+			return err
+		}
+		status, err := readAnswer(reader, &body)
+		if err != nil {
+			return err
+		}
+		if status != t.status || len(body) == 0 {
+			return fmt.Errorf("%s: status %d, want %d\n%s", firstLine(t.requests[i].text), status, t.status, body)
+		}
+		t.requests[i].want = bytes.Clone(body)
+	}
+	return nil
+}
+
+func firstLine(text []byte) []byte {
+	line, _, _ := bytes.Cut(text, []byte("\r\n"))
+	return line
+}
+
+// side returns the load as a side of a comparison.
+func (t *target) side(name string) *side { return &side{name: name, round: t.load} }
 
 // load runs one round.
 func (t *target) load(ctx context.Context, duration time.Duration) (sample, error) {
@@ -108,28 +163,42 @@ func processorTime(pid int) (time.Duration, error) {
 	return time.Duration(ticks) * 10 * time.Millisecond, nil
 }
 
+func (t *target) dial(ctx context.Context) (net.Conn, error) {
+	return new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", t.address)
+}
+
 // client sends requests over one connection until ctx ends.
 func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, err error) {
-	connection, err := new(net.Dialer).DialContext(context.WithoutCancel(ctx), "tcp", t.address)
+	connection, err := t.dial(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, connection.Close()) }()
 	reader := bufio.NewReaderSize(connection, 32<<10)
+	var text, body []byte
 	for next := n * len(t.requests) / connections; ctx.Err() == nil; next++ {
+		request := &t.requests[next%len(t.requests)]
+		text = append(text[:0], request.text...)
+		want := request.want
+		if len(request.uniques) > 0 {
+			fresh := freshUnique()
+			for _, at := range request.uniques {
+				copy(text[at:], fresh)
+			}
+			want = []byte(fresh)
+		}
 		sent := time.Now()
-		if _, err := connection.Write(t.requests[next%len(t.requests)]); err != nil {
+		if _, err := connection.Write(text); err != nil {
 			return latencies, err
 		}
-		status, err := readAnswer(reader)
+		status, err := readAnswer(reader, &body)
 		if err != nil {
 			return latencies, fmt.Errorf("read an answer: %w", err)
 		}
-		if status != t.status {
-			return latencies, fmt.Errorf("%s: status %d, want %d",
-				bytes.SplitN(t.requests[0], []byte("\r\n"), 2)[0], status, t.status)
-		}
 		latencies = append(latencies, time.Since(sent))
+		if status != t.status || request.want != nil && !bytes.Equal(body, want) || !bytes.Contains(body, want) {
+			return latencies, fmt.Errorf("%s: status %d, want %d with %s, got %s", firstLine(text), status, t.status, want, body)
+		}
 	}
 	return latencies, nil
 }
@@ -137,7 +206,7 @@ func (t *target) client(ctx context.Context, n int) (latencies []time.Duration, 
 var contentLength = []byte("content-length:")
 
 // readAnswer reads one answer to its end and returns its status.
-func readAnswer(r *bufio.Reader) (status int, err error) {
+func readAnswer(r *bufio.Reader, body *[]byte) (status int, err error) {
 	length := 0
 	for first := true; ; first = false {
 		line, err := r.ReadSlice('\n')
@@ -154,7 +223,11 @@ func readAnswer(r *bufio.Reader) (status int, err error) {
 				return 0, err
 			}
 		case len(line) == 0:
-			_, err := r.Discard(length)
+			if cap(*body) < length {
+				*body = make([]byte, length)
+			}
+			*body = (*body)[:length]
+			_, err := io.ReadFull(r, *body)
 			return status, err
 		case len(line) > len(contentLength) && bytes.EqualFold(line[:len(contentLength)], contentLength):
 			if length, err = strconv.Atoi(string(bytes.TrimSpace(line[len(contentLength):]))); err != nil {
@@ -162,17 +235,4 @@ func readAnswer(r *bufio.Reader) (status int, err error) {
 			}
 		}
 	}
-}
-
-// percentile of sorted latencies, in milliseconds.
-func percentile(ordered []time.Duration, share float64) float64 {
-	if len(ordered) == 0 {
-		return 0
-	}
-	return float64(ordered[int(share*float64(len(ordered)-1))].Microseconds()) / 1000
-}
-
-func median(values []float64) float64 {
-	ordered := slices.Sorted(slices.Values(values))
-	return ordered[len(ordered)/2]
 }

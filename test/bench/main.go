@@ -1,20 +1,24 @@
-// Command bench measures the real program against a minimal baseline: a bare net/http handler, a bare copy to disk.
-// Both run in alternating rounds under the same load, and the result is the ratio, which hardly depends on the machine.
+// Command bench measures the real program against a base that does the least that the work needs: a bare net/http
+// handler, a bare copy to disk, a bare loop of the same SQL; and against PocketBase. All sides take turns under the
+// same load in one run, so that the ratios hardly depend on the machine. A target that is missed makes it fail.
 //
-//	go run ./test/bench [--only NAME] [--json] [--profiles FOLDER]
+//	go run -tags nodynamic ./test/bench [-quick] [-only NAME,…] [-report-only] [-json] [-docs FOLDER] [-profiles FOLDER]
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/assayhq/assay/internal/testkit/child"
 )
@@ -23,8 +27,9 @@ import (
 const roleVariable = "ASSAY_BENCH_ROLE"
 
 var roles = map[string]func(context.Context) error{
-	"bare": serveBare,
-	"seed": seed,
+	"bare":   serveBare,
+	"record": serveRecorded,
+	"loop":   serveLoop,
 }
 
 func main() {
@@ -37,40 +42,85 @@ func main() {
 	if err := run(ctx); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		stop()
-		os.Exit(1) //nolint:gocritic // stop has been called
+		os.Exit(1)
 	}
 }
 
+// scale is how long and how large a run is.
+type scale struct {
+	rounds        int
+	round, warmUp time.Duration
+	few, many     int // orders
+	most          int // orders; 0: not measured
+	postgres      int // orders on PostgreSQL, whose databases are filled anew in each run
+	history       int // past deliveries
+	events        int // of the audit log, beside many orders
+	accounts      int // that create orders on PostgreSQL at the same time
+}
+
+var (
+	fullScale = scale{
+		rounds: 5, round: 3 * time.Second, warmUp: time.Second, few: 10_000, many: 1_000_000, most: 10_000_000,
+		postgres: 100_000, history: 2_000_000, events: 1_000_000,
+		accounts: 20,
+	}
+	quickScale = scale{
+		rounds: 3, round: 400 * time.Millisecond, warmUp: 150 * time.Millisecond, few: 1_000, many: 10_000,
+		postgres: 10_000, history: 20_000, events: 10_000,
+		accounts: 5,
+	}
+)
+
 // suite is a run of the benchmarks.
 type suite struct {
+	scale
+	quick    bool
 	folder   string // working directory, on the disk of the system's temporary directory
+	cache    string // of filled databases
 	binary   string
-	only     string
+	only     []string
 	profiles string // folder for CPU profiles; empty: none
 	report   *report
+
+	pgbenchRuns int // so far: no two make the same values
 }
 
-// step is a benchmark that can be run alone.
+// step is a family of figures.
 type step struct {
-	name string
-	run  func(context.Context, *suite) error
+	figures []string // their names, or how these begin
+	run     func(context.Context, *suite) error
 }
 
-var steps = []step{
-	{"sqlite", func(ctx context.Context, s *suite) error { return s.requests(ctx, sqlite) }},
-	{"postgres", func(ctx context.Context, s *suite) error { return s.requests(ctx, postgres) }},
-	{"upload", uploads},
-	{"depth", depth},
-	{"desk and portal", pages},
-	{"webhooks", webhooks},
+// steps are in the order of the report.
+func steps() []step {
+	return []step{
+		{[]string{imagesName}, images},
+		{[]string{flowName}, flow},
+		{[]string{detailName, listName, deepListName, brandsName, viewName, depthName}, reads},
+		{[]string{createName}, creations},
+		{[]string{uploadName}, uploads},
+		{[]string{webhooksName}, webhooks},
+		{[]string{postgresName}, postgresFigures},
+		{[]string{growthName}, growth},
+		{[]string{startName, memoryName}, startAndMemory},
+		{[]string{"desk: ", "portal: "}, pages},
+	}
 }
+
+var errMissed = errors.New("a target is missed")
 
 func bench(ctx context.Context) (err error) {
 	asJSON := flag.Bool("json", false, "print one JSON array instead of a table")
 	only := flag.String("only", "",
-		"run only the figures whose `name` contains this, such as sqlite, postgres, upload, depth, desk, portal, "+
-			"webhooks or 'GET /orders'")
-	profiles := flag.String("profiles", "", "also save a CPU profile of each comparison in this `folder`")
+		"run only the figures whose `names` begin so, such as post, get /orders or webhooks; separated by commas")
+	profiles := flag.String("profiles", "",
+		"save CPU profiles of the program under the loads that miss their target in this `folder`")
+	quick := flag.Bool("quick", false, "short rounds and few orders: a check that takes minutes, not a measurement")
+	reportOnly := flag.Bool("report-only", false, "exit with 0 although targets are missed")
+	docs := flag.String("docs", "", "write performance.md and performance.svg into this `folder`")
+	cache := flag.String("cache", "",
+		"`folder` for filled databases, which are used again; default: the user's cache folder")
+	round := flag.Duration("round", 0, "`time` of a round, instead of that of the scale")
 	flag.Parse()
 
 	folder, err := os.MkdirTemp("", "assay-bench-")
@@ -80,25 +130,64 @@ func bench(ctx context.Context) (err error) {
 	if _, err := child.StartJanitor(folder); err != nil { // removes the directory however this process ends
 		return err
 	}
-	s := &suite{folder: folder, only: strings.ToLower(*only), profiles: *profiles, report: &report{quiet: *asJSON}}
+	s := &suite{
+		scale: fullScale, quick: *quick, folder: folder, cache: *cache, profiles: *profiles,
+		only: strings.Split(strings.ToLower(*only), ","), report: &report{quiet: *asJSON, began: time.Now()},
+	}
+	if s.quick {
+		s.scale = quickScale
+	}
+	if *round > 0 {
+		s.round = *round
+	}
+	if s.cache == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return err
+		}
+		s.cache = filepath.Join(user, "assay-bench")
+	}
+	if *docs != "" && s.profiles == "" {
+		s.profiles = folder // for the figures that miss their target
+	}
 	if s.binary, err = build(ctx, folder); err != nil {
 		return err
 	}
-	for _, step := range steps {
+	for _, step := range steps() {
+		if !s.anyWanted(step.figures) {
+			continue
+		}
 		if err := step.run(ctx, s); err != nil {
-			return fmt.Errorf("%s: %w", step.name, err)
+			return fmt.Errorf("%s…: %w", strings.TrimRight(step.figures[0], ": "), err)
 		}
 	}
 	if *asJSON {
-		return json.NewEncoder(os.Stdout).Encode(s.report.figures)
+		err = json.NewEncoder(os.Stdout).Encode(s.report.figures)
+	} else {
+		s.report.print(os.Stdout)
 	}
-	s.report.print(os.Stdout)
-	return nil
+	if *docs != "" {
+		err = errors.Join(err, s.writeDocs(ctx, *docs))
+	}
+	if s.report.missed() > 0 && !*reportOnly {
+		err = errors.Join(err, errMissed)
+	}
+	return err
 }
 
 // wanted reports whether a figure is selected.
 func (s *suite) wanted(name string) bool {
-	return strings.Contains(strings.ToLower(name), s.only)
+	return slices.ContainsFunc(s.only, func(part string) bool { return strings.Contains(strings.ToLower(name), part) })
+}
+
+// anyWanted reports whether a figure that begins with one of the names may be selected.
+func (s *suite) anyWanted(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		begin := strings.ToLower(name)
+		return slices.ContainsFunc(s.only, func(part string) bool {
+			return strings.Contains(begin, part) || strings.HasPrefix(part, begin)
+		})
+	})
 }
 
 // build returns the binary named by ASSAY_TEST_BINARY, or builds one.

@@ -12,65 +12,77 @@ import (
 	"strings"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/crowd"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
-	"golang.org/x/sync/errgroup"
 )
 
-// Row counts.
-const (
-	few  = 1_000
-	many = 1_000_000
-)
-
-// crowds are the installations on which pages are measured.
-var crowds = map[string]crowd.Wish{
-	"few":     {Completed: few, Queued: few, Events: few},
-	"done":    {Completed: many, Queued: few, Events: many},
-	"waiting": {Completed: few, Queued: many},
+// pageStocks are the installations on which pages are measured.
+func (s *suite) pageStocks(e engine) map[string]stock {
+	size := s.many
+	if e == postgres {
+		size = s.postgres
+	}
+	ended := stock{name: "pages", orders: size, queued: batch / 100, waiting: batch / 100, events: min(s.events, size)}
+	few, queued := ended, ended
+	few.name, few.orders, few.events = "few", batch, batch
+	few.queued, few.waiting = batch/10, batch/10 // full pages of them, as among many
+	queued.name, queued.queued, queued.events = "queued", batch*98/100, batch
+	return map[string]stock{"few": few, "ended": ended, "queued": queued}
 }
 
 // pageCost compares a page of an installation with many rows to the same page with few rows. Paths have
 // placeholders for what differs between installations.
 type pageCost struct {
-	name    string
-	in      string // of crowds
-	path    string // nextPath is a POST
-	base    string // empty: the same path with few
-	noLimit bool   // known to cost more
+	name string
+	in   string // of pageStocks
+	path string // nextPath is a POST
+	base string // empty: the same path with few
+	want string // what the page contains, so that it is not an empty one
+	goal goal
 }
 
+// row is what a page with at least one order contains, entry one with an event of the audit log.
+const (
+	deskRow     = `href="/desk/orders/`
+	portalRow   = `href="/portal/live/orders/`
+	portalEvent = "<td"
+)
+
 var pageCosts = []pageCost{
-	{name: "desk: queue, 1,000,000 completed", in: "done", path: "/desk"},
-	{name: "desk: next, 1,000,000 completed", in: "done", path: nextPath},
-	{name: "desk: done, 1,000,000 completed", in: "done", path: "/desk?tab=done"},
-	{name: "desk: queue, 1,000,000 queued", in: "waiting", path: "/desk"},
-	{name: "desk: next, 1,000,000 queued", in: "waiting", path: nextPath},
-	{name: "desk: rare brand, 1,000,000 queued", in: "waiting", path: "/desk?brand=gucci&category=shoes"},
+	{name: "desk: queue, many ended", in: "ended", path: "/desk", want: deskRow},
+	{name: "desk: next, many ended", in: "ended", path: nextPath, want: `"status":"processing"`},
+	{name: "desk: done, many ended", in: "ended", path: "/desk?tab=done"},
+	{name: "desk: queue, many queued", in: "queued", path: "/desk", want: deskRow},
+	{name: "desk: next, many queued", in: "queued", path: nextPath, want: `"status":"processing"`},
+	{name: "desk: rare brand, many queued", in: "queued", path: "/desk?brand=gucci&category=shoes"},
 	{
-		name: "desk: last page, 1,000,000 queued", in: "waiting", path: "/desk?status=queued&after={place}",
+		name: "desk: last page, many queued", in: "queued", path: "/desk?status=queued&after={place}",
 		base: "/desk?status=queued",
 	},
 	// The desk API has numbered pages: a deep one is found by walking the index.
-	{name: "desk: GET /orders, last page", in: "waiting", path: listPath + "{page}", base: listPath + "1", noLimit: true},
-
-	// It reads 30 days of results by turnaround: with few orders most of these counters do not exist.
-	{name: "portal: overview, 1,000,000 orders", in: "done", path: "/portal/live", noLimit: true},
-	{name: "portal: orders, 1,000,000", in: "done", path: "/portal/live/orders"},
-	{name: "portal: orders, last page", in: "done", path: "/portal/live/orders?page={orders}"},
-	{name: "portal: orders that wait", in: "done", path: "/portal/live/orders?status=update-photos"},
-	{name: "portal: orders completed", in: "done", path: "/portal/live/orders?status=completed"},
 	{
-		name: "portal: orders of an outcome, deep", in: "done", path: "/portal/live/orders?outcome=authentic&before=500000",
-		base: "/portal/live/orders?outcome=authentic",
+		name: "desk: GET /orders, last page", in: "queued", path: listPath + "{page}", base: listPath + "1", want: `"id":"`,
+		goal: goal{value: -1},
 	},
-	{name: "portal: orders found", in: "done", path: "/portal/live/orders?q=SKU-none"},
-	{name: "portal: audit, 1,000,000 events", in: "done", path: "/portal/audit"},
-	{name: "portal: audit, last page", in: "done", path: "/portal/audit?below=30"},
-	{name: "portal: audit, rare code", in: "done", path: "/portal/audit?code=api-key.created"},
-	{name: "portal: audit, some days", in: "done", path: "/portal/audit?from={from}&to={to}"},
-	{name: "portal: audit, one actor", in: "done", path: "/portal/audit?actor={key}"},
-	{name: "portal: audit, rare code of days", in: "done", path: "/portal/audit?code=api-key.created&from={from}"},
+
+	{name: "portal: overview", in: "ended", path: "/portal/live", goal: atMost(1.3)},
+	{name: "portal: orders", in: "ended", path: "/portal/live/orders", want: portalRow},
+	{name: "portal: orders, last page", in: "ended", path: "/portal/live/orders?page={orders}", want: portalRow},
+	{
+		name: "portal: orders that wait", in: "ended", path: "/portal/live/orders?status=update-photos",
+		want: portalRow,
+	},
+	{name: "portal: orders completed", in: "ended", path: "/portal/live/orders?status=completed", want: portalRow},
+	{
+		name: "portal: orders of an outcome, deep", in: "ended", path: "/portal/live/orders?outcome=authentic&before={half}",
+		base: "/portal/live/orders?outcome=authentic", want: portalRow,
+	},
+	{name: "portal: orders searched, none found", in: "ended", path: "/portal/live/orders?q=SKU-none"},
+	{name: "portal: audit", in: "ended", path: "/portal/audit", want: portalEvent},
+	{name: "portal: audit, last page", in: "ended", path: "/portal/audit?below=30", want: portalEvent},
+	{name: "portal: audit, rare code", in: "ended", path: "/portal/audit?code=api-key.created", want: portalEvent},
+	{name: "portal: audit, some days", in: "ended", path: "/portal/audit?from={from}&to={to}", want: portalEvent},
+	{name: "portal: audit, one actor", in: "ended", path: "/portal/audit?actor={key}"},
+	{name: "portal: audit, rare code of days", in: "ended", path: "/portal/audit?code=api-key.created&from={from}"},
 }
 
 const (
@@ -78,15 +90,18 @@ const (
 	listPath = "/v1/desk/orders?status=queued&page="
 )
 
-func (c *pageCost) on(e engine) string { return c.name + " " + string(e) }
+// on returns the name of the figure on an engine.
+func (c *pageCost) on(s *suite, e engine) string {
+	return fmt.Sprintf("%s, %s orders, %s", c.name, count(s.pageStocks(e)[c.in].orders), e)
+}
 
 // pages checks that pages cost the same with few and with many orders and events: the queue of the desk and taking
-// the next order, with many completed and with many queued orders, and the lists of the portal.
+// the next order, with many ended and with many queued orders, and the lists of the portal.
 func pages(ctx context.Context, s *suite) error {
 	for _, e := range []engine{sqlite, postgres} { // sequentially, because they share the disk
 		var wanted []pageCost
 		for _, c := range pageCosts {
-			if s.wanted(c.on(e)) {
+			if s.wanted(c.on(s, e)) {
 				wanted = append(wanted, c)
 			}
 		}
@@ -102,32 +117,33 @@ func pages(ctx context.Context, s *suite) error {
 
 func (s *suite) pagesOn(ctx context.Context, e engine, wanted []pageCost) (err error) {
 	shops := make(map[string]*signedInShop)
-	for name := range crowds {
-		if name == "few" || slices.ContainsFunc(wanted, func(c pageCost) bool { return c.in == name }) {
-			shops[name] = new(signedInShop)
-		}
-	}
 	defer func() {
 		for _, shop := range shops {
 			err = errors.Join(err, shop.close())
 		}
 	}()
-	var seeding errgroup.Group
-	for name, shop := range shops {
-		seeding.Go(func() error { return shop.open(ctx, s, e, crowds[name]) })
-	}
-	if err := seeding.Wait(); err != nil {
-		return err
+	for name, w := range s.pageStocks(e) {
+		if name == "few" || slices.ContainsFunc(wanted, func(c pageCost) bool { return c.in == name }) {
+			shop := new(signedInShop)
+			shops[name] = shop
+			if err := shop.open(ctx, s, e, w); err != nil {
+				return err
+			}
+		}
 	}
 	for _, c := range wanted {
-		measured, base, versus, limit := shops[c.in].request(c.path), shops["few"].request(c.path), "1,000", costLimit
+		measured, base, versus := shops[c.in].request(&c, c.path), shops["few"].request(&c, c.path), count(batch)+" orders"
 		if c.base != "" {
-			base, versus = shops[c.in].request(c.base), "the first page"
+			base, versus = shops[c.in].request(&c, c.base), "the first page"
 		}
-		if c.noLimit {
-			limit = 0
+		g := c.goal
+		switch g.value {
+		case 0:
+			g = atMost(costLimit)
+		case -1: // known to cost more
+			g = goal{}
 		}
-		if err := s.cost(ctx, c.on(e), versus, limit, measured, base); err != nil {
+		if err := s.cost(ctx, c.on(s, e), versus, g, measured, base); err != nil {
 			return err
 		}
 	}
@@ -141,36 +157,40 @@ type signedInShop struct {
 	places       *strings.Replacer
 }
 
-func (s *signedInShop) open(ctx context.Context, suite *suite, e engine, w crowd.Wish) (err error) {
-	if s.shop, err = suite.seeded(ctx, e, w); err != nil {
+func (s *signedInShop) open(ctx context.Context, suite *suite, e engine, w stock) error {
+	i, err := suite.filled(ctx, e, w)
+	if err != nil {
 		return err
 	}
-	if s.desk, err = s.signIn(ctx, "/desk/sign-in", s.staff.Email, s.staff.Password); err != nil {
+	if s.shop, err = i.start(ctx); err != nil {
+		return errors.Join(err, i.remove())
+	}
+	if s.desk, err = s.signIn(ctx, "/desk/sign-in", s.Staff.Email, s.Staff.Password); err != nil {
 		return err
 	}
-	if s.portal, err = s.signIn(ctx, "/portal/sign-in", s.account.Email, s.account.Password); err != nil {
+	owner := s.Accounts[0]
+	if s.portal, err = s.signIn(ctx, "/portal/sign-in", owner.Email, owner.Password); err != nil {
 		return err
 	}
-	last, err := s.lastCursor(ctx, w.Queued)
+	queued := w.orders / batch * w.queued
+	last, err := s.lastCursor(ctx, max(100, queued))
 	day := func(past int) string {
 		return time.Now().AddDate(0, 0, -past).UTC().Format(time.DateOnly)
 	}
-	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(w.Queued/50), "{orders}",
-		strconv.Itoa((w.Completed+w.Queued)/25),
-		"{key}", s.key.ID, "{from}", day(20), "{to}", day(19))
+	s.places = strings.NewReplacer("{place}", last, "{page}", strconv.Itoa(max(1, queued/50)), "{orders}",
+		strconv.Itoa(w.orders/25), "{half}", strconv.Itoa(w.orders/2),
+		"{key}", owner.Live.ID, "{from}", day(20), "{to}", day(19))
 	return err
 }
 
-func (s *signedInShop) close() error {
-	if s.shop == nil {
-		return nil
-	}
-	return s.shop.close()
-}
+func (s *signedInShop) close() error { return s.shop.close() }
 
 // request returns a request for a path.
-func (s *signedInShop) request(path string) *pageRequest {
-	v := &pageRequest{server: s.server, method: http.MethodGet, path: s.places.Replace(path), header: s.portal}
+func (s *signedInShop) request(c *pageCost, path string) *pageRequest {
+	v := &pageRequest{
+		server: s.server, method: http.MethodGet, path: s.places.Replace(path), header: s.portal, want: c.want,
+		few: c.goal.value < 0,
+	}
 	switch {
 	case path == nextPath:
 		v.method, v.header, v.after = http.MethodPost, s.staffHeader(), s.release
@@ -180,10 +200,6 @@ func (s *signedInShop) request(path string) *pageRequest {
 		v.header = s.desk
 	}
 	return v
-}
-
-func (i *installation) staffHeader() http.Header {
-	return http.Header{"Authorization": {"Bearer " + i.staff.Token}}
 }
 
 // release returns claimed orders to the queue directly in the database.

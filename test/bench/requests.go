@@ -4,98 +4,25 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"image"
 	"image/png"
 	"io"
 	"net/http"
 
-	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
-const (
-	prefix       = "/v1/integrations"
-	bareHandler  = "a bare net/http handler"
-	sampleOrders = 500
-	pageLimit    = 10
-)
+// requiredPhotos are the photos that a bag of this brand needs in the demo catalog.
+var requiredPhotos = []string{"overall-picture", "brand-stamp", "serial-number"}
 
-// requests compares single operations with a bare handler that sends the same bytes.
-func (s *suite) requests(ctx context.Context, e engine) (err error) {
-	names := map[string]string{}
-	some := false
-	for _, operation := range []string{"GET /orders/{id}", "GET /orders", "GET /catalog/brands", "POST /orders"} {
-		names[operation] = operation + " " + string(e)
-		some = some || s.wanted(names[operation])
+// smallPhoto returns a small photo that differs from all others by its mark.
+func smallPhoto(mark string) (io.Reader, error) {
+	var picture bytes.Buffer
+	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
+		return nil, err
 	}
-	if !some {
-		return nil
-	}
-	i, err := s.seeded(ctx, e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, i.close()) }()
-	plain, err := s.startBare(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, plain.stop()) }()
-
-	draft, err := i.draft(ctx)
-	if err != nil {
-		return err
-	}
-	ids, err := i.create(ctx, draft, sampleOrders)
-	if err != nil {
-		return err
-	}
-	details := make([]string, len(ids))
-	for n, id := range ids {
-		details[n] = prefix + "/orders/" + id
-	}
-	body, err := json.Marshal(draft)
-	if err != nil {
-		return err
-	}
-	list := []string{fmt.Sprintf("%s/orders?page=1&limit=%d", prefix, pageLimit)}
-	brands := []string{prefix + "/catalog/brands"}
-	for _, operation := range []struct {
-		name, method string
-		paths        []string
-		body         []byte
-		status       int
-	}{
-		{"GET /orders/{id}", http.MethodGet, details, nil, http.StatusOK},
-		{"GET /orders", http.MethodGet, list, nil, http.StatusOK},
-		{"GET /catalog/brands", http.MethodGet, brands, nil, http.StatusOK},
-		{"POST /orders", http.MethodPost, []string{prefix + "/orders"}, body, http.StatusCreated},
-	} {
-		if !s.wanted(names[operation.name]) {
-			continue
-		}
-		header := i.header()
-		if operation.body != nil {
-			header.Set("Content-Type", "application/json")
-		}
-		answer, err := exchange(ctx, operation.method, "http://"+i.server.http+operation.paths[0], header, operation.body,
-			operation.status)
-		if err != nil {
-			return err
-		}
-		for _, path := range operation.paths {
-			if err := plain.answer(ctx, path, answer); err != nil {
-				return err
-			}
-		}
-		if err := s.compare(ctx, names[operation.name], bareHandler,
-			newTarget(i.server, operation.method, operation.paths, header, operation.body, operation.status),
-			newTarget(plain.server, operation.method, operation.paths, header, operation.body, operation.status)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return bytes.NewReader(pictures.PadPNG(picture.Bytes(), 0, mark)), nil
 }
 
 // exchange sends a request and returns the response body.
@@ -117,54 +44,72 @@ func exchange(ctx context.Context, method, url string, header http.Header, body 
 	return answer, err
 }
 
-// client returns a client over plain HTTP.
-func (s *shop) client() (*client.Client, error) {
-	return client.New("http://"+s.server.http+prefix, s.key.Secret, client.WithoutRetry())
-}
-
-// draft uploads the photos for an order of the demo catalog, and returns the order.
-func (s *shop) draft(ctx context.Context) (*client.CreateOrder, error) {
-	c, err := s.client()
-	if err != nil {
-		return nil, err
-	}
-	draft := &client.CreateOrder{BrandCode: "chanel", CategoryCode: "bags"}
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
-		CategoryCode: draft.CategoryCode, BrandCode: draft.BrandCode,
-	})
-	if err != nil {
-		return nil, err
-	}
-	var picture bytes.Buffer
-	if err := png.Encode(&picture, image.NewGray(image.Rect(0, 0, 8, 8))); err != nil {
-		return nil, err
-	}
-	for _, index := range indexes {
-		if !index.Required {
-			continue
-		}
-		results, err := c.UploadPhotos(ctx, client.File{Name: index.Code + ".png", Content: bytes.NewReader(picture.Bytes())})
+// creation returns a load of creations for some accounts: Live, each with an external id and an idempotency key of its
+// own, with photos in rotation.
+func (s *shop) creation(ctx context.Context, accounts int) (*target, error) {
+	all := new(target)
+	for n := range accounts {
+		one, err := s.creationFor(ctx, n, max(5, creationDrafts/accounts))
 		if err != nil {
 			return nil, err
 		}
-		draft.Photos = append(draft.Photos, client.OrderPhoto{URL: results[0].URL, IndexCode: index.Code})
+		one.requests = append(all.requests, one.requests...)
+		all = one
 	}
-	return draft, nil
+	for i := range all.requests { // neighbors are of different accounts
+		k := i * 7919 % len(all.requests)
+		all.requests[i], all.requests[k] = all.requests[k], all.requests[i]
+	}
+	return all, nil
 }
 
-// create creates orders and returns their ids.
-func (s *shop) create(ctx context.Context, draft *client.CreateOrder, count int) ([]string, error) {
-	c, err := s.client()
+const creationDrafts = 100 // with three photos each
+
+// creationFor is creation for one account.
+func (s *shop) creationFor(ctx context.Context, account, count int) (*target, error) {
+	drafts, err := s.drafts(ctx, account, count)
 	if err != nil {
 		return nil, err
 	}
-	ids := make([]string, count)
-	for n := range ids {
-		created, err := c.CreateOrder(ctx, *draft)
-		if err != nil {
+	bodies := make([][]byte, len(drafts))
+	for i, draft := range drafts {
+		draft.ExternalID = unique
+		if bodies[i], err = json.Marshal(draft); err != nil {
 			return nil, err
 		}
-		ids[n] = created.ID
 	}
-	return ids, nil
+	header := s.Accounts[account].Live.header()
+	header.Set("Content-Type", "application/json")
+	header.Set("Idempotency-Key", unique)
+	return newTarget(s.server, http.MethodPost, []string{prefix + "/orders"}, header, bodies, http.StatusCreated), nil
+}
+
+// details returns a load of order details spread over all orders.
+func (s *shop) details(ctx context.Context) (*target, error) {
+	const count = 2_000
+	paths := make([]string, count)
+	for n, id := range s.ids(count) {
+		paths[n] = prefix + "/orders/" + id
+	}
+	t := newTarget(s.server, http.MethodGet, paths, s.header(), nil, http.StatusOK)
+	return t, t.learn(ctx)
+}
+
+const pageLimit = 10
+
+// list returns a load of one page of the list.
+func (s *shop) list(ctx context.Context, page int) (*target, error) {
+	return s.get(ctx, fmt.Sprintf("%s/orders?page=%d&limit=%d", prefix, page, pageLimit))
+}
+
+// get returns a load of one path.
+func (s *shop) get(ctx context.Context, path string) (*target, error) {
+	t := newTarget(s.server, http.MethodGet, []string{path}, s.header(), nil, http.StatusOK)
+	return t, t.learn(ctx)
+}
+
+// bodyOf returns the body of a request as it is sent.
+func bodyOf(request []byte) []byte {
+	_, body, _ := bytes.Cut(request, []byte("\r\n\r\n"))
+	return body
 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -16,60 +17,112 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 )
 
 const (
-	uploadName     = "upload of 10 MB photos"
-	uploadFiles    = 10
-	uploadParallel = 4
-	uploadRounds   = 3
-	photoSize      = 10_000_000
+	uploadName    = "POST /photos"
+	uploadFiles   = 10
+	uploadClients = 4
+	uploadSize    = 4_000_000
+	uploadMemory  = 32 // MB that the program's memory may grow by after its first uploads: less than a hundredth of them
 )
 
-// uploads compares uploading with a bare copy of the same files to the same disk, flushed like photos: 4 at a time.
+// uploads compares uploading with what it has to do at least: copy the same files to the same disk, hash them and flush
+// them. Both are four at a time.
 func uploads(ctx context.Context, s *suite) (err error) {
-	if !s.wanted(uploadName) {
-		return nil
-	}
-	i, err := s.seeded(ctx, sqlite)
+	i, err := s.install(ctx, sqlite, 1)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, i.close()) }()
-	photo, err := largePhoto(photoSize)
+	shop, err := i.start(ctx)
+	if err != nil {
+		return errors.Join(err, i.remove())
+	}
+	defer func() { err = errors.Join(err, shop.close()) }()
+	photo, err := largePhoto(uploadSize)
 	if err != nil {
 		return err
 	}
-	var rates, bases, ratios []float64
-	for range uploadRounds {
-		rate, err := throughput(func(int) error { return upload(ctx, i.server.http, i.header(), photo) })
-		if err != nil {
-			return err
-		}
-		base, err := throughput(func(worker int) error {
-			for n := range uploadFiles {
-				if err := copyToDisk(filepath.Join(i.folder, fmt.Sprintf("copy-%d-%d", worker, n)), photo); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		rates, bases, ratios = append(rates, rate), append(bases, base), append(ratios, rate/base)
-	}
-	s.report.add(figure{
-		Name: uploadName, Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: "MB/s",
-		Versus: "a bare copy to disk with fsync",
+	name := fmt.Sprintf("%s, %d × 4 MB, %d clients", uploadName, uploadFiles, uploadClients)
+	var bytesSent atomic.Int64
+	a := transferSide(name, shop.server.process.PID(), &bytesSent, func() error {
+		return upload(ctx, shop.server.http, shop.header(), photo)
 	})
+	folder := filepath.Join(i.folder, "copies")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	var copies atomic.Int64
+	b := transferSide("copy + SHA-256 + fsync", os.Getpid(), new(atomic.Int64), func() error {
+		for range uploadFiles {
+			if err := copyToDisk(filepath.Join(folder, fmt.Sprint(copies.Add(1))), photo); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if _, err := a.round(ctx, s.warmUp); err != nil {
+		return err
+	}
+	before, err := memory(shop.server.process.PID(), "VmHWM")
+	if err != nil {
+		return err
+	}
+	if err := s.interleave(ctx, a, b); err != nil {
+		return err
+	}
+	s.rates(name, "MB/s", atLeast(0.85), a, b)
+	after, err := memory(shop.server.process.PID(), "VmHWM")
+	if err != nil {
+		return err
+	}
+	grown := fmt.Sprintf("%s: growth of memory while %.1f GB are uploaded", uploadName, float64(bytesSent.Load())/1e9)
+	if s.wanted(grown) {
+		s.report.add(value(grown, "MB", "peak after, less peak before", []float64{after - before}, atMost(uploadMemory)))
+	}
 	return nil
 }
 
-// upload sends a prepared multipart body, to leave the CPU to the server.
+// transferSide repeats a transfer of uploadFiles photos with some clients; its rate is megabytes a second, its work CPU
+// time for a photo.
+func transferSide(name string, pid int, total *atomic.Int64, work func() error) *side {
+	return &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
+		before, err := processorTime(pid)
+		if err != nil {
+			return sample{}, err
+		}
+		var photos atomic.Int64
+		started := time.Now()
+		var clients errgroup.Group
+		for range uploadClients {
+			clients.Go(func() error {
+				for turn := 0; turn == 0 || time.Since(started) < d; turn++ {
+					if err := work(); err != nil {
+						return err
+					}
+					photos.Add(uploadFiles)
+				}
+				return ctx.Err()
+			})
+		}
+		if err := clients.Wait(); err != nil {
+			return sample{}, err
+		}
+		total.Add(photos.Load() * uploadSize)
+		took := time.Since(started)
+		after, err := processorTime(pid)
+		return sample{
+			rate: float64(photos.Load()) * uploadSize / 1e6 / took.Seconds(),
+			work: (after - before) / time.Duration(photos.Load()),
+		}, err
+	}}
+}
+
+// upload sends a prepared multipart body, to leave the CPU to the server, and checks that all photos were taken.
 func upload(ctx context.Context, address string, header http.Header, photo []byte) (err error) {
 	const boundary = "bench-boundary"
 	var body net.Buffers
@@ -96,31 +149,25 @@ func upload(ctx context.Context, address string, header http.Header, photo []byt
 	if _, err := request.WriteTo(connection); err != nil {
 		return err
 	}
-	status, err := readAnswer(bufio.NewReader(connection))
-	if err == nil && status != http.StatusCreated {
-		err = fmt.Errorf("upload: status %d", status)
+	var answer []byte
+	status, err := readAnswer(bufio.NewReader(connection), &answer)
+	if taken := bytes.Count(answer, []byte(`"url":"https://`)); err == nil &&
+		(status != http.StatusCreated || taken != uploadFiles) {
+		err = fmt.Errorf("upload: status %d, %d photos were taken\n%s", status, taken, answer)
 	}
 	return err
 }
 
-// throughput runs the work concurrently and returns megabytes per second.
-func throughput(work func(worker int) error) (float64, error) {
-	var all errgroup.Group
-	started := time.Now()
-	for worker := range uploadParallel {
-		all.Go(func() error { return work(worker) })
-	}
-	err := all.Wait()
-	return uploadParallel * uploadFiles * photoSize / 1e6 / time.Since(started).Seconds(), err
-}
-
+// copyToDisk writes a file that is on disk afterwards, and returns its hash's error: there is none.
 func copyToDisk(path string, content []byte) (err error) {
 	f, err := os.Create(path)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(struct{ io.Writer }{f}, bytes.NewReader(content))
-	return errors.Join(err, f.Sync(), f.Close())
+	sum := sha256.New()
+	_, err = io.Copy(io.MultiWriter(f, sum), bytes.NewReader(content))
+	_ = sum.Sum(nil)
+	return errors.Join(err, f.Sync(), f.Close(), os.Remove(path))
 }
 
 // largePhoto returns a valid PNG of the size: a small picture padded with a private chunk of noise.

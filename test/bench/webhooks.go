@@ -4,183 +4,117 @@ import (
 	"bytes"
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
-	"log"
-	"log/slog"
 	"net/http"
-	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/webhook"
-	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/outbox"
-	"github.com/assayhq/assay/internal/testkit/pgtest"
-	"github.com/assayhq/assay/internal/worker/deliver"
 	"golang.org/x/sync/errgroup"
 )
 
-// webhooks measures the sender on both engines: against a bare client, with hanging endpoints, with a long history,
-// and from commit to receipt.
+const (
+	webhooksName = "webhooks: "
+
+	throughputEndpoints = 16
+	throughputClients   = 4 * throughputEndpoints // in flight in the sender
+	hangingEndpoints    = 20
+	healthyEndpoints    = 80
+	backlog             = 100_000
+	maxDelay            = 20.0 // milliseconds
+	deliveryUnit        = "deliveries/s"
+	bareClient          = "a bare http.Client loop with the same concurrency"
+)
+
+// webhookMeasure is a figure on a running program whose outbox is filled from here.
+type webhookMeasure struct {
+	name string
+	run  func(ctx context.Context, s *suite, name string, w *webhookSite) error
+}
+
+func (s *suite) webhookMeasures() []webhookMeasure {
+	return []webhookMeasure{
+		{"throughput", webhookThroughput},
+		{fmt.Sprintf("beside %d endpoints that hang", hangingEndpoints), webhookHanging},
+		{fmt.Sprintf("after %s deliveries", count(s.history)), webhookBacklog},
+		{"from the verdict's answer to the receipt", webhookDelay},
+	}
+}
+
+// webhooks measures the deliveries of the real program on both engines, with fsync: against a bare client, with hanging
+// endpoints, with a long history, and from commit to receipt.
 func webhooks(ctx context.Context, s *suite) error {
-	if !slices.ContainsFunc(webhookMeasures, func(m webhookMeasure) bool {
-		return s.wanted(m.title(sqlite)) || s.wanted(m.title(postgres))
-	}) {
-		return nil
-	}
-	folder, err := os.MkdirTemp("", "assay-bench-webhooks-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	server, err := pgtest.Launch()
-	if err != nil {
-		return err
-	}
-	defer func() { _ = server.Close() }()
-	n := 0
-	engines := map[engine]func() (string, error){
-		sqlite: func() (string, error) {
-			n++
-			return filepath.Join(folder, fmt.Sprintf("%d.db", n)), nil
-		},
-		postgres: server.Database,
-	}
 	for _, e := range []engine{sqlite, postgres} {
-		for _, m := range webhookMeasures {
-			name := m.title(e)
+		for _, m := range s.webhookMeasures() {
+			name := fmt.Sprintf("%s%s, %s", webhooksName, m.name, e)
 			if !s.wanted(name) {
 				continue
 			}
-			f, err := m.on(ctx, engines[e])
+			w, err := s.newWebhookSite(ctx, e)
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
-			f.Name = name
-			s.report.add(f)
+			if err := errors.Join(m.run(ctx, s, name, w), w.close()); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
 		}
 	}
 	return nil
 }
 
-type webhookMeasure struct {
-	name string
-	run  func(ctx context.Context, open openSite) (figure, error)
-}
-
-var webhookMeasures = []webhookMeasure{
-	{"throughput", webhookThroughput},
-	{"beside 20 that hang", webhookHanging},
-	{"backlog of 100,000 after 5,000,000", webhookBacklog},
-	{"delay", webhookDelay},
-}
-
-func (m *webhookMeasure) title(e engine) string { return fmt.Sprintf("webhooks %s, %s", m.name, e) }
-
-// on measures on databases of an engine, and closes them.
-func (m *webhookMeasure) on(ctx context.Context, database func() (string, error)) (figure, error) {
-	var sites []*webhookSite
-	f, err := m.run(ctx, func() (*webhookSite, error) {
-		target, err := database()
-		if err != nil {
-			return nil, err
-		}
-		site, err := newWebhookSite(ctx, target)
-		if err == nil {
-			sites = append(sites, site)
-		}
-		return site, err
-	})
-	for _, site := range sites {
-		err = errors.Join(err, site.close())
-	}
-	return f, err
-}
-
-// webhookSite is a database and a receiver that counts.
+// webhookSite is a running program, its database opened a second time, and a receiver.
 type webhookSite struct {
-	target   string
-	store    *store.Store
-	outbox   *outbox.Outbox
-	sender   *deliver.Sender
-	stop     func()
-	receiver *httptest.Server
-	received atomic.Int64 // without hanging requests
-	hanging  atomic.Int64
-	arrived  chan time.Time
-	release  atomic.Pointer[chan struct{}] // closed to release hanging requests
+	*shop
+	store  *store.Store
+	outbox *outbox.Outbox
+	inbox  *receiver
 }
 
-const hangPath = "/hang"
-
-func newWebhookSite(ctx context.Context, target string) (*webhookSite, error) {
-	s, err := store.Open(ctx, target)
+func (s *suite) newWebhookSite(ctx context.Context, e engine) (*webhookSite, error) {
+	w := &webhookSite{inbox: newReceiver()}
+	settings, err := w.inbox.settings(s.folder)
 	if err != nil {
-		return nil, err
+		return nil, errors.Join(err, w.close())
 	}
-	o, err := outbox.New(ctx, s)
+	i, err := s.install(ctx, e, 1, append(settings, "ASSAY_SECRET_KEY="+outbox.SecretKey)...)
 	if err != nil {
-		return nil, errors.Join(err, s.Close())
+		return nil, errors.Join(err, w.close())
 	}
-	w := &webhookSite{target: target, store: s, outbox: o, arrived: make(chan time.Time, 1)}
-	w.receiver = httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
-		now := time.Now()
-		_, _ = io.Copy(io.Discard, r.Body)
-		if strings.HasPrefix(r.URL.Path, hangPath) {
-			w.hanging.Add(1)
-			defer w.hanging.Add(-1)
-			select {
-			case <-*w.release.Load():
-			case <-r.Context().Done():
-			}
-			return
-		}
-		w.received.Add(1)
-		select {
-		case w.arrived <- now:
-		default:
-		}
-	}))
-	w.receiver.EnableHTTP2 = true
-	w.receiver.Config.ErrorLog = log.New(io.Discard, "", 0)
-	w.receiver.StartTLS()
-	w.start(ctx)
+	if w.shop, err = i.start(ctx); err != nil {
+		return nil, errors.Join(err, i.remove(), w.close())
+	}
+	if w.store, err = store.Open(ctx, i.target()); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
+	if w.outbox, err = outbox.New(ctx, w.store); err != nil {
+		return nil, errors.Join(err, w.close())
+	}
 	return w, nil
 }
 
-// hang makes requests to hangPath wait until goOn.
-func (w *webhookSite) hang() {
-	release := make(chan struct{})
-	w.release.Store(&release)
-}
-
-func (w *webhookSite) goOn() { close(*w.release.Load()) }
-
 func (w *webhookSite) close() error {
-	w.stop()
-	w.receiver.Close()
-	return w.store.Close()
-}
-
-func (w *webhookSite) cas() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(w.receiver.Certificate())
-	return pool
+	w.inbox.goOn()
+	var err error
+	if w.store != nil {
+		err = w.store.Close()
+	}
+	err = errors.Join(err, w.shop.close())
+	w.inbox.Close()
+	return err
 }
 
 func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*webhook.Endpoint, error) {
 	all := make([]*webhook.Endpoint, n)
 	for i := range all {
 		var err error
-		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.receiver.URL, path, i, store.NewID()),
+		if all[i], err = w.outbox.Endpoint(ctx, fmt.Sprintf("%s%s/%d-%s", w.inbox.URL, path, i, store.NewID()),
 			nil); err != nil {
 			return nil, err
 		}
@@ -188,68 +122,58 @@ func (w *webhookSite) endpoints(ctx context.Context, path string, n int) ([]*web
 	return all, nil
 }
 
-// start runs a sender until the site is closed, which also releases hanging requests.
-func (w *webhookSite) start(ctx context.Context) {
-	w.sender = deliver.New(deliver.Config{
-		Store: w.store, Secrets: w.outbox.Secrets, Guard: &netguard.Guard{AllowPrivate: true}, RootCAs: w.cas(),
-		Schedule: webhook.DefaultSchedule(), Timeout: 10 * time.Second, Now: time.Now, Log: slog.New(slog.DiscardHandler),
-	})
-	w.hang()
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = w.sender.Run(ctx)
-	}()
-	w.stop = func() {
-		cancel()
-		w.goOn()
-		<-done
-	}
-}
-
-// warmUp is the share of a run that is not measured, while connections are opened.
-const warmUp = 0.1
+// warmUpShare is the part of a round that is not measured, while connections are opened.
+const warmUpShare = 0.1
 
 // pace returns the rate of n events per second after the warm-up. done returns the number so far.
-func pace(ctx context.Context, n int64, done func() int64) (float64, error) {
+func pace(ctx context.Context, n int64, done func() int64) (rate float64, took time.Duration, err error) {
 	var start time.Time
 	const limit = 5 * time.Minute
 	for deadline := time.Now().Add(limit); ; {
 		switch now := done(); {
-		case now >= n:
-			return (1 - warmUp) * float64(n) / time.Since(start).Seconds(), nil
-		case start.IsZero() && now >= int64(warmUp*float64(n)):
+		case now >= n && !start.IsZero():
+			took = time.Since(start)
+			return (1 - warmUpShare) * float64(n) / took.Seconds(), took, nil
+		case start.IsZero() && now >= int64(warmUpShare*float64(n)):
 			start = time.Now()
 		}
 		if time.Now().After(deadline) {
-			return 0, fmt.Errorf("%d of %d deliveries arrived in %v", done(), n, limit)
+			return 0, 0, fmt.Errorf("%d of %d deliveries arrived in %v", done(), n, limit)
 		}
 		select {
 		case <-ctx.Done():
-			return 0, ctx.Err()
+			return 0, 0, ctx.Err()
 		case <-time.After(500 * time.Microsecond):
 		}
 	}
 }
 
-// send makes n deliveries per endpoint due at once, and returns the sender's rate.
-func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (float64, error) {
+// send makes n deliveries per endpoint due at once, and returns the sender's rate. The sender finds them in a second.
+func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (sample, error) {
 	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(time.Hour)); err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	before := w.received.Load()
-	if err := w.outbox.Release(ctx, w.target, time.Now()); err != nil {
-		return 0, err
+	total := n * len(endpoints)
+	before := w.inbox.received.Load()
+	if err := w.outbox.Release(ctx, w.target(), time.Now()); err != nil {
+		return sample{}, err
 	}
-	w.sender.Wake()
-	return pace(ctx, int64(n*len(endpoints)), func() int64 { return w.received.Load() - before })
+	worked, err := processorTime(w.server.process.PID())
+	if err != nil {
+		return sample{}, err
+	}
+	rate, _, err := pace(ctx, int64(total), func() int64 { return w.inbox.received.Load() - before })
+	if err != nil {
+		return sample{}, err
+	}
+	after, err := processorTime(w.server.process.PID())
+	return sample{rate: rate, work: (after - worked) / time.Duration(total)}, err
 }
 
-// post is the baseline: clients post n bodies concurrently.
-func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (float64, error) {
+// post is the base: clients post n bodies concurrently.
+func (w *webhookSite) post(ctx context.Context, clients, n int) (sample, error) {
 	transport := &http.Transport{
-		TLSClientConfig: &tls.Config{RootCAs: w.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
+		TLSClientConfig: &tls.Config{RootCAs: w.inbox.cas(), MinVersion: tls.VersionTLS12}, ForceAttemptHTTP2: true,
 		MaxIdleConnsPerHost: clients,
 	}
 	defer transport.CloseIdleConnections()
@@ -260,7 +184,7 @@ func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (flo
 	for range clients {
 		group.Go(func() error {
 			for next.Add(1) <= int64(n) {
-				request, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
+				request, err := http.NewRequestWithContext(ctx, http.MethodPost, w.inbox.URL, bytes.NewReader(body))
 				if err != nil {
 					return err
 				}
@@ -275,110 +199,102 @@ func (w *webhookSite) post(ctx context.Context, url string, clients, n int) (flo
 			return nil
 		})
 	}
-	rate, err := pace(ctx, int64(n), done.Load)
-	return rate, errors.Join(err, group.Wait())
+	rate, _, err := pace(ctx, int64(n), done.Load)
+	return sample{rate: rate}, errors.Join(err, group.Wait())
 }
 
-const (
-	webhookRounds = 5
+// amount returns how many deliveries a round of a duration has.
+func amount(d time.Duration) int { return max(100, int(d.Seconds()*800)) }
 
-	throughputEndpoints = 16
-	throughputClients   = 4 * throughputEndpoints // in flight in the sender
-	throughputEach      = 600
-
-	hangingEach = 60
-
-	backlogRounds  = 3
-	backlog        = 100_000
-	backlogHistory = 5_000_000
-
-	allowedDelay = 20.0 // milliseconds
-)
-
-// alternate measures two rates in alternating rounds after a warm-up round, and reports the medians.
-func alternate(rounds int, versus string, measured, base func() (float64, error)) (figure, error) {
-	var rates, bases, ratios []float64
-	for i := range 1 + rounds {
-		b, err := base()
-		if err != nil {
-			return figure{}, err
-		}
-		a, err := measured()
-		if err != nil {
-			return figure{}, err
-		}
-		if i > 0 {
-			rates, bases, ratios = append(rates, a), append(bases, b), append(ratios, a/b)
-		}
-	}
-	return figure{Ratio: median(ratios), Rate: median(rates), Base: median(bases), Unit: requestUnit, Versus: versus}, nil
-}
-
-// openSite opens the site of one figure.
-type openSite func() (*webhookSite, error)
-
-// with opens the site with endpoints that answer.
-func (open openSite) with(ctx context.Context, count int) (*webhookSite, []*webhook.Endpoint, error) {
-	w, err := open()
+// against compares sending a number of deliveries with a bare client.
+func (w *webhookSite) against(
+	ctx context.Context, s *suite, name string, g goal, each func(time.Duration) int,
+) error {
+	endpoints, err := w.endpoints(ctx, "/hook", throughputEndpoints)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
-	endpoints, err := w.endpoints(ctx, "/hook", count)
-	return w, endpoints, err
+	a := &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
+		return w.send(ctx, endpoints, each(d))
+	}}
+	b := &side{name: bareClient, round: func(ctx context.Context, d time.Duration) (sample, error) {
+		return w.post(ctx, throughputClients, throughputEndpoints*each(d))
+	}}
+	if err := s.interleave(ctx, a, b); err != nil {
+		return err
+	}
+	s.rates(name, deliveryUnit, g, a, b)
+	return nil
 }
 
-// webhookThroughput sends a backlog, alternating with the baseline.
-func webhookThroughput(ctx context.Context, open openSite) (figure, error) {
-	w, endpoints, err := open.with(ctx, throughputEndpoints)
-	if err != nil {
-		return figure{}, err
-	}
-	return alternate(webhookRounds, "a bare client loop with the same concurrency",
-		func() (float64, error) { return w.send(ctx, endpoints, throughputEach) },
-		func() (float64, error) {
-			return w.post(ctx, w.receiver.URL, throughputClients, throughputEndpoints*throughputEach)
-		})
+func webhookThroughput(ctx context.Context, s *suite, name string, w *webhookSite) error {
+	return w.against(ctx, s, name, atLeast(0.65), amount)
 }
 
-// webhookHanging compares the rate of 80 endpoints while 20 others hang with their rate while the others are idle.
-func webhookHanging(ctx context.Context, open openSite) (figure, error) {
-	w, healthy, err := open.with(ctx, 80)
+// webhookBacklog sends in a database with a long history.
+func webhookBacklog(ctx context.Context, s *suite, name string, w *webhookSite) error {
+	old, err := w.endpoints(ctx, "/hook", 1)
 	if err != nil {
-		return figure{}, err
+		return err
 	}
-	return alternate(webhookRounds, "the 80 others of 100 endpoints while none hangs",
-		func() (float64, error) { return w.sendBeside(ctx, healthy, 20) },
-		func() (float64, error) { return w.send(ctx, healthy, hangingEach) })
+	if err := w.outbox.History(ctx, w.target(), old[0], s.history); err != nil {
+		return err
+	}
+	return w.against(ctx, s, name, goal{}, func(d time.Duration) int {
+		if s.quick {
+			return amount(d)
+		}
+		return max(amount(d), backlog/throughputEndpoints/2)
+	})
+}
+
+// webhookHanging compares the rate of endpoints while others hang with their rate while none does.
+func webhookHanging(ctx context.Context, s *suite, name string, w *webhookSite) error {
+	healthy, err := w.endpoints(ctx, "/hook", healthyEndpoints)
+	if err != nil {
+		return err
+	}
+	each := func(d time.Duration) int { return max(20, amount(d)/5) }
+	a := &side{name: name, round: func(ctx context.Context, d time.Duration) (sample, error) {
+		return w.sendBeside(ctx, healthy, each(d))
+	}}
+	b := &side{name: "the others while none hangs", round: func(ctx context.Context, d time.Duration) (sample, error) {
+		return w.send(ctx, healthy, each(d))
+	}}
+	if err := s.interleave(ctx, a, b); err != nil {
+		return err
+	}
+	s.rates(name, deliveryUnit, goal{}, a, b)
+	return nil
 }
 
 // sendBeside is send while further endpoints hang.
-func (w *webhookSite) sendBeside(ctx context.Context, healthy []*webhook.Endpoint, hanging int) (float64, error) {
-	others, err := w.endpoints(ctx, hangPath, hanging)
+func (w *webhookSite) sendBeside(ctx context.Context, healthy []*webhook.Endpoint, each int) (sample, error) {
+	others, err := w.endpoints(ctx, hangPath, hangingEndpoints)
 	if err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	if _, err := w.outbox.Queue(ctx, others, hangingEach, time.Now()); err != nil {
-		return 0, err
+	if _, err := w.outbox.Queue(ctx, others, each, time.Now()); err != nil {
+		return sample{}, err
 	}
-	w.sender.Wake()
-	if err := w.await(ctx, func(n int64) bool { return n >= int64(hanging) }); err != nil {
-		return 0, err
+	if err := w.awaitHanging(ctx, func(n int64) bool { return n >= hangingEndpoints }); err != nil {
+		return sample{}, err
 	}
-	rate, err := w.send(ctx, healthy, hangingEach)
+	one, err := w.send(ctx, healthy, each)
 	if err := errors.Join(err, w.deleteEndpoints(ctx, others)); err != nil {
-		return 0, err
+		return sample{}, err
 	}
-	w.goOn()
-	err = w.await(ctx, func(n int64) bool { return n == 0 })
-	w.hang()
-	return rate, err
+	w.inbox.goOn()
+	err = w.awaitHanging(ctx, func(n int64) bool { return n == 0 })
+	w.inbox.hang()
+	return one, err
 }
 
-// await waits for a number of hanging requests.
-func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool) error {
-	for deadline := time.Now().Add(time.Minute); !right(w.hanging.Load()); {
+// awaitHanging waits for a number of hanging requests.
+func (w *webhookSite) awaitHanging(ctx context.Context, right func(hanging int64) bool) error {
+	for deadline := time.Now().Add(time.Minute); !right(w.inbox.hanging.Load()); {
 		if time.Now().After(deadline) {
-			return fmt.Errorf("%d requests hang after a minute", w.hanging.Load())
+			return fmt.Errorf("%d requests hang after a minute", w.inbox.hanging.Load())
 		}
 		select {
 		case <-ctx.Done():
@@ -387,20 +303,6 @@ func (w *webhookSite) await(ctx context.Context, right func(hanging int64) bool)
 		}
 	}
 	return nil
-}
-
-// webhookBacklog sends a large backlog in a database with a long history, alternating with the baseline.
-func webhookBacklog(ctx context.Context, open openSite) (figure, error) {
-	w, endpoints, err := open.with(ctx, throughputEndpoints)
-	if err != nil {
-		return figure{}, err
-	}
-	if err := w.outbox.History(ctx, w.target, endpoints[0], backlogHistory); err != nil {
-		return figure{}, err
-	}
-	return alternate(backlogRounds, "a bare client loop with the same concurrency",
-		func() (float64, error) { return w.send(ctx, endpoints, backlog/throughputEndpoints) },
-		func() (float64, error) { return w.post(ctx, w.receiver.URL, throughputClients, backlog) })
 }
 
 // deleteEndpoints deletes endpoints with their queued deliveries.
@@ -415,35 +317,49 @@ func (w *webhookSite) deleteEndpoints(ctx context.Context, endpoints []*webhook.
 	})
 }
 
-// webhookDelay measures the time from commit to receipt in an idle system.
-func webhookDelay(ctx context.Context, open openSite) (figure, error) {
-	w, endpoints, err := open.with(ctx, 1)
+// webhookDelay measures the time from the answer to a verdict, which is committed then, to the receipt, in an idle
+// system.
+func webhookDelay(ctx context.Context, s *suite, name string, w *webhookSite) error {
+	c, err := w.client(w.Accounts[0].Live)
 	if err != nil {
-		return figure{}, err
+		return err
+	}
+	if _, err := c.CreateWebhook(ctx, client.CreateWebhook{
+		URL: w.inbox.URL + "/live", Events: []client.WebhookEvent{client.EventOrderOutcome},
+	}); err != nil {
+		return err
+	}
+	drafts, err := w.drafts(ctx, 0, 1)
+	if err != nil {
+		return err
+	}
+	turns := 40
+	if s.quick {
+		turns = 10
 	}
 	var delays []time.Duration
-	for range 40 {
-		select {
-		case <-w.arrived:
-		default:
+	var values []float64
+	for n := range turns {
+		created, err := c.CreateOrder(ctx, drafts[0])
+		if err != nil {
+			return err
 		}
-		if _, err := w.outbox.Queue(ctx, endpoints, 1, time.Now()); err != nil {
-			return figure{}, err
+		if err := w.judge(ctx, created.ID, n, false); err != nil {
+			return err
 		}
-		committed := time.Now()
-		w.sender.Wake()
+		answered := time.Now()
 		select {
-		case at := <-w.arrived:
-			delays = append(delays, at.Sub(committed))
+		case at := <-w.inbox.arrived:
+			delays = append(delays, max(0, at.Sub(answered))) // it may arrive before the answer
+			values = append(values, max(0, at.Sub(answered).Seconds()*1000))
 		case <-time.After(10 * time.Second):
-			return figure{}, errors.New("a delivery did not arrive in ten seconds")
+			return errors.New("a delivery did not arrive in ten seconds")
 		}
 		time.Sleep(50 * time.Millisecond) // so that the system is idle again
 	}
 	slices.Sort(delays)
-	delay := percentile(delays, 0.5)
-	return figure{
-		Ratio: allowedDelay / delay, Rate: 1000 / delay, Base: 1000 / allowedDelay, Unit: requestUnit, P50: delay,
-		P99: percentile(delays, 0.99), Versus: "20 ms from commit to receipt, one at a time",
-	}, nil
+	f := value(name, "ms", "median of single deliveries", values, atMost(maxDelay))
+	f.P50, f.P99 = percentile(delays, 0.5), percentile(delays, 0.99)
+	s.report.add(f)
+	return nil
 }

@@ -189,7 +189,7 @@ var (
 	issueTime   = regexp.MustCompile(`("issued_at": ")20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"`)
 	secrets     = regexp.MustCompile(`"(password|token|signing_secret|signature|hint|version|commit)":( ?)"[^"]+"`)
 	resetToken  = regexp.MustCompile(`\?token=[0-9A-Za-z_-]+`)
-	counts      = regexp.MustCompile(`"(duration_ms|retry_after_seconds)":( ?)\d+`)
+	counts      = regexp.MustCompile(`"(duration_ms|retry_after_seconds|remaining)":( ?)\d+`)
 	userAgent   = regexp.MustCompile(`Assay-Webhooks/\S+`)
 	keyToken    = regexp.MustCompile(`\bassay_(test|live)_[0-9A-Za-z]+`)
 

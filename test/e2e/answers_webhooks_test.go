@@ -31,11 +31,11 @@ func (r *recorder) recordWebhooks() {
 	c.post("the same URL in another spelling", r.test, path, hook.with(object{"url": otherSpelling}).String())
 	var made []string
 	for i := range 9 {
-		body := object{"url": fmt.Sprintf("https://127.0.0.1:9/%d", i), "events": []string{"update-photos"}}
+		body := object{"url": fmt.Sprintf("https://127.0.0.1:1999/%d", i), "events": []string{"update-photos"}}
 		got := c.post("up to the limit", r.test, path, body.String())
 		made = append(made, path+"/"+r.property(got.body, "id"))
 	}
-	c.post("above the limit", r.test, path, hook.with(object{"url": "https://127.0.0.1:9/10"}).String())
+	c.post("above the limit", r.test, path, hook.with(object{"url": "https://127.0.0.1:1999/10"}).String())
 	c.get("ten endpoints", r.test, path)
 	c.send("delete what is no id", r.test, http.MethodDelete, path+"/12", "")
 	c.send("delete with another key", r.live, http.MethodDelete, made[0], "")

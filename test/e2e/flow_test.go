@@ -83,7 +83,7 @@ func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 func registerWebhook(t *testing.T, c *client.Client, keyID string) string {
 	t.Helper()
 	created, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-		URL: "https://127.0.0.1:9/hook", Events: []client.WebhookEvent{client.EventOrderOutcome}, Name: "shop",
+		URL: "https://127.0.0.1:1999/hook", Events: []client.WebhookEvent{client.EventOrderOutcome}, Name: "shop",
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -26,17 +26,17 @@ func TestLogs(t *testing.T) {
 			secrets["database password"] = passwordOf(t, settings["database"])
 		}
 		hook, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-			URL: "https://127.0.0.1:9/" + secrets["webhook path"], Events: []client.WebhookEvent{client.EventUpdatePhotos},
+			URL: "https://127.0.0.1:1999/" + secrets["webhook path"], Events: []client.WebhookEvent{client.EventUpdatePhotos},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		secrets["signing secret"] = hook.SigningSecret
 		if _, err := c.CreateWebhook(t.Context(), client.CreateWebhook{
-			URL:    "https://127.0.0.1:9/second",
+			URL:    "https://127.0.0.1:1999/second",
 			Events: []client.WebhookEvent{client.EventOrderOutcome},
 			Auth: &client.OAuth2{
-				TokenURL: "https://127.0.0.1:9/token", ClientID: "shop", ClientSecret: secrets["client secret"],
+				TokenURL: "https://127.0.0.1:1999/token", ClientID: "shop", ClientSecret: secrets["client secret"],
 			},
 		}); err != nil {
 			t.Fatal(err)

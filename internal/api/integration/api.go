@@ -92,6 +92,13 @@ func New(c Config) *API {
 			Method: "POST", Path: "/orders/{id}/update_photos", Scope: access.OrdersWrite, Category: ratelimit.Update,
 			handle: a.submitUpdatePhotos,
 		},
+		{
+			Method: "POST", Path: "/orders/{id}/cancel", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.cancelOrder,
+		},
+		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
+		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
+		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
 		{
 			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
@@ -101,6 +108,14 @@ func New(c Config) *API {
 		{
 			Method: "DELETE", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
 			handle: a.deleteWebhook,
+		},
+		{
+			Method: "PATCH", Path: "/webhooks/{id}", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.updateWebhook,
+		},
+		{
+			Method: "POST", Path: "/webhooks/{id}/rotate_secret", Scope: access.WebhooksManage, Category: ratelimit.Webhook,
+			handle: a.rotateSecret,
 		},
 	}
 	for i := range a.routes {

@@ -68,12 +68,25 @@ func viewPhotoIndex(x *catalog.PhotoIndex, l text.Locale) photoIndexView {
 	}
 }
 
+func viewPhotoIndexes(indexes []*catalog.PhotoIndex, l text.Locale) []photoIndexView {
+	return views(indexes, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) })
+}
+
 type answerTimeView struct {
 	namedView[int]
 	Price           int64            `json:"price"`
 	Default         bool             `json:"default"`
 	Available       bool             `json:"available"`
 	NextAvailableAt *order.Timestamp `json:"next_available_at"`
+}
+
+func viewOffers(offers []catalog.Offer, l text.Locale) []answerTimeView {
+	return views(offers, func(o catalog.Offer) answerTimeView {
+		return answerTimeView{
+			namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
+			NextAvailableAt: order.At(o.NextAvailableAt),
+		}
+	})
 }
 
 // listView is a whole list; pageView is one page of a longer one.
@@ -162,10 +175,7 @@ func (a *API) listPhotoIndexes(w http.ResponseWriter, r *http.Request, _ *call) 
 		if err != nil {
 			return nil, err
 		}
-		found := snap.PhotoIndexes(where)
-		return listView[photoIndexView]{
-			views(found, func(x *catalog.PhotoIndex) photoIndexView { return viewPhotoIndex(x, l) }),
-		}, nil
+		return listView[photoIndexView]{viewPhotoIndexes(snap.PhotoIndexes(where), l)}, nil
 	})
 }
 
@@ -185,15 +195,7 @@ func (a *API) listAnswerTimes(w http.ResponseWriter, r *http.Request, c *call) e
 	if err != nil {
 		return err
 	}
-	view := listView[answerTimeView]{make([]answerTimeView, len(offers))}
-	for i := range offers {
-		o := &offers[i]
-		view.Data[i] = answerTimeView{
-			namedView: viewNamed(o.Code, o.Name, l), Price: o.Price, Default: o.Default, Available: o.Available,
-			NextAvailableAt: order.At(o.NextAvailableAt),
-		}
-	}
-	p, err := render(view)
+	p, err := render(listView[answerTimeView]{viewOffers(offers, l)})
 	if err != nil {
 		return err
 	}

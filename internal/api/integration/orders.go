@@ -152,6 +152,36 @@ func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call
 	}{id, "accepted"})
 }
 
+func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error {
+	if err := readNothing(r); err != nil {
+		return err
+	}
+	if !validID(c.id) {
+		return order.NotFound
+	}
+	canceled, err := a.Service.CancelOrder(r.Context(), c.actor(r), c.id, "")
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, struct {
+		ID     string       `json:"id"`
+		Status order.Status `json:"status"`
+	}{canceled.ID, canceled.Status})
+}
+
+// readNothing reads the body of an operation that takes none: no body, or an empty object.
+func readNothing(r *http.Request) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil || len(body) == 0 {
+		return err
+	}
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	return o.Done()
+}
+
 func readSubmission(body []byte) (*order.Submission, error) {
 	o, err := httpx.ParseObject(body)
 	if err != nil {

@@ -42,10 +42,25 @@ var operations = []struct {
 		"POST", "/orders/{id}/update_photos", "orders:write", "update",
 		request{Method: "POST", Path: "/orders/none/update_photos", Body: "{}"},
 	},
+	{
+		"POST", "/orders/{id}/cancel", "orders:write", "update",
+		request{Method: "POST", Path: "/orders/none/cancel", Body: "{}"},
+	},
+	{
+		"POST", "/quote", "", "catalog",
+		request{Method: "POST", Path: "/quote", Body: `{"brand_code":"chanel","category_code":"bags"}`},
+	},
+	{"GET", "/me", "", "read", request{Method: "GET", Path: "/me"}},
+	{"GET", "/events", "orders:read", "read", request{Method: "GET", Path: "/events"}},
 	{"GET", "/audit/events", "audit:read", "read", request{Method: "GET", Path: "/audit/events"}},
 	{"POST", "/webhooks", "webhooks:manage", "webhook", request{Method: "POST", Path: "/webhooks", Body: "{}"}},
 	{"GET", "/webhooks", "webhooks:manage", "webhook", request{Method: "GET", Path: "/webhooks"}},
 	{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "DELETE", Path: "/webhooks/none"}},
+	{"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"}},
+	{
+		"POST", "/webhooks/{id}/rotate_secret", "webhooks:manage", "webhook",
+		request{Method: "POST", Path: "/webhooks/none/rotate_secret", Body: "{}"},
+	},
 }
 
 // TestRoutes checks the table of operations, the OpenAPI document and the contract against each other.

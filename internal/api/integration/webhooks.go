@@ -20,6 +20,7 @@ type endpointView struct {
 	CreatedAt     order.Timestamp `json:"created_at"`
 	Auth          *oauthView      `json:"auth,omitempty"`
 	SigningSecret string          `json:"signing_secret,omitempty"` // only in the answer to a creation
+	Paused        bool            `json:"paused,omitempty"`
 }
 
 type oauthView struct {
@@ -32,7 +33,7 @@ type oauthView struct {
 func viewEndpoint(e *webhook.Endpoint) endpointView {
 	v := endpointView{
 		ID: e.ID, APIKeyID: e.APIKeyID, Name: optional(e.Name), URL: e.URL, Events: e.Events,
-		CreatedAt: order.Timestamp(e.CreatedAt),
+		CreatedAt: order.Timestamp(e.CreatedAt), Paused: e.PausedAt != nil,
 	}
 	if e.OAuth != nil {
 		v.Auth = &oauthView{
@@ -106,13 +107,68 @@ func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) erro
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, ok := service.ParseID(c.id)
-	if !ok {
-		return fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
+	id, err := c.endpointID()
+	if err != nil {
+		return err
 	}
 	if err := a.Service.DeleteEndpoint(r.Context(), c.actor(r), id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
+}
+
+// endpointID returns the id in the path of a webhook endpoint.
+func (c *call) endpointID() (string, error) {
+	id, ok := service.ParseID(c.id)
+	if !ok {
+		return "", fault.BadRequest("The webhook endpoint id must be a UUID.").With("field", "id")
+	}
+	return id, nil
+}
+
+// updateWebhook pauses an endpoint or lets it go on: nothing else of it can be changed.
+func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	paused := o.Bool("paused", httpx.Required)
+	if err := o.Done(); err != nil {
+		return err
+	}
+	id, err := c.endpointID()
+	if err != nil {
+		return err
+	}
+	e, err := a.Service.PauseEndpoint(r.Context(), c.actor(r), id, paused)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, viewEndpoint(e))
+}
+
+type rotationView struct {
+	ID                 string          `json:"id"`
+	SigningSecret      string          `json:"signing_secret"`
+	PreviousValidUntil order.Timestamp `json:"previous_valid_until"`
+}
+
+func (a *API) rotateSecret(w http.ResponseWriter, r *http.Request, c *call) error {
+	if err := readNothing(r); err != nil {
+		return err
+	}
+	id, err := c.endpointID()
+	if err != nil {
+		return err
+	}
+	e, secret, err := a.Service.RotateSecret(r.Context(), c.actor(r), id)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusOK, rotationView{e.ID, secret, order.Timestamp(e.Rotation.PreviousUntil)})
 }

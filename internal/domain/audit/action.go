@@ -57,6 +57,7 @@ var ActionCodes = []ActionCode{
 // deleted.
 type Action struct {
 	ID        string
+	Seq       int64 // dense
 	At        time.Time
 	Code      ActionCode
 	StaffID   string // empty: an operator on the command line
@@ -66,6 +67,7 @@ type Action struct {
 	IP        string // empty: there was no network request
 	UserAgent string
 	Details   map[string]any // no secrets
+	Hash      string         // over the predecessor's hash and this entry
 }
 
 // ActionTarget is what an action was performed on.

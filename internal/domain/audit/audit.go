@@ -1,8 +1,9 @@
 // Package audit defines the audit log of an account and the log of administration: who did what, when and from
-// where. Events are never changed or deleted; each has a hash over its predecessor, so that tampering is detected.
+// where. Events are never changed or deleted; each has a keyed hash over its predecessor, so that tampering is detected.
 package audit
 
 import (
+	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -122,17 +123,51 @@ type Target struct {
 	ID   string
 }
 
-// ChainHash returns the hash of e, chained to the previous event's hash ("" for the first). metadata is the stored
+// Chain seals entries of a log: each with the one before it, so that none can be changed, removed or added without the
+// key, which is not kept with the log.
+type Chain struct{ key []byte }
+
+// NewChain returns the chain of a key.
+func NewChain(key []byte) Chain { return Chain{key} }
+
+// EventHash returns the hash of e, chained to the previous event's hash ("" for the first). metadata is the stored
 // JSON text, so that the hash does not depend on the JSON encoder.
-func ChainHash(previous string, e *Event, metadata string) string {
-	fields, err := json.Marshal([]string{
+func (c Chain) EventHash(previous string, e *Event, metadata string) string {
+	return c.hash(
 		previous, e.ID, e.AccountID, strconv.FormatInt(e.Seq, 10), e.UserID, strconv.FormatInt(e.At.UnixMicro(), 10),
 		string(e.Code), string(e.Actor.Type), e.Actor.ID, e.Actor.Name, string(e.Actor.Source), e.Actor.IP, e.Actor.UserAgent,
 		string(e.Target.Type), e.Target.ID, metadata,
-	})
+	)
+}
+
+// ActionHash is EventHash for the log of administration.
+func (c Chain) ActionHash(previous string, a *Action, details string) string {
+	return c.hash(
+		previous, a.ID, strconv.FormatInt(a.Seq, 10), strconv.FormatInt(a.At.UnixMicro(), 10), string(a.Code), a.StaffID,
+		a.StaffName, a.AccountID, string(a.Target.Type), a.Target.ID, a.Target.Name, a.IP, a.UserAgent, details,
+	)
+}
+
+func (c Chain) hash(fields ...string) string {
+	text, err := json.Marshal(fields)
 	if err != nil { // strings always marshal
 		panic(err)
 	}
-	sum := sha256.Sum256(fields)
-	return hex.EncodeToString(sum[:])
+	mac := hmac.New(sha256.New, c.key)
+	mac.Write(text)
+	return hex.EncodeToString(mac.Sum(nil))
 }
+
+// Administration names the log of administration among the chains.
+const Administration = "administration"
+
+// Head is the newest entry of a chain. Kept elsewhere it shows later that the log up to there is still the same.
+type Head struct {
+	Chain     string `json:"chain"`   // "account", or Administration
+	AccountID string `json:"account"` // empty: the log of administration
+	Number    int64  `json:"number"`  // of entries
+	Hash      string `json:"head"`    // empty: there are none
+}
+
+// OfAnAccount is the chain of a Head of an account's log.
+const OfAnAccount = "account"

@@ -44,6 +44,7 @@ func TestValues(t *testing.T) {
 
 // TestChainHash checks that any change to an event or its predecessor changes the hash.
 func TestChainHash(t *testing.T) {
+	chain := audit.NewChain([]byte("key"))
 	event := func() *audit.Event {
 		return &audit.Event{
 			ID:        "id",
@@ -58,10 +59,15 @@ func TestChainHash(t *testing.T) {
 			Target: audit.Target{Type: audit.OnAPIKey, ID: "target"},
 		}
 	}
-	original := audit.ChainHash("previous", event(), "{}")
+	original := chain.EventHash("previous", event(), "{}")
 	t.Run("Stable", func(t *testing.T) {
-		if again := audit.ChainHash("previous", event(), "{}"); again != original || len(original) != 64 {
+		if again := chain.EventHash("previous", event(), "{}"); again != original || len(original) != 64 {
 			t.Errorf("the hash is %s, then %s", original, again)
+		}
+	})
+	t.Run("TheKeyCounts", func(t *testing.T) {
+		if audit.NewChain([]byte("other")).EventHash("previous", event(), "{}") == original {
+			t.Error("whoever has no key can make the hash")
 		}
 	})
 	t.Run("EveryFieldCounts", func(t *testing.T) {
@@ -86,19 +92,55 @@ func TestChainHash(t *testing.T) {
 		} {
 			e := event()
 			change(e)
-			if audit.ChainHash("previous", e, "{}") == original {
+			if chain.EventHash("previous", e, "{}") == original {
 				t.Errorf("a change of %s does not show", name)
 			}
 		}
 	})
 	t.Run("MetadataCounts", func(t *testing.T) {
-		if audit.ChainHash("previous", event(), `{"name":"x"}`) == original {
+		if chain.EventHash("previous", event(), `{"name":"x"}`) == original {
 			t.Error("a change of the metadata does not show")
 		}
 	})
 	t.Run("PredecessorCounts", func(t *testing.T) {
-		if audit.ChainHash("", event(), "{}") == original {
+		if chain.EventHash("", event(), "{}") == original {
 			t.Error("a change of the past does not show")
 		}
 	})
+}
+
+// TestActionHash checks that any change to an entry of the log of administration changes its hash.
+func TestActionHash(t *testing.T) {
+	chain := audit.NewChain([]byte("key"))
+	action := func() *audit.Action {
+		return &audit.Action{
+			ID: "id", Seq: 7, At: time.Unix(1, 2000).UTC(), Code: audit.CreditsGranted, StaffID: "staff", StaffName: "name",
+			AccountID: "account", Target: audit.ActionTarget{Type: audit.OfAccount, ID: "target", Name: "Target"}, IP: "ip",
+			UserAgent: "agent",
+		}
+	}
+	original := chain.ActionHash("previous", action(), "{}")
+	for name, change := range map[string]func(*audit.Action){
+		"id":          func(a *audit.Action) { a.ID = "x" },
+		"seq":         func(a *audit.Action) { a.Seq = 8 },
+		"at":          func(a *audit.Action) { a.At = a.At.Add(time.Microsecond) },
+		"code":        func(a *audit.Action) { a.Code = audit.StaffCreated },
+		"staff":       func(a *audit.Action) { a.StaffID = "x" },
+		"staff name":  func(a *audit.Action) { a.StaffName = "x" },
+		"account":     func(a *audit.Action) { a.AccountID = "x" },
+		"target type": func(a *audit.Action) { a.Target.Type = audit.OfUser },
+		"target":      func(a *audit.Action) { a.Target.ID = "x" },
+		"target name": func(a *audit.Action) { a.Target.Name = "x" },
+		"ip":          func(a *audit.Action) { a.IP = "x" },
+		"agent":       func(a *audit.Action) { a.UserAgent = "x" },
+	} {
+		a := action()
+		change(a)
+		if chain.ActionHash("previous", a, "{}") == original {
+			t.Errorf("%s does not count", name)
+		}
+	}
+	if chain.ActionHash("", action(), "{}") == original || chain.ActionHash("previous", action(), "[]") == original {
+		t.Error("the predecessor or the details do not count")
+	}
 }

@@ -23,6 +23,7 @@ const (
 	Forbidden
 	NotFound
 	Conflict
+	Gone
 	TooLarge
 	RateLimited
 	Unavailable

@@ -13,7 +13,8 @@ var Claimed = fault.New(fault.Conflict, "order-claimed", "Another reviewer has c
 // CheckMove checks that the actor may make the move now: first that the order's state allows it, then that nobody else
 // holds the order. An administrator may move what others hold, but not claim it: that is what reassigning is for.
 //
-// Test orders are simulated: staff may look at them and never move them. An account user cancels only what is queued.
+// Test orders are simulated: staff may look at them and never move them. Account users and keys cancel only what is
+// queued.
 func (o *Order) CheckMove(move Move, actor access.Actor) error {
 	switch actor.Kind {
 	case access.ByUser:
@@ -22,7 +23,11 @@ func (o *Order) CheckMove(move Move, actor access.Actor) error {
 		}
 	case access.ByStaff:
 		return o.checkStaffMove(move, actor)
-	case access.ByAPIKey, access.ByOperator, access.BySystem:
+	case access.ByAPIKey:
+		if move == Cancel && o.Status != Queued {
+			return notCancelable(o.Status)
+		}
+	case access.ByOperator, access.BySystem:
 	}
 	_, err := Next(o.Status, move)
 	return err

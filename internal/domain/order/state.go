@@ -91,5 +91,11 @@ func invalidTransition(message string, status Status) *fault.Error {
 	return fault.New(fault.Conflict, "invalid-transition", message).With("status", string(status))
 }
 
+// notCancelable is the refusal of an API key that cancels an order which somebody works on, or which has ended.
+func notCancelable(status Status) *fault.Error {
+	return fault.New(fault.Conflict, "order-not-cancelable", "Only a queued order can be canceled.").
+		With("status", string(status))
+}
+
 // NotFound is the refusal of an order that does not exist in the caller's account and environment.
 var NotFound = fault.New(fault.NotFound, "order-not-found", "There is no such order for this API key.")

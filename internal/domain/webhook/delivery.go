@@ -59,6 +59,7 @@ const (
 	FailureConnection   Failure = "connection"     // refused, reset, or not HTTP
 	FailureTLS          Failure = "tls"            // no trusted certificate, or no TLS at all
 	FailureToken        Failure = "token"          // the token URL gave no access token
+	FailurePaused       Failure = "paused"         // the endpoint was paused for too long
 )
 
 // Acknowledged reports whether the receiver accepted the delivery, with a 2xx status. Redirects are not followed.

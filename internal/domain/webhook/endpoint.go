@@ -46,6 +46,32 @@ type Endpoint struct {
 
 	// SealedSecret is the signing secret or, with OAuth, the client secret, encrypted and bound to the endpoint's ID.
 	SealedSecret string
+
+	// Rotation is there when the signing secret is not the first one.
+	Rotation *Rotation
+
+	PausedAt *time.Time // while deliveries wait; nil: they are sent
+}
+
+// Rotation tells of the signing secret that an endpoint had before. For a while deliveries are signed with both, so that
+// a receiver can change to the new one at any time of it.
+type Rotation struct {
+	At             time.Time
+	SealedPrevious string
+	PreviousUntil  time.Time
+}
+
+// Secrets returns the sealed secrets with which a delivery is signed at a time; previous is empty when there is none.
+// Before the rotation it was signed with the previous one alone.
+func (e *Endpoint) Secrets(at time.Time) (current, previous string) {
+	switch r := e.Rotation; {
+	case r == nil || !at.Before(r.PreviousUntil):
+		return e.SealedSecret, ""
+	case at.Before(r.At):
+		return r.SealedPrevious, ""
+	default:
+		return e.SealedSecret, r.SealedPrevious
+	}
 }
 
 // OAuth is the readable part of OAuth2 client credentials.

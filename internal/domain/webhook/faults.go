@@ -37,6 +37,12 @@ func NotFound() *fault.Error {
 	return fault.New(fault.NotFound, fault.CodeNotFound, "There is no such webhook endpoint.")
 }
 
+// NotHMAC is the error for the rotation of the secret of an endpoint that has none.
+func NotHMAC() *fault.Error {
+	return fault.New(fault.Conflict, "webhook-not-hmac",
+		"Deliveries to this endpoint are not signed: it has no signing secret.")
+}
+
 // DeliveryNotFound is the refusal of a delivery that does not exist for the caller.
 func DeliveryNotFound() *fault.Error { return fault.Missing("delivery") }
 

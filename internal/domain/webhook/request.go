@@ -25,5 +25,10 @@ func SignatureHeaders(secret string, at time.Time, body []byte) []Header {
 	}
 }
 
+// PreviousSignatureHeader returns the further header of an attempt while the secret before the last rotation is valid.
+func PreviousSignatureHeader(secret string, at time.Time, body []byte) Header {
+	return Header{"X-LG-Signature-Previous", Sign(secret, at.Unix(), body)}
+}
+
 // TokenHeaders returns the additional headers of an attempt with an OAuth2 token.
 func TokenHeaders(token string) []Header { return []Header{{"Authorization", "Bearer " + token}} }

@@ -2,6 +2,9 @@ package webhook
 
 import "time"
 
+// MaxPause is how long a delivery waits at most for an endpoint that is paused.
+const MaxPause = 7 * 24 * time.Hour
+
 // jitterShare is the maximum jitter, as a share of the delay. It spreads deliveries that failed together.
 const jitterShare = 0.10
 

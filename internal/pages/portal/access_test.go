@@ -185,13 +185,13 @@ func TestForeignReferences(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Stranger)
 	k := w.key(t, access.Test)
-	v.Post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+	v.Post("/portal/test/webhooks", "key", k.ID, "url", "https://127.0.0.1:1999/x", "events", "order-outcome", "auth",
 		"hmac").Want(t, http.StatusNotFound)
 	v.Post("/portal/test/sandbox", "key", k.ID, "category", "bags", "brand", "prada", "outcome", "authentic", "indexes",
 		"overall-picture").Want(t, http.StatusNotFound)
 	own := w.key(t, access.Live)
 	w.AsUser(t, w.Owner).
-		Post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:9/x", "events", "order-outcome", "auth",
+		Post("/portal/test/webhooks", "key", own.ID, "url", "https://127.0.0.1:1999/x", "events", "order-outcome", "auth",
 			"hmac").Want(t, http.StatusNotFound)
 }
 

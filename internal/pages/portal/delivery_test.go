@@ -140,7 +140,7 @@ func TestDeliveryLog(t *testing.T) {
 		says(t, body, "No request was sent.", "The token URL returned no access token.", "unknown client")
 	})
 	t.Run("NoConnection", func(t *testing.T) {
-		_, body := send(t, w, v, "https://127.0.0.1:9/x", nil)
-		says(t, body, "connection failed", "The connection was refused", "POST https://127.0.0.1:9/x")
+		_, body := send(t, w, v, "https://127.0.0.1:1999/x", nil)
+		says(t, body, "connection failed", "The connection was refused", "POST https://127.0.0.1:1999/x")
 	})
 }

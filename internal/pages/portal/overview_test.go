@@ -82,10 +82,10 @@ func TestOverviewPage(t *testing.T) {
 		Want(t, http.StatusOK, "1 日あたりの判定結果", "日別の所要時間（秒）", "95 パーセンタイル", "Webhook の状態", "利用上限の使用状況")
 	v.Get("/portal/test?lang=en")
 	t.Run("FailingEndpoint", func(t *testing.T) {
-		_, _ = send(t, w, v, "https://127.0.0.1:9/dead", nil)
+		_, _ = send(t, w, v, "https://127.0.0.1:1999/dead", nil)
 		v.Get("/portal/test").
-			Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:9/dead", "0 succeeded, 1 failed", "0 %", "oldest:")
-		v.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
-		w.AsUser(t, w.Stranger).Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:9/dead")
+			Want(t, http.StatusOK, "Failing now", "https://127.0.0.1:1999/dead", "0 succeeded, 1 failed", "0 %", "oldest:")
+		v.Get("/portal/live").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:1999/dead")
+		w.AsUser(t, w.Stranger).Get("/portal/test").Want(t, http.StatusOK).Lacks(t, "https://127.0.0.1:1999/dead")
 	})
 }

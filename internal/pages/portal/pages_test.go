@@ -364,7 +364,7 @@ func TestSandbox(t *testing.T) {
 	v.Post("/portal/test/sandbox", "category", "bags", "brand", "prada", "key", w.Test.ID, "outcome", "fake", "indexes",
 		"overall-picture").
 		Want(t, http.StatusUnprocessableEntity, "Not enough credits.")
-	report, err := proof.Check(t.Context(), w.Store, w.Media)
+	report, err := proof.Check(t.Context(), w.Proof())
 	must.NoError(t, err)
 	if !report.OK {
 		t.Errorf("the books do not prove: %+v", report)
@@ -383,12 +383,12 @@ func TestWebhookPages(t *testing.T) {
 	}
 	v.Post("/portal/test/webhooks", form("url", "http://example.com/x")...).
 		Want(t, http.StatusUnprocessableEntity, "https://")
-	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:9/x").
+	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "hmac", "url", "https://127.0.0.1:1999/x").
 		Want(t, http.StatusUnprocessableEntity, "This field is required.")
 	v.Post("/portal/test/webhooks", "key", w.Test.ID, "auth", "oauth2", "events", "order-outcome", "url",
-		"https://127.0.0.1:9/x", "token_url", "https://127.0.0.1:9/t").
+		"https://127.0.0.1:1999/x", "token_url", "https://127.0.0.1:1999/t").
 		Want(t, http.StatusUnprocessableEntity)
-	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x", "name", "Local")...).
+	p := v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x", "name", "Local")...).
 		Want(t, http.StatusOK, "The endpoint is registered")
 	secret := regexp.MustCompile(`[0-9a-f]{64}`).FindString(p.Body)
 	if secret == "" {
@@ -399,7 +399,7 @@ func TestWebhookPages(t *testing.T) {
 		e.Metadata["auth_type"] != "hmac" || strings.Contains(fmt.Sprint(e.Metadata), "127.0.0.1") {
 		t.Errorf("event %+v", e)
 	}
-	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:9/x")...).
+	v.Post("/portal/test/webhooks", form("url", "https://127.0.0.1:1999/x")...).
 		Want(t, http.StatusUnprocessableEntity, "This key already has an endpoint with this URL.")
 	v.Get("/portal/test/webhooks").Want(t, http.StatusOK, "Local").Lacks(t, secret)
 	endpoints, err := w.Store.Endpoints(t.Context(), w.Test.ID)

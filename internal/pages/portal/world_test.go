@@ -35,7 +35,7 @@ func (w *world) key(t *testing.T, env access.Environment) *access.Key {
 // endpoint makes a webhook endpoint of the account, of a key of its own.
 func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint {
 	t.Helper()
-	u, problem := webhook.CheckURL("url", "https://127.0.0.1:9/hook-"+store.NewID())
+	u, problem := webhook.CheckURL("url", "https://127.0.0.1:1999/hook-"+store.NewID())
 	if problem != nil {
 		t.Fatal(problem)
 	}

@@ -148,7 +148,7 @@ func (f *Form) Refuse(err error) error {
 		return err
 	}
 	switch e.Kind {
-	case fault.Invalid, fault.Conflict, fault.PaymentRequired, fault.RateLimited, fault.TooLarge:
+	case fault.Invalid, fault.Conflict, fault.Gone, fault.PaymentRequired, fault.RateLimited, fault.TooLarge:
 	default:
 		return err
 	}

@@ -45,18 +45,20 @@ CREATE TABLE api_keys (
   created_at   BIGINT NOT NULL,
   expires_at   BIGINT,
   revoked_at   BIGINT,
-  last_used_at BIGINT -- to the minute
+  last_used_at BIGINT, -- to the minute
+  events_gone  BIGINT NOT NULL DEFAULT 0 -- number of the last event of its orders that is not kept any more
 );
 CREATE INDEX api_keys_by_account ON api_keys (account_id, created_at);
 
 -- The row that every order of an account and environment updates anyway: it holds the credits and hands out the dense
--- numbers of orders and ledger entries.
+-- numbers of orders, ledger entries and events.
 CREATE TABLE balances (
   account_id  TEXT NOT NULL REFERENCES accounts (id),
   environment TEXT NOT NULL CHECK (environment IN ('test', 'live')),
   credits     BIGINT NOT NULL CHECK (credits >= 0),
   orders      BIGINT NOT NULL DEFAULT 0,
   entries     BIGINT NOT NULL DEFAULT 0,
+  events      BIGINT NOT NULL DEFAULT 0,
   low_credits BIGINT NOT NULL DEFAULT 100 CHECK (low_credits >= 0), -- below it the owners get a mail; 0: never
   PRIMARY KEY (account_id, environment)
 );
@@ -236,9 +238,30 @@ CREATE TABLE webhook_endpoints (
   client_id     TEXT,
   scope         TEXT,
   created_at    BIGINT NOT NULL,
+  paused_at     BIGINT, -- while deliveries wait
+  rotated_at      BIGINT, -- since when the secret is valid, if it is not the first one
+  sealed_previous TEXT,   -- the secret before, with which deliveries are signed as well until previous_until
+  previous_until  BIGINT,
   UNIQUE (api_key_id, canonical_url),
-  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL))
+  CHECK ((auth_type = 'oauth2') = (token_url IS NOT NULL AND client_id IS NOT NULL)),
+  CHECK ((rotated_at IS NULL) = (sealed_previous IS NULL) AND (rotated_at IS NULL) = (previous_until IS NULL))
 );
+CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE paused_at IS NOT NULL;
+
+-- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
+-- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
+-- appears behind one that was read. delivery_ids is separated by spaces.
+CREATE TABLE events (
+  api_key_id   TEXT NOT NULL REFERENCES api_keys (id),
+  seq          BIGINT NOT NULL,
+  order_id     TEXT NOT NULL,
+  event        TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
+  delivery_ids TEXT NOT NULL,
+  body         TEXT NOT NULL,
+  created_at   BIGINT NOT NULL,
+  PRIMARY KEY (api_key_id, seq)
+);
+CREATE INDEX events_by_age ON events (created_at);
 
 -- The outbox: written in the transaction that moves the order, with the exact bytes to send, and never changed. A
 -- delivery outlives its endpoint once it has ended; a pending one is dropped with it.
@@ -577,9 +600,10 @@ CREATE INDEX orders_open_by_category ON orders (environment, category_code, stat
 
 -- What staff and operators did to run the service: written in the transaction of the action, never changed or deleted. The
 -- names are those of the moment, so that a line can be read for as long as the log is kept. Without a staff_id it was the
--- operator at the command line.
+-- operator at the command line. Entries are numbered without gaps; each hash seals the entry and the one before it.
 CREATE TABLE staff_actions (
   id          TEXT PRIMARY KEY,
+  seq         BIGINT NOT NULL UNIQUE,
   at          BIGINT NOT NULL,
   code        TEXT NOT NULL,
   staff_id    TEXT REFERENCES staff (id),
@@ -590,8 +614,16 @@ CREATE TABLE staff_actions (
   target_name TEXT NOT NULL,
   ip          TEXT,
   user_agent  TEXT,
-  details     TEXT NOT NULL
+  details     TEXT NOT NULL,
+  hash        TEXT NOT NULL
 );
+-- The number and the hash of its last entry.
+CREATE TABLE staff_actions_head (
+  id      BIGINT PRIMARY KEY CHECK (id = 1),
+  entries BIGINT NOT NULL,
+  head    TEXT NOT NULL
+);
+INSERT INTO staff_actions_head (id, entries, head) VALUES (1, 0, '');
 -- Every page of the log is a range of one of these, the newest first.
 CREATE INDEX staff_actions_by_time ON staff_actions (at, id);
 CREATE INDEX staff_actions_by_code ON staff_actions (code, at, id);

@@ -31,6 +31,9 @@ const (
 	PublicURL = shop.PublicURL
 )
 
+// SecretOverlap is how long a world signs deliveries with both secrets after a rotation.
+const SecretOverlap = 24 * time.Hour
+
 // Start is the time of a new world: a Monday, 10:00 in Tokyo.
 var Start = time.Date(2026, time.March, 2, 1, 0, 0, 0, time.UTC)
 
@@ -86,6 +89,7 @@ func New(t testing.TB, target string, o Options) *World {
 	log := slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
 		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}}, log, o.EventDelay
+		c.SecretOverlap = SecretOverlap
 		if o.Media != nil {
 			c.Media = o.Media(c.Media)
 		}

@@ -19,6 +19,9 @@ import (
 // Secret is the signing secret or client secret of every endpoint.
 const Secret = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 
+// SecretKey is the key of the installation that the secrets are encrypted with.
+const SecretKey = "the secret key of tests, which is long enough"
+
 // Outbox is the account that receives the events.
 type Outbox struct {
 	Store   *store.Store
@@ -29,7 +32,7 @@ type Outbox struct {
 
 // New creates an account with an API key of the Test environment.
 func New(ctx context.Context, s *store.Store) (*Outbox, error) {
-	box, err := secret.New("the secret key of tests, which is long enough")
+	box, err := secret.New(SecretKey)
 	if err != nil {
 		return nil, err
 	}

@@ -98,7 +98,9 @@ func (i *Instance) initialise() error {
 }
 
 func (i *Instance) data() string { return filepath.Join(i.folder, "data") }
-func (i *Instance) log() string  { return filepath.Join(i.folder, "server.log") }
+
+// LogFile is the path of the server's log.
+func (i *Instance) LogFile() string { return filepath.Join(i.folder, "server.log") }
 
 // startOnFreePort starts the server for the first time; later starts keep the port.
 func (i *Instance) startOnFreePort() error {
@@ -120,7 +122,7 @@ func (i *Instance) Start() error {
 	if i.server != nil {
 		return errors.New("start PostgreSQL: it is running")
 	}
-	log, err := os.OpenFile(i.log(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(i.LogFile(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
@@ -135,7 +137,7 @@ func (i *Instance) Start() error {
 		return err
 	}
 	if err := i.waitUntilReady(); err != nil {
-		output, _ := os.ReadFile(i.log())
+		output, _ := os.ReadFile(i.LogFile())
 		return errors.Join(fmt.Errorf("start PostgreSQL on port %d: %w\n%s", i.port, err, output), i.Crash())
 	}
 	return nil

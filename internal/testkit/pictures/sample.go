@@ -1,6 +1,7 @@
 package pictures
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,13 +12,18 @@ import (
 // Sample returns a test file of a module dependency: nothing here can encode HEIC.
 func Sample(t testing.TB, module, name string) []byte {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
+	file, err := ReadSample(t.Context(), module, name)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return file
+}
+
+// ReadSample is Sample for programs that are not tests.
+func ReadSample(ctx context.Context, module, name string) ([]byte, error) {
+	out, err := exec.CommandContext(ctx, "go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "testdata", name))
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -94,6 +95,13 @@ func (i *Installation) Reconfigure(t testing.TB, changes ...func(*service.Config
 	}
 	i.Service = service.New(i.Config)
 	must.NoError(t, i.Service.RefreshCatalog(t.Context()))
+}
+
+// Proof is what a check of the installation looks at.
+func (i *Installation) Proof() proof.Options {
+	return proof.Options{
+		Store: i.Store, Media: i.Media, CertificateKeys: i.Service.CertificateKeys(), Unreadable: i.Service.UnreadableSecrets,
+	}
 }
 
 // WithMail queues mail that no sender takes: tests read it from the queue.
@@ -210,6 +218,11 @@ func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 			return err
 		}
 		if err := tx.CountResult(o, -1); err != nil {
+			return err
+		}
+		if err := tx.AppendTimeline(o.ID, &order.TimelineEntry{
+			At: s.Clock.Now(), Event: "completed", Details: map[string]any{"outcome": o.Outcome},
+		}); err != nil {
 			return err
 		}
 		return tx.RefundOrder(id, "called off", s.Clock.Now())

@@ -34,8 +34,9 @@ type httpSender struct {
 // target is an endpoint prepared for attempts.
 type target struct {
 	*webhook.Endpoint
-	url    *url.URL
-	secret string // of the signature or of the OAuth2 client
+	url      *url.URL
+	secret   string // of the signature or of the OAuth2 client
+	previous string // of the signature, before the last rotation; empty: none
 }
 
 // openTarget decrypts the secret of an endpoint and parses its URL.
@@ -44,11 +45,23 @@ func (c *httpSender) openTarget(e *webhook.Endpoint) (*target, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the secret of the endpoint: %w", err)
 	}
-	u, err := url.Parse(e.URL)
-	if err != nil {
-		return nil, err
+	t := &target{Endpoint: e, secret: opened}
+	if e.Rotation != nil {
+		if t.previous, err = c.secrets.Open(e.Rotation.SealedPrevious, e.ID); err != nil {
+			return nil, fmt.Errorf("read the previous secret of the endpoint: %w", err)
+		}
 	}
-	return &target{e, u, opened}, nil
+	t.url, err = url.Parse(e.URL)
+	return t, err
+}
+
+// signatures returns the headers of a signed attempt.
+func (t *target) signatures(at time.Time, body []byte) []webhook.Header {
+	headers := webhook.SignatureHeaders(t.secret, at, body)
+	if t.previous != "" && at.Before(t.Rotation.PreviousUntil) {
+		headers = append(headers, webhook.PreviousSignatureHeader(t.previous, at, body))
+	}
+	return headers
 }
 
 // attempt makes an attempt. cause is the reason of a failure, for the log. err is set only if ctx was canceled.
@@ -118,7 +131,7 @@ func (c *httpSender) request(
 ) *http.Request {
 	proof := webhook.TokenHeaders(token)
 	if token == "" {
-		proof = webhook.SignatureHeaders(t.secret, at, d.Body)
+		proof = t.signatures(at, d.Body)
 	}
 	header := http.Header{"User-Agent": {userAgent}}
 	for _, h := range append(webhook.Headers(d.Event, d.ID), proof...) {

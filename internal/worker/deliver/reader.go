@@ -188,6 +188,10 @@ func (l *loop) apply(r request, got fetched, now time.Time) {
 		l.scheduler.pause(queue, now)
 		return
 	}
+	if got.endpoint.PausedAt != nil {
+		l.scheduler.pause(queue, now.Add(pollInterval))
+		return
+	}
 	if queue.target == nil || queue.target.SealedSecret != got.endpoint.SealedSecret {
 		aimed, err := l.http.openTarget(got.endpoint)
 		if err != nil {
@@ -238,7 +242,7 @@ func (l *loop) fetchAll(requests []request, now time.Time) ([]fetched, error) {
 			f.endpoint = nil
 		case f.endpoint == nil:
 			err = l.Store.Update(l.ctx, func(tx *store.Tx) error { return tx.DropPendingDeliveries(r.endpointID) })
-		case r.limit > 0:
+		case r.limit > 0 && f.endpoint.PausedAt == nil:
 			f.deliveries, err = l.Store.DueDeliveries(l.ctx, r.endpointID, r.cursor, now, r.limit)
 		}
 		if err != nil {

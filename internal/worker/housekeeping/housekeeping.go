@@ -26,6 +26,7 @@ type Keeper struct {
 	UnusedPhotoAge  time.Duration // after which an unused photo is deleted
 	ClaimAge        time.Duration // after which a claim without activity expires
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
+	EventAge        time.Duration // after which events are deleted
 
 	Clock   *ClockGuard           // nil: Now is always right
 	Done    *progress.Mark        // set after each round; nil: not kept
@@ -76,7 +77,7 @@ func (k *Keeper) Progress() (age, limit time.Duration) { return k.Done.Age(), ma
 // Run runs a round at once and then at intervals, until ctx ends. It returns after a round with errors: the supervisor
 // logs them and starts it again.
 func (k *Keeper) Run(ctx context.Context) error {
-	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge)/10, minInterval), maxInterval)
+	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge, k.EventAge)/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
@@ -116,6 +117,8 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
+		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},
 	}

@@ -1,0 +1,326 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/client"
+)
+
+// photoFlags collects repeated --photo INDEX=FILE|URL flags.
+type photoFlags []client.OrderPhoto
+
+func (p *photoFlags) String() string { return "" }
+
+func (p *photoFlags) Set(s string) error {
+	index, from, ok := strings.Cut(s, "=")
+	if !ok || index == "" || from == "" {
+		return errors.New("must be INDEX=FILE or INDEX=URL, with a photo index of the catalog")
+	}
+	*p = append(*p, client.OrderPhoto{IndexCode: index, URL: from})
+	return nil
+}
+
+func ordersCreate() *command {
+	return &command{
+		name: "orders create",
+		args: "--category C --brand B [--model M] [--external-id E] [--answer-time N] [--mock OUTCOME]" +
+			" --photo INDEX=FILE|URL…",
+		about:   "create an order; files are uploaded first",
+		example: "assay orders create --category bags --brand prada --mock authentic --photo overall-picture=bag.jpg",
+		needs:   []string{"category", "brand"},
+		remote:  true,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			remoteFlags(fs, inv)
+			fs.StringVar(&inv.order.CategoryCode, "category", "", "`code` of the category")
+			fs.StringVar(&inv.order.BrandCode, "brand", "", "`code` of the brand")
+			fs.StringVar(&inv.order.ModelCode, "model", "", "`code` of the model")
+			fs.StringVar(&inv.order.ExternalID, "external-id", "", "your own `reference`")
+			fs.IntVar(&inv.order.AnswerTime, "answer-time", 0, "`minutes`; without it the default of the catalog")
+			fs.StringVar((*string)(&inv.order.MockOutcome), "mock", "",
+				"Test keys: authentic, fake, unable-to-verify or update-photos")
+			fs.Var(&inv.photos, "photo", "`INDEX=FILE` or INDEX=URL; may be repeated")
+		},
+		run: withRemote(createOrder),
+	}
+}
+
+func createOrder(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+	if len(inv.photos) == 0 {
+		return errors.New("--photo is required, at least once")
+	}
+	order := inv.order
+	order.Photos = slices.Clone(inv.photos)
+	var files []string
+	for _, p := range order.Photos {
+		if !isURL(p.URL) && !slices.Contains(files, p.URL) {
+			files = append(files, p.URL)
+		}
+	}
+	uploaded, err := inv.upload(ctx, c, files)
+	if err != nil {
+		return err
+	}
+	for i := range order.Photos {
+		if url := uploaded[order.Photos[i].URL]; url != "" {
+			order.Photos[i].URL = url
+		}
+	}
+	created, err := c.CreateOrder(ctx, order, client.WithIdempotencyKey(client.NewIdempotencyKey()))
+	if err != nil {
+		return err
+	}
+	return inv.print(answer.json(), "order %s  %s  %s%s\n",
+		created.ID, orEmpty(created.OrderNumber), inv.paint(string(created.Status)), due(created.DueDate))
+}
+
+// maxUpload is how many files go into one request.
+const maxUpload = 10
+
+// upload uploads files and returns their managed URLs by file.
+func (inv *invocation) upload(ctx context.Context, c *client.Client, files []string) (map[string]string, error) {
+	urls := make(map[string]string, len(files))
+	for part := range slices.Chunk(files, maxUpload) {
+		results, err := inv.uploadPart(ctx, c, part)
+		if err != nil {
+			return nil, err
+		}
+		for i, result := range results {
+			if err := result.Err(); err != nil {
+				return nil, fmt.Errorf("%s: %w", part[i], err)
+			}
+			urls[part[i]] = result.URL
+		}
+	}
+	return urls, nil
+}
+
+func (inv *invocation) uploadPart(ctx context.Context, c *client.Client, files []string) ([]client.UploadResult, error) {
+	var opened []client.File
+	progress := inv.newProgress("uploading", 0)
+	for _, name := range files {
+		f, err := os.Open(filepath.Clean(name))
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		if info, err := f.Stat(); err == nil {
+			progress.total += info.Size()
+		}
+		opened = append(opened, client.File{Name: filepath.Base(name), Content: progress.reader(f)})
+	}
+	results, err := c.UploadPhotos(ctx, opened...)
+	progress.end()
+	return results, err
+}
+
+func photosUpload() *command {
+	return &command{
+		name:    "photos upload",
+		args:    "FILE…",
+		about:   "upload photos and print their managed URLs",
+		example: "assay photos upload front.jpg back.jpg",
+		nargs:   anyArgs,
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			if len(inv.args) == 0 || len(inv.args) > maxUpload {
+				return fmt.Errorf("takes 1 to %d files", maxUpload)
+			}
+			results, err := inv.uploadPart(ctx, c, inv.args)
+			if err != nil {
+				return err
+			}
+			var lines strings.Builder
+			var failed []error
+			for _, r := range results {
+				if err := r.Err(); err != nil {
+					failed = append(failed, fmt.Errorf("%s: %w", r.OriginalName, err))
+					continue
+				}
+				fmt.Fprintf(&lines, "%s  %s\n", r.URL, r.OriginalName)
+			}
+			return errors.Join(inv.print(answer.json(), "%s", lines.String()), errors.Join(failed...))
+		}),
+	}
+}
+
+func ordersList() *command {
+	return &command{
+		name:    "orders list",
+		args:    "[--page N] [--limit N]",
+		about:   "list the orders of the key's account and environment, newest first",
+		example: "assay orders list --limit 50",
+		remote:  true,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			remoteFlags(fs, inv)
+			fs.IntVar(&inv.orders.Page, "page", 1, "`number` of the page")
+			fs.IntVar(&inv.orders.Limit, "limit", 10, "orders on a page, at most 50")
+		},
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			page, err := c.ListOrders(ctx, inv.orders)
+			if err != nil {
+				return err
+			}
+			rows := make([][]string, len(page.Data))
+			for i, o := range page.Data {
+				state := string(o.Status)
+				if o.Outcome != nil {
+					state = string(*o.Outcome)
+				}
+				rows[i] = []string{o.ID, orEmpty(o.OrderNumber), inv.paint(state), stamp(o.UpdatedAt), orEmpty(o.ExternalID)}
+			}
+			headers := []string{"ID", "NUMBER", "STATE", "UPDATED", "EXTERNAL ID"}
+			return inv.table(answer.json(), "orders", headers, rows)
+		}),
+	}
+}
+
+func ordersShow() *command {
+	return &command{
+		name:    "orders show",
+		args:    "ID",
+		about:   "show an order by its id or external id",
+		example: "assay orders show my-first-order",
+		nargs:   1,
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			o, err := c.GetOrder(ctx, inv.args[0], "")
+			if err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "%s", inv.describe(o))
+		}),
+	}
+}
+
+func ordersWatch() *command {
+	return &command{
+		name:    "orders watch",
+		args:    "ID",
+		about:   "follow an order until it is completed, asks for photos or failed",
+		example: "assay orders watch my-first-order",
+		nargs:   1,
+		remote:  true,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			remoteFlags(fs, inv)
+			fs.DurationVar(&inv.interval, "interval", 5*time.Second, "wait between two reads")
+		},
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			if inv.interval < time.Second {
+				return errors.New("--interval must be at least 1s")
+			}
+			shown := client.OrderStatus("")
+			for {
+				o, err := c.GetOrder(ctx, inv.args[0], "")
+				if err != nil {
+					return err
+				}
+				if o.Status.Final() || o.Status == client.StatusUpdatePhotos {
+					return inv.print(answer.json(), "%s", inv.describe(o))
+				}
+				if o.Status != shown {
+					shown = o.Status
+					fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
+				}
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(inv.interval):
+				}
+			}
+		}),
+	}
+}
+
+// describe writes an order for people.
+func (inv *invocation) describe(o *client.OrderDetail) string {
+	var b strings.Builder
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", name, value)
+		}
+	}
+	line("order", o.ID)
+	line("status", inv.paint(string(o.Status)))
+	if o.Outcome != nil {
+		line("outcome", inv.paint(string(*o.Outcome)))
+	}
+	line("item", strings.TrimSpace(orEmpty(o.Classification.BrandCode)+" "+orEmpty(o.Classification.CategoryCode)+" "+
+		orEmpty(o.Classification.ModelName)))
+	if o.DueDate != nil {
+		line("due", stamp(o.DueDate))
+	}
+	line("updated", stamp(o.UpdatedAt))
+	for _, reason := range o.OutcomeReasons {
+		line("reason", reason)
+	}
+	line("certificate", orEmpty(o.CertificateURL))
+	for i := range o.PhotosToResubmit {
+		p := &o.PhotosToResubmit[i]
+		line("photo needed", strings.TrimSpace(p.IndexCode+" "+orEmpty(p.Condition)+" "+strings.Join(p.Requirements, " ")))
+	}
+	return b.String()
+}
+
+func balanceCommand() *command {
+	return &command{
+		name:    "balance",
+		about:   "show the credits of the key's account and environment",
+		example: "assay balance",
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			b, err := c.Balance(ctx)
+			if err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "%s\n", count(int(b.AvailableCredits), "credit"))
+		}),
+	}
+}
+
+// colors are those of states on a terminal.
+var colors = map[string]string{
+	"authentic": "32", "completed": "32", "delivered": "32",
+	"fake": "31", "error": "31", "failed": "31",
+	"update-photos": "33", "unable-to-verify": "33", "pending": "33", "processing": "36", "queued": "36",
+}
+
+// paint colors a state on a terminal, unless NO_COLOR is set.
+func (inv *invocation) paint(state string) string {
+	color := colors[state]
+	if color == "" || !onTerminal(inv.Stdout) || inv.variable("NO_COLOR") != "" {
+		return state
+	}
+	return "\x1b[" + color + "m" + state + "\x1b[0m"
+}
+
+func orEmpty(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+func stamp(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04:05 MST")
+}
+
+func due(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return "  due " + stamp(t)
+}

@@ -1,0 +1,255 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"golang.org/x/term"
+
+	"github.com/assayhq/assay/client"
+)
+
+// profile is where a developer's commands go, and with which key.
+type profile struct {
+	Server string `json:"server"`
+	Key    string `json:"key"`
+}
+
+// profiles is the file that assay login writes, readable by its owner only.
+type profiles struct {
+	Profiles map[string]profile `json:"profiles"`
+}
+
+const (
+	defaultServer  = "http://localhost:8080"
+	defaultProfile = "default"
+)
+
+// remoteFlags are the flags of every command that calls the integration API.
+func remoteFlags(fs *flag.FlagSet, inv *invocation) {
+	fs.StringVar(&inv.profile, "profile", defaultProfile, "`name` of the profile that assay login made")
+}
+
+func (inv *invocation) variable(name string) string {
+	value, _ := inv.LookupEnv(name)
+	return value
+}
+
+// profilePath is the file of the profiles: ASSAY_CONFIG, or config.json in the user's folder for settings.
+func (inv *invocation) profilePath() (string, error) {
+	if path := inv.variable("ASSAY_CONFIG"); path != "" {
+		return path, nil
+	}
+	folder := inv.variable("XDG_CONFIG_HOME")
+	if folder == "" {
+		home := inv.variable("HOME")
+		if home == "" {
+			return "", errors.New("HOME is not set: name the file for profiles in ASSAY_CONFIG")
+		}
+		folder = filepath.Join(home, ".config")
+	}
+	return filepath.Join(folder, "assay", "config.json"), nil
+}
+
+func (inv *invocation) readProfiles() (*profiles, string, error) {
+	all := &profiles{Profiles: map[string]profile{}}
+	path, err := inv.profilePath()
+	if err != nil {
+		return nil, "", err
+	}
+	text, err := os.ReadFile(filepath.Clean(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, path, nil
+	}
+	if err != nil {
+		return nil, "", err
+	}
+	if err := json.Unmarshal(text, all); err != nil {
+		return nil, "", fmt.Errorf("%s cannot be read: %w", path, err)
+	}
+	return all, path, nil
+}
+
+// remote returns a client for the profile; ASSAY_SERVER and ASSAY_KEY win. answer holds the last body that came back.
+func (inv *invocation) remote() (*client.Client, *lastAnswer, error) {
+	p := profile{Server: inv.variable("ASSAY_SERVER"), Key: inv.variable("ASSAY_KEY")}
+	if p.Server == "" || p.Key == "" {
+		all, _, err := inv.readProfiles()
+		if err != nil {
+			return nil, nil, err
+		}
+		kept := all.Profiles[inv.profile]
+		if p.Key == "" {
+			p.Key = kept.Key
+		}
+		if p.Server == "" {
+			p.Server = kept.Server
+		}
+	}
+	if p.Key == "" {
+		return nil, nil, errors.New("no API key: run assay login, or set ASSAY_KEY")
+	}
+	if p.Server == "" {
+		p.Server = defaultServer
+	}
+	return p.client()
+}
+
+func (p profile) client() (*client.Client, *lastAnswer, error) {
+	answer := &lastAnswer{}
+	c, err := client.New(strings.TrimRight(p.Server, "/")+"/v1/integrations", p.Key,
+		client.WithHTTPClient(&http.Client{Transport: answer}), client.WithUserAgent("assay-cli/1"))
+	return c, answer, err
+}
+
+// withRemote returns f as the run function of a command that calls the integration API.
+func withRemote(
+	f func(context.Context, *invocation, *client.Client, *lastAnswer) error,
+) func(context.Context, *invocation) error {
+	return func(ctx context.Context, inv *invocation) error {
+		c, answer, err := inv.remote()
+		if err != nil {
+			return err
+		}
+		return f(ctx, inv, c, answer)
+	}
+}
+
+// lastAnswer keeps the body of the last answer, which --json prints as it came.
+type lastAnswer struct {
+	mu   sync.Mutex
+	body []byte
+}
+
+// RoundTrip reads the whole answer and hands a copy on.
+func (l *lastAnswer) RoundTrip(r *http.Request) (*http.Response, error) {
+	response, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(response.Body, 16<<20))
+	err = errors.Join(err, response.Body.Close())
+	if err != nil {
+		return nil, err
+	}
+	l.mu.Lock()
+	l.body = body
+	l.mu.Unlock()
+	response.Body = io.NopCloser(bytes.NewReader(body))
+	return response, nil
+}
+
+// json returns the answer for print.
+func (l *lastAnswer) json() json.RawMessage {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.body) == 0 {
+		return json.RawMessage("{}")
+	}
+	return bytes.TrimSpace(l.body)
+}
+
+func loginCommand() *command {
+	return &command{
+		name:    "login",
+		args:    "[--server URL] [--profile P]",
+		about:   "keep an API key for the commands that call the integration API; the key is read from standard input",
+		example: "assay login --server https://assay.example\nassay login --profile live < live.key",
+		remote:  true,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			remoteFlags(fs, inv)
+			fs.StringVar(&inv.server, "server", "", "`URL` of the service (default ASSAY_SERVER, or "+defaultServer+")")
+		},
+		run: login,
+	}
+}
+
+func login(ctx context.Context, inv *invocation) error {
+	p := profile{Server: inv.server, Key: inv.variable("ASSAY_KEY")}
+	if p.Server == "" {
+		p.Server = inv.variable("ASSAY_SERVER")
+	}
+	if p.Server == "" {
+		p.Server = defaultServer
+	}
+	if p.Key == "" {
+		var err error
+		if p.Key, err = inv.readSecret("API key: "); err != nil {
+			return err
+		}
+	}
+	all, path, err := inv.readProfiles()
+	if err != nil {
+		return err
+	}
+	c, _, err := p.client()
+	if err != nil {
+		return err
+	}
+	if _, err := c.Balance(ctx); err != nil {
+		return fmt.Errorf("the key was not kept: %w", err)
+	}
+	all.Profiles[inv.profile] = p
+	if err := writePrivate(path, all); err != nil {
+		return err
+	}
+	environment := "Live"
+	if strings.HasPrefix(p.Key, "assay_test_") {
+		environment = "Test"
+	}
+	return inv.print(map[string]string{"profile": inv.profile, "server": p.Server, "environment": environment},
+		"profile %s: a %s key for %s, kept in %s\n", inv.profile, environment, p.Server, path)
+}
+
+// readSecret reads a line; on a terminal after a prompt and without showing it.
+func (inv *invocation) readSecret(prompt string) (string, error) {
+	if f, ok := inv.Stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprint(inv.Stderr, prompt)
+		text, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(inv.Stderr)
+		return strings.TrimSpace(string(text)), err
+	}
+	text, err := io.ReadAll(io.LimitReader(inv.Stdin, 4096))
+	if err != nil {
+		return "", err
+	}
+	if strings.TrimSpace(string(text)) == "" {
+		return "", errors.New("no API key on standard input")
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// writePrivate replaces a file as a whole, readable by its owner only.
+func writePrivate(path string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(folder, ".config-*") // of mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(append(text, '\n'))
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), filepath.Clean(path))
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package proof
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// chain is a log while it is read from its first entry. After an entry with a wrong hash it continues with the stored
+// hash, so that one change is reported once.
+type chain struct {
+	*check
+	accountID           string // empty: the log of administration
+	sequence, hash      ProblemKind
+	seq, count          int64
+	previous, entryName string
+}
+
+func (c *chain) problem(kind ProblemKind, id, format string, args ...any) {
+	c.add(Problem{Kind: kind, AccountID: c.accountID, ID: id, Message: fmt.Sprintf(format, args...)})
+}
+
+// entry checks an entry whose hash should be what sealed returns for the one before it.
+func (c *chain) entry(id string, seq int64, hash string, sealed func(previous string) string) {
+	c.count++
+	if seq != c.seq+1 {
+		c.problem(c.sequence, id, "%s %d follows %s %d", c.entryName, seq, c.entryName, c.seq)
+	}
+	if sealed(c.previous) != hash {
+		c.problem(c.hash, id, "%s %d, or the one before it, was changed: its hash does not hold", c.entryName, seq)
+	}
+	c.seq, c.previous = seq, hash
+}
+
+// end compares the log with what is known of its end.
+func (c *chain) end(head *audit.Head, kind ProblemKind) {
+	if c.count != head.Number {
+		c.problem(c.sequence, "", "the log has %d entries, its counter says %d", c.count, head.Number)
+	}
+	if c.previous != head.Hash {
+		c.problem(kind, "", "the last entry is not the one that is known as the last")
+	}
+}
+
+// auditLog computes the hash of every event of an account.
+func (c *check) auditLog(ctx context.Context, q store.Queries, a *audit.Head) error {
+	log := &chain{check: c, accountID: a.AccountID, sequence: AuditSequence, hash: AuditHash, entryName: "event"}
+	seal := c.Store.Chain()
+	err := q.EachAuditEvent(ctx, a.AccountID, func(e *audit.Event, metadata string) error {
+		log.entry(e.ID, e.Seq, e.Hash, func(previous string) string { return seal.EventHash(previous, e, metadata) })
+		return nil
+	})
+	log.end(a, AuditHead)
+	c.report.AuditEvents += log.count
+	return err
+}
+
+// staffLog computes the hash of every entry of the log of administration.
+func (c *check) staffLog(ctx context.Context, q store.Queries) error {
+	log := &chain{check: c, sequence: StaffSequence, hash: StaffHash, entryName: "entry"}
+	seal := c.Store.Chain()
+	if err := q.EachStaffAction(ctx, func(a *audit.Action, details string) error {
+		log.entry(a.ID, a.Seq, a.Hash, func(previous string) string { return seal.ActionHash(previous, a, details) })
+		return nil
+	}); err != nil {
+		return err
+	}
+	head, err := q.AdministrationHead(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		err = nil // an empty head, which is not that of a log with entries
+	}
+	log.end(&head, StaffHead)
+	c.report.StaffActions = log.count
+	return err
+}
+
+// keptHeads looks for the heads that were kept elsewhere: whoever has the key can make a new chain, but not one that
+// leads through these.
+func (c *check) keptHeads(ctx context.Context, q store.Queries) error {
+	for _, h := range c.Heads {
+		if h.Number == 0 {
+			continue
+		}
+		hash, err := q.EntryHash(ctx, h)
+		if err != nil && !errors.Is(err, store.ErrNotFound) {
+			return err
+		}
+		if hash != h.Hash {
+			c.add(Problem{
+				Kind: AuditKept, AccountID: h.AccountID,
+				Message: fmt.Sprintf("entry %d of the log is not the one that was kept: the log was replaced or cut", h.Number),
+			})
+		}
+	}
+	return nil
+}

@@ -1,0 +1,100 @@
+package deliver
+
+import (
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/outbox"
+)
+
+// TestRotatedSecret checks that deliveries are signed with both secrets for a while after a rotation.
+func TestRotatedSecret(t *testing.T) {
+	const before = "the secret before"
+	const name = "X-LG-Signature-Previous"
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, nil) // checks the signature of the current secret
+		s := w.start(r, nil)
+		e := w.endpoint(r.URL)
+		deliver := func() received {
+			t.Helper()
+			w.queue(1, e)
+			n := r.count()
+			s.Wake()
+			eventually(t, "the delivery", func() bool { return w.pending() == 0 && r.count() == n+1 })
+			return r.all()[n]
+		}
+		if got := deliver().header.Get(name); got != "" {
+			t.Errorf("before a rotation %s is %q", name, got)
+		}
+		w.clock.Advance(time.Hour)
+		until := w.clock.Now().Add(24 * time.Hour)
+		for _, secret := range []string{before, outbox.Secret} {
+			w.update(func(tx *store.Tx) error {
+				return tx.RotateSecret(e.APIKeyID, e.ID, w.outbox.Secrets.Seal(secret, e.ID), w.clock.Now(), until)
+			})
+		}
+		w.clock.Set(until.Add(-time.Second))
+		got := deliver()
+		timestamp, err := strconv.ParseInt(got.header.Get("X-LG-Timestamp"), 10, 64)
+		if want := webhook.Sign(before, timestamp, []byte(got.body)); err != nil || got.header.Get(name) != want {
+			t.Errorf("%s is %q, want %q (%v)", name, got.header.Get(name), want, err)
+		}
+		w.clock.Set(until)
+		if got := deliver().header.Get(name); got != "" {
+			t.Errorf("after the overlap %s is %q", name, got)
+		}
+	})
+}
+
+// TestPausedEndpoint checks that deliveries wait for a paused endpoint, others do not, and that all attempts are left
+// when it goes on.
+func TestPausedEndpoint(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		var status atomic.Int64
+		status.Store(http.StatusInternalServerError)
+		r := newReceiver(t, w.clock, func(w http.ResponseWriter, req *http.Request) {
+			if req.URL.Path == "/paused" {
+				w.WriteHeader(int(status.Load()))
+			}
+		})
+		s := w.start(r, nil)
+		e, other := w.endpoint(r.URL+"/paused"), w.endpoint(r.URL+"/other")
+		first := w.queue(1, e)[0]
+		s.Wake()
+		eventually(t, "the first attempt", func() bool { return w.delivery(first.ID).Attempts == 1 })
+		w.update(func(tx *store.Tx) error { return tx.PauseEndpoint(e.APIKeyID, e.ID, w.clock.Now()) })
+		w.clock.Advance(time.Hour)
+		w.queue(3, e)
+		w.queue(1, other)
+		s.Wake()
+		eventually(t, "the delivery to the other endpoint", func() bool { return w.pending() == 4 })
+		w.clock.Advance(time.Hour)
+		w.queue(1, other)
+		s.Wake()
+		eventually(t, "another one", func() bool { return w.pending() == 4 })
+		if got := r.count(); got != 3 {
+			t.Errorf("%d requests were made, want 3: the first and two to the other endpoint", got)
+		}
+		if _, oldest, err := w.store.QueueState(t.Context(), w.clock.Now()); err != nil || !oldest.IsZero() {
+			t.Errorf("the oldest due delivery is of %v, %v: those of a paused endpoint are not due", oldest, err)
+		}
+		w.update(func(tx *store.Tx) error { return tx.ResumeEndpoint(e.APIKeyID, e.ID) })
+		for i := range 3 {
+			w.clock.Advance(time.Hour)
+			s.Wake()
+			eventually(t, "the next attempt", func() bool { return w.delivery(first.ID).Attempts == i+2 })
+		}
+		if got := w.delivery(first.ID); got.Status != webhook.Pending {
+			t.Errorf("after three attempts of four: %+v", got)
+		}
+		status.Store(http.StatusOK)
+		w.clock.Advance(time.Hour)
+		s.Wake()
+		eventually(t, "all deliveries", func() bool { return w.pending() == 0 })
+	})
+}

@@ -1,0 +1,261 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/sqltrace"
+)
+
+const (
+	postgresName = "PostgreSQL: "
+	networkDelay = time.Millisecond
+	samePgbench  = "pgbench with the same statements"
+)
+
+// postgresFigures measures what PostgreSQL adds: creations over a network with a delay, and reads, against pgbench with
+// the statements that the program itself runs.
+func postgresFigures(ctx context.Context, s *suite) error {
+	for _, f := range []struct {
+		names []string
+		run   func(context.Context, *suite) error
+	}{
+		{[]string{postgresName + "POST"}, postgresCreations},
+		{[]string{postgresName + "GET"}, postgresReads},
+	} {
+		if !s.anyWanted(f.names) {
+			continue
+		}
+		if err := f.run(ctx, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postgresCreations compares creations for one account and for many, with a delay of the network.
+func postgresCreations(ctx context.Context, s *suite) (err error) {
+	i, err := s.install(ctx, postgres, s.accounts)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, i.remove()) }()
+	replays, err := i.creationReplays(ctx)
+	if err != nil {
+		return err
+	}
+	base, err := i.copyDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	proxy, err := startProxy(ctx, i.dsn, networkDelay)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, proxy.close()) }()
+	if base, err = proxy.dsn(base); err != nil {
+		return err
+	}
+	direct := i.dsn
+	if i.dsn, err = proxy.dsn(direct); err != nil {
+		return err
+	}
+	running, err := i.start(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, running.server.stop()) }()
+
+	for _, f := range []struct {
+		accounts int
+		goal     goal
+	}{{1, atLeast(2)}, {s.accounts, atLeast(1)}} {
+		name := fmt.Sprintf("%sPOST /orders, 1 ms away, %d account%s", postgresName, f.accounts, plural(f.accounts))
+		if !s.wanted(name) {
+			continue
+		}
+		load, err := running.creation(ctx, f.accounts)
+		if err != nil {
+			return err
+		}
+		a := load.side(name)
+		var trips []float64
+		a.round = func(ctx context.Context, d time.Duration) (sample, error) {
+			before := proxy.trips.Load()
+			one, err := load.load(ctx, d)
+			trips = append(trips, float64(proxy.trips.Load()-before)/float64(max(1, len(one.latencies))))
+			return one, err
+		}
+		text, err := sqltrace.Script(replays[:f.accounts])
+		if err != nil {
+			return err
+		}
+		b, err := s.pgbenchSide(samePgbench+", 1 ms away", base, counting+text, f.accounts)
+		if err != nil {
+			return err
+		}
+		if err := s.interleave(ctx, a, b); err != nil {
+			return err
+		}
+		s.rates(name, "orders/s", f.goal, a, b)
+		s.report.add(value(name+": round trips", "round trips an order", "with groups, 64 connections", trips[1:], atMost(3)))
+		if err := s.saveProfile(ctx, name, load); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plural(n int) string {
+	if n == 1 {
+		return ""
+	}
+	return "s"
+}
+
+// creationReplays records some creations, one after the other, for each account.
+func (i *installation) creationReplays(ctx context.Context) (_ []*sqltrace.Replay, err error) {
+	s, err := i.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.server.stop()) }()
+	replays := make([]*sqltrace.Replay, len(i.Accounts))
+	loads := make([]*target, len(i.Accounts))
+	for n := range i.Accounts {
+		if loads[n], err = s.creationFor(ctx, n, 1); err != nil {
+			return nil, err
+		}
+	}
+	recorded, err := i.watch(ctx, func() error {
+		for _, load := range loads {
+			for range 4 { // the first ones may prepare statements
+				if err := load.once(ctx, 0); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for n := range i.Accounts {
+		if replays[n], err = replayOf(recorded, func(transaction []sqltrace.Statement) bool {
+			return mentions(transaction, "INSERT INTO ORDERS", i.Accounts[n].ID) ||
+				mentions(transaction, "WITH", i.Accounts[n].ID)
+		}); err != nil {
+			return nil, err
+		}
+	}
+	return replays, nil
+}
+
+// copyDatabase copies the database of a program that is not running, and returns its DSN.
+func (i *installation) copyDatabase(ctx context.Context) (string, error) {
+	address, err := url.Parse(i.dsn)
+	if err != nil {
+		return "", errors.New("the DSN cannot be read")
+	}
+	name := strings.TrimPrefix(address.Path, "/")
+	create := fmt.Sprintf("CREATE DATABASE %s_base TEMPLATE %s", name, name)
+	if err := rawsql.Run(ctx, i.database.DSN(), create); err != nil {
+		return "", err
+	}
+	address.Path += "_base"
+	return address.String(), nil
+}
+
+// postgresReads compares the detail with pgbench, and reads with a bare handler.
+func postgresReads(ctx context.Context, s *suite) (err error) {
+	i, err := s.filled(ctx, postgres, mostlyEnded(s.postgres))
+	if err != nil {
+		return err
+	}
+	shop, err := i.start(ctx)
+	if err != nil {
+		return errors.Join(err, i.remove())
+	}
+	defer func() { err = errors.Join(err, shop.close()) }()
+	details, err := shop.details(ctx)
+	if err != nil {
+		return err
+	}
+	recorded, err := i.watch(ctx, func() error {
+		for n := range 2 * batch { // each pooled connection prepares the statement once
+			if err := details.once(ctx, n); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	text, err := i.detailScript(recorded)
+	if err != nil {
+		return err
+	}
+	plain, err := s.startBare(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, plain.stop()) }()
+	same, err := plain.mirror(ctx, details)
+	if err != nil {
+		return err
+	}
+	c, err := s.pgbenchSide(samePgbench, i.dsn, text, 1)
+	if err != nil {
+		return err
+	}
+	among := fmt.Sprintf(", %s orders", count(s.postgres))
+	a, b := details.side(detailName), same.side(bareHandler)
+	if err := s.interleave(ctx, a, b, c); err != nil {
+		return err
+	}
+	s.rates(postgresName+detailName+": pgbench"+among, requestUnit, atLeast(0.40), a, c)
+	s.rates(postgresName+detailName+": bare"+among, requestUnit, goal{}, a, b)
+	if err := s.saveProfile(ctx, postgresName+detailName+": pgbench"+among, details); err != nil {
+		return err
+	}
+	for _, path := range []string{fmt.Sprintf("/orders?page=1&limit=%d", pageLimit), "/catalog/brands"} {
+		load, err := shop.get(ctx, prefix+path)
+		if err != nil {
+			return err
+		}
+		name := fmt.Sprintf("%s%s %s", postgresName, http.MethodGet, strings.SplitN(path, "?", 2)[0])
+		if !s.wanted(name) {
+			continue
+		}
+		if err := s.compareWithBare(ctx, name, goal{}, load, plain); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// detailScript returns a script that reads the details of all copies of one order.
+func (i *installation) detailScript(recorded [][]sqltrace.Statement) (string, error) {
+	for _, transaction := range recorded {
+		for _, statement := range transaction {
+			if len(statement.Args) == 0 || !strings.Contains(statement.Text, " orders ") {
+				continue
+			}
+			id, ok := statement.Args[0].(string)
+			if !ok || !strings.HasPrefix(id, "00") {
+				continue
+			}
+			text := strings.Join(strings.Fields(statement.Text), " ")
+			copied := fmt.Sprintf("('00' || lpad(CAST(:i AS TEXT), 6, '0') || '%s')", id[8:])
+			return fmt.Sprintf("\\set i random(1, %d)\n%s;\n", i.Orders/batch-1, strings.ReplaceAll(text, "$1", copied)), nil
+		}
+	}
+	return "", errors.New("the statement of the detail was not recorded")
+}

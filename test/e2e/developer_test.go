@@ -1,0 +1,96 @@
+package e2e_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/testkit/program"
+)
+
+// TestDeveloperCommands goes through an order with the commands that call the integration API.
+func TestDeveloperCommands(t *testing.T) {
+	t.Parallel()
+	s, a, c := startIntegrator(t, program.Settings{})
+	config := filepath.Join(t.TempDir(), "assay", "config.json")
+	anybody := program.Settings{"config": config}
+	if got := program.New(t, anybody).Run(t, "balance"); got.ExitCode != 1 || !strings.Contains(got.Stderr, "assay login") {
+		t.Errorf("without a key: %+v", got)
+	}
+	wrong := program.New(t, program.Settings{"config": config, "server": s.URL(""), "key": "assay_test_nobody"})
+	if got := wrong.Run(t, "login"); got.ExitCode != 1 || !strings.Contains(got.Stderr, "unauthorized") {
+		t.Errorf("login with a wrong key: %+v", got)
+	}
+	if _, err := os.Stat(config); err == nil {
+		t.Error("a refused login leaves a file")
+	}
+
+	login := program.New(t, program.Settings{"config": config, "key": a.Test.Key})
+	var kept map[string]string
+	login.CLI(t, &kept, "login", "--server", s.URL(""))
+	if info, err := os.Stat(config); err != nil || info.Mode().Perm() != 0o600 || kept["environment"] != "Test" {
+		t.Errorf("login answers %v; the file is %v, %v", kept, info, err)
+	}
+	if text, _ := os.ReadFile(config); !strings.Contains(string(text), a.Test.Key) {
+		t.Error("the file does not have the key")
+	}
+
+	dev := program.New(t, anybody)
+	photo := filepath.Join(t.TempDir(), "tote.jpg")
+	if err := os.WriteFile(photo, newPhoto(t, 0), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var created client.CreatedOrder
+	dev.CLI(t, &created, "orders", "create", "--category", "bags", "--brand", "northwind", "--mock", "authentic",
+		"--external-id", "cli-1", "--photo", "overall="+photo, "--photo", "overall="+photo)
+	if created.Status != client.StatusCompleted || *created.ExternalID != "cli-1" {
+		t.Errorf("created %+v", created)
+	}
+	var shown client.OrderDetail
+	dev.CLI(t, &shown, "orders", "show", "cli-1")
+	dev.CLI(t, &shown, "orders", "watch", created.ID)
+	if shown.ID != created.ID || !shown.HasOutcome(client.OutcomeAuthentic) {
+		t.Errorf("shown %+v", shown)
+	}
+	if got := dev.Run(t, "orders", "list"); got.ExitCode != 0 || !strings.Contains(got.Stdout, created.ID) {
+		t.Errorf("list: %+v", got)
+	}
+	var balance struct{ AvailableCredits int64 }
+	dev.CLI(t, &balance, "balance")
+	if want, err := c.Balance(t.Context()); err != nil || balance.AvailableCredits != want.AvailableCredits {
+		t.Errorf("balance %+v, want %+v, %v", balance, want, err)
+	}
+	var uploaded struct{ Data []client.UploadResult }
+	dev.CLI(t, &uploaded, "photos", "upload", photo)
+	if len(uploaded.Data) != 1 || uploaded.Data[0].URL == "" {
+		t.Errorf("uploaded %+v", uploaded)
+	}
+	var hook client.CreatedWebhook
+	dev.CLI(t, &hook, "webhooks", "create", "--name", "cli", "--url", "https://127.0.0.1:1999/hook", "--events", "order-outcome")
+	var hooks struct{ Data []client.Webhook }
+	dev.CLI(t, &hooks, "webhooks", "list")
+	if len(hooks.Data) != 1 || hooks.Data[0].ID != hook.ID || len(hook.SigningSecret) != 64 {
+		t.Errorf("created %+v, listed %+v", hook, hooks)
+	}
+	dev.CLI(t, new(any), "webhooks", "delete", hook.ID)
+
+	for _, tt := range []struct{ arguments, want string }{
+		{"orders show nothing", "order-not-found"},
+		{"orders create --category bags --brand northwind", "--photo is required"},
+		{"orders create --category bags --brand northwind --photo overall", "INDEX=FILE"},
+		{"orders create --category bags --brand northwind --photo overall=nowhere.jpg", "nowhere.jpg"},
+		{"photos upload", "1 to 10 files"},
+		{"webhooks create --url x --events order-outcome", "url"},
+		{"balance --profile other", "assay login"},
+	} {
+		got := dev.Run(t, strings.Fields(tt.arguments)...)
+		if got.ExitCode == 0 || got.Stdout != "" || !strings.Contains(got.Stderr, tt.want) {
+			t.Errorf("%s: %+v, want %q", tt.arguments, got, tt.want)
+		}
+		if strings.Contains(got.Stderr, a.Test.Key) {
+			t.Errorf("%s shows the key: %s", tt.arguments, got.Stderr)
+		}
+	}
+}
