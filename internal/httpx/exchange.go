@@ -33,10 +33,12 @@ func exchangeFrom(ctx context.Context) *exchange {
 
 // begin returns a new exchange and the request with it as its context.
 func begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
+	parent := r.Context()
 	x := &exchange{
-		Recorder: Recorder{ResponseWriter: w}, requestContext: requestContext{parent: r.Context()}, id: newRequestID(),
+		Recorder: Recorder{ResponseWriter: w}, requestContext: requestContext{parent: parent}, id: newRequestID(),
 		url: r.URL,
 	}
+	x.conn, _ = parent.Value(gatherKey{}).(*gatherConn)
 	x.ids[0] = x.id
 	return x, r.WithContext(x)
 }

@@ -9,6 +9,7 @@ import (
 // reaches the writer below it through Unwrap.
 type Recorder struct {
 	http.ResponseWriter
+	conn   *gatherConn // that the response goes to; nil: not known
 	status int
 	bytes  int64
 }
@@ -44,6 +45,10 @@ func (rec *Recorder) WriteHeader(status int) {
 // Write sends a part of the body.
 func (rec *Recorder) Write(b []byte) (int, error) {
 	rec.begin()
+	if rec.conn != nil && len(b) > maxHeld {
+		rec.conn.hold = true
+		defer func() { _ = rec.conn.release() }() // a connection that fails does so in the next write too
+	}
 	n, err := rec.ResponseWriter.Write(b)
 	rec.bytes += int64(n)
 	return n, err

@@ -226,6 +226,7 @@ func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logg
 	return &http.Server{
 		Handler: httpx.LimitBodies(s.bodyTimeLimit, httpx.LimitWrites(s.writeTimeLimit, h)), TLSConfig: config,
 		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(log),
+		ConnContext: httpx.ConnContext,
 		HTTP2: &http.HTTP2Config{
 			MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
 			WriteByteTimeout: s.writeTimeLimit,
@@ -258,7 +259,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 		server := s.servers[i]
 		i++
 		running.Go(func() error {
-			serve := server.Serve
+			serve := func(l net.Listener) error { return server.Serve(httpx.Gather(l)) }
 			if server.TLSConfig != nil {
 				serve = func(l net.Listener) error { return server.ServeTLS(l, "", "") }
 			}

@@ -31,6 +31,18 @@ func (s *Service) OrderPage(
 	return s.store.OrderPage(ctx, &f, page, limit)
 }
 
+// SearchOrders returns a page of the orders that a search chooses in the tenant of the actor, by its number from 1, and
+// how many it chooses.
+func (s *Service) SearchOrders(
+	ctx context.Context, actor access.Actor, search order.Search, page, limit int,
+) (orders []order.Summary, total int64, err error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, 0, err
+	}
+	search.Tenant = actor.Tenant
+	return s.store.SearchOrders(ctx, &search, page, limit)
+}
+
 // scopeFilter limits a list to what the actor may see: keys and account users see their tenant, reviewers the lists of
 // the desk, administrators also those of an account.
 func scopeFilter(actor access.Actor, f *order.Filter) error {

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
@@ -100,10 +101,18 @@ func readDraft(body []byte) (*order.Draft, error) {
 func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error {
 	q := httpx.ReadQuery(r)
 	page, limit := q.Page(orderLimit, maxOrderLimit)
+	search := readSearch(q)
 	if err := q.Done(); err != nil {
 		return err
 	}
-	orders, total, err := a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
+	var orders []order.Summary
+	var total int64
+	var err error
+	if search == (order.Search{}) {
+		orders, total, err = a.Service.OrderPage(r.Context(), c.actor(r), order.Filter{Brief: true}, page, limit)
+	} else {
+		orders, total, err = a.Service.SearchOrders(r.Context(), c.actor(r), search, page, limit)
+	}
 	if err != nil {
 		return err
 	}
@@ -112,6 +121,18 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 		view.Data[i] = orders[i].Item()
 	}
 	return httpx.WriteJSON(w, http.StatusOK, view)
+}
+
+// readSearch reads the filters of the list of orders, and its sequence.
+func readSearch(q *httpx.Query) order.Search {
+	created, updated := q.Time("created_since"), q.Time("updated_since")
+	return order.Search{
+		Status:       order.Status(q.Enum("status", enum.Names(order.Statuses)...)),
+		Outcome:      order.Outcome(q.Enum("outcome", enum.Names(order.Outcomes)...)),
+		ExternalID:   q.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
+		CreatedSince: given(q, "created_since", created), UpdatedSince: given(q, "updated_since", updated),
+		ByUpdate: q.Enum("sort", "updated") != "",
+	}
 }
 
 func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {

@@ -1,0 +1,73 @@
+package httpx
+
+import (
+	"context"
+	"net"
+	"sync"
+)
+
+// Gather returns a listener whose connections send the header and the body of a large answer with one system call, and
+// mostly in one packet less. net/http writes through a buffer of 4 KB: it sends the header and the beginning of the body
+// when the buffer is full, and the rest after it. The server of the listener needs ConnContext.
+func Gather(l net.Listener) net.Listener { return gatherListener{l} }
+
+type gatherListener struct{ net.Listener }
+
+func (l gatherListener) Accept() (net.Conn, error) {
+	c, err := l.Listener.Accept()
+	if tcp, ok := c.(*net.TCPConn); ok {
+		return &gatherConn{TCPConn: tcp}, err
+	}
+	return c, err
+}
+
+type gatherKey struct{}
+
+// ConnContext lets the answers on a connection find it.
+func ConnContext(ctx context.Context, c net.Conn) context.Context {
+	if g, ok := c.(*gatherConn); ok {
+		return context.WithValue(ctx, gatherKey{}, g)
+	}
+	return ctx
+}
+
+// gatherConn is a connection that can hold back a part of an answer until the next one. The goroutine that serves the
+// connection is the only one that writes to it.
+type gatherConn struct {
+	*net.TCPConn
+	hold   bool   // more will be written before release
+	held   []byte // what was written and is not sent yet, in buffer
+	buffer *[maxHeld]byte
+}
+
+var heldBuffers = sync.Pool{New: func() any { return new([maxHeld]byte) }}
+
+// maxHeld is the size of the buffer of net/http, whose content is what is held.
+const maxHeld = 4 << 10
+
+func (c *gatherConn) Write(p []byte) (int, error) {
+	if c.hold && len(c.held) == 0 && len(p) <= maxHeld {
+		c.buffer, _ = heldBuffers.Get().(*[maxHeld]byte) // the pool has no other type
+		c.held = append(c.buffer[:0], p...)
+		return len(p), nil
+	}
+	if len(c.held) == 0 {
+		return c.TCPConn.Write(p)
+	}
+	parts := net.Buffers{c.held, p}
+	n, err := parts.WriteTo(c.TCPConn)
+	sent := max(0, int(n)-len(c.held))
+	heldBuffers.Put(c.buffer)
+	c.held, c.buffer = nil, nil
+	return sent, err
+}
+
+// release sends what is held.
+func (c *gatherConn) release() error {
+	c.hold = false
+	if len(c.held) == 0 {
+		return nil
+	}
+	_, err := c.Write(nil)
+	return err
+}
