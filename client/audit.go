@@ -89,9 +89,9 @@ type AuditQuery struct {
 	Limit int // 1 to 100; 50 by default
 }
 
-// AuditEvents returns one page of the account's audit log, newest first. The API key needs the scope audit:read.
+// ListAuditEvents returns one page of the account's audit log, newest first. The API key needs the scope audit:read.
 // [Client.AllAuditEvents] goes through all pages.
-func (c *Client) AuditEvents(ctx context.Context, q AuditQuery) (*Page[AuditEvent], error) {
+func (c *Client) ListAuditEvents(ctx context.Context, q AuditQuery) (*Page[AuditEvent], error) {
 	query := textParams("from", timestamp(q.From), "to", timestamp(q.To), "event_code", string(q.EventCode),
 		"actor_type", string(q.ActorType), "actor_id", q.ActorID, "source", string(q.Source),
 		"target_type", string(q.TargetType), "target_id", q.TargetID).page(q.Page, q.Limit)
@@ -105,7 +105,7 @@ func (c *Client) AllAuditEvents(ctx context.Context, q AuditQuery) iter.Seq2[Aud
 	q.Limit = limitOr(q.Limit, maxAuditLimit)
 	return all(q.Page, newestFirst, func(page int) (*Page[AuditEvent], error) {
 		q.Page = page
-		return c.AuditEvents(ctx, q)
+		return c.ListAuditEvents(ctx, q)
 	})
 }
 

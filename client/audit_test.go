@@ -15,7 +15,7 @@ func TestAuditEvents(t *testing.T) {
 		"target_type":"webhook","target_id":"w1","ip_address":"192.0.2.1","user_agent":null,
 		"metadata":{"name":"Shop","events":["order-outcome"],"auth_type":"hmac","environment":"test"}}],
 		"page":1,"limit":5,"total":1}`))
-	got, err := s.client().AuditEvents(t.Context(), client.AuditQuery{
+	got, err := s.client().ListAuditEvents(t.Context(), client.AuditQuery{
 		From:      time.Date(2026, 3, 1, 9, 0, 0, 0, time.FixedZone("JST", 9*3600)),
 		To:        time.Date(2026, 3, 2, 0, 0, 0, 1_500_000, time.UTC),
 		EventCode: client.AuditWebhookCreated, ActorType: client.ActorAPIKey, ActorID: "k1",
@@ -45,7 +45,7 @@ func TestAuditEvents(t *testing.T) {
 
 func TestAuditEventsWithoutFilters(t *testing.T) {
 	s := newService(t, answer(200, `{"data":[],"page":1,"limit":50,"total":0}`))
-	_, err := s.client().AuditEvents(t.Context(), client.AuditQuery{})
+	_, err := s.client().ListAuditEvents(t.Context(), client.AuditQuery{})
 	noError(t, err)
 	equal(t, "URI", s.only().URI, "/v1/integrations/audit/events")
 }

@@ -18,8 +18,8 @@ func (a *balanceAnswer) missing() string {
 	return ""
 }
 
-// Balance returns the credits that orders can be paid from.
-func (c *Client) Balance(ctx context.Context) (*Balance, error) {
+// GetBalance returns the credits that orders can be paid from.
+func (c *Client) GetBalance(ctx context.Context) (*Balance, error) {
 	var answer balanceAnswer
 	if err := c.get(ctx, "/balance", nil, &answer); err != nil {
 		return nil, err

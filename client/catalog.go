@@ -16,6 +16,23 @@ const (
 	LocaleJapanese Locale = "ja"
 )
 
+// ReadOption changes what a read returns. A [Locale] is one.
+type ReadOption interface{ addTo(query params) }
+
+func (l Locale) addTo(query params) {
+	if l != "" {
+		query["locale"] = []string{string(l)}
+	}
+}
+
+func readParams(opts []ReadOption) params {
+	query := params{}
+	for _, opt := range opts {
+		opt.addTo(query)
+	}
+	return query
+}
+
 const maxCatalogLimit = 100
 
 // Category is a kind of item.
@@ -105,14 +122,14 @@ type PhotoIndexesQuery struct {
 	Locale       Locale
 }
 
-// Categories returns the categories of the catalog.
-func (c *Client) Categories(ctx context.Context, q CategoriesQuery) ([]Category, error) {
+// ListCategories returns the categories of the catalog.
+func (c *Client) ListCategories(ctx context.Context, q CategoriesQuery) ([]Category, error) {
 	query := textParams("brand_code", q.BrandCode, "locale", string(q.Locale))
 	return getList[Category](ctx, c, "/catalog/categories", query)
 }
 
-// Brands returns one page of the brands. [Client.AllBrands] goes through all pages.
-func (c *Client) Brands(ctx context.Context, q BrandsQuery) (*Page[Brand], error) {
+// ListBrands returns one page of the brands. [Client.AllBrands] goes through all pages.
+func (c *Client) ListBrands(ctx context.Context, q BrandsQuery) (*Page[Brand], error) {
 	query := textParams("category_code", q.CategoryCode, "search", q.Search,
 		"locale", string(q.Locale)).page(q.Page, q.Limit)
 	return getPage[Brand](ctx, c, "/catalog/brands", query)
@@ -124,12 +141,12 @@ func (c *Client) AllBrands(ctx context.Context, q BrandsQuery) iter.Seq2[Brand, 
 	q.Limit = limitOr(q.Limit, maxCatalogLimit)
 	return all(q.Page, anyOrder, func(page int) (*Page[Brand], error) {
 		q.Page = page
-		return c.Brands(ctx, q)
+		return c.ListBrands(ctx, q)
 	})
 }
 
-// Models returns one page of the models of a brand in a category. [Client.AllModels] goes through all pages.
-func (c *Client) Models(ctx context.Context, q ModelsQuery) (*Page[Model], error) {
+// ListModels returns one page of the models of a brand in a category. [Client.AllModels] goes through all pages.
+func (c *Client) ListModels(ctx context.Context, q ModelsQuery) (*Page[Model], error) {
 	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "search", q.Search,
 		"locale", string(q.Locale)).page(q.Page, q.Limit)
 	return getPage[Model](ctx, c, "/catalog/models", query)
@@ -141,19 +158,19 @@ func (c *Client) AllModels(ctx context.Context, q ModelsQuery) iter.Seq2[Model, 
 	q.Limit = limitOr(q.Limit, maxCatalogLimit)
 	return all(q.Page, anyOrder, func(page int) (*Page[Model], error) {
 		q.Page = page
-		return c.Models(ctx, q)
+		return c.ListModels(ctx, q)
 	})
 }
 
-// AnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read them
+// ListAnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read them
 // again shortly before creating an order.
-func (c *Client) AnswerTimes(ctx context.Context, q AnswerTimesQuery) ([]AnswerTime, error) {
+func (c *Client) ListAnswerTimes(ctx context.Context, q AnswerTimesQuery) ([]AnswerTime, error) {
 	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "locale", string(q.Locale))
 	return getList[AnswerTime](ctx, c, "/catalog/answer_times", query)
 }
 
-// PhotoIndexes returns the photo indexes for an item. Read them again when brand, category or model change.
-func (c *Client) PhotoIndexes(ctx context.Context, q PhotoIndexesQuery) ([]PhotoIndex, error) {
+// ListPhotoIndexes returns the photo indexes for an item. Read them again when brand, category or model change.
+func (c *Client) ListPhotoIndexes(ctx context.Context, q PhotoIndexesQuery) ([]PhotoIndex, error) {
 	query := textParams("category_code", q.CategoryCode, "brand_code", q.BrandCode, "model_code", q.ModelCode,
 		"locale", string(q.Locale))
 	return getList[PhotoIndex](ctx, c, "/catalog/photo_indexes", query)

@@ -17,37 +17,37 @@ func TestCatalogQueries(t *testing.T) {
 		want   string // request URI below the base
 	}{
 		{"CategoriesPlain", empty, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Categories(ctx, client.CategoriesQuery{})
+			_, err := c.ListCategories(ctx, client.CategoriesQuery{})
 			return err
 		}, "/catalog/categories"},
 		{"CategoriesFull", empty, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Categories(ctx, client.CategoriesQuery{BrandCode: "chanel", Locale: client.LocaleJapanese})
+			_, err := c.ListCategories(ctx, client.CategoriesQuery{BrandCode: "chanel", Locale: client.LocaleJapanese})
 			return err
 		}, "/catalog/categories?brand_code=chanel&locale=ja"},
 		{"BrandsPlain", emptyPage, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Brands(ctx, client.BrandsQuery{})
+			_, err := c.ListBrands(ctx, client.BrandsQuery{})
 			return err
 		}, "/catalog/brands"},
 		{"BrandsFull", emptyPage, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Brands(ctx, client.BrandsQuery{
+			_, err := c.ListBrands(ctx, client.BrandsQuery{
 				CategoryCode: "bags", Search: "A & B=シ", Locale: client.LocaleEnglish, Page: 2, Limit: 100,
 			})
 			return err
 		}, "/catalog/brands?category_code=bags&limit=100&locale=en&page=2&search=A+%26+B%3D%E3%82%B7"},
 		{"ModelsFull", emptyPage, func(ctx context.Context, c *client.Client) error {
-			_, err := c.Models(ctx, client.ModelsQuery{
+			_, err := c.ListModels(ctx, client.ModelsQuery{
 				BrandCode: "chanel", CategoryCode: "bags", Search: "flap", Locale: client.LocaleJapanese, Page: 3, Limit: 5,
 			})
 			return err
 		}, "/catalog/models?brand_code=chanel&category_code=bags&limit=5&locale=ja&page=3&search=flap"},
 		{"AnswerTimesFull", empty, func(ctx context.Context, c *client.Client) error {
-			_, err := c.AnswerTimes(ctx, client.AnswerTimesQuery{
+			_, err := c.ListAnswerTimes(ctx, client.AnswerTimesQuery{
 				BrandCode: "chanel", CategoryCode: "bags", Locale: client.LocaleEnglish,
 			})
 			return err
 		}, "/catalog/answer_times?brand_code=chanel&category_code=bags&locale=en"},
 		{"PhotoIndexesFull", empty, func(ctx context.Context, c *client.Client) error {
-			_, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
+			_, err := c.ListPhotoIndexes(ctx, client.PhotoIndexesQuery{
 				CategoryCode: "bags", BrandCode: "chanel", ModelCode: "flap", Locale: client.LocaleJapanese,
 			})
 			return err
@@ -69,7 +69,7 @@ func TestBrandsDecodes(t *testing.T) {
 		{"code":"bags","name":"Bags","name_locale":"バッグ","icon_url":null},
 		{"code":"shoes","name":"Shoes","name_locale":"靴","icon_url":"https://i.example/s.svg"}]}],
 		"page":2,"limit":1,"total":9,"later":"ignored"}`))
-	got, err := s.client().Brands(t.Context(), client.BrandsQuery{Page: 2, Limit: 1})
+	got, err := s.client().ListBrands(t.Context(), client.BrandsQuery{Page: 2, Limit: 1})
 	noError(t, err)
 	icon := "https://i.example/s.svg"
 	equal(t, "page", got, &client.Page[client.Brand]{
@@ -90,7 +90,7 @@ func TestAnswerTimesDecodes(t *testing.T) {
 		 "next_available_at":"2026-03-02T00:00:00.000Z"},
 		{"code":1440,"name":"24 hours","name_locale":"24時間","price":4,"default":true,"available":true,
 		 "next_available_at":null}]}`))
-	got, err := s.client().AnswerTimes(t.Context(), client.AnswerTimesQuery{BrandCode: "b", CategoryCode: "c"})
+	got, err := s.client().ListAnswerTimes(t.Context(), client.AnswerTimesQuery{BrandCode: "b", CategoryCode: "c"})
 	noError(t, err)
 	next := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
 	equal(t, "answer times", got, []client.AnswerTime{
@@ -107,20 +107,20 @@ func TestPhotoIndexesAndModelsDecode(t *testing.T) {
 			`"total":1}`),
 	)
 	c := s.client()
-	indexes, err := c.PhotoIndexes(t.Context(), client.PhotoIndexesQuery{CategoryCode: "bags"})
+	indexes, err := c.ListPhotoIndexes(t.Context(), client.PhotoIndexesQuery{CategoryCode: "bags"})
 	noError(t, err)
 	equal(t, "indexes", indexes, []client.PhotoIndex{{
 		Code: "serial", Name: "Serial", NameLocale: "番号", Required: true, PhotoLimit: 3,
 		ExampleURLs: []string{"https://e.example/1.jpg"},
 	}})
-	models, err := c.Models(t.Context(), client.ModelsQuery{BrandCode: "chanel", CategoryCode: "bags"})
+	models, err := c.ListModels(t.Context(), client.ModelsQuery{BrandCode: "chanel", CategoryCode: "bags"})
 	noError(t, err)
 	equal(t, "models", models.Data, []client.Model{{Code: "flap", Name: "Flap", NameLocale: "Flap"}})
 }
 
 func TestBalance(t *testing.T) {
 	s := newService(t, answer(200, `{"availableCredits":9007199254740993}`))
-	got, err := s.client().Balance(t.Context())
+	got, err := s.client().GetBalance(t.Context())
 	noError(t, err)
 	equal(t, "credits", got.AvailableCredits, int64(9007199254740993))
 	equal(t, "URI", s.only().URI, "/v1/integrations/balance")

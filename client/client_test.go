@@ -98,7 +98,7 @@ func TestClientHidesItsKey(t *testing.T) {
 func TestRequestHeaders(t *testing.T) {
 	t.Run("Read", func(t *testing.T) {
 		s := newService(t, answer(200, `{"availableCredits":7}`))
-		_, err := s.client(client.WithUserAgent("shop/2.1")).Balance(t.Context())
+		_, err := s.client(client.WithUserAgent("shop/2.1")).GetBalance(t.Context())
 		noError(t, err)
 		r := s.only()
 		equal(t, "Authorization", r.Header.Get("Authorization"), "Bearer "+testKey)
@@ -163,7 +163,7 @@ func TestResponseHook(t *testing.T) {
 		r.Header = nil
 		got = append(got, r)
 	}))
-	_, err := c.Balance(context.WithValue(t.Context(), contextKey{}, "call 1"))
+	_, err := c.GetBalance(context.WithValue(t.Context(), contextKey{}, "call 1"))
 	noError(t, err)
 	equal(t, "responses", got, []client.Response{
 		{Method: "GET", Path: "/v1/integrations/balance", Attempt: 1, StatusCode: 503, RequestID: "r1"},
@@ -183,7 +183,7 @@ func TestRateLimitHeadersOfAnotherForm(t *testing.T) {
 			t.Errorf("rate limit %+v, want none", *r.RateLimit)
 		}
 	}))
-	_, err := c.Balance(t.Context())
+	_, err := c.GetBalance(t.Context())
 	noError(t, err)
 }
 
@@ -198,7 +198,7 @@ func TestUntrustedCertificate(t *testing.T) {
 		return nil
 	}))
 	noError(t, err)
-	_, err = c.Balance(t.Context())
+	_, err = c.GetBalance(t.Context())
 	var untrusted *tls.CertificateVerificationError
 	if !errors.As(err, &untrusted) {
 		t.Fatalf("got %v, want a certificate error", err)
@@ -210,12 +210,12 @@ func TestAnswerSizeLimit(t *testing.T) {
 	const body = `{"availableCredits":7}`
 	t.Run("AtTheLimit", func(t *testing.T) {
 		s := newService(t, answer(200, body))
-		_, err := s.client(client.WithMaxAnswerBytes(int64(len(body)))).Balance(t.Context())
+		_, err := s.client(client.WithMaxAnswerBytes(int64(len(body)))).GetBalance(t.Context())
 		noError(t, err)
 	})
 	t.Run("OverTheLimit", func(t *testing.T) {
 		s := newService(t, answer(200, body))
-		_, err := s.client(client.WithMaxAnswerBytes(int64(len(body)) - 1)).Balance(t.Context())
+		_, err := s.client(client.WithMaxAnswerBytes(int64(len(body)) - 1)).GetBalance(t.Context())
 		if !errors.Is(err, client.ErrUnexpectedAnswer) || !strings.Contains(err.Error(), "longer than 21 bytes") {
 			t.Errorf("got %v", err)
 		}
@@ -229,7 +229,7 @@ func TestAnswerSizeLimit(t *testing.T) {
 				}
 			}
 		})
-		_, err := s.client(client.WithMaxAnswerBytes(1 << 20)).Balance(t.Context())
+		_, err := s.client(client.WithMaxAnswerBytes(1 << 20)).GetBalance(t.Context())
 		var e *client.Error
 		if !errors.As(err, &e) || e.StatusCode != 400 {
 			t.Fatalf("got %v", err)

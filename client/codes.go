@@ -26,6 +26,7 @@ const (
 	CodeUnsupportedPhotoURL         Code = "unsupported-photo-url"          // 400; not a URL from photo upload
 	CodeNotEnoughCredits            Code = "not-enough-credits"             // 402
 	CodeOrderNotFound               Code = "order-not-found"                // 404
+	CodeOrderNotCancelable          Code = "order-not-cancelable"           // 409; see [Error.OrderStatus]
 	CodeRequestInProgress           Code = "request-in-progress"            // 409; same idempotency key still running
 )
 
@@ -52,5 +53,7 @@ const (
 	CodeUnsafeWebhookURL      Code = "unsafe-webhook-url"       // 400; see [Error.UnsafeURLReason]
 	CodeWebhookAlreadyExists  Code = "webhook-already-exists"   // 409
 	CodeWebhookLimitReached   Code = "webhook-limit-reached"    // 409; 10 endpoints for each API key
+	CodeWebhookNotHMAC        Code = "webhook-not-hmac"         // 409; the endpoint has no signing secret
+	CodeCursorExpired         Code = "cursor-expired"           // 410; see [Error.OldestCursor]
 	CodeInvalidAuditDateRange Code = "invalid-audit-date-range" // 400; from is later than to
 )

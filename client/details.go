@@ -82,6 +82,12 @@ func (e *Error) ValidationProblems() []ValidationProblem {
 	return detail[[]ValidationProblem](e, "errors")
 }
 
+// OrderStatus is the status that an order has instead of queued, for [CodeOrderNotCancelable].
+func (e *Error) OrderStatus() OrderStatus { return detail[OrderStatus](e, "status") }
+
+// OldestCursor is the cursor that all events follow which are still kept, for [CodeCursorExpired].
+func (e *Error) OldestCursor() string { return detail[string](e, "oldest_cursor") }
+
 // MissingIndexCodes lists the photo indexes that lack a photo, for [CodeMissingRequiredPhotoIndexes] and
 // [CodeMissingRequestedPhotoIndexes].
 func (e *Error) MissingIndexCodes() []string { return detail[[]string](e, "missing_index_codes") }

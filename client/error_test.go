@@ -123,8 +123,8 @@ func TestListsWithoutData(t *testing.T) {
 		s := newService(t, answer(200, body), answer(200, body), answer(200, body))
 		c := s.client()
 		_, errPage := c.ListOrders(t.Context(), client.OrdersQuery{})
-		_, errList := c.Categories(t.Context(), client.CategoriesQuery{})
-		_, errBalance := c.Balance(t.Context())
+		_, errList := c.ListCategories(t.Context(), client.CategoriesQuery{})
+		_, errBalance := c.GetBalance(t.Context())
 		for _, err := range []error{errPage, errList, errBalance} {
 			if !errors.Is(err, client.ErrUnexpectedAnswer) {
 				t.Errorf("answer %s: got %v", body, err)

@@ -26,7 +26,7 @@ func Example() {
 	}
 
 	// What is to be photographed?
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{CategoryCode: "bags", BrandCode: "chanel"})
+	indexes, err := c.ListPhotoIndexes(ctx, client.PhotoIndexesQuery{CategoryCode: "bags", BrandCode: "chanel"})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"iter"
 	"net/http"
+	"time"
 )
 
 const maxOrdersLimit = 50
@@ -62,16 +63,41 @@ func (c *Client) CreateOrder(ctx context.Context, order CreateOrder, opts ...Cre
 	return &created, nil
 }
 
-// OrdersQuery selects a page of orders. Zero fields are not sent.
+// OrdersQuery selects a page of orders. Zero fields are not sent; all that are must match.
 type OrdersQuery struct {
+	Status       OrderStatus
+	Outcome      Outcome
+	ExternalID   string    // exactly
+	CreatedSince time.Time // inclusive
+	UpdatedSince time.Time // inclusive
+
+	// ByUpdate lists those that changed last at the end instead of the newest first. To follow changes, ask from the
+	// UpdatedAt of the last order that was seen, which comes again.
+	ByUpdate bool
+
 	Page  int // from 1
 	Limit int // 1 to 50; 10 by default
+}
+
+func (q *OrdersQuery) params() params {
+	sort := ""
+	if q.ByUpdate {
+		sort = "updated"
+	}
+	return textParams("status", string(q.Status), "outcome", string(q.Outcome), "external_id", q.ExternalID,
+		"created_since", timestamp(q.CreatedSince), "updated_since", timestamp(q.UpdatedSince), "sort", sort).
+		page(q.Page, q.Limit)
+}
+
+// grows reports whether orders are only ever added to the list, and at the front.
+func (q *OrdersQuery) grows() bool {
+	return q.Status == "" && q.Outcome == "" && q.UpdatedSince.IsZero() && !q.ByUpdate
 }
 
 // ListOrders returns one page of the orders of the account in the environment of the API key, newest first.
 // [Client.AllOrders] goes through all pages.
 func (c *Client) ListOrders(ctx context.Context, q OrdersQuery) (*Page[OrderListItem], error) {
-	return getPage[OrderListItem](ctx, c, "/orders", params{}.page(q.Page, q.Limit))
+	return getPage[OrderListItem](ctx, c, "/orders", q.params())
 }
 
 // AllOrders goes through the orders from page q.Page on, newest first, page by page; without q.Limit it uses the
@@ -79,25 +105,89 @@ func (c *Client) ListOrders(ctx context.Context, q OrdersQuery) (*Page[OrderList
 // once, with a zero OrderListItem, and ends the iteration.
 func (c *Client) AllOrders(ctx context.Context, q OrdersQuery) iter.Seq2[OrderListItem, error] {
 	q.Limit = limitOr(q.Limit, maxOrdersLimit)
-	return all(q.Page, newestFirst, func(page int) (*Page[OrderListItem], error) {
+	order := newestFirst
+	if !q.grows() {
+		order = anyOrder
+	}
+	return all(q.Page, order, func(page int) (*Page[OrderListItem], error) {
 		q.Page = page
 		return c.ListOrders(ctx, q)
 	})
 }
 
 // GetOrder returns the current state of an order. The identifier is the order's id or its external id, in plain form:
-// the client escapes it. Of several orders with one external id, the newest is returned. An empty locale is English.
-func (c *Client) GetOrder(ctx context.Context, idOrExternalID string, locale Locale) (*OrderDetail, error) {
+// the client escapes it. Of several orders with one external id, the newest is returned. A [Locale] is an option.
+func (c *Client) GetOrder(ctx context.Context, idOrExternalID string, opts ...ReadOption) (*OrderDetail, error) {
 	path, err := orderPath(idOrExternalID)
 	if err != nil {
 		return nil, err
 	}
-	query := textParams("locale", string(locale))
 	var order OrderDetail
-	if err := c.get(ctx, path, query, &order); err != nil {
+	if err := c.get(ctx, path, readParams(opts), &order); err != nil {
 		return nil, err
 	}
 	return &order, nil
+}
+
+// CanceledOrder is the answer to a cancellation.
+type CanceledOrder struct {
+	ID     string      `json:"id"`
+	Status OrderStatus `json:"status"` // completed, with the outcome canceled
+}
+
+func (o *CanceledOrder) missing() string { return firstMissing("id", o.ID, "status", string(o.Status)) }
+
+// CancelOrder ends an order that is still queued, and gives its price back. Otherwise, also when it is canceled already,
+// the error has [CodeOrderNotCancelable]; see [Error.OrderStatus]. The request is sent once; after an ambiguous failure
+// it can be repeated.
+func (c *Client) CancelOrder(ctx context.Context, idOrExternalID string) (*CanceledOrder, error) {
+	path, err := orderPath(idOrExternalID)
+	if err != nil {
+		return nil, err
+	}
+	var canceled CanceledOrder
+	if err := c.post(ctx, path+"/cancel", struct{}{}, &canceled); err != nil {
+		return nil, err
+	}
+	return &canceled, nil
+}
+
+// QuoteRequest is an item to ask the price of. Zero optional fields are not sent.
+type QuoteRequest struct {
+	CategoryCode string `json:"category_code"`
+	BrandCode    string `json:"brand_code"`
+	ModelCode    string `json:"model_code,omitempty"`  // optional
+	AnswerTime   int    `json:"answer_time,omitempty"` // optional; otherwise what a creation would choose
+}
+
+// Quote is what an order would choose and cost now.
+type Quote struct {
+	AnswerTimes  []AnswerTime `json:"answer_times"`
+	PhotoIndexes []PhotoIndex `json:"photo_indexes"`
+	AnswerTime   *int         `json:"answer_time"` // nil, like Price and DueDate, when none is available
+	Price        *int64       `json:"price"`
+	Affordable   bool         `json:"affordable"` // the balance covers the price
+	DueDate      *time.Time   `json:"due_date"`
+}
+
+func (q *Quote) missing() string { return missingData(q.AnswerTimes) }
+
+// GetQuote tells what an order would choose and cost now, and which photos it takes. It creates and charges nothing, so
+// that failed attempts are repeated as the retry policy says. A [Locale] is an option.
+func (c *Client) GetQuote(ctx context.Context, item QuoteRequest, opts ...ReadOption) (*Quote, error) {
+	body, err := encode(item)
+	if err != nil {
+		return nil, err
+	}
+	r := request{
+		method: http.MethodPost, path: "/quote", query: readParams(opts), body: body, contentType: contentTypeJSON,
+		repeatable: true,
+	}
+	var quote Quote
+	if _, err := c.do(ctx, r, &quote); err != nil {
+		return nil, err
+	}
+	return &quote, nil
 }
 
 func orderPath(idOrExternalID string) (string, error) {

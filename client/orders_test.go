@@ -113,7 +113,7 @@ func TestGetOrderPath(t *testing.T) {
 	}
 	t.Run("Empty", func(t *testing.T) {
 		s := newService(t)
-		_, err := s.client().GetOrder(t.Context(), "", "")
+		_, err := s.client().GetOrder(t.Context(), "")
 		if err == nil || !strings.Contains(err.Error(), "order identifier is empty") {
 			t.Errorf("got %v", err)
 		}
@@ -139,7 +139,7 @@ func TestIdentifiersReachARouter(t *testing.T) {
 	for _, id := range []string{
 		".", "..", "a/b", "a/../b", "//", "?", "#", "%", "%2e", "注文 1", "a;b", "a+b", "a:b@c", "~",
 	} {
-		_, err := c.GetOrder(t.Context(), id, "")
+		_, err := c.GetOrder(t.Context(), id)
 		noError(t, err)
 		equal(t, "identifier of a read", got, id)
 		got = ""
@@ -158,7 +158,7 @@ func TestGetOrderDecodes(t *testing.T) {
 		"photos_to_resubmit":[{"index_code":"serial","name":"Serial","name_locale":"番号","condition":"unclear",
 			"condition_locale":"不鮮明です","requirements":["sharp-focus"],"requirements_locale":["ピント"],
 			"comment":null,"reference_photo_url":null,"max_photos":2}]}`))
-	got, err := s.client().GetOrder(t.Context(), "o1", "")
+	got, err := s.client().GetOrder(t.Context(), "o1")
 	noError(t, err)
 	equal(t, "URI", s.only().URI, "/v1/integrations/orders/o1")
 	brand, category, updated := "chanel", "bags", time.Date(2026, 3, 1, 10, 30, 0, 1_000_000, time.UTC)

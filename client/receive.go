@@ -38,6 +38,32 @@ type webhookSettings struct {
 	tolerance time.Duration
 	maxBytes  int64
 	now       func() time.Time
+	secrets   []string
+}
+
+// WebhookSecrets accepts deliveries that are signed with one of these secrets as well: those of several endpoints with one
+// URL, or both secrets while one is rotated.
+func WebhookSecrets(secrets ...string) WebhookOption {
+	return func(s *webhookSettings) { s.secrets = append(s.secrets, secrets...) }
+}
+
+// verify checks a delivery against all secrets and both signatures, and returns nil if one fits, otherwise the error of
+// the first secret.
+func (s *webhookSettings) verify(header http.Header, body []byte) error {
+	timestamp, now := header.Get(HeaderTimestamp), s.now()
+	var first error
+	for _, secret := range s.secrets {
+		for _, name := range []string{HeaderSignature, HeaderPreviousSignature} {
+			err := VerifySignature(secret, timestamp, header.Get(name), body, s.tolerance, now)
+			if err == nil {
+				return nil
+			}
+			if first == nil {
+				first = err
+			}
+		}
+	}
+	return first
 }
 
 // WebhookTolerance sets how far the timestamp of a delivery may be from now: [DefaultTolerance] by default.
@@ -58,12 +84,15 @@ func WebhookClock(now func() time.Time) WebhookOption {
 }
 
 // ParseWebhook reads a signed delivery: the body up to a limit, then the signature and the timestamp, and only then
-// the content. The secret is [CreatedWebhook.SigningSecret].
+// the content. The secret is [CreatedWebhook.SigningSecret]; [WebhookSecrets] adds others. After a rotation the secret before
+// is good for as long as the service signs with it, too.
 //
 // The error is one of [VerifySignature], [ErrWebhookTooLarge], [ErrMalformedWebhook], or that of reading the body.
 // Deliveries to an OAuth2 endpoint are not signed: check their bearer token and use [DecodeWebhook].
 func ParseWebhook(r *http.Request, secret string, opts ...WebhookOption) (*WebhookDelivery, error) {
-	settings := webhookSettings{tolerance: DefaultTolerance, maxBytes: defaultMaxWebhookBytes, now: time.Now}
+	settings := webhookSettings{
+		tolerance: DefaultTolerance, maxBytes: defaultMaxWebhookBytes, now: time.Now, secrets: []string{secret},
+	}
 	for _, opt := range opts {
 		opt(&settings)
 	}
@@ -74,8 +103,7 @@ func ParseWebhook(r *http.Request, secret string, opts ...WebhookOption) (*Webho
 	if int64(len(body)) > settings.maxBytes {
 		return nil, ErrWebhookTooLarge
 	}
-	timestamp, signature := r.Header.Get(HeaderTimestamp), r.Header.Get(HeaderSignature)
-	if err := VerifySignature(secret, timestamp, signature, body, settings.tolerance, settings.now()); err != nil {
+	if err := settings.verify(r.Header, body); err != nil {
 		return nil, err
 	}
 	return DecodeWebhook(body)

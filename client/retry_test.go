@@ -117,7 +117,7 @@ func TestRetryOfReads(t *testing.T) {
 			c := s.client(client.WithRetry(tt.policy), client.WithClock(func() time.Time {
 				return time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
 			}))
-			_, err := c.Balance(t.Context())
+			_, err := c.GetBalance(t.Context())
 			if tt.code == "" {
 				noError(t, err)
 			} else if !client.IsCode(err, tt.code) {
@@ -133,7 +133,7 @@ func TestRefusalsAreNotRetried(t *testing.T) {
 	for _, status := range []int{400, 401, 402, 403, 404, 409, 413, 418} {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			s := newService(t, answerWith(status, `{"code":"some-code"}`, map[string]string{"Retry-After": "1"}))
-			_, err := s.client().Balance(t.Context())
+			_, err := s.client().GetBalance(t.Context())
 			equal(t, "is some-code", client.IsCode(err, "some-code"), true)
 			equal(t, "requests", len(s.requests()), 1)
 		})
@@ -142,7 +142,7 @@ func TestRefusalsAreNotRetried(t *testing.T) {
 
 func TestMalformedSuccessIsNotRetried(t *testing.T) {
 	s := newService(t, answer(200, `<html>`))
-	_, err := s.client().Balance(t.Context())
+	_, err := s.client().GetBalance(t.Context())
 	equal(t, "is unexpected", errors.Is(err, client.ErrUnexpectedAnswer), true)
 	equal(t, "requests", len(s.requests()), 1)
 }
@@ -155,7 +155,7 @@ func TestJitter(t *testing.T) {
 		s := newService(t, answer(503, ``), answer(200, `{"availableCredits":7}`))
 		c := s.client(client.WithRandom(func() float64 { return tt.random }),
 			client.WithRetry(client.RetryPolicy{BaseDelay: 8 * time.Second}))
-		_, err := c.Balance(t.Context())
+		_, err := c.GetBalance(t.Context())
 		noError(t, err)
 		equal(t, "wait", s.slept, []time.Duration{tt.want})
 	}
@@ -165,7 +165,7 @@ func TestJitter(t *testing.T) {
 			s := newService(t, answer(503, ``), answer(200, `{"availableCredits":7}`))
 			c, err := client.New(s.url, testKey, client.WithSleep(s.sleep))
 			noError(t, err)
-			_, err = c.Balance(t.Context())
+			_, err = c.GetBalance(t.Context())
 			noError(t, err)
 			if d := s.slept[0]; d < 250*time.Millisecond || d >= 500*time.Millisecond {
 				t.Errorf("wait %s is out of bounds", d)
@@ -186,7 +186,7 @@ func TestRetryAndContext(t *testing.T) {
 			cancel()
 			return ctx.Err()
 		}))
-		_, err := c.Balance(ctx)
+		_, err := c.GetBalance(ctx)
 		equal(t, "is cancelled", errors.Is(err, context.Canceled), true)
 		equal(t, "tells why it waited", client.IsCode(err, client.CodeServiceUnavailable), true)
 	})
@@ -194,7 +194,7 @@ func TestRetryAndContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		s := newService(t, answerWith(429, `{"code":"rate-limit-exceeded"}`, map[string]string{"Retry-After": "60"}))
-		_, err := s.client().Balance(ctx)
+		_, err := s.client().GetBalance(ctx)
 		equal(t, "is rate-limited", client.IsCode(err, client.CodeRateLimitExceeded), true)
 		equal(t, "waits", s.slept, []time.Duration(nil))
 	})
@@ -202,7 +202,7 @@ func TestRetryAndContext(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		s := newService(t)
-		_, err := s.client().Balance(ctx)
+		_, err := s.client().GetBalance(ctx)
 		equal(t, "is cancelled", errors.Is(err, context.Canceled), true)
 		equal(t, "waits", s.slept, []time.Duration(nil))
 	})
@@ -214,14 +214,14 @@ func TestRetryAndContext(t *testing.T) {
 		c, err := client.New(s.url, testKey, client.WithRetry(client.RetryPolicy{BaseDelay: time.Hour}),
 			client.WithResponseHook(func(context.Context, client.Response) { time.AfterFunc(10*time.Millisecond, cancel) }))
 		noError(t, err)
-		_, err = c.Balance(ctx)
+		_, err = c.GetBalance(ctx)
 		equal(t, "is cancelled", errors.Is(err, context.Canceled), true)
 	})
 	t.Run("RealSleepEnds", func(t *testing.T) {
 		s := newService(t, answer(503, ``), answer(200, `{"availableCredits":7}`))
 		c, err := client.New(s.url, testKey, client.WithRetry(client.RetryPolicy{BaseDelay: time.Millisecond}))
 		noError(t, err)
-		_, err = c.Balance(t.Context())
+		_, err = c.GetBalance(t.Context())
 		noError(t, err)
 	})
 }

@@ -16,6 +16,10 @@ const (
 	HeaderDeliveryID = "X-LG-Delivery-Id"
 	HeaderTimestamp  = "X-LG-Timestamp"
 	HeaderSignature  = "X-LG-Signature"
+
+	// HeaderPreviousSignature is there for a while after the secret of an endpoint was rotated: the signature with the
+	// secret before.
+	HeaderPreviousSignature = "X-LG-Signature-Previous"
 )
 
 // DefaultTolerance is how far the timestamp of a delivery may be from the receiver's clock. The service takes a new

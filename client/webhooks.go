@@ -59,8 +59,11 @@ type Webhook struct {
 	URL       string         `json:"url"`
 	Events    []WebhookEvent `json:"events"`
 	CreatedAt time.Time      `json:"created_at"`
-	Auth      *WebhookAuth   `json:"auth,omitempty"` // nil for an endpoint with signed deliveries
+	Auth      *WebhookAuth   `json:"auth,omitempty"`   // nil for an endpoint with signed deliveries
+	Paused    bool           `json:"paused,omitempty"` // its deliveries wait
 }
+
+func (w *Webhook) missing() string { return firstMissing("id", w.ID) }
 
 // WebhookAuth describes the OAuth2 settings of an endpoint, without the secret.
 type WebhookAuth struct {
@@ -82,8 +85,8 @@ type CreatedWebhook struct {
 func (w *CreatedWebhook) missing() string { return firstMissing("id", w.ID) }
 
 // CreateWebhook registers an endpoint, at most 10 for each API key. The API key needs the scope webhooks:manage.
-// Register endpoints before creating orders, or events are missed. An endpoint cannot be edited: delete it and create
-// another.
+// Register endpoints before creating orders, or events are missed. An endpoint can be paused and its secret rotated;
+// for anything else delete it and create another.
 func (c *Client) CreateWebhook(ctx context.Context, webhook CreateWebhook) (*CreatedWebhook, error) {
 	var created CreatedWebhook
 	if err := c.post(ctx, "/webhooks", webhook, &created); err != nil {
@@ -106,4 +109,58 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	}
 	_, err = c.do(ctx, request{method: http.MethodDelete, path: "/webhooks/" + segment}, nil)
 	return err
+}
+
+// PauseWebhook makes the deliveries to an endpoint wait, for at most 7 days; [Client.ResumeWebhook] lets them go on, with
+// all their attempts. Both can be repeated.
+func (c *Client) PauseWebhook(ctx context.Context, id string) (*Webhook, error) {
+	return c.setPaused(ctx, id, true)
+}
+
+// ResumeWebhook ends the pause of an endpoint.
+func (c *Client) ResumeWebhook(ctx context.Context, id string) (*Webhook, error) {
+	return c.setPaused(ctx, id, false)
+}
+
+func (c *Client) setPaused(ctx context.Context, id string, paused bool) (*Webhook, error) {
+	segment, err := pathSegment("webhook id", id)
+	if err != nil {
+		return nil, err
+	}
+	body, err := encode(map[string]bool{"paused": paused})
+	if err != nil {
+		return nil, err
+	}
+	r := request{method: http.MethodPatch, path: "/webhooks/" + segment, body: body, contentType: contentTypeJSON}
+	var webhook Webhook
+	if _, err := c.do(ctx, r, &webhook); err != nil {
+		return nil, err
+	}
+	return &webhook, nil
+}
+
+// RotatedSecret is the new signing secret of an endpoint.
+type RotatedSecret struct {
+	ID                 string    `json:"id"` // of the endpoint
+	SigningSecret      string    `json:"signing_secret"`
+	PreviousValidUntil time.Time `json:"previous_valid_until"` // until then deliveries are signed with both
+}
+
+func (r *RotatedSecret) missing() string {
+	return firstMissing("id", r.ID, "signing_secret", r.SigningSecret)
+}
+
+// RotateWebhookSecret gives an endpoint a new signing secret, which is returned this once only. Receivers that use
+// [ParseWebhook] or [WebhookHandler] accept deliveries with either secret until PreviousValidUntil. The request is sent
+// once; after an ambiguous failure rotate again.
+func (c *Client) RotateWebhookSecret(ctx context.Context, id string) (*RotatedSecret, error) {
+	segment, err := pathSegment("webhook id", id)
+	if err != nil {
+		return nil, err
+	}
+	var rotated RotatedSecret
+	if err := c.post(ctx, "/webhooks/"+segment+"/rotate_secret", struct{}{}, &rotated); err != nil {
+		return nil, err
+	}
+	return &rotated, nil
 }

@@ -193,7 +193,7 @@ func ordersShow() *command {
 		remote:  true,
 		flags:   remoteFlags,
 		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			o, err := c.GetOrder(ctx, inv.args[0], "")
+			o, err := c.GetOrder(ctx, inv.args[0])
 			if err != nil {
 				return err
 			}
@@ -220,7 +220,7 @@ func ordersWatch() *command {
 			}
 			shown := client.OrderStatus("")
 			for {
-				o, err := c.GetOrder(ctx, inv.args[0], "")
+				o, err := c.GetOrder(ctx, inv.args[0])
 				if err != nil {
 					return err
 				}
@@ -279,7 +279,7 @@ func balanceCommand() *command {
 		remote:  true,
 		flags:   remoteFlags,
 		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
-			b, err := c.Balance(ctx)
+			b, err := c.GetBalance(ctx)
 			if err != nil {
 				return err
 			}

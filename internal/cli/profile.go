@@ -197,7 +197,7 @@ func login(ctx context.Context, inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	if _, err := c.Balance(ctx); err != nil {
+	if _, err := c.GetBalance(ctx); err != nil {
 		return fmt.Errorf("the key was not kept: %w", err)
 	}
 	all.Profiles[inv.profile] = p

@@ -32,19 +32,30 @@ func NewStaging(dir string) (*Staging, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
+	s := &Staging{dir: dir}
+	_, err = s.Sweep()
+	return s, err
+}
+
+// Sweep removes uploads that were neither stored nor refused, because their process has ended, and returns how many.
+func (s *Staging) Sweep() (swept int, err error) {
+	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
 	for _, e := range entries {
 		if !strings.HasPrefix(e.Name(), stagedPrefix) || fresh(e) {
 			continue // foreign, or still being written by another server on the same directory
 		}
-		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+		if err := os.Remove(filepath.Join(s.dir, e.Name())); err != nil {
+			if errors.Is(err, fs.ErrNotExist) {
+				continue
+			}
+			return swept, err
 		}
+		swept++
 	}
-	return &Staging{dir: dir}, nil
+	return swept, nil
 }
 
 // leftover is the age from which a staged file cannot belong to a running upload.
@@ -65,7 +76,7 @@ func (s *Staging) Stage(ctx context.Context, r io.Reader, maxBytes int64) (*Stag
 	}
 	staged := &Staged{file: f}
 	if err := staged.fill(ctx, r, maxBytes); err != nil {
-		_ = staged.Close() // leftovers are removed at the next start
+		_ = staged.Close() // Sweep removes leftovers
 		return nil, err
 	}
 	return staged, nil

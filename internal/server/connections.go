@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/assayhq/assay/internal/httpx"
 )
 
 const (
@@ -189,6 +191,8 @@ type progressConn struct {
 	progress time.Duration
 }
 
+var _ httpx.VectorConn = (*progressConn)(nil)
+
 // Close closes the connection and gives its place to another.
 func (c *progressConn) Close() error {
 	defer c.closed()
@@ -229,6 +233,19 @@ func (c *progressConn) Write(b []byte) (written int, err error) {
 			return written, err
 		}
 	}
+}
+
+// WriteBuffers writes several buffers with one system call where they are one part together.
+func (c *progressConn) WriteBuffers(parts *net.Buffers) (written int64, err error) {
+	size := 0
+	for _, b := range *parts {
+		size += len(b)
+	}
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && size <= writePart {
+		c.extend()
+		return parts.WriteTo(tcp)
+	}
+	return parts.WriteTo(struct{ io.Writer }{c})
 }
 
 // ReadFrom copies a file part by part in the kernel, and anything else by Write.

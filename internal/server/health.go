@@ -54,8 +54,8 @@ var (
 		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url",
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
-		"attempt-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from", "smtp-ca-file",
-		"log-format", "shutdown-delay", "max-connections", "max-connections-per-address", "trusted-proxies",
+		"attempt-retention", "delivery-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from",
+		"smtp-ca-file", "log-format", "shutdown-delay", "max-connections", "max-connections-per-address", "trusted-proxies",
 		"webhook-ports", "webhook-deny-network",
 	}
 	addressSettings = []string{"database", "smtp-url"} // they may contain passwords

@@ -100,9 +100,11 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
 		&housekeeping.Keeper{
 			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge, Now: time.Now,
+			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
+			DeliveryAge: set.DeliveryAge, Now: time.Now,
 			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 		},
+		&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log},
 	}
 	if err := s.addMail(ctx); err != nil {
 		return nil, err

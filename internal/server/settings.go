@@ -49,6 +49,7 @@ type Settings struct {
 	UnusedPhotoAge    time.Duration
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
+	DeliveryAge       time.Duration
 	TestEventDelay    time.Duration
 	EventAge          time.Duration
 	SecretOverlap     time.Duration
@@ -103,6 +104,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 		"uploaded photos that no order uses are deleted")
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
+	fs.DurationVar(&s.DeliveryAge, "delivery-retention", 2160*time.Hour, "how long ended deliveries are kept")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
@@ -184,7 +186,8 @@ func (s *Settings) Check() error {
 	for name, d := range map[string]time.Duration{
 		"webhook-timeout": s.WebhookTimeout, "photo-request-expiry": s.PhotoRequestAge,
 		"unused-photo-expiry": s.UnusedPhotoAge, "claim-expiry": s.ClaimAge, "attempt-retention": s.AttemptAge,
-		"event-retention": s.EventAge,
+		"delivery-retention": s.DeliveryAge,
+		"event-retention":    s.EventAge,
 	} {
 		if d <= 0 {
 			refuse("--%s must be more than 0", name)

@@ -20,7 +20,7 @@ import (
 func (s *Service) OrderDetail(
 	ctx context.Context, actor access.Actor, idOrExternalID string, l text.Locale,
 ) (order.Detail, error) {
-	o, err := s.store.FindOrder(ctx, actor.Tenant, idOrExternalID)
+	o, err := s.store.ShownOrder(ctx, actor.Tenant, idOrExternalID)
 	if err != nil {
 		return order.Detail{}, orderNotFound(actor, err)
 	}

@@ -58,7 +58,8 @@ func (s *Service) CreateOrder(
 	}
 	var answer []byte
 	lowBalance := false
-	group, capacity := tenant.AccountID+" "+string(tenant.Environment), s.capacityCheck(ctx, snap, where, tenant, answerTime)
+	group := tenant.AccountID + " " + string(tenant.Environment)
+	capacity := s.capacityCheck(ctx, snap, where, tenant, answerTime)
 	if capacity != nil { // so that no transaction holds the rows of two answer times
 		group += " " + strconv.Itoa(answerTime.Code)
 	}
@@ -213,8 +214,8 @@ func earlier(t, other *time.Time) bool {
 	return t != nil && (other == nil || t.Before(*other))
 }
 
-// capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations of it
-// run one after the other, so that no two of them take the last place. It is nil for the other ones.
+// capacityCheck returns how to count again inside the transaction, for an answer time with a capacity: Live creations
+// of it run one after the other, so that no two of them take the last place. It is nil for the other ones.
 func (s *Service) capacityCheck(
 	ctx context.Context, snap *catalog.Snapshot, where catalog.Context, tenant access.Tenant, t *catalog.AnswerTime,
 ) func(*store.Tx) error {

@@ -106,6 +106,11 @@ func (s *Service) saveMove(
 			return err
 		}
 	}
+	if o.EndedAt != nil && o.Environment == access.Live {
+		if err := tx.DeleteVerdictDrafts(o.ID, o.AssigneeID); err != nil {
+			return err
+		}
+	}
 	return s.afterMove(ctx, tx, o, actor, details)
 }
 

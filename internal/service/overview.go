@@ -99,17 +99,65 @@ func (o *Overview) addResults(results []store.ResultCount) {
 	}
 }
 
-// ordersPerDay counts the orders of each of the last days. Orders are numbered in the order of their making, so the
-// number at which a day begins is found by halving, for all days at once: some twenty reads for a million orders.
+// ordersPerDay counts the orders of each of the last days.
 func (s *Service) ordersPerDay(ctx context.Context, t access.Tenant, total int64) ([]OverviewDay, error) {
-	today := s.now().Truncate(24 * time.Hour)
+	now := s.now()
+	today := now.Truncate(24 * time.Hour)
 	days := make([]OverviewDay, overviewDays)
-	low, high := make([]int64, overviewDays+1), make([]int64, overviewDays+1) // orders before the day: at least, at most
 	for i := range days {
 		days[i].Day = today.AddDate(0, 0, i-overviewDays+1)
+	}
+	before, err := s.ordersBefore(ctx, t, days, total, now)
+	if err != nil {
+		return nil, err
+	}
+	for i := range days {
+		days[i].Orders = total - before[i]
+		if i+1 < len(days) {
+			days[i].Orders = before[i+1] - before[i]
+		}
+	}
+	return days, nil
+}
+
+// beginnings names the numbers at which the days of an overview begin.
+type beginnings struct {
+	access.Tenant
+	today time.Time
+}
+
+const (
+	beginningsLife = 10 * time.Minute
+	beginningsSize = 10_000
+	// settled is how long after midnight all orders of the day before are surely committed.
+	settled = 5 * time.Minute
+)
+
+// ordersBefore returns how many orders there were before each of the days. That does not change anymore, so it is kept
+// for a while.
+func (s *Service) ordersBefore(
+	ctx context.Context, t access.Tenant, days []OverviewDay, total int64, now time.Time,
+) ([]int64, error) {
+	key := beginnings{t, days[len(days)-1].Day}
+	if known, ok := s.beginnings.Get(key, now); ok {
+		return known, nil
+	}
+	before, err := s.findOrdersBefore(ctx, t, days, total)
+	if err == nil && now.Sub(key.today) >= settled {
+		s.beginnings.Put(key, before, now)
+	}
+	return before, err
+}
+
+// findOrdersBefore finds the numbers by halving, for all days at once: orders are numbered in the order of their
+// making. It takes some twenty reads for a million orders.
+func (s *Service) findOrdersBefore(
+	ctx context.Context, t access.Tenant, days []OverviewDay, total int64,
+) ([]int64, error) {
+	low, high := make([]int64, len(days)), make([]int64, len(days)) // orders before the day: at least, at most
+	for i := range high {
 		high[i] = total
 	}
-	low[overviewDays], high[overviewDays] = total, total // tomorrow
 	for {
 		var middles []int64
 		for i := range low {
@@ -118,7 +166,7 @@ func (s *Service) ordersPerDay(ctx context.Context, t access.Tenant, total int64
 			}
 		}
 		if middles == nil {
-			break
+			return low, nil
 		}
 		slices.Sort(middles)
 		times, err := s.store.OrderTimes(ctx, t.AccountID, t.Environment, slices.Compact(middles))
@@ -137,10 +185,6 @@ func (s *Service) ordersPerDay(ctx context.Context, t access.Tenant, total int64
 			}
 		}
 	}
-	for i := range days {
-		days[i].Orders = low[i+1] - low[i]
-	}
-	return days, nil
 }
 
 // WebhookHealth is how deliveries to the endpoints of an account go.

@@ -8,12 +8,17 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // conn runs statements: the readers, the SQLite writer, or a PostgreSQL transaction.
 type conn interface {
 	query(ctx context.Context, q string, args []any) (*sql.Rows, error)
 	exec(ctx context.Context, q string, args []any) (sql.Result, error)
+
+	// records reads rows into the record and calls each after every one.
+	records(ctx context.Context, q string, args []any, r *record, each func() error) error
 
 	// batch runs statements one after the other, as far as the first that fails. PostgreSQL gets them all at once, and
 	// with commit the end of the transaction, too: then nothing may follow.
@@ -54,6 +59,31 @@ func (p pool) exec(ctx context.Context, q string, args []any) (sql.Result, error
 	return p.db.ExecContext(ctx, q, args...)
 }
 
+// records reads with pgx itself: its driver for database/sql makes much of each row.
+func (p pool) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	c, err := p.db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	err = c.Raw(func(c any) error {
+		rows, err := c.(*stdlib.Conn).Conn().Query(ctx, q, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		for rows.Next() {
+			if r.values, err = rows.Values(); err != nil {
+				return err
+			}
+			if err := each(); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+	return errors.Join(err, c.Close())
+}
+
 func (p pool) batch(ctx context.Context, commands []command, _ bool) error {
 	return oneByOne(ctx, p, commands)
 }
@@ -67,6 +97,14 @@ func (c txConn) query(ctx context.Context, q string, args []any) (*sql.Rows, err
 
 func (c txConn) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
 	return c.tx.ExecContext(ctx, q, args...)
+}
+
+func (c txConn) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	rows, err := c.query(ctx, q, args)
+	if err != nil {
+		return err
+	}
+	return scanRecords(rows, r, each)
 }
 
 func (c txConn) batch(ctx context.Context, commands []command, _ bool) error {
@@ -116,6 +154,14 @@ func (s *statements) exec(ctx context.Context, text string, args []any) (sql.Res
 	}
 	result, err := stmt.ExecContext(ctx, args...)
 	return result, errors.Join(err, s.release(stmt))
+}
+
+func (s *statements) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	rows, err := s.query(ctx, q, args)
+	if err != nil {
+		return err
+	}
+	return scanRecords(rows, r, each)
 }
 
 func (s *statements) batch(ctx context.Context, commands []command, _ bool) error {

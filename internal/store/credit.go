@@ -72,8 +72,8 @@ func (t *Tx) append(e *credit.Entry) error {
 	return t.insert(ledgerColumns, ledgerRow(e)...)
 }
 
-const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id, charge_id,
-	note, created_at)`
+const ledgerColumns = `ledger_entries (id, account_id, environment, seq, kind, amount, balance_after, order_id,
+	charge_id, note, created_at)`
 
 func ledgerRow(e *credit.Entry) []any {
 	return []any{

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 )
@@ -129,6 +131,44 @@ func (c counting) query(ctx context.Context, q string, args []any) (*sql.Rows, e
 func (c counting) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
 	*c.texts = append(*c.texts, q)
 	return c.conn.exec(ctx, q, args)
+}
+
+func (c counting) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	*c.texts = append(*c.texts, q)
+	return c.conn.records(ctx, q, args, r, each)
+}
+
+func (c counting) batch(ctx context.Context, commands []command, commit bool) error {
+	for _, cmd := range commands {
+		*c.texts = append(*c.texts, cmd.text)
+	}
+	return c.conn.batch(ctx, commands, commit)
+}
+
+// CreateOrders stores orders as those of one group.
+func (t *Tx) CreateOrders(group []*Creation) error {
+	for _, c := range group {
+		if err := c.prepare(); err != nil {
+			return err
+		}
+	}
+	return t.createOrders(group)
+}
+
+// OpenTraced opens a PostgreSQL database with a tracer of what is sent to it.
+func OpenTraced(ctx context.Context, target string, tracer pgx.QueryTracer) (*Store, error) {
+	s, err := openPostgres(ctx, target)
+	if err != nil {
+		return nil, err
+	}
+	config := s.config.Copy()
+	config.Tracer = tracer
+	if err := s.db.Close(); err != nil {
+		return nil, err
+	}
+	s.db = openPool(config)
+	s.c = pool{s.db}
+	return s, nil
 }
 
 // Statements runs a transaction and returns the statements that it took.

@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +36,7 @@ func leftOrNull(d *time.Duration) any {
 	return d.Microseconds()
 }
 
-// The columns of an order as orderRow scans them. The shorter lists are the beginning of the longer ones.
+// The columns of an order as orderRecord takes them. The shorter lists are the beginning of the longer ones.
 var (
 	briefColumns = orderColumns{8, "o.id, o.number, o.seq, o.external_id, o.status, o.outcome, o.due_at, o.updated_at"}
 	allColumns   = briefColumns.and(14, `o.account_id, o.environment, o.api_key_id, o.answer_time, o.price, o.time_left,
@@ -56,41 +56,32 @@ func (c orderColumns) and(n int, text string) orderColumns {
 	return orderColumns{c.n + n, c.text + ", " + text}
 }
 
-// orderRow is a row of orders while it is scanned.
-type orderRow struct {
-	order.Summary
-	externalID, facts sql.NullString
-	left              sql.NullInt64
-	dest              []any
+// orderRecord puts a row with the columns into an order.
+func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
+	o.ID, o.Number, o.Seq, o.ExternalID = r.text(0), r.text(1), r.integer(2), r.textOrNil(3)
+	o.Status, o.Outcome = order.Status(r.text(4)), order.Outcome(r.text(5))
+	o.DueAt, o.UpdatedAt = r.timeOrNil(6), r.time(7)
+	if c.n == briefColumns.n {
+		return nil
+	}
+	o.AccountID, o.Environment, o.APIKeyID = r.text(8), access.Environment(r.text(9)), r.text(10)
+	o.AnswerTime, o.Price, o.TimeLeft = int(r.integer(11)), r.integer(12), leftOrNil(r, 13)
+	o.CreatedAt, o.EndedAt, o.Round = r.time(14), r.timeOrNil(15), int(r.integer(16))
+	o.AssigneeID, o.ClaimedAt, o.MarkedLate = r.text(17), r.timeOrNil(18), r.integer(19) == 1
+	o.CertificateID = r.text(20)
+	o.Recorded, err = order.DecodeRecorded(r.text(21))
+	if c.n > allColumns.n {
+		o.AccountName, o.AssigneeName = r.text(22), r.text(23)
+	}
+	return err
 }
 
-func newOrderRow(c orderColumns) *orderRow {
-	r := new(orderRow)
-	r.dest = []any{
-		&r.ID, &r.Number, &r.Seq, &r.externalID, asText(&r.Status), asText(&r.Outcome), asTimeOrNil(&r.DueAt),
-		asTime(&r.UpdatedAt),
-		&r.AccountID, asText(&r.Environment), &r.APIKeyID, &r.AnswerTime, &r.Price, &r.left, asTime(&r.CreatedAt),
-		asTimeOrNil(&r.EndedAt), &r.Round, asText(&r.AssigneeID), asTimeOrNil(&r.ClaimedAt), &r.MarkedLate,
-		asText(&r.CertificateID), &r.facts, &r.AccountName, asText(&r.AssigneeName),
-	}[:c.n]
-	return r
-}
-
-// order returns what was scanned.
-func (r *orderRow) order() (order.Summary, error) {
-	o := r.Summary
-	if r.externalID.Valid {
-		id := r.externalID.String
-		o.ExternalID = &id
+func leftOrNil(r *record, i int) *time.Duration {
+	if r.values[i] == nil {
+		return nil
 	}
-	if r.left.Valid {
-		d := time.Duration(r.left.Int64) * time.Microsecond
-		o.TimeLeft = &d
-	}
-	if !r.facts.Valid {
-		return o, nil
-	}
-	return o, json.Unmarshal([]byte(r.facts.String), &o.Recorded)
+	d := time.Duration(r.integer(i)) * time.Microsecond
+	return &d
 }
 
 // Order returns an order by its id, whoever's it is.
@@ -116,16 +107,62 @@ func (q Queries) FindOrder(ctx context.Context, tenant access.Tenant, idOrExtern
 			return nil, err
 		}
 	}
-	return q.order(ctx, `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3
-		ORDER BY o.seq DESC LIMIT 1`, tenant.AccountID, string(tenant.Environment), idOrExternalID)
+	return q.order(ctx, ownExternalID, tenant.AccountID, string(tenant.Environment), idOrExternalID)
+}
+
+// ownExternalID finds the newest order of a tenant with an external id.
+const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AND o.external_id = $3
+	ORDER BY o.seq DESC LIMIT 1`
+
+// ShownOrder is FindOrder with no more than what the customer is shown: it is read more often than anything else. The
+// id is the order's.
+func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExternalID string) (*order.Order, error) {
+	args := []any{tenant.AccountID, string(tenant.Environment), idOrExternalID}
+	if id, ok := ParseID(idOrExternalID); ok {
+		args[2] = id
+		r, err := q.record(ctx, shownByID, args, shownColumns)
+		if err == nil && r.integer(0) == 1 {
+			return shownOrder(r)
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		args[2] = idOrExternalID
+	}
+	r, err := q.record(ctx, shownByExternalID, args, shownColumns)
+	if err != nil {
+		return nil, err
+	}
+	return shownOrder(r)
+}
+
+const (
+	shownColumns = 11
+	shownText    = `, o.id, o.status, o.outcome, o.due_at, o.time_left, o.updated_at, o.ended_at, o.delayed,
+		o.certificate_id, o.facts FROM orders AS o WHERE `
+	shownByID = "SELECT CASE WHEN o.account_id = $1 AND o.environment = $2 THEN 1 ELSE 0 END" + shownText +
+		"o.id = $3" // which alone finds the row: see FindOrder
+	shownByExternalID = "SELECT 1" + shownText + ownExternalID
+)
+
+func shownOrder(r *record) (*order.Order, error) {
+	o := &order.Order{
+		ID: r.text(1), Status: order.Status(r.text(2)), Outcome: order.Outcome(r.text(3)), DueAt: r.timeOrNil(4),
+		TimeLeft: leftOrNil(r, 5), UpdatedAt: r.time(6), EndedAt: r.timeOrNil(7), MarkedLate: r.integer(8) == 1,
+		CertificateID: r.text(9),
+	}
+	var err error
+	o.Recorded, err = order.DecodeRecorded(r.text(10))
+	return o, cmp.Or(err, r.err)
 }
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {
-	r := newOrderRow(allColumns)
-	if err := q.row(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args, r.dest...); err != nil {
+	r, err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args, allColumns.n)
+	if err != nil {
 		return nil, err
 	}
-	o, err := r.order()
+	var o order.Summary
+	err = cmp.Or(orderRecord(allColumns, r, &o), r.err)
 	return &o.Order, err
 }
 

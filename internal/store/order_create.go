@@ -186,10 +186,10 @@ func (t *Tx) createOrders(group []*Creation) error {
 		}
 		b := new(credit.AccountTotals)
 		balances[tenant] = b
-		reads = append(reads, command{
-			selectTotals + t.d.forUpdate, []any{tenant.AccountID, string(tenant.Environment)},
-			func(scan scanner) error { return scan(&b.Credits, &b.Orders, &b.Entries, &b.LowCredits) },
-		})
+		args := []any{tenant.AccountID, string(tenant.Environment)}
+		reads = append(reads, command{selectTotals + t.d.forUpdate, args, func(scan scanner) error {
+			return scan(&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+		}})
 	}
 	if err := t.batch(reads, false); err != nil {
 		return err

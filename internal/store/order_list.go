@@ -64,14 +64,9 @@ func (q Queries) summaries(
 	ctx context.Context, c orderColumns, text string, args []any, limit int,
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
-	r := newOrderRow(c)
-	err := q.rows(q.uncancelable(ctx), text, args, func(scan scanner) error {
-		if err := scan(r.dest...); err != nil {
-			return err
-		}
-		o, err := r.order()
-		orders = append(orders, o)
-		return err
+	err := q.records(ctx, text, args, c.n, func(r *record) error {
+		orders = append(orders, order.Summary{})
+		return orderRecord(c, r, &orders[len(orders)-1])
 	})
 	return orders, err
 }
@@ -254,8 +249,11 @@ func statuses(f *order.Filter) []order.Status {
 func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, err error) {
 	switch {
 	case f.Sort == order.Newest:
-		err = q.row(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
-			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, &total)
+		var r *record
+		if r, err = q.record(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
+			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, 1); err == nil {
+			total = r.integer(0)
+		}
 	case f.AssigneeID != "":
 		args := arguments{f.AssigneeID, string(f.Environment)}
 		err = q.row(ctx, "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = $2 AND status IN "+

@@ -77,8 +77,8 @@ func (q Queries) Photo(ctx context.Context, name string) (*photo.Stored, error) 
 func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.Stored, error) {
 	photos := make(map[string]photo.Stored, len(names))
 	err := inBatches(names, func(names []string) error {
-		return q.rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at, used
-			FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
+		return q.rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at,
+			used FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
 			var p photo.Stored
 			err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
 				asTime(&p.CreatedAt), &p.Used)

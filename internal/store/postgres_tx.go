@@ -13,8 +13,8 @@ import (
 
 const maxTries = 8
 
-// commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than that
-// the database is away.
+// commitPostgres runs the group in one transaction, and each job in its own when that fails for another reason than
+// that the database is away.
 func (s *Store) commitPostgres(group []*job) {
 	if len(group) > 1 {
 		ctx, cancel := context.WithTimeout(context.Background(), writeTimeout)
@@ -77,6 +77,14 @@ func (p *pgTx) exec(ctx context.Context, q string, args []any) (sql.Result, erro
 		return nil, err
 	}
 	return p.ExecContext(ctx, q, args...)
+}
+
+func (p *pgTx) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	rows, err := p.query(ctx, q, args)
+	if err != nil {
+		return err
+	}
+	return scanRecords(rows, r, each)
 }
 
 func (p *pgTx) begin(ctx context.Context) error {

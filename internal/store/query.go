@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -157,29 +158,33 @@ func (a *arguments) equal(conditions []condition) string {
 }
 
 // list returns "($first, $first+1, …)" with n parameters.
-func list(first, n int) string {
-	var b strings.Builder
-	b.WriteByte('(')
-	for i := range n {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		b.WriteByte('$')
-		b.WriteString(strconv.Itoa(first + i))
-	}
-	b.WriteByte(')')
-	return b.String()
-}
+func list(first, n int) string { return rowsOf(first, 1, n) }
 
 // tuples returns rows "($1, …), ($k, …)" for an INSERT of many rows.
-func tuples(rows, columns int) string {
+func tuples(rows, columns int) string { return rowsOf(1, rows, columns) }
+
+// rowTexts are the texts that rowsOf has made: few, and long where many rows are written at once.
+var rowTexts sync.Map
+
+func rowsOf(first, rows, columns int) string {
+	key := [3]int{first, rows, columns}
+	if text, ok := rowTexts.Load(key); ok {
+		return text.(string)
+	}
 	var b strings.Builder
-	for r := range rows {
-		if r > 0 {
+	b.WriteByte('(')
+	for i := range rows * columns {
+		switch {
+		case i == 0:
+		case i%columns == 0:
+			b.WriteString("),(")
+		default:
 			b.WriteByte(',')
 		}
-		b.WriteString(list(1+r*columns, columns))
+		b.WriteString("$" + strconv.Itoa(first+i))
 	}
+	b.WriteByte(')')
+	rowTexts.Store(key, b.String())
 	return b.String()
 }
 

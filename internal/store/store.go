@@ -34,9 +34,9 @@ var errPostgresURL = errors.New("the PostgreSQL URL cannot be read")
 type Store struct {
 	Queries
 	db      *sql.DB
-	readers *statements // nil on PostgreSQL
-	writer  *writer     // nil on PostgreSQL, which takes any number of writers itself
-	groups  groups      // of PostgreSQL
+	readers *readers // nil on PostgreSQL
+	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
+	groups  groups   // of PostgreSQL
 	config  *pgx.ConnConfig
 	gate    *gate
 	path    string // of SQLite
@@ -71,7 +71,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err := migrateSQLite(ctx, path, Newest); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)"))
+	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)", poolCache))
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,11 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 		return nil, errors.Join(err, db.Close())
 	}
 	go w.loop()
-	readers := newStatements(db.PrepareContext, maxStatements)
+	readers, err := newReaders(newStatements(db.PrepareContext, maxStatements),
+		sqliteDSN(path, "query_only(1)", hotCache), max(2, runtime.NumCPU()))
+	if err != nil {
+		return nil, errors.Join(err, w.close(), db.Close())
+	}
 	return &Store{Queries: Queries{c: readers, d: &sqliteDialect}, db: db, readers: readers, writer: w, path: path}, nil
 }
 
@@ -99,11 +103,18 @@ func createPrivate(path string) error {
 	return f.Close()
 }
 
+// The page caches of a connection, in KiB. What runs now and then, some of it over large parts of the database, shares
+// a pool of many connections, which must not keep all that in memory; what runs with every request, and the writer,
+// have few.
+const (
+	poolCache = "cache_size(-4000)"
+	hotCache  = "cache_size(-16000)"
+)
+
 func sqliteDSN(path string, pragmas ...string) string {
 	q := url.Values{}
 	for _, p := range append([]string{
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "cache_size(-16000)",
-		"temp_store(MEMORY)",
+		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
 	}, pragmas...) {
 		q.Add("_pragma", p)
 	}

@@ -58,6 +58,12 @@ func (s txStatements) exec(_ context.Context, q string, args []any) (sql.Result,
 	return result, err
 }
 
+func (s txStatements) records(_ context.Context, q string, args []any, r *record, each func() error) error {
+	err := s.conn.records(s.tx.ctx, q, args, r, each)
+	s.tx.note(q, err)
+	return err
+}
+
 func (s txStatements) batch(_ context.Context, commands []command, commit bool) error {
 	s.tx.wrote = true
 	return s.conn.batch(s.tx.ctx, commands, commit)

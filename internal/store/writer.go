@@ -8,8 +8,8 @@ import (
 )
 
 // writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs them, commits
-// once, and only then replies to all of them. So one fsync serves many requests, and none is answered before its data is
-// on disk.
+// once, and only then replies to all of them. So one fsync serves many requests, and none is answered before its data
+// is on disk.
 type writer struct {
 	*statements
 	db   *sql.DB
@@ -27,7 +27,7 @@ const maxGroup = 256
 var errClosed = errors.New("the database is closed")
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db, err := sql.Open("sqlite", sqliteDSN(path))
+	db, err := sql.Open("sqlite", sqliteDSN(path, hotCache))
 	if err != nil {
 		return nil, err
 	}

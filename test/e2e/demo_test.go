@@ -51,7 +51,7 @@ func TestDemo(t *testing.T) {
 		t.Run("Scopes", func(t *testing.T) {
 			for _, k := range keys {
 				c := first.client(t, k)
-				_, auditErr := c.AuditEvents(t.Context(), client.AuditQuery{})
+				_, auditErr := c.ListAuditEvents(t.Context(), client.AuditQuery{})
 				_, ordersErr := c.ListOrders(t.Context(), client.OrdersQuery{})
 				_, webhooksErr := c.ListWebhooks(t.Context())
 				if auditErr != nil || ordersErr != nil || webhooksErr != nil {

@@ -59,7 +59,7 @@ func TestDeveloperCommands(t *testing.T) {
 	}
 	var balance struct{ AvailableCredits int64 }
 	dev.CLI(t, &balance, "balance")
-	if want, err := c.Balance(t.Context()); err != nil || balance.AvailableCredits != want.AvailableCredits {
+	if want, err := c.GetBalance(t.Context()); err != nil || balance.AvailableCredits != want.AvailableCredits {
 		t.Errorf("balance %+v, want %+v, %v", balance, want, err)
 	}
 	var uploaded struct{ Data []client.UploadResult }

@@ -35,7 +35,7 @@ func TestIntegratorFlow(t *testing.T) {
 		if got := balance(t.Context(), t, live); got != liveCredits {
 			t.Errorf("the Live balance is %d, want %d: a Test order is not paid from it", got, liveCredits)
 		}
-		if _, err := live.GetOrder(t.Context(), authentic, ""); !client.IsCode(err, client.CodeOrderNotFound) {
+		if _, err := live.GetOrder(t.Context(), authentic); !client.IsCode(err, client.CodeOrderNotFound) {
 			t.Errorf("a Live key reads a Test order: %v", err)
 		}
 		readAudit(t, c, a, endpoint)
@@ -52,27 +52,27 @@ func TestIntegratorFlow(t *testing.T) {
 func browseCatalog(t *testing.T, c *client.Client) client.AnswerTime {
 	t.Helper()
 	ctx := t.Context()
-	if got, err := c.Categories(ctx, client.CategoriesQuery{
+	if got, err := c.ListCategories(ctx, client.CategoriesQuery{
 		BrandCode: "contoso", Locale: client.LocaleJapanese,
 	}); err != nil || len(got) != 1 ||
 		got[0].NameLocale != "バッグ" {
 		t.Errorf("categories of contoso are %+v, %v", got, err)
 	}
-	brands, err := c.Brands(ctx, client.BrandsQuery{CategoryCode: "bags", Search: "ノース"})
+	brands, err := c.ListBrands(ctx, client.BrandsQuery{CategoryCode: "bags", Search: "ノース"})
 	if err != nil || brands.Total != 1 || brands.Data[0].Code != "northwind" {
 		t.Fatalf("brands are %+v, %v", brands, err)
 	}
-	models, err := c.Models(ctx, client.ModelsQuery{BrandCode: "northwind", CategoryCode: "bags"})
+	models, err := c.ListModels(ctx, client.ModelsQuery{BrandCode: "northwind", CategoryCode: "bags"})
 	if err != nil || models.Total != 1 || models.Data[0].Code != "northwind-tote" {
 		t.Fatalf("models are %+v, %v", models, err)
 	}
-	indexes, err := c.PhotoIndexes(ctx, client.PhotoIndexesQuery{
+	indexes, err := c.ListPhotoIndexes(ctx, client.PhotoIndexesQuery{
 		CategoryCode: "bags", BrandCode: "northwind", ModelCode: "northwind-tote",
 	})
 	if err != nil || len(indexes) != 2 || !indexes[0].Required || indexes[0].PhotoLimit != 2 {
 		t.Fatalf("photo indexes are %+v, %v", indexes, err)
 	}
-	times, err := c.AnswerTimes(ctx, client.AnswerTimesQuery{BrandCode: "northwind", CategoryCode: "bags"})
+	times, err := c.ListAnswerTimes(ctx, client.AnswerTimesQuery{BrandCode: "northwind", CategoryCode: "bags"})
 	if err != nil || len(times) != 2 || !times[0].Available {
 		t.Fatalf("answer times are %+v, %v", times, err)
 	}
@@ -131,7 +131,7 @@ func resubmit(t *testing.T, c *client.Client, urls []string) {
 		!repeated.Replayed || repeated.ID != created.ID {
 		t.Errorf("the repeated creation is %+v, %v", repeated, err)
 	}
-	detail, err := c.GetOrder(t.Context(), created.ID, "")
+	detail, err := c.GetOrder(t.Context(), created.ID)
 	if err != nil || detail.Status != client.StatusUpdatePhotos || len(detail.PhotosToResubmit) == 0 {
 		t.Fatalf("the order is %+v, %v", detail, err)
 	}
@@ -142,7 +142,7 @@ func resubmit(t *testing.T, c *client.Client, urls []string) {
 	if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, update); err != nil {
 		t.Fatal(err)
 	}
-	if detail, err = c.GetOrder(t.Context(), created.ID, ""); err != nil || detail.Status != client.StatusCompleted {
+	if detail, err = c.GetOrder(t.Context(), created.ID); err != nil || detail.Status != client.StatusCompleted {
 		t.Errorf("after the submission the order is %+v, %v", detail, err)
 	}
 	if _, err := c.SubmitUpdatePhotos(t.Context(), created.ID, update); !client.IsCode(err,

@@ -21,7 +21,7 @@ func TestHead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	detail, err := c.GetOrder(t.Context(), created.ID, "")
+	detail, err := c.GetOrder(t.Context(), created.ID)
 	if err != nil {
 		t.Fatal(err)
 	}

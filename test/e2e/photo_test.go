@@ -67,7 +67,7 @@ func tote(url string) client.CreateOrder {
 // balance reads the credits of the client's environment.
 func balance(ctx context.Context, t *testing.T, c *client.Client) int64 {
 	t.Helper()
-	b, err := c.Balance(ctx)
+	b, err := c.GetBalance(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package integration
 
 import (
 	"net/http"
+	"strconv"
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/enum"
@@ -116,11 +117,23 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err != nil {
 		return err
 	}
-	view := httpx.Page[order.Receipt]{Data: make([]order.Receipt, len(orders)), Page: page, Limit: limit, Total: total}
+	httpx.WriteRaw(w, http.StatusOK, orderPage(orders, page, limit, total))
+	return nil
+}
+
+// orderPage writes an httpx.Page of orders.
+func orderPage(orders []order.Summary, page, limit int, total int64) []byte {
+	const itemRoom = 256
+	b := append(make([]byte, 0, itemRoom*(1+len(orders))), `{"data":[`...)
 	for i := range orders {
-		view.Data[i] = orders[i].Item()
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = orders[i].AppendItem(b)
 	}
-	return httpx.WriteJSON(w, http.StatusOK, view)
+	b = strconv.AppendInt(append(b, `],"page":`...), int64(page), 10)
+	b = strconv.AppendInt(append(b, `,"limit":`...), int64(limit), 10)
+	return append(strconv.AppendInt(append(b, `,"total":`...), total, 10), '}')
 }
 
 // readSearch reads the filters of the list of orders, and its sequence.

@@ -1,6 +1,7 @@
 package order
 
 import (
+	"bytes"
 	"encoding/json"
 	"time"
 
@@ -32,7 +33,12 @@ type Nullable struct {
 }
 
 // MarshalJSON writes the string or null; omitzero leaves out what is absent.
-func (n Nullable) MarshalJSON() ([]byte, error) { return json.Marshal(n.Value) }
+func (n Nullable) MarshalJSON() ([]byte, error) {
+	if n.Value == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(*n.Value)
+}
 
 // Receipt is an order in brief: the answer to a creation and, with outcome and last update, an item of a list.
 type Receipt struct {
@@ -58,6 +64,54 @@ func (o *Order) Item() Receipt {
 		r.Outcome.Value = new(string(o.Outcome))
 	}
 	return r
+}
+
+// AppendItem appends Item as the encoder of answers writes it, without its detours: a list has many of them.
+func (o *Order) AppendItem(b []byte) []byte {
+	b = append(b, `{"id":"`...)
+	b = append(b, o.ID...)
+	b = append(b, `","external_id":`...)
+	b = appendString(b, o.ExternalID)
+	b = append(b, `,"order_number":"`...)
+	b = append(b, o.Number...)
+	b = append(b, `","status":"`...)
+	b = append(b, o.Status...)
+	b = append(b, `","outcome":`...)
+	if o.Outcome == "" {
+		b = append(b, "null"...)
+	} else {
+		b = append(append(append(b, '"'), o.Outcome...), '"')
+	}
+	b = append(b, `,"due_date":`...)
+	if o.DueAt == nil {
+		b = append(b, "null"...)
+	} else {
+		b = appendTime(b, *o.DueAt)
+	}
+	b = append(b, `,"updated_at":`...)
+	return append(appendTime(b, o.UpdatedAt), '}')
+}
+
+// appendString appends a string of a customer, or null.
+func appendString(b []byte, s *string) []byte {
+	if s == nil {
+		return append(b, "null"...)
+	}
+	for i := range len(*s) {
+		if c := (*s)[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
+			return append(b, encoded(*s)...)
+		}
+	}
+	return append(append(append(b, '"'), *s...), '"')
+}
+
+// encoded is a string as the encoder of answers writes it.
+func encoded(s string) []byte {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string is always encoded
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
 // ClassificationView is the customer's form of a classification.
@@ -91,8 +145,13 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // MarshalJSON writes the timestamp.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
-	return time.Time(t).UTC().AppendFormat(make([]byte, 0, 26), `"`+TimeFormat+`"`), nil
+	return appendTime(make([]byte, 0, timeRoom), time.Time(t)), nil
 }
+
+// timeRoom is what AppendFormat needs for a while: it writes nanoseconds and cuts them.
+const timeRoom = len(TimeFormat) + 8
+
+func appendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, `"`+TimeFormat+`"`) }
 
 // At returns a timestamp for a time that may be absent.
 func At(t *time.Time) *Timestamp {

@@ -1,7 +1,9 @@
 package order_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -106,4 +108,62 @@ func TestTimestamp(t *testing.T) {
 			t.Error("a time that is not there has a timestamp")
 		}
 	})
+}
+
+// TestAppendItem checks that an item of a list is what the encoder of answers would write.
+func TestAppendItem(t *testing.T) {
+	at := time.Date(2026, 3, 2, 1, 30, 0, 5e6, time.UTC)
+	for _, externalID := range []*string{
+		nil, new(""), new("shop-1"), new("a b"), new(`"quoted\\"`), new("<b>&amp;"), new("日本\u2028\x7f"),
+		new("tab\t"), new("\xff"),
+	} {
+		for _, o := range []order.Order{
+			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Queued, DueAt: &at, UpdatedAt: at},
+			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Completed, Outcome: order.Fake, UpdatedAt: at},
+		} {
+			var want bytes.Buffer
+			enc := json.NewEncoder(&want)
+			enc.SetEscapeHTML(false)
+			if err := enc.Encode(o.Item()); err != nil {
+				t.Fatal(err)
+			}
+			if got := string(o.AppendItem(nil)) + "\n"; got != want.String() {
+				t.Errorf("got %s, want %s", got, want.String())
+			}
+		}
+	}
+}
+
+// TestDecodeRecorded checks that what is recorded of an order is read back, in the short way and in the general one.
+func TestDecodeRecorded(t *testing.T) {
+	model := text.Text{EN: "Flap", JA: "フラップ"}
+	item := order.Classification{
+		CategoryCode: "bags", CategoryName: text.Text{EN: "Bags", JA: "バッグ"}, BrandCode: "chanel",
+		BrandName: text.Text{EN: "Chanel"},
+	}
+	known, odd := item, item
+	known.ModelCode, known.ModelName = "flap", &model
+	odd.BrandName.EN = `A "brand" <&> \ of its own`
+	for _, want := range []order.Recorded{
+		{},
+		{Classification: item},
+		{Classification: known},
+		{Classification: odd},
+		{Classification: known, Reasons: []order.CodedText{{Code: "stitching", Text: text.Text{EN: "Stitching"}}}},
+		{Classification: item, OutcomeIndexes: []string{"overall"}},
+		{Classification: item, Requested: []order.PhotoRequest{{IndexCode: "serial", MaxPhotos: 2}}},
+	} {
+		stored, err := json.Marshal(&want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := order.DecodeRecorded(string(stored)); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s is read as %+v, %v", stored, got, err)
+		}
+	}
+	for _, bad := range []string{"", "{", `{"classification":{"category_code":"x`, `{"classification":{}}x`} {
+		if got, err := order.DecodeRecorded(bad); err == nil {
+			t.Errorf("%q is read as %+v", bad, got)
+		}
+	}
 }

@@ -393,8 +393,8 @@ CREATE TABLE certificates (
 );
 CREATE INDEX certificates_of_order ON certificates (order_id);
 
--- What a reviewer has entered for an order and not sent yet. It stays when the order has ended: the checklist is part of
--- how the verdict came about.
+-- What reviewers have entered for an order and not sent yet. When the order ends, only that of its assignee stays: the
+-- checklist is part of how the verdict came about.
 CREATE TABLE verdict_drafts (
   order_id   TEXT NOT NULL REFERENCES orders (id),
   staff_id   TEXT NOT NULL REFERENCES staff (id),

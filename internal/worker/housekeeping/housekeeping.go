@@ -1,5 +1,6 @@
 // Package housekeeping runs periodic tasks: it expires unanswered photo requests and idle claims, deletes unused
-// photos, old sessions, idempotency keys, delivery attempts and failed mails, and updates the daily statistics.
+// photos, old sessions, idempotency keys, deliveries, their attempts, links, catalogs and failed mails, and updates the
+// daily statistics. A worker of its own sweeps the media store.
 package housekeeping
 
 import (
@@ -27,6 +28,7 @@ type Keeper struct {
 	ClaimAge        time.Duration // after which a claim without activity expires
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
 	EventAge        time.Duration // after which events are deleted
+	DeliveryAge     time.Duration // after which ended deliveries are deleted
 
 	Clock   *ClockGuard           // nil: Now is always right
 	Done    *progress.Mark        // set after each round; nil: not kept
@@ -117,6 +119,10 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
+		{"deliveries forgotten", older(k.DeliveryAge, s.DeleteOldDeliveries)},
+		{"links forgotten", expired(s.DeleteOldLinks)},
+		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
+		{"leases forgotten", expired(s.DeleteOldLeases)},
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
 		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},

@@ -27,7 +27,7 @@ type object = integrationtest.M
 func keeper(w *integrationtest.World) *housekeeping.Keeper {
 	return &housekeeping.Keeper{
 		Service: w.Service, Now: w.Clock.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
-		ClaimAge: claim, AttemptAge: week,
+		ClaimAge: claim, AttemptAge: week, DeliveryAge: week,
 	}
 }
 

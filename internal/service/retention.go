@@ -1,0 +1,100 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const (
+	keptCatalogs = 20                  // versions that are kept however old they are
+	catalogAge   = 90 * 24 * time.Hour // for which every version is kept
+	linkAge      = 30 * 24 * time.Hour // after a link has ended
+	leaseAge     = 24 * time.Hour      // after a lease has ended
+	sweepBatch   = 500
+)
+
+// pruned runs a deletion in a transaction, if there is something to delete.
+func (s *Service) pruned(
+	ctx context.Context, some bool, err error, run func(*store.Tx) (int, error),
+) (n int, _ error) {
+	if err != nil || !some {
+		return 0, err
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
+		n, err = run(tx)
+		return err
+	})
+	return n, err
+}
+
+// DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
+// many.
+func (s *Service) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	some, err := s.store.HasDeliveries(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldDeliveries(before, limit) })
+}
+
+// DeleteOldLinks deletes up to limit links that have ended a while ago, and returns how many.
+func (s *Service) DeleteOldLinks(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-linkAge)
+	some, err := s.store.HasOldLinks(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldLinks(before, limit) })
+}
+
+// DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.
+func (s *Service) DeleteOldCatalogs(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-catalogAge)
+	some, err := s.store.HasOldCatalogs(ctx, before, keptCatalogs)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) {
+		return tx.DeleteOldCatalogs(before, keptCatalogs, limit)
+	})
+}
+
+// DeleteOldLeases deletes up to limit leases of senders that have ended long ago, and returns how many.
+func (s *Service) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-leaseAge)
+	some, err := s.store.HasOldLeases(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldLeases(before, limit) })
+}
+
+// SweepMedia deletes the files that no photo has and that were stored before the time: a crash leaves them. It returns
+// how many. A younger one may belong to an upload whose row is not written yet.
+func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept int, err error) {
+	var names []string
+	flush := func() error {
+		unknown, err := s.store.UnknownPhotos(ctx, names)
+		names = names[:0]
+		if err != nil {
+			return err
+		}
+		for _, name := range unknown {
+			stat, err := s.media.Stat(ctx, name)
+			if errors.Is(err, media.ErrNotFound) || err == nil && !stat.ModTime.Before(before) {
+				continue
+			}
+			if err == nil {
+				err = s.media.Delete(ctx, name)
+			}
+			if err != nil {
+				return err
+			}
+			swept++
+		}
+		return nil
+	}
+	for name, err := range s.media.Names(ctx) {
+		if err != nil {
+			return swept, err
+		}
+		if names = append(names, name); len(names) == sweepBatch {
+			if err := flush(); err != nil {
+				return swept, err
+			}
+		}
+	}
+	return swept, flush()
+}

@@ -1,0 +1,223 @@
+package store_test
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// These tests bound what the requests that matter ask of the database, as counts: times would depend on the machine.
+
+// buyer makes orders of an account with three photos.
+type buyer struct {
+	tenant access.Tenant
+	keyID  string
+	photos []order.Photo
+	made   int
+}
+
+func newBuyer(t *testing.T, s *store.Store) *buyer {
+	t.Helper()
+	at := time.UnixMicro(1).UTC()
+	b := &buyer{tenant: access.Tenant{AccountID: store.NewID(), Environment: access.Live}, keyID: store.NewID()}
+	user := store.NewID()
+	var stored []photo.Stored
+	for range 3 {
+		name := photo.NewName(photo.PNG)
+		b.photos = append(b.photos, order.Photo{Name: name, IndexCode: "overall"})
+		stored = append(stored, photo.Stored{Name: name, Tenant: b.tenant, CreatedAt: at})
+	}
+	err := s.Update(t.Context(), func(tx *store.Tx) error {
+		for _, step := range []func() error{
+			func() error {
+				return tx.InsertAccount(&access.Account{ID: b.tenant.AccountID, Name: user, Locale: text.English, CreatedAt: at})
+			},
+			func() error {
+				return tx.InsertUser(&access.User{
+					ID: user, AccountID: b.tenant.AccountID, Email: user, Role: access.Owner, CreatedAt: at,
+				})
+			},
+			func() error {
+				return tx.InsertKey(&access.Key{ID: b.keyID, Tenant: b.tenant, Name: "key", CreatedBy: user, CreatedAt: at}, user)
+			},
+			func() error { return tx.InsertPhotos(stored) },
+			func() error {
+				_, err := tx.Grant(b.tenant.AccountID, access.Live, 1_000_000, "", at)
+				return err
+			},
+		} {
+			if err := step(); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b *buyer) creation() *store.Creation {
+	b.made++
+	at := time.UnixMicro(int64(b.made)).UTC()
+	external := fmt.Sprint("order ", b.made)
+	o := &order.Order{
+		ID: store.NewID(), AccountID: b.tenant.AccountID, Environment: b.tenant.Environment, APIKeyID: b.keyID,
+		ExternalID: &external, Status: order.Queued, AnswerTime: 60, Price: 1, DueAt: &at, CreatedAt: at, UpdatedAt: at,
+		Recorded: order.Recorded{Classification: order.Classification{
+			CategoryCode: "bags", CategoryName: text.Text{EN: "Bags"}, BrandCode: "prada", BrandName: text.Text{EN: "Prada"},
+		}},
+	}
+	return &store.Creation{
+		Order: o, Photos: b.photos, KeyName: "key", Answer: func() ([]byte, error) { return []byte("{}"), nil },
+		Idempotency: &store.Idempotency{Key: external, BodyHash: "hash", Since: time.UnixMicro(0)},
+	}
+}
+
+// TestCreationStatements bounds the statements of a group of orders: they do not grow with the group.
+func TestCreationStatements(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		b := newBuyer(t, s)
+		for _, size := range []int{1, 32} {
+			group := make([]*store.Creation, size)
+			for i := range group {
+				group[i] = b.creation()
+			}
+			texts, err := s.Statements(t.Context(), func(tx *store.Tx) error { return tx.CreateOrders(group) })
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The photos, three in two lists, and the balance are read; photos, balance, ledger, orders and keys are written.
+			const most = 2*2 + 1 + 2 + 4
+			if len(texts) > most {
+				t.Errorf("%d orders take %d statements, want at most %d: %q", size, len(texts), most, texts)
+			}
+		}
+	})
+}
+
+// TestAllocations bounds the allocations of the reads with every request, and of a creation.
+func TestAllocations(t *testing.T) {
+	s := storetest.Open(t, filepath.Join(t.TempDir(), "assay.db"))
+	b := newBuyer(t, s)
+	create := func() {
+		if err := s.CreateOrder(t.Context(), "row", b.creation()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		create()
+	}
+	last := b.creation()
+	if err := s.CreateOrder(t.Context(), "row", last); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		most float64
+		run  func() error
+	}{
+		{"Create", 290, func() error { create(); return nil }},
+		{"Detail", 60, func() error {
+			_, err := s.ShownOrder(t.Context(), b.tenant, last.Order.ID)
+			return err
+		}},
+		{"ListOfTen", 190, func() error {
+			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := testing.AllocsPerRun(50, func() {
+				if err := c.run(); err != nil {
+					t.Fatal(err)
+				}
+			})
+			t.Logf("%.0f allocations", got)
+			if got > c.most {
+				t.Errorf("%.0f allocations, want at most %.0f", got, c.most)
+			}
+		})
+	}
+}
+
+// roundTrips counts what is sent to PostgreSQL and waited for.
+type roundTrips struct{ n atomic.Int64 }
+
+func (r *roundTrips) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+	r.n.Add(1)
+	return ctx
+}
+
+func (r *roundTrips) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+func (r *roundTrips) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	r.n.Add(1)
+	return ctx
+}
+
+func (r *roundTrips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+func (r *roundTrips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+// TestRoundTrips bounds how often PostgreSQL is waited for.
+func TestRoundTrips(t *testing.T) {
+	trips := new(roundTrips)
+	s, err := store.OpenTraced(t.Context(), pgtest.Database(t), trips)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	b := newBuyer(t, s)
+	first := b.creation()
+	if err := s.CreateOrder(t.Context(), "row", first); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name string
+		most int64
+		run  func() error
+	}{
+		{"Create", 2, func() error { return s.CreateOrder(t.Context(), "row", b.creation()) }}, // and one for its key
+		{"Key", 1, func() error {
+			_, err := s.Remembered(t.Context(), b.tenant, "order 1", time.UnixMicro(0))
+			return err
+		}},
+		{"Detail", 1, func() error {
+			_, err := s.ShownOrder(t.Context(), b.tenant, first.Order.ID)
+			return err
+		}},
+		{"List", 2, func() error {
+			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
+			return err
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := trips.n.Load()
+			if err := c.run(); err != nil {
+				t.Fatal(err)
+			}
+			if got := trips.n.Load() - before; got > c.most {
+				t.Errorf("%d round trips, want at most %d", got, c.most)
+			}
+		})
+	}
+}

@@ -1,0 +1,133 @@
+package housekeeping_test
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+	"github.com/assayhq/assay/internal/worker/housekeeping"
+)
+
+// TestSweeper: what crashes leave in the media store goes, what belongs to a photo or to a running upload stays.
+func TestSweeper(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Order(t, s.Test, order.MockFake)
+		used := rawsql.Rows(t, target, "SELECT name FROM photos")[0][0]
+		place := func(name string) string { return filepath.Join(s.MediaDir, name[:1], name[1:2], name) }
+		write := func(path string, age time.Duration) string {
+			must.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+			must.NoError(t, os.WriteFile(path, []byte("x"), 0o600))
+			must.NoError(t, os.Chtimes(path, time.Time{}, time.Now().Add(-age)))
+			return path
+		}
+		must.NoError(t, os.Chtimes(place(used), time.Time{}, time.Now().Add(-48*time.Hour)))
+		gone := []string{
+			write(place(photo.NewName(photo.JPEG)), 2*time.Hour), write(filepath.Join(s.Media.StagingDir(), "staged-1"), 2*time.Hour),
+		}
+		kept := []string{
+			place(used), write(place(photo.NewName(photo.JPEG)), time.Minute),
+			write(filepath.Join(s.Media.StagingDir(), "staged-2"), time.Minute),
+		}
+		sweeper := &housekeeping.Sweeper{Service: s.Service, Staging: s.Staging, Log: slog.New(slog.DiscardHandler)}
+		must.NoError(t, sweeper.Sweep(t.Context()))
+		for _, path := range gone {
+			if _, err := os.Stat(path); err == nil {
+				t.Errorf("%s is left", path)
+			}
+		}
+		for _, path := range kept {
+			if _, err := os.Stat(path); err != nil {
+				t.Errorf("%s is gone", path)
+			}
+		}
+	})
+}
+
+// TestRetention: what has ended long ago is forgotten, what is still needed is not.
+func TestRetention(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		count := func(table, where string) string {
+			return rawsql.Rows(t, target, "SELECT COUNT(*) FROM "+table+" WHERE "+where)[0][0]
+		}
+		now := s.Clock.Now().UnixMicro()
+		hour := int64(time.Hour / time.Microsecond)
+		ago := func(hours int64) int64 { return now - hours*hour }
+		for _, d := range []struct {
+			id      string
+			created int64
+			attempt int64
+			queued  bool
+		}{
+			{"1-old", ago(3000), ago(2999), false},
+			{"2-pending", ago(3000), ago(2999), true},
+			{"3-redelivered", ago(3000), ago(10), false},
+			{"4-old", ago(2500), ago(2400), false},
+			{"5-young", ago(100), ago(99), false},
+		} {
+			insert(t, target, "deliveries (id, endpoint_id, account_id, environment, event, body, created_at)",
+				d.id, "e", s.Account.ID, "live", "order-outcome", "{}", d.created)
+			insert(t, target, "delivery_attempts (delivery_id, number, at, duration, http_status, failure, answer, ended, kept)",
+				d.id, 1, d.attempt, 0, 200, "", "", "delivered", 0)
+			if d.queued {
+				insert(t, target, "delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)", "e", now, d.id, 0, 1)
+			}
+		}
+		for version := 2; version <= 30; version++ {
+			insert(t, target, "catalog_versions (version, document, created_at)", version, "{}", ago(24*100))
+		}
+		insert(t, target, "delivery_leases (endpoint_id, sender_id, lease_until)", "old", "s", ago(25))
+		insert(t, target, "delivery_leases (endpoint_id, sender_id, lease_until)", "young", "s", ago(1))
+		for id, expires := range map[string]int64{"old": ago(24 * 31), "young": ago(24 * 29)} {
+			insert(t, target, "links (id, token_hash, kind, audience, email, name, role, created_by, created_at, expires_at)",
+				id, id, "invitation", "desk", "a@b.example", "A", "admin", "x", ago(24*40), expires)
+		}
+		k := &housekeeping.Keeper{
+			Service: s.Service, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
+			ClaimAge: claim, AttemptAge: 720 * time.Hour, EventAge: 720 * time.Hour, DeliveryAge: 2160 * time.Hour,
+		}
+		must.NoError(t, k.Round(t.Context()))
+		for _, want := range []struct{ table, where, n string }{
+			{"deliveries", "true", "3"},
+			{"deliveries", "id IN ('2-pending', '3-redelivered', '5-young')", "3"},
+			{"delivery_attempts", "delivery_id IN ('1-old', '4-old')", "0"},
+			{"catalog_versions", "version > 10", "20"},
+			{"catalog_versions", "version BETWEEN 2 AND 10", "0"},
+			{"delivery_leases", "endpoint_id = 'old'", "0"},
+			{"delivery_leases", "endpoint_id = 'young'", "1"},
+			{"links", "id = 'old'", "0"},
+			{"links", "id = 'young'", "1"},
+		} {
+			if got := count(want.table, want.where); got != want.n {
+				t.Errorf("%s where %s: %s, want %s", want.table, want.where, got, want.n)
+			}
+		}
+	})
+}
+
+// insert adds a row; into is the table with its columns.
+func insert(t *testing.T, target, into string, values ...any) {
+	t.Helper()
+	var text strings.Builder
+	for i, v := range values {
+		if i > 0 {
+			text.WriteString(", ")
+		}
+		if s, ok := v.(string); ok {
+			v = "'" + s + "'"
+		}
+		fmt.Fprint(&text, v)
+	}
+	rawsql.Exec(t, target, "INSERT INTO "+into+" VALUES ("+text.String()+")")
+}
