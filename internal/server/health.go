@@ -55,8 +55,8 @@ var (
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
 		"attempt-retention", "delivery-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from",
-		"smtp-ca-file", "log-format", "shutdown-delay", "max-connections", "max-connections-per-address", "trusted-proxies",
-		"webhook-ports", "webhook-deny-network",
+		"smtp-ca-file", "log-format", "shutdown-delay", "trusted-proxies", "webhook-ports", "webhook-deny-network",
+		"desk-networks", "require-second-factor", "max-connections", "max-connections-per-address",
 	}
 	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
 )

@@ -108,7 +108,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
-		Limits:   service.Limits{Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims},
+		Limits:   s.serviceLimits(),
 		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay, SecretOverlap: s.SecretOverlap,
 	}
 	if s.SMTPURL != "" {

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // AccessSettings are the settings about who is let in, what is called, and how much of everything somebody may have.
@@ -16,6 +18,8 @@ type AccessSettings struct {
 	MaxClaims      int
 	MaxTokenClaims int
 	DeskRateLimit  int
+	DeskNetworks   Networks
+	StaffTokenAge  time.Duration
 	WebhookPorts   netguard.Ports
 	WebhookDeny    Networks
 	Pprof          bool
@@ -38,6 +42,10 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"orders that a staff user may hold who takes another one with a desk token; 0: no limit")
 	fs.IntVar(&s.DeskRateLimit, "desk-rate-limit", 30_000,
 		"requests per minute of one desk token; 0: no limit")
+	fs.Var(&s.DeskNetworks, "desk-networks",
+		"`networks` that the desk and the pages of administrators can be used from; empty: anywhere")
+	fs.DurationVar(&s.StaffTokenAge, "staff-token-expiry", 2160*time.Hour,
+		"how long a desk token works; 0: until it is replaced")
 	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")
 	fs.Var(&s.WebhookDeny, "webhook-deny-network", "`networks` that webhooks are never sent to")
 	fs.IntVar(&s.MaxConnections, "max-connections", 0,
@@ -56,6 +64,9 @@ func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 		if n < 0 {
 			refuse("--%s must not be negative", name)
 		}
+	}
+	if s.StaffTokenAge < 0 {
+		refuse("--staff-token-expiry must not be negative")
 	}
 }
 
@@ -78,3 +89,11 @@ func (n *Networks) Set(s string) error {
 
 // String writes the list.
 func (n *Networks) String() string { return strings.Join(access.Networks(*n).Texts(), ",") }
+
+// serviceLimits are those that use cases keep.
+func (s *AccessSettings) serviceLimits() service.Limits {
+	return service.Limits{
+		Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims,
+		StaffTokenAge: s.StaffTokenAge, DeskNetworks: access.Networks(s.DeskNetworks),
+	}
+}

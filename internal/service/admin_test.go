@@ -55,7 +55,7 @@ func (o *office) hire(t *testing.T, name string, role access.StaffRole) *access.
 		PasswordHash: "$none$", CreatedAt: o.Clock.Now(),
 	}
 	must.NoError(t, o.Store.Update(t.Context(), func(tx *store.Tx) error {
-		return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken()))
+		return tx.InsertStaff(s, store.StaffToken{Hash: access.HashSecretKey(access.NewStaffToken())})
 	}))
 	return s
 }

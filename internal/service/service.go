@@ -57,6 +57,9 @@ type Config struct {
 type Limits struct {
 	Claims      int // orders that a staff user may hold who takes another one at the pages
 	TokenClaims int // the same with a token of the desk API
+
+	StaffTokenAge time.Duration   // after which a token for the desk API ends
+	DeskNetworks  access.Networks // where staff may work from; empty: anywhere
 }
 
 // Service runs the use cases.
@@ -116,6 +119,9 @@ func New(c Config) *Service {
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
 }
+
+// DeskNetworks are where staff may work from; empty: anywhere.
+func (s *Service) DeskNetworks() access.Networks { return s.limits.DeskNetworks }
 
 // SignIn returns how the people of an audience sign in.
 func (s *Service) SignIn(a access.Audience) *signin.SignIn { return s.signIns[a] }

@@ -9,8 +9,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/order"
-	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -40,20 +41,22 @@ var staffEmailTaken = fault.Validation(fault.Problem{
 func (s *Service) CreateStaff(
 	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
 ) (*NewStaff, error) {
-	if err := actor.Require(access.Administer); err != nil {
+	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
 	}
 	address, err := checkNewStaff(email, name, role)
 	if err != nil {
 		return nil, err
 	}
-	n := &NewStaff{Password: access.NewPassword(), Token: access.NewStaffToken()}
+	n := &NewStaff{Password: access.NewPassword()}
+	var token store.StaffToken
+	n.Token, token = s.newStaffToken(nil)
 	n.Staff = access.Staff{
 		ID: store.NewID(), Email: address, Name: name, Role: role,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: s.now(),
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token)); err != nil {
+		if err := tx.InsertStaff(&n.Staff, token); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
@@ -67,19 +70,6 @@ func (s *Service) CreateStaff(
 		return nil, err
 	}
 	return n, nil
-}
-
-// AuthenticateStaff returns the staff user behind a bearer token, or access.StaffUnauthenticated, which is the same for
-// missing, malformed, unknown and replaced tokens and for those of deactivated staff.
-func (s *Service) AuthenticateStaff(ctx context.Context, token string) (*access.Staff, error) {
-	if !access.ValidStaffToken(token) {
-		return nil, access.StaffUnauthenticated
-	}
-	staff, err := s.store.StaffByToken(ctx, access.HashSecretKey(token))
-	if errors.Is(err, store.ErrNotFound) || err == nil && !staff.Active() {
-		return nil, access.StaffUnauthenticated
-	}
-	return staff, err
 }
 
 // StaffOfSession returns the staff user of a session, or access.NoSession when they may not sign in any more.
@@ -146,12 +136,20 @@ var (
 		"Change your own password, token, second factor and passkeys in your settings.")
 )
 
+// requireStaffChange refuses who is no administrator, and an administrator who has not proved lately who they are.
+func (s *Service) requireStaffChange(actor access.Actor) error {
+	if err := actor.Require(access.Administer); err != nil {
+		return err
+	}
+	return actor.RequireConfirmed(s.now())
+}
+
 // changeStaff makes a change of a staff user in one transaction. An administrator has to be one while it runs: of two
 // who would take the role from each other at the same moment, one remains.
 func (s *Service) changeStaff(
 	ctx context.Context, actor access.Actor, id string, f func(tx *store.Tx, s *access.Staff) error,
 ) (changed *access.Staff, err error) {
-	if err := actor.Require(access.Administer); err != nil {
+	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
 	}
 	id, ok := store.ParseID(id)
@@ -179,15 +177,33 @@ func (s *Service) changeStaff(
 		return f(tx, changed)
 	})
 	s.ForgetSessions()
-	if err != nil {
+	if err := s.afterMail(err); err != nil {
 		return nil, err
 	}
 	return changed, nil
 }
 
+// tellStaff writes to a staff user whose credentials somebody else has changed.
+func (s *Service) tellStaff(
+	tx *store.Tx, who *access.Staff, actor access.Actor, write func(l text.Locale, settings string) letter.Letter,
+) error {
+	locale := actor.Origin.Locale
+	if locale == "" {
+		locale = text.English
+	}
+	return s.PostLetter(tx, "", who.Email, write(locale, s.publicURL+"/desk/me"), nil)
+}
+
+// tellToken tells a staff user that their token has changed.
+func (s *Service) tellToken(tx *store.Tx, who *access.Staff, actor access.Actor, made bool) error {
+	return s.tellStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
+		return letter.ChangedToken(l, who.Email, made, s.now(), settings)
+	})
+}
+
 // changeActive is changeStaff for changes of somebody who has not left, and records the change.
 func (s *Service) changeActive(
-	ctx context.Context, actor access.Actor, id string, code audit.ActionCode, f func(tx *store.Tx, staffID string) error,
+	ctx context.Context, actor access.Actor, id string, code audit.ActionCode, f func(tx *store.Tx, who *access.Staff) error,
 ) (*access.Staff, error) {
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {
@@ -196,14 +212,14 @@ func (s *Service) changeActive(
 		case who.ID == actor.ID && code != audit.StaffTokenRevoked:
 			return ownCredentials
 		}
-		if err := f(tx, who.ID); err != nil {
+		if err := f(tx, who); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{Code: code, Target: onStaff(who)})
 	})
 }
 
-// DeactivateStaff ends the access of a staff user: their token, passkeys, links and sessions end, and orders they
+// DeactivateStaff ends the access of a staff user: their token, passkeys, links, invitations and sessions end, and orders they
 // review go back to the queue. Orders that wait for photos they have asked for go to the queue when the photos arrive.
 // Nobody can do that to themselves, so that an administrator remains.
 func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
@@ -219,6 +235,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		}
 		if err := errors.Join(
 			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
+			tx.DeleteInvitationsBy(access.Desk, who.ID), tx.ForgetDevices(access.Desk, who.ID),
 		); err != nil {
 			return err
 		}
@@ -298,7 +315,9 @@ func (s *Service) ChangeStaffRole(
 		case who.ID == actor.ID:
 			return ownAccess
 		}
-		if err := tx.SetStaffRole(who.ID, role); err != nil {
+		if err := errors.Join(
+			tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
+		); err != nil {
 			return err
 		}
 		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
@@ -310,71 +329,5 @@ func (s *Service) ChangeStaffRole(
 			Code: audit.StaffRoleChanged, Target: onStaff(who),
 			Details: map[string]any{"from": string(from), "to": string(role)},
 		})
-	})
-}
-
-// RotateStaffToken gives a staff user a new token for the desk API, which is shown once. The old one ends at once.
-func (s *Service) RotateStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, string, error) {
-	token := access.NewStaffToken()
-	who, err := s.changeActive(ctx, actor, id, audit.StaffTokenMade, func(tx *store.Tx, staffID string) error {
-		return tx.SetStaffToken(staffID, access.HashSecretKey(token))
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	return who, token, nil
-}
-
-// RotateOwnToken gives staff a new token for the desk API, after they have given their password again.
-func (s *Service) RotateOwnToken(ctx context.Context, staffID, password string, from access.Origin) (string, error) {
-	who, err := s.store.Staff(ctx, staffID)
-	if err != nil {
-		return "", orNotFound(err, fault.Missing("staff user"))
-	}
-	if err := s.SignIn(access.Desk).ConfirmPassword(ctx, who.Person(), password, from); err != nil {
-		return "", err
-	}
-	token := access.NewStaffToken()
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.SetStaffToken(who.ID, access.HashSecretKey(token)); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, who.Actor(from), audit.Action{Code: audit.StaffTokenMade, Target: onStaff(who)})
-	})
-	return token, err
-}
-
-// RevokeStaffToken takes the token for the desk API from a staff user, at once.
-func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
-	return s.changeActive(ctx, actor, id, audit.StaffTokenRevoked, func(tx *store.Tx, staffID string) error {
-		return tx.RevokeStaffToken(staffID)
-	})
-}
-
-// ResetStaffPassword gives a staff user a new password, which is shown once. Their sessions end.
-func (s *Service) ResetStaffPassword(
-	ctx context.Context, actor access.Actor, id string,
-) (*access.Staff, string, error) {
-	password := access.NewPassword()
-	hash := access.HashPassword(password)
-	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, staffID string) error {
-		if err := errors.Join(
-			tx.SetPassword(access.Desk, staffID, hash), tx.DeleteResets(access.Desk, staffID),
-		); err != nil {
-			return err
-		}
-		_, err := tx.DeleteSessions(access.Desk, staffID, "")
-		return err
-	})
-	if err != nil {
-		return nil, "", err
-	}
-	return who, password, nil
-}
-
-// ResetStaffFactors removes the second factor and the passkeys of a staff user who has lost them. Their sessions end.
-func (s *Service) ResetStaffFactors(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
-	return s.changeActive(ctx, actor, id, audit.StaffFactorReset, func(tx *store.Tx, staffID string) error {
-		return signin.RemoveFactors(tx, access.Desk, staffID)
 	})
 }

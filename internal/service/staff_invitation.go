@@ -17,7 +17,7 @@ import (
 func (s *Service) InviteStaff(
 	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
 ) (address string, err error) {
-	if err := actor.Require(access.Administer); err != nil {
+	if err := s.requireStaffChange(actor); err != nil {
 		return "", err
 	}
 	email, err = checkNewStaff(email, name, role)

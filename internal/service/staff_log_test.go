@@ -106,19 +106,29 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("details %v", failed.Details)
 		}
 		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
-			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), n.Password, "another long password", "", from))
+			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), signin.Proof{Password: n.Password}, "another long password", "", from))
 			secret("another long password")
 		})
 		mika, err = o.Store.Staff(ctx, mika.ID)
 		must.NoError(t, err)
+		proof := signin.Proof{Password: "another long password"}
+		var recovery []string
 		did(audit.StaffFactorAdded, mika, mika.ID, func() {
 			e, err := signIn.BeginSecondFactor(mika.Person())
 			must.NoError(t, err)
 			secret(e.Secret)
 			code := codeOf(t, e.Secret, o.Clock.Now())
-			codes, err := signIn.ConfirmSecondFactor(ctx, mika.Person(), e, "another long password", code, "", from)
+			codes, err := signIn.ConfirmSecondFactor(ctx, mika.Person(), e, proof, code, "", from)
 			must.NoError(t, err)
 			secrets = append(secrets, codes...)
+			recovery = codes
+		})
+		did(audit.StaffCodesRenewed, mika, mika.ID, func() {
+			codes, err := signIn.RenewRecoveryCodes(
+				ctx, mika.Person(), signin.Proof{Password: proof.Password, Code: recovery[1]}, from)
+			must.NoError(t, err)
+			secrets = append(secrets, codes...)
+			recovery = codes
 		})
 		did(audit.StaffSignInFailed, mika, mika.ID, func() {
 			if err := signIn.Code(ctx, mika.ID, "000000", from); !errors.Is(err, signin.WrongCode) {
@@ -126,10 +136,10 @@ func TestStaffLog(t *testing.T) {
 			}
 		})
 		did(audit.StaffFactorRemoved, mika, mika.ID, func() {
-			must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), "another long password", "", from))
+			must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), signin.Proof{Password: proof.Password, Code: recovery[0]}, "", from))
 		})
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
-			token, err := o.Service.RotateOwnToken(ctx, mika.ID, "another long password", from)
+			token, err := o.Service.RotateOwnToken(ctx, mika.ID, proof, nil, from)
 			must.NoError(t, err)
 			secret(token)
 		})
@@ -137,7 +147,7 @@ func TestStaffLog(t *testing.T) {
 		must.NoError(t, err)
 		did(audit.StaffPasskeyAdded, mika, mika.ID, func() {
 			d := &device.Device{Origin: o.Service.Address()}
-			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", "another long password", session.ID, from)
+			asked, err := signIn.BeginNewPasskey(ctx, mika.Person(), "Phone", proof, session.ID, from)
 			must.NoError(t, err)
 			_, err = signIn.AddPasskey(ctx, mika.Person(), asked.Sealed, d.Create(t, asked.Options), session.ID, from)
 			must.NoError(t, err)
@@ -145,7 +155,7 @@ func TestStaffLog(t *testing.T) {
 		passkeys, err := signIn.Passkeys(ctx, mika.ID)
 		must.NoError(t, err)
 		did(audit.StaffPasskeyRemoved, mika, mika.ID, func() {
-			must.NoError(t, signIn.RemovePasskey(ctx, mika.Person(), passkeys[0].ID, "another long password", "", from))
+			must.NoError(t, signIn.RemovePasskey(ctx, mika.Person(), passkeys[0].ID, proof, "", from))
 		})
 		address, err := o.Service.InviteStaff(ctx, o.boss.Actor(from), "nao@example.com", "Nao", access.Reviewer)
 		must.NoError(t, err)
@@ -163,7 +173,7 @@ func TestStaffLog(t *testing.T) {
 			return o.Service.UninviteStaff(ctx, o.boss.Actor(from), open[0].ID)
 		})
 		ctxBoss(audit.StaffTokenMade, mika.ID, func() error {
-			_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(from), mika.ID)
+			_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(from), mika.ID, nil)
 			secret(token)
 			return err
 		})
@@ -517,14 +527,14 @@ func TestStaffAccess(t *testing.T) {
 				t.Errorf("%s: %v, want it to work: %t", what, err, want)
 			}
 		}
-		authenticate := func(token string) error { _, err := o.Service.AuthenticateStaff(ctx, token); return err }
+		authenticate := func(token string) error { _, err := o.Service.AuthenticateStaff(ctx, token, ""); return err }
 		resume := func(token string) error { _, err := o.Service.Session(ctx, access.Desk, token); return err }
 
 		first := session()
 		s, err := o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Admin)
 		must.NoError(t, err)
 		works("a session from before the change of role", resume(first), false)
-		if who, err := o.Service.AuthenticateStaff(ctx, n.Token); err != nil || who.Role != access.Admin ||
+		if who, err := o.Service.AuthenticateStaff(ctx, n.Token, ""); err != nil || who.Role != access.Admin ||
 			s.Role != access.Admin {
 			t.Errorf("the token has %+v, %v", who, err)
 		}
@@ -539,7 +549,7 @@ func TestStaffAccess(t *testing.T) {
 		if m, err := o.Service.StaffMember(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID); err != nil || m.HasToken {
 			t.Errorf("after revoking the token: %+v, %v", m, err)
 		}
-		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
+		_, token, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
 		must.NoError(t, err)
 		works("a new token", authenticate(token), true)
 
@@ -551,7 +561,7 @@ func TestStaffAccess(t *testing.T) {
 				return second(o.Service.ChangeStaffRole(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, access.Reviewer))
 			},
 			"token": func() error {
-				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID)
+				_, _, err := o.Service.RotateStaffToken(ctx, o.boss.Actor(access.Origin{}), n.Staff.ID, nil)
 				return err
 			},
 			"revoke": func() error {

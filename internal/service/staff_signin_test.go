@@ -21,7 +21,7 @@ func eachShop(t *testing.T, f func(t *testing.T, s *shop.Shop, reviewer, admin *
 			}
 			if err := s.Store.Update(t.Context(), func(tx *store.Tx) error {
 				return tx.InsertStaff(one,
-					access.HashSecretKey(access.NewStaffToken()))
+					store.StaffToken{Hash: access.HashSecretKey(access.NewStaffToken())})
 			}); err != nil {
 				t.Fatal(err)
 			}

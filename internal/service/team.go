@@ -68,6 +68,9 @@ func (s *Service) Invite(
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return "", err
 	}
+	if err := actor.RequireConfirmed(s.now()); err != nil {
+		return "", err
+	}
 	if !slices.Contains(access.Roles, role) {
 		return "", errUnknownRole
 	}
@@ -150,20 +153,28 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 	}
 	accountID := actor.Tenant.AccountID
 	_, err := s.changeUser(ctx, actor, accountID, userID, role != access.Owner, func(tx *store.Tx, _ *access.User) error {
+		if role != access.Owner { // who may not invite any more
+			if err := tx.DeleteInvitationsBy(access.Portal, userID); err != nil {
+				return err
+			}
+		}
 		return tx.SetUserRole(accountID, userID, role)
 	})
 	return err
 }
 
-// RemoveUser takes a user out of the actor's account: their sessions end, and passkeys, second factor and links with
-// them. What they made stays. One owner has to stay.
+// RemoveUser takes a user out of the actor's account: their sessions end, and passkeys, second factor, links and open
+// invitations of theirs with them. What else they made stays. One owner has to stay.
 func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID string) error {
 	accountID := actor.Tenant.AccountID
 	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, _ *access.User) error {
 		if err := tx.RemoveUser(accountID, userID, s.now()); err != nil {
 			return err
 		}
-		if err := tx.DeleteResets(access.Portal, userID); err != nil {
+		if err := errors.Join(
+			tx.DeleteResets(access.Portal, userID), tx.DeleteInvitationsBy(access.Portal, userID),
+			tx.ForgetDevices(access.Portal, userID),
+		); err != nil {
 			return err
 		}
 		return signin.RemoveFactors(tx, access.Portal, userID)
@@ -181,6 +192,15 @@ func (s *Service) ResetUserFactors(
 	}
 	return s.changeUser(ctx, actor, accountID, userID, false, func(tx *store.Tx, u *access.User) error {
 		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
+			return err
+		}
+		account, err := tx.Account(ctx, accountID)
+		if err != nil {
+			return err
+		}
+		mail := letter.ChangedSecondFactor(account.Locale, access.Portal, u.Email, false, s.now(),
+			s.publicURL+"/portal/settings")
+		if err := s.PostLetter(tx, accountID, u.Email, mail, nil); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
@@ -253,6 +273,9 @@ func (s *Service) changeUser(
 	if err := actor.RequireIn(access.ManageTeam, accountID); err != nil {
 		return nil, err
 	}
+	if err := actor.RequireConfirmed(s.now()); err != nil {
+		return nil, err
+	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.LockTeam(accountID); err != nil {
 			return err
@@ -275,7 +298,7 @@ func (s *Service) changeUser(
 		return f(tx, user)
 	})
 	s.ForgetSessions()
-	if err != nil {
+	if err := s.afterMail(err); err != nil {
 		return nil, err
 	}
 	return user, nil

@@ -251,6 +251,13 @@ func (t *Tx) DeleteInvitationsTo(a access.Audience, accountID, email string) err
 	return err
 }
 
+// DeleteInvitationsBy withdraws the open invitations that somebody has made who may not make them any more.
+func (t *Tx) DeleteInvitationsBy(a access.Audience, userID string) error {
+	_, err := t.exec(`DELETE FROM links WHERE audience = $1 AND created_by = $2 AND kind = 'invitation'
+		AND used_at IS NULL`, string(a), userID)
+	return err
+}
+
 // DeleteResets withdraws the links that a person has to choose a new password.
 func (t *Tx) DeleteResets(a access.Audience, userID string) error {
 	_, err := t.exec("DELETE FROM links WHERE audience = $1 AND user_id = $2 AND used_at IS NULL", string(a), userID)

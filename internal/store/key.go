@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // InsertKey adds an API key by the hash of its secret.
@@ -56,9 +55,9 @@ func scanKey(scan scanner) (*access.Key, error) {
 		return nil, err
 	}
 	k.Scopes = access.SplitScopes(scopes)
-	var problem *fault.Problem
-	if k.Networks, problem = access.CheckNetworks("networks", access.SplitNetworks(networks)); problem != nil {
-		return nil, fmt.Errorf("networks of key %s: %s", k.ID, problem.Message)
+	var err error
+	if k.Networks, err = parseNetworks(networks); err != nil {
+		return nil, fmt.Errorf("key %s: %w", k.ID, err)
 	}
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }
@@ -99,4 +98,13 @@ func (t *Tx) SetKeyLimits(id string, limits map[string]int) error {
 		return err
 	}
 	return t.one("UPDATE api_keys SET limits = $1 WHERE id = $2", string(text), id)
+}
+
+// parseNetworks reads networks as they are stored.
+func parseNetworks(stored string) (access.Networks, error) {
+	networks, problem := access.CheckNetworks("networks", access.SplitNetworks(stored))
+	if problem != nil {
+		return nil, fmt.Errorf("networks: %s", problem.Message)
+	}
+	return networks, nil
 }

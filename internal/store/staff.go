@@ -8,13 +8,21 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 )
 
-// InsertStaff adds a staff user with the hash of their token, if they have one; ErrExists when the email is taken.
-func (t *Tx) InsertStaff(s *access.Staff, tokenHash string) error {
-	if tokenHash == "" {
-		tokenHash = noToken + s.ID
+// StaffToken is what is kept of a token for the desk API.
+type StaffToken struct {
+	Hash      string
+	Networks  access.Networks // where it may be used from; empty: anywhere
+	ExpiresAt *time.Time      // nil: never
+}
+
+// InsertStaff adds a staff user with their token; with an empty hash they have none. ErrExists when the email is taken.
+func (t *Tx) InsertStaff(s *access.Staff, token StaffToken) error {
+	if token.Hash == "" {
+		token.Hash = noToken + s.ID
 	}
-	return t.insert("staff (id, email, name, role, password_hash, token_hash, created_at)",
-		s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, tokenHash, micros(s.CreatedAt))
+	return t.insert(`staff (id, email, name, role, password_hash, token_hash, token_networks, token_expires_at,
+		created_at)`, s.ID, s.Email, s.Name, string(s.Role), s.PasswordHash, token.Hash, token.Networks.String(),
+		microsOrNull(token.ExpiresAt), micros(s.CreatedAt))
 }
 
 const staffColumns = "id, email, name, role, password_hash, created_at, deactivated_at"
@@ -29,9 +37,19 @@ func (q Queries) StaffByEmail(ctx context.Context, email string) (*access.Staff,
 	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE email = $1", email)
 }
 
-// StaffByToken returns the staff user whose token has the hash, deactivated or not.
-func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.Staff, error) {
-	return q.staff(ctx, "SELECT "+staffColumns+" FROM staff WHERE token_hash = $1", tokenHash)
+// StaffByToken returns the staff user whose token has the hash, deactivated or not, and what is kept of it.
+func (q Queries) StaffByToken(ctx context.Context, tokenHash string) (*access.Staff, StaffToken, error) {
+	var networks string
+	token := StaffToken{Hash: tokenHash}
+	s, err := first(collect(ctx, q, func(scan scanner) (*access.Staff, error) {
+		s := new(access.Staff)
+		return s, scanStaff(scan, s, &networks, asTimeOrNil(&token.ExpiresAt))
+	}, "SELECT "+staffColumns+", token_networks, token_expires_at FROM staff WHERE token_hash = $1", tokenHash))
+	if err != nil {
+		return nil, token, err
+	}
+	token.Networks, err = parseNetworks(networks)
+	return s, token, err
 }
 
 func (q Queries) staff(ctx context.Context, text, arg string) (*access.Staff, error) {
@@ -112,9 +130,12 @@ func (t *Tx) SetStaffRole(id string, role access.StaffRole) error {
 const noToken = "none "
 
 // RevokeStaffToken takes the token from a staff user.
-func (t *Tx) RevokeStaffToken(id string) error { return t.SetStaffToken(id, noToken+id) }
+func (t *Tx) RevokeStaffToken(id string) error {
+	return t.SetStaffToken(id, StaffToken{Hash: noToken + id})
+}
 
 // SetStaffToken replaces the token of a staff user.
-func (t *Tx) SetStaffToken(id, tokenHash string) error {
-	return t.one("UPDATE staff SET token_hash = $1 WHERE id = $2", tokenHash, id)
+func (t *Tx) SetStaffToken(id string, token StaffToken) error {
+	return t.one("UPDATE staff SET token_hash = $1, token_networks = $2, token_expires_at = $3 WHERE id = $4",
+		token.Hash, token.Networks.String(), microsOrNull(token.ExpiresAt), id)
 }

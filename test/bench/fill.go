@@ -24,7 +24,7 @@ import (
 const batch = 1_000
 
 // fillVersion is changed with the filler, so that databases of before are not used again.
-const fillVersion = "1"
+const fillVersion = "3"
 
 // stock describes a filled installation.
 type stock struct {
@@ -220,12 +220,12 @@ func (s *shop) judge(ctx context.Context, id string, n int, ask bool) error {
 func verdict(n int) string {
 	reason := fmt.Sprintf(`"reason_text":{"en":"Seal %s-%d.","ja":"シール %s-%d。"}`, crowd.Mark, n, crowd.Mark, n)
 	switch n % 10 {
-	case 0, 1:
-		return `{"outcome":"fake","reason_codes":["logo-misaligned"],` + reason + `}`
+	case 0: // each of these has a certificate, which takes more room than the order
+		return `{"outcome":"authentic","reason_codes":["stitching-consistent"],` + reason + `}`
 	case 2:
 		return `{"outcome":"unable-to-verify","reason_codes":["photos-insufficient"]}`
 	}
-	return `{"outcome":"authentic","reason_codes":["stitching-consistent"],` + reason + `}`
+	return `{"outcome":"fake","reason_codes":["logo-misaligned"],` + reason + `}`
 }
 
 // ids returns the ids of orders that are authentic or fake, and so differ in their facts, spread over all copies.

@@ -21,15 +21,11 @@ import (
 
 const imagesName = "images: thumbnail and screen"
 
-// pixels is the size of a photo: 12 megapixels, or 3 in a quick run.
+// pixels is the size of a photo.
 type pixels struct{ width, height int }
 
-func (s *suite) photoSize() pixels {
-	if s.quick {
-		return pixels{2000, 1500}
-	}
-	return pixels{4000, 3000}
-}
+// megapixels12 is that of a phone.
+var megapixels12 = pixels{4000, 3000}
 
 // pictureKind is a format with the library's decoder.
 type pictureKind struct {
@@ -76,12 +72,11 @@ func baselineJPEG(_ context.Context, of pixels) ([]byte, error) {
 // images compares the images that pages show with one full decoding by the library, in CPU time.
 func images(ctx context.Context, s *suite) error {
 	for _, kind := range pictureKinds {
-		size := s.photoSize()
-		name := fmt.Sprintf("%s of a %d MP %s", imagesName, size.width*size.height/1_000_000, kind.name)
+		name := fmt.Sprintf("%s of a 12 MP %s", imagesName, kind.name)
 		if !s.wanted(name) {
 			continue
 		}
-		file, err := kind.make(ctx, size)
+		file, err := kind.make(ctx, megapixels12)
 		if err != nil {
 			return err
 		}

@@ -240,7 +240,7 @@ func TestStaff(t *testing.T) {
 		}
 		t.Run("Rotate", func(t *testing.T) {
 			n := w.staff(t, "rotate@example.com", "R", access.Reviewer)
-			_, token, err := w.Service.RotateStaffToken(ctx, access.Operator, n.Staff.ID)
+			_, token, err := w.Service.RotateStaffToken(ctx, access.Operator, n.Staff.ID, nil)
 			must.NoError(t, err)
 			w.get(t, n, "/orders").want(t, http.StatusUnauthorized, "unauthorized")
 			w.do(t, http.MethodGet, "/orders", token, "").want(t, http.StatusOK, "")
@@ -276,7 +276,7 @@ func TestStaff(t *testing.T) {
 			if _, err := w.Service.DeactivateStaff(ctx, access.Operator, store.NewID()); err == nil {
 				t.Error("deactivated nobody")
 			}
-			if _, _, err := w.Service.RotateStaffToken(ctx, access.Operator, store.NewID()); err == nil {
+			if _, _, err := w.Service.RotateStaffToken(ctx, access.Operator, store.NewID(), nil); err == nil {
 				t.Error("gave nobody a token")
 			}
 			if _, err := w.Service.FindStaff(ctx, "nobody"); err == nil {

@@ -104,7 +104,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 
 // authenticate returns the staff user of a request.
 func (a *API) authenticate(r *http.Request) (*access.Staff, error) {
-	staff, err := a.Service.AuthenticateStaff(r.Context(), httpx.Bearer(r))
+	staff, err := a.Service.AuthenticateStaff(r.Context(), httpx.Bearer(r), httpx.ClientIP(r))
 	if fault.CodeOf(err) == access.StaffUnauthenticated.Code {
 		return nil, httpx.CountFailure(a.Failures, r, err)
 	}

@@ -90,3 +90,39 @@ func TestRateLimit(t *testing.T) {
 	w.Clock.Advance(ratelimit.Window + time.Second)
 	w.get(t, w.Mika, "/reasons").want(t, http.StatusOK, "")
 }
+
+// TestTokenExpiry checks that a token ends by itself, and with a reset of the password.
+func TestTokenExpiry(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		w := newWorld(t, s, func(c *service.Config, _ *desk.Config) { c.Limits.StaffTokenAge = time.Hour })
+		made := func() string {
+			_, token, err := w.Service.RotateStaffToken(t.Context(), access.Operator, w.Mika.Staff.ID, nil)
+			must.NoError(t, err)
+			return token
+		}
+		status := func(token string) int { return w.do(t, http.MethodGet, "/reasons", token, "").status }
+		token := made()
+		w.Clock.Advance(time.Hour - time.Second)
+		if got := status(token); got != http.StatusOK {
+			t.Errorf("a second before: %d", got)
+		}
+		w.Clock.Advance(time.Second)
+		if got := status(token); got != http.StatusUnauthorized {
+			t.Errorf("after its time: %d", got)
+		}
+		token = made()
+		_, _, err := w.Service.ResetStaffPassword(t.Context(), access.Operator, w.Mika.Staff.ID)
+		must.NoError(t, err)
+		if got := status(token); got != http.StatusUnauthorized {
+			t.Errorf("after a reset of the password: %d", got)
+		}
+	})
+}
+
+// TestDeskNetworks checks that the desk as a whole can be kept to networks.
+func TestDeskNetworks(t *testing.T) {
+	w := newWorld(t, storetest.Open(t, storetest.SQLite(t)), func(c *service.Config, _ *desk.Config) {
+		c.Limits.DeskNetworks, _ = access.CheckNetworks("", []string{"203.0.113.0/24"})
+	})
+	w.get(t, w.Admin, "/reasons").want(t, http.StatusForbidden, "forbidden")
+}

@@ -9,8 +9,10 @@ import (
 
 	"github.com/assayhq/assay/api/apitest"
 	"github.com/assayhq/assay/internal/api/desk"
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -233,6 +235,16 @@ func TestDocumentedAnswers(t *testing.T) {
 		try(w.Admin, bodyOf(r.Path)) // of a move: after it has been made
 		id = w.moved(t, w.Admin, "fail")
 		try(w.Admin, bodyOf(r.Path))
+	}
+	far := w.staff(t, "far@example.com", "Far", access.Admin)
+	networks, _ := access.CheckNetworks("", []string{"203.0.113.0/24"})
+	_, token, err := w.Service.RotateStaffToken(t.Context(), access.Operator, far.Staff.ID, networks)
+	must.NoError(t, err)
+	for _, r := range w.Contract.Routes() {
+		refused := w.do(t, r.Method, r.Path, token, "").want(t, http.StatusForbidden, "forbidden")
+		if refused.text("details", "address") != "127.0.0.1" {
+			t.Errorf("%s: details %v", r.Path, refused.at("details"))
+		}
 	}
 	last := w.queued(t)
 	for range limit {

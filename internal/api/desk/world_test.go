@@ -102,7 +102,7 @@ func (w *world) staff(t *testing.T, email, name string, role access.StaffRole) *
 	n := &service.NewStaff{Token: access.NewStaffToken()}
 	n.Staff = access.Staff{ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: "-", CreatedAt: start}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
-		return tx.InsertStaff(&n.Staff, access.HashSecretKey(n.Token))
+		return tx.InsertStaff(&n.Staff, store.StaffToken{Hash: access.HashSecretKey(n.Token)})
 	}))
 	return n
 }

@@ -1,6 +1,8 @@
 package access
 
 import (
+	"time"
+
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
 )
@@ -103,6 +105,19 @@ func (a Actor) Require(p Permission) error {
 		return nil
 	}
 	return fault.New(fault.Forbidden, "forbidden", "This is not allowed.")
+}
+
+// ConfirmationNeeded is the refusal to change how people sign in when who asks has not proved lately who they are.
+var ConfirmationNeeded = fault.New(fault.Forbidden, "confirmation-needed",
+	"Give your password again before you change how people sign in.")
+
+// RequireConfirmed returns ConfirmationNeeded for somebody at a page who has signed in more than a few minutes ago and
+// not proved since then who they are. Programs and the command line have no sessions.
+func (a Actor) RequireConfirmed(now time.Time) error {
+	if a.Origin.Session == nil || a.Origin.Session.ConfirmedIn(now) {
+		return nil
+	}
+	return ConfirmationNeeded
 }
 
 // Sees reports whether data of the tenant exists for the actor: keys and account users see nothing of other accounts,

@@ -9,6 +9,7 @@ type LinkKind string
 const (
 	Invitation    LinkKind = "invitation"     // to become a user of an account, or a staff user
 	PasswordReset LinkKind = "password-reset" // to choose a new password
+	EmailChange   LinkKind = "email-change"   // to make the mailbox that it was sent to that of a user
 )
 
 // How long links can be used.
@@ -24,7 +25,7 @@ type Link struct {
 	Audience  Audience
 	AccountID string // of account users
 	Account   string // its name
-	UserID    string // of a password reset
+	UserID    string // of a password reset or a new email
 	Email     string
 	Name      string // of an invitation of staff: what others see
 	Role      string // of an invitation: a Role or a StaffRole

@@ -98,6 +98,11 @@ func (n Networks) Texts() []string {
 // String returns the stored form, separated by spaces.
 func (n Networks) String() string { return strings.Join(n.Texts(), " ") }
 
+// WrongStaffNetwork is the error for staff, or their valid token, outside of the networks of the desk or the token.
+func WrongStaffNetwork(address string) *fault.Error {
+	return fault.New(fault.Forbidden, "forbidden", "The desk may not be used from this address.").With("address", address)
+}
+
 // WrongNetwork is the error for a valid key that is used from outside its networks.
 func WrongNetwork(address string) *fault.Error {
 	return fault.New(fault.Forbidden, "forbidden", "This API key may not be used from this address.").

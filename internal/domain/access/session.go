@@ -60,7 +60,12 @@ func (a Audience) Lifetime() time.Duration {
 	return SessionLifetime
 }
 
-// ConfirmedIn reports whether the person has proved who they are a short while before.
+// Proved reports whether the person has proved who they are a short while before, after they had signed in.
+func (s *Session) Proved(now time.Time) bool {
+	return s.ConfirmedAt.After(s.CreatedAt) && s.ConfirmedIn(now)
+}
+
+// ConfirmedIn reports whether the person has signed in, or proved who they are, a short while before.
 func (s *Session) ConfirmedIn(now time.Time) bool { return now.Before(s.ConfirmedAt.Add(ConfirmLife)) }
 
 // Seen returns the session after a use now: its expiry moves, but never past its lifetime.

@@ -11,6 +11,7 @@ const (
 	StaffSignInFailed     ActionCode = "staff.sign-in-failed" // for the email of a staff user
 	StaffPasswordChanged  ActionCode = "staff.password-changed"
 	StaffFactorAdded      ActionCode = "staff.second-factor-added"
+	StaffCodesRenewed     ActionCode = "staff.recovery-codes-renewed"
 	StaffFactorRemoved    ActionCode = "staff.second-factor-removed"
 	StaffPasskeyAdded     ActionCode = "staff.passkey-added"
 	StaffPasskeyRemoved   ActionCode = "staff.passkey-removed"
@@ -45,7 +46,7 @@ const (
 
 // ActionCodes lists every action.
 var ActionCodes = []ActionCode{
-	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffFactorRemoved,
+	StaffSignedIn, StaffSignInFailed, StaffPasswordChanged, StaffFactorAdded, StaffCodesRenewed, StaffFactorRemoved,
 	StaffPasskeyAdded, StaffPasskeyRemoved, StaffInvited, StaffUninvited, StaffCreated,
 	StaffRoleChanged, StaffDeactivated, StaffReactivated, StaffPasswordReset, StaffFactorReset, StaffTokenMade,
 	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,

@@ -2,7 +2,9 @@ package admin_test
 
 import (
 	"fmt"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"net/http"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
@@ -279,20 +281,40 @@ func TestStaff(t *testing.T) {
 	p := v.Post("/desk/admin/staff", "name", "Ken Oda", "email", "ken@example.com", "role", "reviewer").
 		Want(t, http.StatusOK, "ken@example.com")
 	token := regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.Body)
-	ken, err := w.Service.AuthenticateStaff(t.Context(), token)
+	ken, err := w.Service.AuthenticateStaff(t.Context(), token, "127.0.0.1")
 	must.NoError(t, err)
 	one := "/desk/admin/staff/" + ken.ID
 	v.Post("/desk/admin/staff", "name", "", "email", "ken@example.com", "role", "king").
 		Want(t, http.StatusUnprocessableEntity, "Please check 2 fields")
 	v.Post("/desk/admin/staff", "name", "Ken", "email", "ken@example.com", "role", "admin").
 		Want(t, http.StatusUnprocessableEntity, "already in use")
+	t.Run("NeedsAProof", func(t *testing.T) {
+		v := w.AsStaff(t, w.Jun)
+		w.Clock.Advance(access.ConfirmLife)
+		v.Headers["Referer"] = w.Server.URL + one
+		for _, form := range []string{one + "/token", one + "/password", one + "/second-factor", one + "/role"} {
+			p := v.Post(form, "role", "admin").Want(t, http.StatusSeeOther)
+			if p.Location != "/desk/me/confirm?next="+url.QueryEscape(one) {
+				t.Fatalf("%s leads to %s", form, p.Location)
+			}
+		}
+		v.Post("/desk/me/confirm", "password", "wrong", "next", one).Want(t, http.StatusUnprocessableEntity)
+		v.Post(one+"/token").Want(t, http.StatusSeeOther)
+		p := v.Post("/desk/me/confirm", "password", pagetest.Password, "next", one).Want(t, http.StatusSeeOther)
+		if p.Location != one {
+			t.Errorf("leads to %s", p.Location)
+		}
+		v.Post(one+"/token", "networks", "nowhere").Want(t, http.StatusSeeOther)
+		v.Post(one+"/token", "networks", "203.0.113.0/24").Want(t, http.StatusOK, "assay_staff_")
+	})
+	v = w.AsStaff(t, w.Aoi)
 	t.Run("Token", func(t *testing.T) {
 		p := v.Post(one+"/token").Want(t, http.StatusOK)
-		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
+		if _, err := w.Service.AuthenticateStaff(t.Context(), token, "127.0.0.1"); err == nil {
 			t.Error("the old token works")
 		}
 		token = regexp.MustCompile(`assay_staff_[0-9A-Za-z]{38}`).FindString(p.Body)
-		_, err := w.Service.AuthenticateStaff(t.Context(), token)
+		_, err := w.Service.AuthenticateStaff(t.Context(), token, "127.0.0.1")
 		must.NoError(t, err)
 	})
 	t.Run("Password", func(t *testing.T) {
@@ -303,7 +325,7 @@ func TestStaff(t *testing.T) {
 	})
 	t.Run("Deactivate", func(t *testing.T) {
 		v.Follow(v.Post(one+"/deactivate")).Want(t, http.StatusOK, "Ken Oda is deactivated", "Deactivated")
-		if _, err := w.Service.AuthenticateStaff(t.Context(), token); err == nil {
+		if _, err := w.Service.AuthenticateStaff(t.Context(), token, "127.0.0.1"); err == nil {
 			t.Error("the token of a deactivated staff user works")
 		}
 		v.Follow(v.Post(one+"/token")).Want(t, http.StatusOK, "This staff user is deactivated")

@@ -20,7 +20,7 @@ func TestPauseAnswerTime(t *testing.T) {
 			CreatedAt: w.Clock.Now(),
 		}
 		must.NoError(t, w.Store.Update(ctx, func(tx *store.Tx) error {
-			return tx.InsertStaff(boss, access.HashSecretKey(access.NewStaffToken()))
+			return tx.InsertStaff(boss, store.StaffToken{Hash: access.HashSecretKey(access.NewStaffToken())})
 		}))
 		actor := boss.Actor(access.Origin{})
 		live := w.NewAccount(t).Live(t)

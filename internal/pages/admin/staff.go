@@ -200,7 +200,15 @@ func (a *Admin) changeRole(w http.ResponseWriter, r *http.Request, who *visitor)
 }
 
 func (a *Admin) rotateToken(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	s, token, err := a.Service.RotateStaffToken(r.Context(), actorOf(who), r.PathValue("staff"))
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	networks := form.Networks("networks")
+	if !form.OK() {
+		return a.Site.Redirect(w, r, staffPath(r), ui.Failed("admin.staff.bad_networks"))
+	}
+	s, token, err := a.Service.RotateStaffToken(r.Context(), actorOf(who), r.PathValue("staff"), networks)
 	if err != nil {
 		return a.sorry(w, r, staffPath(r), err)
 	}

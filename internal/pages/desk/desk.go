@@ -57,6 +57,7 @@ func New(c Config) *Desk {
 	d.pages.Shell = d.shell
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",
+		Confirm: "/desk/me/confirm", Networks: c.Service.DeskNetworks(),
 		User: c.Service.StaffOfSession,
 	}
 	d.signIn = signin.New(signin.Config{
@@ -137,7 +138,7 @@ func (d *Desk) table() []route {
 	}
 	for _, r := range d.signIn.Routes() {
 		if r.Open != nil {
-			routes = append(routes, route{r.Pattern, d.pages.Handle(r.Open)})
+			routes = append(routes, route{r.Pattern, d.guard.Open(r.Open)})
 		} else {
 			routes = append(routes, route{r.Pattern, staff(signin.Signed[*access.Staff](r.Signed))})
 		}

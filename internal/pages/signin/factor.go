@@ -16,6 +16,7 @@ import (
 // factorView is a second factor that waits for its first code.
 type factorView struct {
 	at
+	Proof  proofView
 	Email  string
 	Form   *ui.Form
 	Secret string
@@ -28,17 +29,21 @@ func (p *Pages) showSecondFactor(w http.ResponseWriter, r *http.Request, who *Vi
 	if err != nil {
 		return err
 	}
-	page, err := p.factorPage(who, e, ui.NewForm())
+	page, err := p.factorPage(r, who, e, ui.NewForm())
 	if err != nil {
 		return err
 	}
 	return p.pages.Render(w, r, page)
 }
 
-func (p *Pages) factorPage(who *Visitor, e *auth.Enrolment, form *ui.Form) (ui.Page, error) {
+func (p *Pages) factorPage(r *http.Request, who *Visitor, e *auth.Enrolment, form *ui.Form) (ui.Page, error) {
 	code, err := qrCode(e.URL)
+	if err != nil {
+		return ui.Page{}, err
+	}
+	proof, err := p.proofView(r, who)
 	return ui.Page{Template: "second_factor", Data: factorView{
-		at: p.at(), Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed, QR: code,
+		at: p.at(), Proof: proof, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed, QR: code,
 	}}, err
 }
 
@@ -71,9 +76,9 @@ func (p *Pages) confirmSecondFactor(w http.ResponseWriter, r *http.Request, who 
 		return err
 	}
 	codes, err := p.SignIn.ConfirmSecondFactor(
-		r.Context(), who.Person, e, form.Raw("password"), form.Get("code"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, e, proofIn(form, "password"), form.Get("code"), who.Session.ID, who.Origin)
 	if err != nil {
-		page, pageErr := p.factorPage(who, e, form)
+		page, pageErr := p.factorPage(r, who, e, form)
 		if pageErr != nil {
 			return pageErr
 		}
@@ -87,7 +92,7 @@ func (p *Pages) endSecondFactor(w http.ResponseWriter, r *http.Request, who *Vis
 	if err != nil {
 		return err
 	}
-	err = p.SignIn.EndSecondFactor(r.Context(), who.Person, form.Raw("off_password"), who.Session.ID, who.Origin)
+	err = p.SignIn.EndSecondFactor(r.Context(), who.Person, proofIn(form, "off_password"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Off: form}, form, "off_password", err)
 	}
@@ -99,7 +104,7 @@ func (p *Pages) renewRecoveryCodes(w http.ResponseWriter, r *http.Request, who *
 	if err != nil {
 		return err
 	}
-	codes, err := p.SignIn.RenewRecoveryCodes(r.Context(), who.Person, form.Raw("renew_password"), who.Origin)
+	codes, err := p.SignIn.RenewRecoveryCodes(r.Context(), who.Person, proofIn(form, "renew_password"), who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Renew: form}, form, "renew_password", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net/http"
 	"time"
+	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/pages/ui"
@@ -53,7 +54,9 @@ type linkView struct {
 }
 
 // linkPages are the templates of what links are for.
-var linkPages = map[access.LinkKind]string{access.Invitation: "join", access.PasswordReset: "reset"}
+var linkPages = map[access.LinkKind]string{
+	access.Invitation: "join", access.PasswordReset: "reset", access.EmailChange: "email",
+}
 
 func (p *Pages) linkPage(l *access.Link, token string, form *ui.Form) ui.Page {
 	return ui.Page{Template: linkPages[l.Kind], Data: linkView{at: p.at(), Link: l, Form: form, Token: token}}
@@ -83,6 +86,22 @@ func (p *Pages) showJoin(w http.ResponseWriter, r *http.Request) error {
 
 func (p *Pages) showReset(w http.ResponseWriter, r *http.Request) error {
 	return p.showLink(w, r, access.PasswordReset)
+}
+
+func (p *Pages) showEmail(w http.ResponseWriter, r *http.Request) error {
+	return p.showLink(w, r, access.EmailChange)
+}
+
+// confirmEmail makes an address that of a user, with a click: programs that look through mail open links, too.
+func (p *Pages) confirmEmail(w http.ResponseWriter, r *http.Request) error {
+	form, err := ui.ReadEntryForm(w, r)
+	if err != nil {
+		return err
+	}
+	if err := p.SignIn.ConfirmEmail(r.Context(), form.Get("token"), p.Guard.Origin(r)); err != nil {
+		return p.linkGone(w, r, err)
+	}
+	return p.Site.Redirect(w, r, p.base+"/sign-in", ui.Done("signin.email.confirmed"))
 }
 
 // useLink takes the new password of somebody who came with a link and hands it to use.
@@ -115,9 +134,12 @@ func (p *Pages) useLink(
 
 // checkPassword checks the rules of a chosen password that was given twice.
 func checkPassword(form *ui.Form) {
-	switch next := form.Raw("new_password"); {
-	case auth.CheckNewPassword("new_password", next) != nil:
+	next := form.Raw("new_password")
+	switch n := utf8.RuneCountInString(next); {
+	case n < auth.MinPassword || n > auth.MaxPassword:
 		form.Fail("new_password", "signin.password.rule", "min", auth.MinPassword, "max", auth.MaxPassword)
+	case access.Guessable(next):
+		form.Fail("new_password", "signin.problem.guessable")
 	case next != form.Raw("repeat"):
 		form.Fail("repeat", "signin.password.differs")
 	}

@@ -187,11 +187,12 @@ func TestForgot(t *testing.T) {
 func TestFactorMail(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
 		w.Reconfigure(t, shop.WithMail)
-		enrol(t, w, w.who)
+		_, recovery := enrol(t, w, w.who)
 		if mail := w.mail(t); len(mail) != 1 || w.pathIn(t, mail["second-factor-on to "+w.who.Email]) != w.settings {
 			t.Errorf("told %q", mail)
 		}
-		w.as(t, w.who).Post(w.settings+"/second-factor/end", "off_password", password).Want(t, http.StatusSeeOther)
+		w.as(t, w.who).Post(w.settings+"/second-factor/end", "off_password", password,
+			"current_code", recovery[0]).Want(t, http.StatusSeeOther)
 		if mail := w.mail(t); len(mail) != 1 || w.pathIn(t, mail["second-factor-off to "+w.who.Email]) != w.settings {
 			t.Errorf("told %q", mail)
 		}

@@ -22,7 +22,7 @@ func (p *Pages) beginPasskey(w http.ResponseWriter, r *http.Request, who *Visito
 		return err
 	}
 	c, err := p.SignIn.BeginNewPasskey(
-		r.Context(), who.Person, form.Get("name"), form.Raw("passkey_password"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, form.Get("name"), proofIn(form, "passkey_password"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{NewPasskey: form}, form, "passkey_password", err)
 	}
@@ -47,13 +47,33 @@ func (p *Pages) addPasskey(w http.ResponseWriter, r *http.Request, who *Visitor)
 // passkeyView is one passkey with what can be done about it.
 type passkeyView struct {
 	at
+	Proof   proofView
 	Passkey *access.Passkey
 	Rename  *ui.Form
 	Remove  *ui.Form
 }
 
-func (p *Pages) passkeyPage(k *access.Passkey, rename, remove *ui.Form) ui.Page {
-	return ui.Page{Template: "passkey", Data: passkeyView{at: p.at(), Passkey: k, Rename: rename, Remove: remove}}
+func (p *Pages) passkeyPage(
+	r *http.Request, who *Visitor, k *access.Passkey, rename, remove *ui.Form,
+) (ui.Page, error) {
+	proof, err := p.proofView(r, who)
+	return ui.Page{Template: "passkey", Data: passkeyView{
+		at: p.at(), Proof: proof, Passkey: k, Rename: rename, Remove: remove,
+	}}, err
+}
+
+// refusePasskey shows the page of a passkey again when it was the visitor who was wrong.
+func (p *Pages) refusePasskey(
+	w http.ResponseWriter, r *http.Request, who *Visitor, k *access.Passkey, rename, remove *ui.Form, refusal error,
+) error {
+	page, err := p.passkeyPage(r, who, k, rename, remove)
+	if err != nil {
+		return err
+	}
+	if remove != nil {
+		return p.refuse(w, r, page, remove, "password", refusal)
+	}
+	return p.refuse(w, r, page, rename, "", refusal)
 }
 
 func (p *Pages) showPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
@@ -61,7 +81,11 @@ func (p *Pages) showPasskey(w http.ResponseWriter, r *http.Request, who *Visitor
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(w, r, p.passkeyPage(k, ui.NewForm("name", k.Name), nil))
+	page, err := p.passkeyPage(r, who, k, ui.NewForm("name", k.Name), nil)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, page)
 }
 
 func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
@@ -70,7 +94,7 @@ func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 		return err
 	}
 	if err := p.SignIn.RenamePasskey(r.Context(), who.ID, k.ID, form.Get("name")); err != nil {
-		return p.refuse(w, r, p.passkeyPage(k, form, nil), form, "", err)
+		return p.refusePasskey(w, r, who, k, form, nil, err)
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.renamed", "name", form.Get("name")))
 }
@@ -80,9 +104,9 @@ func (p *Pages) removePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 	if err != nil {
 		return err
 	}
-	err = p.SignIn.RemovePasskey(r.Context(), who.Person, k.ID, form.Raw("password"), who.Session.ID, who.Origin)
+	err = p.SignIn.RemovePasskey(r.Context(), who.Person, k.ID, proofIn(form, "password"), who.Session.ID, who.Origin)
 	if err != nil {
-		return p.refuse(w, r, p.passkeyPage(k, ui.NewForm("name", k.Name), form), form, "password", err)
+		return p.refusePasskey(w, r, who, k, ui.NewForm("name", k.Name), form, err)
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.removed", "name", k.Name))
 }

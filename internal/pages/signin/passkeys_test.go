@@ -112,9 +112,9 @@ func TestPasskeySettings(t *testing.T) {
 
 func TestPasskeySignIn(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		_, _ = enrol(t, w, w.who) // a second factor that is not asked for
 		d := w.device()
 		w.addPasskey(w.as(t, w.who), d, "Phone").Want(t, http.StatusSeeOther)
+		_, _ = enrol(t, w, w.who) // a second factor that is not asked for
 
 		t.Run("Succeeds", func(t *testing.T) {
 			v := w.as(t, w.third)

@@ -11,6 +11,7 @@ import (
 // settingsView is how somebody signs in, with the forms to change it.
 type settingsView struct {
 	at
+	Proof        proofView
 	Visitor      *Visitor
 	About        string
 	Address      string // of the service
@@ -39,6 +40,12 @@ func (p *Pages) settingsPage(r *http.Request, who *Visitor, v *settingsView) (ui
 	v.ChangeEmail, v.HasToken = p.ChangeEmail, p.NewToken != nil
 	page := ui.Page{Template: "settings", Data: v}
 	var err error
+	if v.Proof, err = p.proofView(r, who); err != nil {
+		return page, err
+	}
+	if v.Token == nil {
+		v.Token = ui.NewForm()
+	}
 	if v.SecondFactor, err = p.SignIn.HasSecondFactor(r.Context(), who.ID); err != nil {
 		return page, err
 	}
@@ -84,7 +91,7 @@ func (p *Pages) changePassword(w http.ResponseWriter, r *http.Request, who *Visi
 		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
 	}
 	err = p.SignIn.ChangePassword(
-		r.Context(), who.Person, form.Raw("password"), form.Raw("new_password"), who.Session.ID, who.Origin)
+		r.Context(), who.Person, proofIn(form, "password"), form.Raw("new_password"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "password", err)
 	}
@@ -96,10 +103,13 @@ func (p *Pages) changeEmail(w http.ResponseWriter, r *http.Request, who *Visitor
 	if err != nil {
 		return err
 	}
-	err = p.SignIn.ChangeEmail(
-		r.Context(), who.Person, form.Raw("email_password"), form.Get("email"), who.Session.ID, who.Origin)
+	done, err := p.SignIn.ChangeEmail(
+		r.Context(), who.Person, proofIn(form, "email_password"), form.Get("email"), who.Session.ID, who.Origin)
 	if err != nil {
 		return p.refuseSettings(w, r, who, &settingsView{Email: form}, form, "email_password", err)
+	}
+	if !done {
+		return p.Site.Redirect(w, r, p.Settings, ui.Note("signin.email.sent", "email", form.Get("email")))
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.email.changed"))
 }
@@ -111,7 +121,12 @@ func (p *Pages) newToken(w http.ResponseWriter, r *http.Request, who *Visitor) e
 		return err
 	}
 	v := &settingsView{Token: form}
-	if v.NewToken, err = p.NewToken(r.Context(), who.ID, form.Raw("token_password"), who.Origin); err != nil {
+	networks := form.Networks("networks")
+	if !form.OK() {
+		return p.renderSettings(w, r, who, v, http.StatusUnprocessableEntity)
+	}
+	v.NewToken, err = p.NewToken(r.Context(), who.ID, proofIn(form, "token_password"), networks, who.Origin)
+	if err != nil {
 		return p.refuseSettings(w, r, who, v, form, "token_password", err)
 	}
 	return p.renderSettings(w, r, who, v, http.StatusOK)

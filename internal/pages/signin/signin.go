@@ -37,8 +37,10 @@ type Config struct {
 	// ChangeEmail tells that people may change their email themselves.
 	ChangeEmail bool
 
-	// NewToken makes a token for the API of the audience, for who gives their password again. Nil: there is none.
-	NewToken func(ctx context.Context, staffID, password string, from access.Origin) (string, error)
+	// NewToken makes a token for the API of the audience, for who proves who they are. Nil: there is none.
+	NewToken func(
+		ctx context.Context, staffID string, p auth.Proof, networks access.Networks, from access.Origin,
+	) (string, error)
 }
 
 // Guard starts and ends sessions; *ui.Guard is one.
@@ -117,9 +119,13 @@ func (p *Pages) Routes() []Route {
 	open("POST", "/reset/passkeys", p.removePasskeysAfterReset)
 
 	signed("GET", "", p.showSettings)
+	signed("GET", "/confirm", p.showConfirm)
+	signed("POST", "/confirm", p.confirm)
 	form("/password", p.changePassword)
 	if p.ChangeEmail {
 		form("/email", p.changeEmail)
+		open("GET", "/email", p.showEmail)
+		open("POST", "/email", p.confirmEmail)
 	}
 	if p.NewToken != nil {
 		form("/token", p.newToken)
@@ -181,6 +187,9 @@ func (p *Pages) refuse(
 		form.Set("code", "")
 	case errors.Is(err, auth.WrongPassword) && passwordField != "":
 		form.Fail(passwordField, "signin.password.wrong")
+	case errors.Is(err, auth.WrongCurrentCode):
+		form.Fail(currentCode, "signin.code.wrong")
+		form.Set(currentCode, "")
 	case errors.Is(err, auth.EmailUnusable):
 		form.Fail("email", "signin.email.unusable")
 	case p.Site.Messages.Has("signin.fault." + f.Code):

@@ -197,8 +197,11 @@ func TestSecondFactor(t *testing.T) {
 			v.Get(w.settings).Want(t, http.StatusOK, "9 recovery codes are left.", "On")
 			v.Post(w.settings+"/recovery-codes", "renew_password", "wrong").
 				Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
-			v.Post(w.settings+"/recovery-codes", "renew_password", password).Want(t, http.StatusOK, "Your recovery codes").
-				Lacks(t, recovery[1])
+			v.Post(w.settings+"/recovery-codes", "renew_password", password).
+				Want(t, http.StatusUnprocessableEntity, "The code is wrong or has already been used.")
+			v.Post(w.settings+"/recovery-codes", "renew_password", password, "current_code", recovery[1]).
+				Want(t, http.StatusOK, "Your recovery codes").
+				Lacks(t, recovery[2])
 			v.Get(w.settings).Want(t, http.StatusOK, "10 recovery codes are left.")
 		})
 		t.Run("CodeOfAnotherUser", func(t *testing.T) {
@@ -217,8 +220,10 @@ func TestSecondFactor(t *testing.T) {
 		})
 		t.Run("StepEndsWithThePassword", func(t *testing.T) {
 			v, settings := signIn(), w.as(t, w.who)
-			change := func(from, to string) {
-				settings.Post(w.settings+"/password", "password", from, "new_password", to, "repeat", to).
+			w.Clock.Advance(time.Minute)
+			change := func(from, to string) { // the code once: then it is good for a while
+				settings.Post(w.settings+"/password", "password", from, "new_password", to, "repeat", to,
+					"current_code", w.code(t, secret)).
 					Want(t, http.StatusSeeOther)
 			}
 			change(password, chosen)
@@ -232,6 +237,10 @@ func TestSecondFactor(t *testing.T) {
 			v := w.as(t, w.who)
 			v.Post(w.settings+"/second-factor/end", "off_password", "wrong").
 				Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
+			v.Get(w.settings).Want(t, http.StatusOK, "current_code")
+			w.Clock.Advance(time.Minute)
+			v.Submit(w.settings+"/confirm", "password", password, "current_code", w.code(t, secret), "next", w.settings).
+				Want(t, http.StatusOK, "Repeat the change now").Lacks(t, "current_code")
 			v.Submit(w.settings+"/second-factor/end", "off_password", password).
 				Want(t, http.StatusOK, "The second factor is off.")
 			v = w.Visit(t)
@@ -298,7 +307,7 @@ func TestToken(t *testing.T) {
 		p := v.Post(w.settings+"/token", "token_password", password).Want(t, http.StatusOK, "assay_staff_")
 		_, rest, _ := strings.Cut(p.Body, "<code>assay_staff_")
 		token, _, _ := strings.Cut("assay_staff_"+rest, "<")
-		if who, err := w.Service.AuthenticateStaff(t.Context(), token); err != nil || who.ID != w.who.ID {
+		if who, err := w.Service.AuthenticateStaff(t.Context(), token, "127.0.0.1"); err != nil || who.ID != w.who.ID {
 			t.Errorf("the token belongs to %v, %v", who, err)
 		}
 	})

@@ -28,6 +28,10 @@ type Guard[U any] struct {
 	Sessions Sessions
 	Audience access.Audience
 	SignIn   string // page to sign in at; it gets ?next=
+	Confirm  string // page to prove again who one is; it gets ?next=
+
+	// Networks are where the pages can be used from; empty: anywhere.
+	Networks access.Networks
 
 	// User returns the user of a session. A fault of kind NotFound or Unauthorized says that the user is gone or may no
 	// longer sign in: the session ends.
@@ -54,7 +58,7 @@ func VisitorOf[U any](r *http.Request) *Visitor[U] {
 func (g *Guard[U]) Handle(
 	h func(w http.ResponseWriter, r *http.Request, who *Visitor[U]) error, allow ...func(U) error,
 ) http.Handler {
-	return g.Pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
+	return g.Open(func(w http.ResponseWriter, r *http.Request) error {
 		who, err := g.Who(r)
 		if errors.Is(err, access.NoSession) {
 			return g.askToSignIn(w, r)
@@ -73,9 +77,22 @@ func (g *Guard[U]) Handle(
 			if httpx.Record(w).Begun() {
 				return err
 			}
+			if errors.Is(err, access.ConfirmationNeeded) && !byScript(r) {
+				return g.askToConfirm(w, r)
+			}
 			g.Pages.showError(w, r, err)
 		}
 		return nil
+	})
+}
+
+// Open adapts a handler of a page that is open to everybody who may use the pages at all.
+func (g *Guard[U]) Open(h httpx.Handler) http.Handler {
+	return g.Pages.Handle(func(w http.ResponseWriter, r *http.Request) error {
+		if address := httpx.ClientIP(r); !g.Networks.Allow(address) {
+			return access.WrongStaffNetwork(address)
+		}
+		return h(w, r)
 	})
 }
 
@@ -114,7 +131,7 @@ func (g *Guard[U]) SignedIn(r *http.Request) (bool, error) {
 // askToSignIn sends a visitor to the page to sign in, from where they come back to the page that they asked for. A form
 // that was sent is not sent again unseen: they come back to the page that it was on. A script is told instead.
 func (g *Guard[U]) askToSignIn(w http.ResponseWriter, r *http.Request) error {
-	if mode := r.Header.Get("Sec-Fetch-Mode"); mode != "" && mode != "navigate" {
+	if byScript(r) {
 		return access.NoSession
 	}
 	to, next := g.SignIn, r.URL.RequestURI()
@@ -135,6 +152,25 @@ func refererPath(r *http.Request) string {
 		return ""
 	}
 	return u.RequestURI()
+}
+
+// byScript reports whether a script has sent the request, which cannot lead the visitor to another page.
+func byScript(r *http.Request) bool {
+	mode := r.Header.Get("Sec-Fetch-Mode")
+	return mode != "" && mode != "navigate"
+}
+
+// askToConfirm sends a visitor to the page to prove who they are. They come back to the page of the form that they have
+// sent, which is not sent again unseen.
+func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
+	next := r.URL
+	if r.Method != http.MethodGet {
+		if from, err := url.Parse(r.Referer()); err == nil && from.Host == r.Host {
+			next = from
+		}
+	}
+	http.Redirect(w, r, g.Confirm+"?next="+url.QueryEscape(next.RequestURI()), http.StatusSeeOther)
+	return nil
 }
 
 // Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.

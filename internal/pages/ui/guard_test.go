@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 	must.NoError(t, db.Update(t.Context(), func(tx *store.Tx) error {
 		for _, id := range []string{"ann", "bob", "eve"} {
 			s := &access.Staff{ID: id, Email: id + "@example.com", Name: id, Role: access.Reviewer, CreatedAt: time.Now()}
-			if err := tx.InsertStaff(s, ""); err != nil {
+			if err := tx.InsertStaff(s, store.StaffToken{}); err != nil {
 				return err
 			}
 		}
@@ -146,10 +147,15 @@ func TestGuard(t *testing.T) {
 	})
 	t.Run("Cookie", func(t *testing.T) {
 		resp := visit(t, h).post("/sign-in", url.Values{"user": {"ann"}})
-		c := resp.Header.Get("Set-Cookie")
-		for _, part := range []string{"assay_desk=", "HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"} {
-			if !strings.Contains(c, part) {
-				t.Errorf("cookie %q lacks %s", c, part)
+		for name, age := range map[string]string{"assay_desk=": "Max-Age=604800", "assay_device=": "Max-Age=31536000"} {
+			at := slices.IndexFunc(resp.Header["Set-Cookie"], func(c string) bool { return strings.HasPrefix(c, name) })
+			if at < 0 {
+				t.Fatalf("no cookie %s", name)
+			}
+			for _, part := range []string{"HttpOnly", "SameSite=Lax", "Path=/", age} {
+				if c := resp.Header["Set-Cookie"][at]; !strings.Contains(c, part) {
+					t.Errorf("cookie %q lacks %s", c, part)
+				}
 			}
 		}
 	})

@@ -144,13 +144,13 @@ func newEnrolment(email, secret, sealed string) *Enrolment {
 	return &Enrolment{Secret: secret, URL: u.String(), Sealed: sealed}
 }
 
-// ConfirmSecondFactor puts an enrolment in force for a person who has given their password again and a code of it,
-// else it returns WrongPassword or WrongCode. It returns the recovery codes, which are shown once. Other sessions end,
+// ConfirmSecondFactor puts an enrolment in force for a person who has proved who they are (see Confirm) and given a
+// code of it, else WrongCode. It returns the recovery codes, which are shown once. Other sessions end,
 // and the person gets a mail.
 func (g *SignIn) ConfirmSecondFactor(
-	ctx context.Context, who *access.Person, e *Enrolment, password, code, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, e *Enrolment, p Proof, code, sessionID string, from access.Origin,
 ) ([]string, error) {
-	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
+	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return nil, err
 	}
 	try, err := g.throttle.begin(ctx, from, "enrol "+who.ID, who.ID)
@@ -173,17 +173,24 @@ func (g *SignIn) ConfirmSecondFactor(
 		if err := tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes); err != nil {
 			return err
 		}
+		if err := tx.SetSessionFactor(sessionID); err != nil {
+			return err
+		}
+		if from.Session != nil { // what proved who they are has changed
+			if err := tx.ConfirmSession(sessionID, from.Session.CreatedAt); err != nil {
+				return err
+			}
+		}
 		return g.factorChanged(tx, who, true, from)
 	})
 	return codes, err
 }
 
-// EndSecondFactor removes the second factor of a person who has given their password again, or returns WrongPassword.
-// Other sessions end, and the person gets a mail.
+// EndSecondFactor removes the second factor of a person who has proved who they are; see Confirm. Other sessions end, and the person gets a mail.
 func (g *SignIn) EndSecondFactor(
-	ctx context.Context, who *access.Person, password, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, p Proof, sessionID string, from access.Origin,
 ) error {
-	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
+	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return err
 	}
 	return g.change(ctx, who, sessionID, func(tx *store.Tx) error {
@@ -211,11 +218,12 @@ func (g *SignIn) factorChanged(tx *store.Tx, who *access.Person, on bool, from a
 // noSecondFactor is the refusal of recovery codes without a second factor.
 var noSecondFactor = fault.BadRequest("There is no second factor.")
 
-// RenewRecoveryCodes replaces the recovery codes of a person who has a second factor and gave their password again.
+// RenewRecoveryCodes replaces the recovery codes of a person who has a second factor and has proved who they are; see
+// Confirm. The person gets a mail.
 func (g *SignIn) RenewRecoveryCodes(
-	ctx context.Context, who *access.Person, password string, from access.Origin,
+	ctx context.Context, who *access.Person, p Proof, from access.Origin,
 ) ([]string, error) {
-	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
+	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return nil, err
 	}
 	has, err := g.HasSecondFactor(ctx, who.ID)
@@ -226,9 +234,21 @@ func (g *SignIn) RenewRecoveryCodes(
 		return nil, noSecondFactor
 	}
 	codes, hashes := g.newRecoveryCodes(who.ID)
-	return codes, g.Store.Update(ctx, func(tx *store.Tx) error {
-		return tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes)
+	err = g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.ReplaceRecoveryCodes(g.audience, who.ID, hashes); err != nil {
+			return err
+		}
+		if err := g.record(tx, who, from, codesRenewed, nil); err != nil {
+			return err
+		}
+		return g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+			return letter.RenewedCodes(l, g.audience, who.Email, g.now(), g.settings())
+		})
 	})
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return codes, err
 }
 
 // RecoveryCodesLeft returns how many recovery codes a person has not spent.

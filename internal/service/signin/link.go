@@ -85,8 +85,12 @@ func ResetLink(who *access.Person, by string) *access.Link {
 // MakeLink stores a link and returns its address.
 func (g *SignIn) MakeLink(tx *store.Tx, l *access.Link) (address string, err error) {
 	path, life := "/join", access.InvitationLife
-	if l.Kind == access.PasswordReset {
+	switch l.Kind {
+	case access.PasswordReset:
 		path, life = "/reset", access.ResetLife
+	case access.EmailChange:
+		path, life = "/email", access.ResetLife
+	case access.Invitation:
 	}
 	token := access.NewSessionToken()
 	hash, _ := access.HashSessionToken(token)
@@ -124,11 +128,15 @@ func (g *SignIn) useLink(
 	if err := CheckNewPassword("new_password", password); err != nil {
 		return err
 	}
-	if _, err := g.Link(ctx, kind, token); err != nil { // before the work of a hash
+	l, err := g.Link(ctx, kind, token) // before the work of a hash
+	if err != nil {
+		return err
+	}
+	if err := CheckNewPassword("new_password", password, l.Email, l.Name, l.Account); err != nil {
 		return err
 	}
 	hash := access.HashPassword(password)
-	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+	err = g.Store.Update(ctx, func(tx *store.Tx) error {
 		l, err := g.link(ctx, tx.Queries, kind, token)
 		if err != nil {
 			return err
@@ -189,7 +197,7 @@ func (g *SignIn) joinStaff(tx *store.Tx, l *access.Link, hash string, from acces
 		ID: store.NewID(), Email: l.Email, Name: l.Name, Role: access.StaffRole(l.Role),
 		PasswordHash: hash, CreatedAt: g.now(),
 	}
-	if err := tx.InsertStaff(s, ""); err != nil {
+	if err := tx.InsertStaff(s, store.StaffToken{}); err != nil {
 		return "", err
 	}
 	return s.ID, g.record(tx, s.Person(), from, event{staff: audit.StaffCreated}, map[string]any{"role": l.Role})
@@ -213,6 +221,11 @@ func (g *SignIn) ResetPassword(
 		}
 		if err := tx.ForgetDevices(g.audience, who.ID); err != nil { // one of them may be somebody else's
 			return err
+		}
+		if g.audience == access.Desk {
+			if err := tx.RevokeStaffToken(who.ID); err != nil {
+				return err
+			}
 		}
 		_, err = tx.DeleteSessions(g.audience, who.ID, "")
 		return err

@@ -56,10 +56,10 @@ func checkPasskeyName(name string) error {
 	return nil
 }
 
-// BeginNewPasskey makes the challenge with which a person who has given their password again adds a passkey, in one of
-// their sessions.
+// BeginNewPasskey makes the challenge with which a person who has proved who they are (see Confirm) adds a passkey, in
+// one of their sessions.
 func (g *SignIn) BeginNewPasskey(
-	ctx context.Context, who *access.Person, name, password, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, name string, p Proof, sessionID string, from access.Origin,
 ) (*PasskeyCeremony, error) {
 	w, err := g.webAuthn()
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *SignIn) BeginNewPasskey(
 	if err := checkPasskeyName(name); err != nil {
 		return nil, err
 	}
-	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
+	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return nil, err
 	}
 	passkeys, err := g.Passkeys(ctx, who.ID)
@@ -124,6 +124,9 @@ func (g *SignIn) AddPasskey(
 			return TooManyPasskeys
 		}
 		if err := tx.InsertPasskey(k); err != nil {
+			return err
+		}
+		if err := tx.SetSessionFactor(sessionID); err != nil {
 			return err
 		}
 		if err := g.record(tx, who, from, passkeyAdded, map[string]any{"name": k.Name}); err != nil {
@@ -186,16 +189,16 @@ func (g *SignIn) RenamePasskey(ctx context.Context, userID, id, name string) err
 	}))
 }
 
-// RemovePasskey removes a passkey of a person who has given their password again, or returns WrongPassword. Their other
-// sessions end: one of them may have begun with it.
+// RemovePasskey removes a passkey of a person who has proved who they are; see Confirm. Their other sessions end: one of
+// them may have begun with it.
 func (g *SignIn) RemovePasskey(
-	ctx context.Context, who *access.Person, id, password, sessionID string, from access.Origin,
+	ctx context.Context, who *access.Person, id string, p Proof, sessionID string, from access.Origin,
 ) error {
 	k, err := g.PasskeyOf(ctx, who.ID, id)
 	if err != nil {
 		return err
 	}
-	if err := g.ConfirmPassword(ctx, who, password, from); err != nil {
+	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return err
 	}
 	return g.removePasskeys(ctx, who, sessionID, from, k)
@@ -231,6 +234,11 @@ func (g *SignIn) removePasskeys(
 				return err
 			}
 			if err := g.record(tx, who, from, passkeyRemoved, map[string]any{"name": k.Name}); err != nil {
+				return err
+			}
+			if err := g.tell(tx, who, from, func(l text.Locale) letter.Letter {
+				return letter.RemovedPasskey(l, g.audience, who.Email, k.Name, g.now(), g.settings())
+			}); err != nil {
 				return err
 			}
 		}

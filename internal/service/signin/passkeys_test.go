@@ -19,7 +19,7 @@ import (
 
 func (w *world) begin(t *testing.T, name string) *signin.PasskeyCeremony {
 	t.Helper()
-	asked, err := w.BeginNewPasskey(t.Context(), w.who, name, password, w.session.ID, origin)
+	asked, err := w.BeginNewPasskey(t.Context(), w.who, name, with(password), w.session.ID, w.fresh())
 	must.NoError(t, err)
 	return asked
 }
@@ -204,7 +204,7 @@ func TestPasskeyRefused(t *testing.T) {
 			}
 		})
 		t.Run("Removed", func(t *testing.T) {
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
 			if _, err := w.signIn(t, w.device); !errors.Is(err, signin.WrongPasskey) {
 				t.Errorf("%v", err)
 			}
@@ -218,7 +218,7 @@ func (w *world) colleague(t *testing.T) (*access.Person, *device.Device) {
 	who := w.person(t, "member-"+store.NewID()+"@acme.example", access.Reviewer, access.Viewer)
 	session := w.start(t, who)
 	d := &device.Device{Origin: address, Counts: true}
-	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", password, session.ID, origin)
+	asked, err := w.BeginNewPasskey(t.Context(), who, "Their phone", with(password), session.ID, origin)
 	must.NoError(t, err)
 	_, err = w.AddPasskey(t.Context(), who, asked.Sealed, d.Create(t, asked.Options), session.ID, origin)
 	must.NoError(t, err)
@@ -378,13 +378,13 @@ func TestPasskeyChange(t *testing.T) {
 		}
 		t.Run("NeedsThePassword", func(t *testing.T) {
 			if _, err := w.BeginNewPasskey(
-				t.Context(), w.who, "Phone", "wrong", w.session.ID, origin,
+				t.Context(), w.who, "Phone", with("wrong"), w.session.ID, origin,
 			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("add: %v", err)
 			}
 			k := w.add(t, w.device)
 			if err := w.RemovePasskey(
-				t.Context(), w.who, k.ID, "wrong", w.session.ID, origin,
+				t.Context(), w.who, k.ID, with("wrong"), w.session.ID, origin,
 			); !errors.Is(err, signin.WrongPassword) {
 				t.Errorf("remove: %v", err)
 			}
@@ -398,8 +398,8 @@ func TestPasskeyChange(t *testing.T) {
 				!strings.Contains(m.Text, w.settings()) {
 				t.Errorf("%s", m.Text)
 			}
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
-			w.posted(t)
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
+			w.posted(t, "passkey-removed "+w.who.Email)
 		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
 			token := w.token(t, w.who)
@@ -412,7 +412,7 @@ func TestPasskeyChange(t *testing.T) {
 			if ended(t, token) {
 				t.Error("another session has ended for a name")
 			}
-			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, password, w.session.ID, origin))
+			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
 			if !ended(t, token) {
 				t.Error("another session goes on after a passkey was removed")
 			}
@@ -429,7 +429,7 @@ func TestPasskeyChange(t *testing.T) {
 					t.Errorf("renamed to %.20q: %v", name, err)
 				}
 				if _, err := w.BeginNewPasskey(
-					t.Context(), w.who, name, password, w.session.ID, origin,
+					t.Context(), w.who, name, with(password), w.session.ID, origin,
 				); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
@@ -448,7 +448,7 @@ func TestPasskeyChange(t *testing.T) {
 				_, err := w.PasskeyOf(t.Context(), colleague.ID, id)
 				for _, err := range []error{
 					err, w.RenamePasskey(t.Context(), colleague.ID, id, "Mine"),
-					w.RemovePasskey(t.Context(), colleague, id, password, "", origin),
+					w.RemovePasskey(t.Context(), colleague, id, with(password), "", origin),
 				} {
 					if !errors.Is(err, signin.PasskeyNotFound) {
 						t.Errorf("%q: %v", id, err)
@@ -469,7 +469,7 @@ func TestPasskeyChange(t *testing.T) {
 				w.add(t, &device.Device{Origin: address})
 			}
 			if _, err := w.BeginNewPasskey(
-				t.Context(), w.who, "More", password, w.session.ID, origin,
+				t.Context(), w.who, "More", with(password), w.session.ID, origin,
 			); !errors.Is(err, signin.TooManyPasskeys) {
 				t.Errorf("%v", err)
 			}
@@ -514,7 +514,7 @@ func TestPasskeyReset(t *testing.T) {
 				must.NoError(t, err)
 				_, err = w.signIn(t, d)
 				must.NoError(t, err)
-				begun, err := w.BeginNewPasskey(t.Context(), who, "Another", password, session.ID, origin)
+				begun, err := w.BeginNewPasskey(t.Context(), who, "Another", with(password), session.ID, origin)
 				must.NoError(t, err)
 				must.NoError(t, reset(who.ID))
 				another := &device.Device{Origin: address, Counts: true}
@@ -546,7 +546,7 @@ func TestPasskeysUnavailable(t *testing.T) {
 		}
 		_, err := w.BeginPasskey(thisBrowser)
 		_, err2 := w.Passkey(t.Context(), thisBrowser, asked.Sealed, answer, origin)
-		_, err3 := w.BeginNewPasskey(t.Context(), w.who, "Phone", password, w.session.ID, origin)
+		_, err3 := w.BeginNewPasskey(t.Context(), w.who, "Phone", with(password), w.session.ID, origin)
 		_, err4 := w.AddPasskey(t.Context(), w.who, asked.Sealed, answer, w.session.ID, origin)
 		for _, err := range []error{err, err2, err3, err4} {
 			if !errors.Is(err, signin.PasskeysUnavailable) {

@@ -79,9 +79,6 @@ var (
 
 	// WrongCode is for a code of the second factor: a wrong one, or one that was used before.
 	WrongCode = fault.New(fault.Invalid, "wrong-code", "The code is wrong, or was used before. Wait for the next one.")
-
-	// WrongPassword is for a change that needs the password again.
-	WrongPassword = fault.New(fault.Invalid, "wrong-password", "The password is wrong.")
 )
 
 // Reasons of failed sign-ins, in the logs.
@@ -150,23 +147,29 @@ func (g *SignIn) failed(
 // event is something that is recorded: of account users in the audit log of the account, of staff in the log of
 // administration. Without a code it is not recorded there.
 type event struct {
-	user  audit.Code
-	staff audit.ActionCode
+	user   audit.Code
+	staff  audit.ActionCode
+	change string // of how the person signs in, for the program's own log
 }
 
 var (
-	signedIn        = event{audit.LoginSucceeded, audit.StaffSignedIn}
-	signInFailed    = event{audit.LoginFailed, audit.StaffSignInFailed}
-	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged}
-	emailChanged    = event{user: audit.EmailChanged}
-	factorAdded     = event{staff: audit.StaffFactorAdded}
-	factorRemoved   = event{staff: audit.StaffFactorRemoved}
-	passkeyAdded    = event{staff: audit.StaffPasskeyAdded}
-	passkeyRemoved  = event{staff: audit.StaffPasskeyRemoved}
+	signedIn        = event{user: audit.LoginSucceeded, staff: audit.StaffSignedIn}
+	signInFailed    = event{user: audit.LoginFailed, staff: audit.StaffSignInFailed}
+	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged, "password"}
+	emailChanged    = event{user: audit.EmailChanged, change: "email"}
+	factorAdded     = event{staff: audit.StaffFactorAdded, change: "second factor added"}
+	factorRemoved   = event{staff: audit.StaffFactorRemoved, change: "second factor removed"}
+	passkeyAdded    = event{staff: audit.StaffPasskeyAdded, change: "passkey added"}
+	passkeyRemoved  = event{staff: audit.StaffPasskeyRemoved, change: "passkey removed"}
+	codesRenewed    = event{staff: audit.StaffCodesRenewed, change: "recovery codes renewed"}
 )
 
 // record writes down what a person did about themselves.
 func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e event, details map[string]any) error {
+	if e.change != "" {
+		c.Log.InfoContext(tx.Context(), "sign-in changed", "audience", who.Audience, "user_id", who.ID, "change", e.change,
+			"ip", from.IP)
+	}
 	switch {
 	case who.Audience == access.Portal && e.user != "":
 		return tx.AppendAudit(&audit.Event{
@@ -224,24 +227,6 @@ func (g *SignIn) change(ctx context.Context, who *access.Person, sessionID strin
 		g.Host.WakeMail()
 	}
 	return err
-}
-
-// ConfirmPassword checks the password of somebody who is signed in already, or returns WrongPassword or TooManyLogins.
-func (g *SignIn) ConfirmPassword(
-	ctx context.Context, who *access.Person, password string, from access.Origin,
-) error {
-	try, err := g.throttle.begin(ctx, from, "confirm "+who.ID, who.ID)
-	if err != nil {
-		return err
-	}
-	ok, err := access.VerifyPassword(who.PasswordHash, password)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return WrongPassword
-	}
-	return try.succeeded(ctx)
 }
 
 // settings is where people of the audience change how they sign in.

@@ -148,7 +148,7 @@ func TestSecondFactor(t *testing.T) {
 		e, err := w.BeginSecondFactor(w.who)
 		must.NoError(t, err)
 		confirm := func(password, code string) error {
-			_, err := w.ConfirmSecondFactor(t.Context(), w.who, e, password, code, w.session.ID, origin)
+			_, err := w.ConfirmSecondFactor(t.Context(), w.who, e, with(password), code, w.session.ID, origin)
 			return err
 		}
 		has := func() bool {
@@ -174,13 +174,13 @@ func TestSecondFactor(t *testing.T) {
 			t.Errorf("%s", m.Text)
 		}
 
-		inJapanese := access.Origin{IP: origin.IP, Locale: text.Japanese}
+		inJapanese := access.Origin{IP: origin.IP, Locale: text.Japanese, Session: w.fresh().Session}
 		if err := w.EndSecondFactor(
-			t.Context(), w.who, "wrong", w.session.ID, origin,
+			t.Context(), w.who, with("wrong"), w.session.ID, w.fresh(),
 		); !errors.Is(err, signin.WrongPassword) || !has() {
 			t.Errorf("off without the password: %v", err)
 		}
-		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, password, w.session.ID, inJapanese))
+		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, with(password), w.session.ID, inJapanese))
 		if m := w.posted(t, "second-factor-off "+w.who.Email)[0]; m.Locale != text.Japanese || has() {
 			t.Errorf("%+v", m)
 		}
@@ -200,12 +200,14 @@ func (w *world) settings() string {
 // TestRecoveryCodes checks that new codes replace the old ones, and that a broken database is no fault of the person.
 func TestRecoveryCodes(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		renew := func(ctx context.Context) ([]string, error) { return w.RenewRecoveryCodes(ctx, w.who, password, origin) }
+		renew := func(ctx context.Context) ([]string, error) {
+			return w.RenewRecoveryCodes(ctx, w.who, with(password), w.fresh())
+		}
 		if _, err := renew(t.Context()); fault.CodeOf(err) != fault.CodeBadRequest {
 			t.Errorf("without a second factor: %v", err)
 		}
 		_, old := w.enrol(t)
-		if _, err := w.RenewRecoveryCodes(t.Context(), w.who, "wrong", origin); !errors.Is(err, signin.WrongPassword) {
+		if _, err := w.RenewRecoveryCodes(t.Context(), w.who, with("wrong"), w.fresh()); !errors.Is(err, signin.WrongPassword) {
 			t.Errorf("without the password: %v", err)
 		}
 		renewed, err := renew(t.Context())
@@ -236,7 +238,7 @@ func TestNotices(t *testing.T) {
 		w.reconfigure(t, shop.WithMail)
 		inJapanese := access.Origin{IP: origin.IP, UserAgent: origin.UserAgent, Locale: text.Japanese}
 		change := func(current string, from access.Origin) error {
-			return w.ChangePassword(t.Context(), w.who, current, next, w.session.ID, from)
+			return w.ChangePassword(t.Context(), w.who, with(current), next, w.session.ID, from)
 		}
 		if err := change("wrong", inJapanese); !errors.Is(err, signin.WrongPassword) {
 			t.Fatal(err)
@@ -254,15 +256,5 @@ func TestNotices(t *testing.T) {
 			t.Errorf("another session goes on: %v", err)
 		}
 		w.again(t)
-		if w.audience == access.Desk {
-			return
-		}
-		old := w.who.Email
-		must.NoError(t, w.ChangeEmail(t.Context(), w.who, next, "Boss@acme.example", w.session.ID, origin))
-		for _, m := range w.posted(t, "email-changed-old "+old, "email-changed-new boss@acme.example") {
-			if m.Locale != text.English || !strings.Contains(m.Text, old) || !strings.Contains(m.Text, "boss@acme.example") {
-				t.Errorf("%+v", m)
-			}
-		}
 	})
 }

@@ -80,7 +80,7 @@ func (w *world) person(t *testing.T, email string, staff access.StaffRole, user 
 				ID: store.NewID(), Email: email, Name: "Hana", Role: staff, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 			}
 			who = s.Person()
-			return tx.InsertStaff(s, "")
+			return tx.InsertStaff(s, store.StaffToken{})
 		}
 		u := &access.User{
 			ID: store.NewID(), AccountID: w.Account.ID, Email: email, Role: user,
@@ -138,9 +138,28 @@ func (w *world) enrol(t *testing.T) (secret string, recovery []string) {
 	t.Helper()
 	e, err := w.BeginSecondFactor(w.who)
 	must.NoError(t, err)
-	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, password, w.code(t, e.Secret), w.session.ID, origin)
+	recovery, err = w.ConfirmSecondFactor(t.Context(), w.who, e, with(password), w.code(t, e.Secret), w.session.ID, origin)
 	must.NoError(t, err)
 	return e.Secret, recovery
+}
+
+// with proves who somebody is with a password alone.
+func with(password string) signin.Proof { return signin.Proof{Password: password} }
+
+// here is the origin of requests in the person's session.
+func (w *world) here() access.Origin {
+	from := origin
+	from.Session = w.session
+	return from
+}
+
+// fresh is here, a moment after the person has proved who they are.
+func (w *world) fresh() access.Origin {
+	from, session := w.here(), *w.session
+	session.ConfirmedAt = w.Clock.Now()
+	session.CreatedAt = session.ConfirmedAt.Add(-time.Second)
+	from.Session = &session
+	return from
 }
 
 // record is an entry of the log that is told about sign-ins.

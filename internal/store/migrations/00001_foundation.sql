@@ -329,9 +329,11 @@ CREATE TABLE staff (
   name           TEXT NOT NULL,
   role           TEXT NOT NULL CHECK (role IN ('reviewer', 'admin')),
   password_hash  TEXT NOT NULL,
-  token_hash     TEXT NOT NULL UNIQUE,
-  created_at     BIGINT NOT NULL,
-  deactivated_at BIGINT
+  token_hash       TEXT NOT NULL UNIQUE,
+  token_networks   TEXT NOT NULL DEFAULT '', -- where it may be used from, separated by spaces; empty: anywhere
+  token_expires_at BIGINT,
+  created_at       BIGINT NOT NULL,
+  deactivated_at   BIGINT
 );
 
 -- How many Live orders are in each status but queued: what is in no row of this table is queued, and the balances know
@@ -431,11 +433,11 @@ CREATE TABLE recovery_codes (
   PRIMARY KEY (audience, user_id, code_hash)
 );
 
--- Links that let somebody in once without a password: to join an account or the staff, or to choose a new password.
+-- Links that work once: to join an account or the staff, to choose a new password, or to confirm a new email.
 CREATE TABLE links (
   id         TEXT PRIMARY KEY,
   token_hash TEXT NOT NULL UNIQUE,
-  kind       TEXT NOT NULL CHECK (kind IN ('invitation', 'password-reset')),
+  kind       TEXT NOT NULL CHECK (kind IN ('invitation', 'password-reset', 'email-change')),
   audience   TEXT NOT NULL CHECK (audience IN ('desk', 'portal')),
   account_id TEXT REFERENCES accounts (id),
   user_id    TEXT,
@@ -446,7 +448,7 @@ CREATE TABLE links (
   created_at BIGINT NOT NULL,
   expires_at BIGINT NOT NULL,
   used_at    BIGINT,
-  CHECK ((kind = 'password-reset') = (user_id IS NOT NULL)),
+  CHECK ((kind = 'invitation') = (user_id IS NULL)),
   CHECK ((audience = 'portal') = (account_id IS NOT NULL))
 );
 CREATE INDEX links_of_account ON links (audience, COALESCE(account_id, ''), kind, created_at);

@@ -34,7 +34,7 @@ func copiedText(column string, prefix string, digits, from int) string {
 		zeros, column, from)
 }
 
-// Multiply copies the orders with all rows that belong to them, and brings the counters up to date. Ended orders are
+// Multiply copies the orders with the rows that belong to them for as long as they are kept, and brings the counters up to date. Ended orders are
 // spread over Period; open ones stay as recent as they are. It is much faster than the program, because it drops the
 // indexes meanwhile and does not wait for the disk; it needs the database for itself.
 func (c *Copies) Multiply(ctx context.Context) error {
@@ -75,6 +75,9 @@ func (c *Copies) copy(ctx context.Context, bulk *rawsql.Bulk) error {
 			}
 		}
 		for _, name := range tables {
+			if name == "events" || name == "deliveries" { // those of old orders have been pruned
+				continue
+			}
 			if err := c.copyTable(ctx, bulk, name); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}

@@ -18,7 +18,7 @@ func (w *World) reviewer(t testing.TB) access.Actor {
 			CreatedAt: w.Clock.Now(),
 		}
 		err := w.Store.Update(t.Context(), func(tx *store.Tx) error {
-			return tx.InsertStaff(s, access.HashSecretKey(access.NewStaffToken()))
+			return tx.InsertStaff(s, store.StaffToken{Hash: access.HashSecretKey(access.NewStaffToken())})
 		})
 		if err != nil {
 			t.Fatalf("make a staff user: %v", err)

@@ -127,10 +127,16 @@ func (l *line) statement() (Statement, error) {
 			s.Args[n-1], text, expanded = value, text[length:], expanded[used:]
 			continue
 		}
-		if expanded == "" || text[0] != expanded[0] {
+		same := 1
+		if text[0] == '\'' { // what looks like a parameter in a text is none
+			if _, length, err := literal(text); err == nil {
+				same = length
+			}
+		}
+		if !strings.HasPrefix(expanded, text[:same]) {
 			return s, fmt.Errorf("sqltrace: %q is not %q with values", l.Expanded, l.Text)
 		}
-		text, expanded = text[1:], expanded[1:]
+		text, expanded = text[same:], expanded[same:]
 	}
 	return s, nil
 }

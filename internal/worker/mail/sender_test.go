@@ -1,6 +1,7 @@
 package mail_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
@@ -321,9 +323,10 @@ func TestNothingHappened(t *testing.T) {
 		const password = "a password of my own"
 		o.Owner.PasswordHash = access.HashPassword(password)
 		g := o.Service.SignIn(access.Portal)
-		err = g.ChangeEmail(t.Context(), o.Owner.Person(), password, taken.Owner.Email, "", access.Origin{})
-		if err == nil {
-			t.Error("the email of another user was taken")
+		_, err = g.ChangeEmail(
+			t.Context(), o.Owner.Person(), signin.Proof{Password: "wrong"}, taken.Owner.Email, "", access.Origin{})
+		if !errors.Is(err, signin.WrongPassword) {
+			t.Errorf("an email without the password: %v", err)
 		}
 		o.wantQueue(t, 0)
 

@@ -1,0 +1,90 @@
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Proof is what somebody who is signed in gives again before how people sign in is changed.
+type Proof struct {
+	Password string
+	Code     string // of the second factor, or a recovery code
+}
+
+// Refusals of a proof.
+var (
+	// WrongPassword is for a change that needs the password again.
+	WrongPassword = fault.New(fault.Invalid, "wrong-password", "The password is wrong.")
+
+	// WrongCurrentCode is for a change that needs a code of the second factor again.
+	WrongCurrentCode = fault.New(fault.Invalid, "wrong-current-code",
+		"The code is wrong, or was used before. Wait for the next one.")
+)
+
+// Confirm proves that it is still the person of a session who acts: with the password, and a code where they have a
+// second factor. For five minutes after a proof the password is enough; a sign-in is none. It returns WrongPassword,
+// WrongCurrentCode or TooManyLogins.
+func (g *SignIn) Confirm(ctx context.Context, who *access.Person, p Proof, from access.Origin) error {
+	if err := g.confirmPassword(ctx, who, p.Password, from); err != nil {
+		return err
+	}
+	if from.Session != nil && from.Session.Proved(g.now()) {
+		return nil
+	}
+	if err := g.confirmCode(ctx, who, p.Code, from); err != nil {
+		return err
+	}
+	if from.Session == nil {
+		return nil
+	}
+	return g.ConfirmSession(ctx, from.Session)
+}
+
+// ConfirmSession notes that the person of a session has proved who they are.
+func (s *SessionStore) ConfirmSession(ctx context.Context, session *access.Session) error {
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		return tx.ConfirmSession(session.ID, s.config.now())
+	})
+	s.ForgetSessions()
+	return err
+}
+
+// confirmPassword checks the password of somebody who is signed in already.
+func (g *SignIn) confirmPassword(ctx context.Context, who *access.Person, password string, from access.Origin) error {
+	try, err := g.throttle.begin(ctx, from, "confirm "+who.ID, who.ID)
+	if err != nil {
+		return err
+	}
+	ok, err := access.VerifyPassword(who.PasswordHash, password)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return WrongPassword
+	}
+	return try.succeeded(ctx)
+}
+
+// confirmCode spends a code of somebody who has a second factor.
+func (g *SignIn) confirmCode(ctx context.Context, who *access.Person, code string, from access.Origin) error {
+	has, err := g.HasSecondFactor(ctx, who.ID)
+	if err != nil || !has {
+		return err
+	}
+	try, err := g.throttle.begin(ctx, from, "code "+who.ID, who.ID)
+	if err != nil {
+		return err
+	}
+	err = g.useCode(ctx, who.ID, code)
+	if errors.Is(err, WrongCode) {
+		return WrongCurrentCode
+	}
+	if err != nil {
+		return err
+	}
+	return try.succeeded(ctx)
+}

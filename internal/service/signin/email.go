@@ -1,0 +1,111 @@
+package signin
+
+import (
+	"context"
+	"errors"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// EmailUnusable is the refusal of an email that is none, or, where there is no mail server, that another user has.
+var EmailUnusable = fault.New(fault.Invalid, "email-unusable", "This email address cannot be used.")
+
+// ChangeEmail begins to give an account user another email, after they have proved who they are: a link goes to the new
+// mailbox, and nothing changes before it is opened. The answer is the same whoever has the address. Where there is no
+// mail server nobody can be asked: then the email changes at once, and done is true.
+func (g *SignIn) ChangeEmail(
+	ctx context.Context, who *access.Person, p Proof, email, sessionID string, from access.Origin,
+) (done bool, err error) {
+	address, err := access.NormalizeEmail(email)
+	if err != nil {
+		return false, EmailUnusable
+	}
+	if err := g.Confirm(ctx, who, p, from); err != nil {
+		return false, err
+	}
+	if !g.Host.SendsMail() {
+		err = g.change(ctx, who, sessionID, func(tx *store.Tx) error { return g.setEmail(tx, who, address, from) })
+		if errors.Is(err, store.ErrExists) {
+			err = EmailUnusable
+		}
+		return err == nil, err
+	}
+	if _, err := g.resets.begin(ctx, from, address, who.ID); err != nil { // a mailbox is not to be filled by others
+		return false, err
+	}
+	err = g.Store.Update(ctx, func(tx *store.Tx) error {
+		locale, err := g.localeOf(tx, who, from)
+		if err != nil {
+			return err
+		}
+		l := &access.Link{
+			Kind: access.EmailChange, AccountID: who.AccountID, UserID: who.ID, Email: address, CreatedBy: who.ID,
+		}
+		link, err := g.MakeLink(tx, l)
+		if err != nil {
+			return err
+		}
+		return g.Host.PostLetter(tx, who.AccountID, address,
+			letter.ConfirmEmail(locale, who.Email, address, link, access.ResetLife), l)
+	})
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return false, err
+}
+
+// ConfirmEmail gives the user of a link the email of the mailbox that it was sent to. All their sessions end. A link for
+// an email that somebody has by now cannot be used.
+func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Origin) error {
+	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		l, err := g.link(ctx, tx.Queries, access.EmailChange, token)
+		if err != nil {
+			return err
+		}
+		if err := orUnusable(tx.UseLink(l.ID, g.now())); err != nil {
+			return err
+		}
+		who, err := tx.Person(ctx, g.audience, l.UserID)
+		if err != nil {
+			return orUnusable(err)
+		}
+		if err := g.setEmail(tx, who, l.Email, from); err != nil {
+			return err
+		}
+		_, err = tx.DeleteSessions(g.audience, who.ID, "")
+		return err
+	})
+	g.ForgetSessions()
+	if errors.Is(err, store.ErrExists) {
+		return LinkUnusable
+	}
+	if err == nil {
+		g.Host.WakeMail()
+	}
+	return err
+}
+
+// setEmail changes the email. Both addresses are told; the event names the old one.
+func (g *SignIn) setEmail(tx *store.Tx, who *access.Person, address string, from access.Origin) error {
+	if err := tx.SetUserEmail(who.ID, address); err != nil {
+		return err
+	}
+	if err := tx.DeleteResets(g.audience, who.ID); err != nil { // they were sent to the old address
+		return err
+	}
+	l, err := g.localeOf(tx, who, from)
+	if err != nil {
+		return err
+	}
+	toOld, toNew := letter.ChangedEmail(l, who.Email, address, g.now(), g.Host.Address()+"/portal")
+	if err := errors.Join(
+		g.Host.PostLetter(tx, who.AccountID, who.Email, toOld, nil),
+		g.Host.PostLetter(tx, who.AccountID, address, toNew, nil),
+	); err != nil {
+		return err
+	}
+	return g.record(tx, who, from, emailChanged, nil)
+}

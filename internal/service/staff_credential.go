@@ -1,0 +1,140 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// newStaffToken returns a token and how it is kept. It ends after the time that the operator has set.
+func (s *Service) newStaffToken(networks access.Networks) (token string, kept store.StaffToken) {
+	token = access.NewStaffToken()
+	kept = store.StaffToken{Hash: access.HashSecretKey(token), Networks: networks}
+	if s.limits.StaffTokenAge > 0 {
+		kept.ExpiresAt = new(s.now().Add(s.limits.StaffTokenAge))
+	}
+	return token, kept
+}
+
+// RotateStaffToken gives a staff user a new token for the desk API, which is shown once and works from the networks, or
+// from anywhere without them. The old one ends at once, and the staff user gets a mail.
+func (s *Service) RotateStaffToken(
+	ctx context.Context, actor access.Actor, id string, networks access.Networks,
+) (*access.Staff, string, error) {
+	token, kept := s.newStaffToken(networks)
+	who, err := s.changeActive(ctx, actor, id, audit.StaffTokenMade, func(tx *store.Tx, who *access.Staff) error {
+		if err := tx.SetStaffToken(who.ID, kept); err != nil {
+			return err
+		}
+		return s.tellToken(tx, who, actor, true)
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return who, token, nil
+}
+
+// RotateOwnToken gives staff a new token for the desk API, after they have proved who they are. They get a mail.
+func (s *Service) RotateOwnToken(
+	ctx context.Context, staffID string, p signin.Proof, networks access.Networks, from access.Origin,
+) (string, error) {
+	who, err := s.store.Staff(ctx, staffID)
+	if err != nil {
+		return "", orNotFound(err, fault.Missing("staff user"))
+	}
+	if err := s.SignIn(access.Desk).Confirm(ctx, who.Person(), p, from); err != nil {
+		return "", err
+	}
+	token, kept := s.newStaffToken(networks)
+	actor := who.Actor(from)
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetStaffToken(who.ID, kept); err != nil {
+			return err
+		}
+		if err := s.tellToken(tx, who, actor, true); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.StaffTokenMade, Target: onStaff(who)})
+	})
+	return token, s.afterMail(err)
+}
+
+// RevokeStaffToken takes the token for the desk API from a staff user, at once.
+func (s *Service) RevokeStaffToken(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
+	return s.changeActive(ctx, actor, id, audit.StaffTokenRevoked, func(tx *store.Tx, who *access.Staff) error {
+		if err := tx.RevokeStaffToken(who.ID); err != nil {
+			return err
+		}
+		return s.tellToken(tx, who, actor, false)
+	})
+}
+
+// ResetStaffPassword gives a staff user a new password, which is shown once. Their sessions and their token end, and
+// they get a mail.
+func (s *Service) ResetStaffPassword(
+	ctx context.Context, actor access.Actor, id string,
+) (*access.Staff, string, error) {
+	password := access.NewPassword()
+	hash := access.HashPassword(password)
+	who, err := s.changeActive(ctx, actor, id, audit.StaffPasswordReset, func(tx *store.Tx, who *access.Staff) error {
+		if err := errors.Join(
+			tx.SetPassword(access.Desk, who.ID, hash), tx.DeleteResets(access.Desk, who.ID),
+			tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID),
+		); err != nil {
+			return err
+		}
+		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
+			return err
+		}
+		return s.tellStaff(tx, who, actor, func(l text.Locale, _ string) letter.Letter {
+			return letter.ChangedPassword(l, access.Desk, who.Email, s.now(), s.publicURL+"/desk/forgot")
+		})
+	})
+	if err != nil {
+		return nil, "", err
+	}
+	return who, password, nil
+}
+
+// ResetStaffFactors removes the second factor and the passkeys of a staff user who has lost them. Their sessions end,
+// and they get a mail.
+func (s *Service) ResetStaffFactors(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
+	return s.changeActive(ctx, actor, id, audit.StaffFactorReset, func(tx *store.Tx, who *access.Staff) error {
+		if err := signin.RemoveFactors(tx, access.Desk, who.ID); err != nil {
+			return err
+		}
+		return s.tellStaff(tx, who, actor, func(l text.Locale, settings string) letter.Letter {
+			return letter.ChangedSecondFactor(l, access.Desk, who.Email, false, s.now(), settings)
+		})
+	})
+}
+
+// AuthenticateStaff returns the staff user behind a bearer token that is used from an address, or
+// access.StaffUnauthenticated, which is the same for missing, malformed, unknown, replaced and expired tokens and for
+// those of deactivated staff; or access.WrongStaffNetwork for a token that must not be used from there.
+func (s *Service) AuthenticateStaff(ctx context.Context, token, address string) (*access.Staff, error) {
+	if !access.ValidStaffToken(token) {
+		return nil, access.StaffUnauthenticated
+	}
+	staff, kept, err := s.store.StaffByToken(ctx, access.HashSecretKey(token))
+	if errors.Is(err, store.ErrNotFound) || err == nil && (!staff.Active() || expired(kept.ExpiresAt, s.now())) {
+		return nil, access.StaffUnauthenticated
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !kept.Networks.Allow(address) || !s.limits.DeskNetworks.Allow(address) {
+		return nil, access.WrongStaffNetwork(address)
+	}
+	return staff, nil
+}
+
+func expired(at *time.Time, now time.Time) bool { return at != nil && !now.Before(*at) }
