@@ -23,6 +23,11 @@ type RestoreOptions struct {
 	Staging  *media.Staging // for Media
 	DataDir  string         // receives the secrets
 	Progress func(string)   // receives progress messages; may be nil
+
+	// Again says that a restore into this place was interrupted: a database that is filled is then one that was loaded.
+	Again bool
+
+	Begin func() error // called before anything is written, when nothing speaks against it; may be nil
 }
 
 // Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
@@ -44,7 +49,9 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	m.Dir = dir
-	if err := dump.CanLoad(ctx, o.Database, m.SchemaVersion); err != nil {
+	err = dump.CanLoad(ctx, o.Database, m.SchemaVersion)
+	loaded := o.Again && errors.Is(err, dump.ErrNotEmpty)
+	if err != nil && !loaded {
 		return nil, err
 	}
 	if err := verify(ctx, root, m); err != nil {
@@ -59,12 +66,19 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	if err := p.each(ctx, p.check); err != nil {
 		return nil, err
 	}
+	if o.Begin != nil {
+		if err := o.Begin(); err != nil {
+			return nil, err
+		}
+	}
 	if err := p.each(ctx, p.put); err != nil {
 		return nil, err
 	}
 	progress(fmt.Sprintf("%d photos and secrets", p.done.n))
-	if err := loadDatabase(ctx, root, o.Database); err != nil {
-		return nil, err
+	if !loaded {
+		if err := loadDatabase(ctx, root, o.Database); err != nil {
+			return nil, err
+		}
 	}
 	return &m.Summary, nil
 }

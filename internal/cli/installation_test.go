@@ -159,3 +159,41 @@ func TestAuditHead(t *testing.T) {
 		t.Errorf("check: status %d, says %q", code, stderr)
 	}
 }
+
+// TestInterruptedRestore: nothing begins in a place that is half restored, and the restore can be run again.
+func TestInterruptedRestore(t *testing.T) {
+	data, fresh := t.TempDir(), t.TempDir()
+	create := []string{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}
+	copied := filepath.Join(t.TempDir(), "backup")
+	for _, args := range [][]string{create, {"backup", copied}} {
+		if code, _, stderr := run(t, data, nil, args...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	if code, _, stderr := run(t, data, nil, "restore", copied); code != 1 || !strings.Contains(stderr, "not empty") {
+		t.Errorf("into a filled place: status %d, %s", code, stderr)
+	}
+	if code, _, stderr := run(t, data, nil, "check"); code != 0 {
+		t.Errorf("the refused restore has left something: %s", stderr)
+	}
+	// As it is when the restore was killed after the secrets, and then when it was killed at its end.
+	marker := filepath.Join(fresh, "restore.unfinished")
+	must.NoError(t, os.WriteFile(marker, nil, 0o600))
+	key, err := os.ReadFile(filepath.Join(data, "secret.key"))
+	must.NoError(t, err)
+	must.NoError(t, os.WriteFile(filepath.Join(fresh, "secret.key"), key, 0o600))
+	for range 2 {
+		for _, args := range [][]string{create, {"serve"}, {"check"}} {
+			if code, _, stderr := run(t, fresh, nil, args...); code != 1 || !strings.Contains(stderr, "run assay restore again") {
+				t.Errorf("%v: status %d, %s", args, code, stderr)
+			}
+		}
+		if code, _, stderr := run(t, fresh, nil, "restore", copied); code != 0 {
+			t.Errorf("again: %s", stderr)
+		}
+		if code, _, stderr := run(t, fresh, nil, "check"); code != 0 {
+			t.Errorf("check: %s", stderr)
+		}
+		must.NoError(t, os.WriteFile(marker, nil, 0o600))
+	}
+}

@@ -78,6 +78,9 @@ func (s *Settings) checkOpen() error {
 	if _, err := photo.NewURLs(s.MediaURL); err != nil {
 		return fmt.Errorf("--media-url: %w", err)
 	}
+	if exists(s.restoreMarker()) {
+		return fmt.Errorf("a restore into %s has not ended: run assay restore again", s.Data)
+	}
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"time"
 
@@ -17,8 +18,13 @@ import (
 // pages combines the HTML pages. What has to end when the server stops is added to s.stopping.
 func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.Handler, error) {
 	set := &s.app.Settings
+	issuer, err := set.issuer()
+	if err != nil {
+		return nil, fmt.Errorf("--issuer-logo: %w", err)
+	}
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
+		Issuer: issuer,
 	}, desk.Area, admin.Area, certificate.Area, portal.Area)
 	if err != nil {
 		return nil, err

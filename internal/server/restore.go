@@ -42,7 +42,24 @@ func Restore(ctx context.Context, s Settings, dir string, progress func(string))
 	if err != nil {
 		return nil, err
 	}
-	return backup.Restore(ctx, backup.RestoreOptions{
+	marker := s.restoreMarker()
+	summary, err = backup.Restore(ctx, backup.RestoreOptions{
 		Dir: dir, Database: s.databaseTarget(), Media: disk, Staging: staging, DataDir: s.Data, Progress: progress,
+		Again: exists(marker),
+		Begin: func() error {
+			return os.WriteFile(marker, []byte("assay restore has not ended: run it again\n"), 0o600)
+		},
 	})
+	if err != nil {
+		return nil, err
+	}
+	return summary, os.Remove(marker)
+}
+
+// restoreMarker is in --data while it is being filled from a backup: nothing else may begin there.
+func (s *Settings) restoreMarker() string { return filepath.Join(s.Data, "restore.unfinished") }
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }

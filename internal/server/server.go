@@ -152,6 +152,7 @@ func (s *Server) addMail(ctx context.Context) error {
 		return fmt.Errorf("--smtp-url %w", err)
 	}
 	c := mail.Config{Service: s.app.Service, Server: server, Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry}
+	c.IssuerName, c.IssuerAddress = set.IssuerName, set.IssuerAddress
 	if c.From, err = mail.ParseFrom(set.MailFrom); err != nil {
 		return fmt.Errorf("--mail-from %w", err)
 	}

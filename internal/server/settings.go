@@ -20,6 +20,7 @@ import (
 // (--webhook-timeout is ASSAY_WEBHOOK_TIMEOUT); a flag wins.
 type Settings struct {
 	AccessSettings
+	IssuerSettings
 
 	Data     string
 	Database string
@@ -71,7 +72,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.bodyTimeLimit = 30 * time.Second
 	s.writeTimeLimit = 30 * time.Second
 
-	s.bind(fs)
+	s.AccessSettings.bind(fs)
+	s.IssuerSettings.bind(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -167,7 +169,8 @@ func (s *Settings) Check() error {
 			refuse("--mail-from %w", err)
 		}
 	}
-	s.check(refuse)
+	s.AccessSettings.check(refuse)
+	s.IssuerSettings.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}

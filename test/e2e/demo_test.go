@@ -3,7 +3,9 @@ package e2e_test
 import (
 	"encoding/json"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -104,4 +106,35 @@ func runCurlLine(t *testing.T, printed string) {
 		return
 	}
 	t.Error("no curl line is printed")
+}
+
+// TestDemoAfterKill: a first start that was killed in the middle is finished by the next one, which shows everything.
+func TestDemoAfterKill(t *testing.T) {
+	t.Parallel()
+	for name, noted := range map[string]string{
+		"NothingNoted": `{}`, "CatalogNoted": `{"catalog":true,"keys":{}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			data := t.TempDir()
+			settings := program.Settings{"data": data}
+			program.New(t, settings).CLI(t, new(map[string]any),
+				"accounts", "create", "--name", "Demo", "--owner", "owner@demo.example")
+			path := filepath.Join(data, "demo.unfinished")
+			if err := os.WriteFile(path, []byte(noted), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			s := start(t, settings, "--demo")
+			eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
+			printed := s.Stdout()
+			if len(secretPattern.FindAllString(printed, -1)) < 2 || len(passwordPattern.FindAllString(printed, -1)) != 3 ||
+				!strings.Contains(printed, "owner-2@demo.example") {
+				t.Errorf("not everything is in:\n%s", printed)
+			}
+			eventually(t, 5*time.Second, "the file is gone", func() bool {
+				_, err := os.Stat(path)
+				return err != nil
+			})
+		})
+	}
 }

@@ -127,3 +127,17 @@ func TestPlaceAndContact(t *testing.T) {
 		}
 	}
 }
+
+func TestSigned(t *testing.T) {
+	l := letter.ChangedPassword(text.English, access.Desk, "a@example.com", time.Unix(0, 0), "https://x.test/")
+	if l.Signed("", "1-2 Nakagyo") != l {
+		t.Error("without a name something is added")
+	}
+	got := l.Signed("Kyoto <Appraisal>", "1-2 Nakagyo\nKyoto")
+	if !strings.HasSuffix(got.Text, "Replies are not read.\nKyoto <Appraisal>\n1-2 Nakagyo Kyoto\n") {
+		t.Errorf("the text ends in %q", got.Text[len(got.Text)-90:])
+	}
+	if !strings.Contains(got.HTML, "Replies are not read.<br>Kyoto &lt;Appraisal&gt;<br>1-2 Nakagyo Kyoto</p>") {
+		t.Errorf("the HTML is %s", got.HTML)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	_ "embed" // the texts and layouts
 	"errors"
 	"fmt"
+	"html"
 	htmltemplate "html/template"
 	"maps"
 	"regexp"
@@ -148,4 +149,22 @@ func oneLine(s string) string {
 		}
 		return r
 	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// Signed returns the letter with the name and the address of who sends it at its end.
+func (l Letter) Signed(name, address string) Letter {
+	if name == "" {
+		return l
+	}
+	lines := []string{oneLine(name)}
+	if address != "" {
+		lines = append(lines, oneLine(address))
+	}
+	l.Text = strings.TrimRight(l.Text, "\n") + "\n" + strings.Join(lines, "\n") + "\n"
+	for i, line := range lines {
+		lines[i] = html.EscapeString(line)
+	}
+	const end = "</p>\n</body>"
+	l.HTML = strings.Replace(l.HTML, end, "<br>"+strings.Join(lines, "<br>")+end, 1)
+	return l
 }

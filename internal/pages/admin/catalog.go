@@ -10,6 +10,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
@@ -43,7 +44,7 @@ func (a *Admin) showCatalog(w http.ResponseWriter, r *http.Request, who *visitor
 		Version: snap.Version(), Imported: snap.Version() > 0, Search: strings.TrimSpace(r.URL.Query().Get("q")),
 	}
 	for _, t := range doc.AnswerTimes {
-		row := timeRow{AnswerTime: t, Open: windowText(t.Open)}
+		row := timeRow{AnswerTime: t, Open: windowText(ui.LocaleOf(r), t.Open)}
 		if p, ok := pauses[t.Code]; ok {
 			row.Pause = &p
 		}
@@ -173,16 +174,26 @@ func contextText(c catalog.Context) string {
 	return strings.Join(parts, " › ")
 }
 
-// windowText writes a window as the document does.
-func windowText(w *catalog.Window) string {
+// dayNames are short names of the days, from Sunday.
+var dayNames = map[text.Locale][]string{
+	text.English:  {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"},
+	text.Japanese: {"日", "月", "火", "水", "木", "金", "土"},
+}
+
+// windowText writes a window in the language of the page.
+func windowText(l text.Locale, w *catalog.Window) string {
 	if w == nil {
 		return ""
 	}
 	days := make([]string, len(w.Days))
 	for i, d := range w.Days {
-		days[i] = strings.ToLower(d.String()[:3])
+		days[i] = dayNames[l][d]
 	}
-	return fmt.Sprintf("%s %s–%s %s", strings.Join(days, " "), w.From, w.To, w.Timezone)
+	separator := " "
+	if l == text.Japanese {
+		separator = "・"
+	}
+	return fmt.Sprintf("%s %s–%s %s", strings.Join(days, separator), w.From, w.To, w.Timezone)
 }
 
 func (a *Admin) exportCatalog(w http.ResponseWriter, r *http.Request, _ *visitor) error {

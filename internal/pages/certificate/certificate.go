@@ -87,6 +87,7 @@ type pageView struct {
 	QR         qrCode
 	KeyID      string
 	KeysURL    string
+	By         certificate.Issuer
 }
 
 type revocation struct {
@@ -116,6 +117,7 @@ func (c *Certificates) page(
 		Certificate: facts, Title: facts.Item.Title(locale), OtherTitle: facts.Item.Title(other), OtherLang: other,
 		Issued: time.Time(facts.IssuedAt),
 		Photos: make([]photoView, len(facts.Photos)), QR: qr, KeyID: row.KeyID, KeysURL: KeysPath,
+		By: c.pages.Site().Issuer,
 	}
 	if v.OtherTitle == v.Title {
 		v.OtherTitle = ""

@@ -36,6 +36,12 @@ type world struct {
 
 func newWorld(t *testing.T) *world {
 	t.Helper()
+	return newWorldOf(t, certificate.Issuer{})
+}
+
+// newWorldOf is newWorld with the name of who issues certificates.
+func newWorldOf(t *testing.T, issuer certificate.Issuer) *world {
+	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
 	var handler http.Handler
 	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -44,6 +50,7 @@ func newWorld(t *testing.T) *world {
 	t.Cleanup(w.Close)
 	w.Reconfigure(t, func(c *service.Config) { c.PublicURL = w.URL })
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
+	site.Issuer = issuer
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil)).Routes(mux)
@@ -196,7 +203,7 @@ func TestPage(t *testing.T) {
 	t.Run("English", func(t *testing.T) {
 		resp, body := w.get(t, "/certificates/"+id)
 		holds(t, body, "Certificate of authenticity", "Prada", "Authentic", number,
-			`<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf", "assay verify "+w.URL)
+			`<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf", "assay verify "+w.URL, "scan its QR code yourself")
 		if resp.StatusCode != http.StatusOK || strings.Contains(body, "TEST") || strings.Contains(body, "Revoked") {
 			t.Errorf("%d: says what it is not:\n%s", resp.StatusCode, body)
 		}

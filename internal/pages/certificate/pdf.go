@@ -2,6 +2,7 @@ package certificate
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed" // the fonts
@@ -10,7 +11,6 @@ import (
 	"io"
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -39,7 +39,7 @@ func (c *Certificates) pdf(
 	if err != nil {
 		return err
 	}
-	photos, err := c.sheetPhotos(r.Context(), names)
+	photos, err := c.sheetPhotos(r.Context(), facts, names)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,8 @@ func (c *Certificates) pdf(
 	case <-r.Context().Done():
 		return r.Context().Err()
 	}
-	s := &sheet{Certificate: facts, row: row, photos: photos, messages: c.pages.Site().Messages}
+	site := c.pages.Site()
+	s := &sheet{Certificate: facts, row: row, photos: photos, messages: site.Messages, issuer: site.Issuer}
 	b, err := s.draw()
 	if err != nil {
 		return fmt.Errorf("certificate %s as PDF: %w", row.ID, err)
@@ -62,13 +63,18 @@ func (c *Certificates) pdf(
 	return nil
 }
 
-// sheetPhotos returns derived images of the first photos that can be shown.
-func (c *Certificates) sheetPhotos(ctx context.Context, names []string) ([][]byte, error) {
-	var photos [][]byte
-	for _, name := range names {
-		if len(photos) == maxSheetPhotos {
-			break
-		}
+// sheetPhoto is a photo on paper.
+type sheetPhoto struct {
+	image []byte
+	name  text.Text
+}
+
+// sheetPhotos returns derived images of all photos that can be shown.
+func (c *Certificates) sheetPhotos(
+	ctx context.Context, facts *certificate.Certificate, names []string,
+) ([]sheetPhoto, error) {
+	var photos []sheetPhoto
+	for i, name := range names {
 		f, err := c.images.Open(ctx, name, imaging.Thumb)
 		if errors.Is(err, imaging.ErrUndecodable) || errors.Is(err, media.ErrNotFound) {
 			continue
@@ -80,7 +86,11 @@ func (c *Certificates) sheetPhotos(ctx context.Context, names []string) ([][]byt
 		if err = errors.Join(err, f.Close()); err != nil {
 			return nil, err
 		}
-		photos = append(photos, b)
+		p := sheetPhoto{image: b}
+		if i < len(facts.Photos) {
+			p.name = facts.Photos[i].Name
+		}
+		photos = append(photos, p)
 	}
 	return photos, nil
 }
@@ -93,7 +103,6 @@ const (
 	sheetQR                 = 38.0
 	sheetFoot               = sheetHeight - 24 - sheetQR // where the QR code and the proof begin
 	sheetColumns            = 4
-	maxSheetPhotos          = 2 * sheetColumns
 	sheetFont               = "bizudpgothic"
 )
 
@@ -114,8 +123,9 @@ var (
 type sheet struct {
 	*certificate.Certificate
 	row      *certificate.Issued
-	photos   [][]byte
+	photos   []sheetPhoto
 	messages *ui.Messages
+	issuer   certificate.Issuer
 	pdf      *fpdf.Fpdf
 }
 
@@ -133,7 +143,7 @@ func (s *sheet) draw() ([]byte, error) {
 	p.SetCreationDate(issued)
 	p.SetModificationDate(issued)
 	p.SetTitle(s.messages.T(text.English, "certificate.title")+" "+s.OrderNumber, true)
-	p.SetAuthor(s.Issuer, true)
+	p.SetAuthor(cmp.Or(s.issuer.Name, s.Issuer), true)
 	p.SetSubject(s.URL, true)
 	p.SetAutoPageBreak(false, 0)
 	p.SetMargins(sheetMargin, sheetMargin, sheetMargin)
@@ -144,8 +154,15 @@ func (s *sheet) draw() ([]byte, error) {
 	s.marks()
 	y := s.heading()
 	y = s.facts(y)
-	s.pictures(y)
-	s.proof()
+	rest := s.pictures(s.photos, y, sheetFoot)
+	s.proof(len(rest))
+	for len(rest) > 0 { // on further sheets
+		p.AddPage()
+		s.frame()
+		s.marks()
+		y := s.line(s.Item.Title(text.English)+"　"+s.OrderNumber, 12, 20, inkColour, true)
+		rest = s.pictures(rest, y+5, sheetHeight-sheetMargin)
+	}
 	var b bytes.Buffer
 	if err := p.Output(&b); err != nil {
 		return nil, err
@@ -216,7 +233,11 @@ func (s *sheet) fit(style, words string, size, width float64) {
 // heading is the title, the item and the verdict.
 func (s *sheet) heading() float64 {
 	en, ja := s.t("certificate.title")
-	s.emblem(sheetWidth/2, 29, 7)
+	if s.issuer.Logo != nil && s.row.Revoked == nil {
+		s.logo(sheetWidth/2, 29, 60, 18)
+	} else {
+		s.emblem(sheetWidth/2, 29, 7)
+	}
 	y := s.line(strings.ToUpper(en), 19, 41, inkColour, true)
 	y = s.line(ja, 13, y+1, softColour, false)
 	if s.Test {
@@ -231,6 +252,16 @@ func (s *sheet) heading() float64 {
 		y = s.line(other, 14, y+1, softColour, false)
 	}
 	return s.verdict(y + 6)
+}
+
+// logo draws the issuer's logo around a point, as large as a box.
+func (s *sheet) logo(x, y, width, height float64) {
+	l := s.issuer.Logo
+	scale := min(width/float64(l.Width), height/float64(l.Height))
+	w, h := float64(l.Width)*scale, float64(l.Height)*scale
+	options := fpdf.ImageOptions{ImageType: l.Format}
+	s.pdf.RegisterImageOptionsReader("logo", options, bytes.NewReader(l.Content))
+	s.pdf.ImageOptions("logo", x-w/2, y-h/2, w, h, false, options, 0, "")
 }
 
 // emblem draws the mark of the service, a check in a hexagon; a revoked certificate has a cross.
@@ -290,8 +321,11 @@ func (s *sheet) facts(y float64) float64 {
 		{"certificate.category", both(s.Item.Category.Text)},
 		{"certificate.order", s.OrderNumber},
 		{"certificate.date", ui.FormatDate(text.English, issued) + "　" + ui.FormatDate(text.Japanese, issued)},
-		{"certificate.issuer", s.Issuer},
+		{"certificate.issuer", cmp.Or(s.issuer.Name, s.Issuer)},
 	}...)
+	if s.issuer.Address != "" {
+		rows = append(rows, struct{ key, value string }{"certificate.issuer_address", s.issuer.Address})
+	}
 	if r := s.row.Revoked; r != nil {
 		at := time.Time(r.At)
 		rows = append(rows, []struct{ key, value string }{
@@ -330,21 +364,26 @@ func both(t text.Text) string {
 	return t.EN + "　" + t.JA
 }
 
-// pictures shows the first photos in rows, uncropped, as far as there is room above the footer.
-func (s *sheet) pictures(y float64) {
-	const gap, height = 4.0, 34.0
+// pictures shows photos with their names in rows, uncropped, as far as there is room above a height, and returns those
+// that there was none for.
+func (s *sheet) pictures(photos []sheetPhoto, y, bottom float64) []sheetPhoto {
+	const gap, height, caption = 4.0, 32.0, 4.5
 	const width = (sheetInner - gap*(sheetColumns-1)) / sheetColumns
-	for row := range slices.Chunk(s.photos, sheetColumns) {
-		if y+height > sheetFoot-gap {
-			return
-		}
+	for len(photos) > 0 && y+height+caption <= bottom-gap {
+		row := photos[:min(sheetColumns, len(photos))]
+		photos = photos[len(row):]
 		left := sheetMargin + (sheetInner-float64(len(row))*(width+gap)+gap)/2
 		for _, photo := range row {
-			s.picture(photo, left, y, width, height)
+			s.picture(photo.image, left, y, width, height)
+			s.fit("", both(photo.name), 6.5, width)
+			s.ink(softColour)
+			s.pdf.SetXY(left, y+height)
+			s.pdf.CellFormat(width, caption, both(photo.name), "", 0, "CM", false, 0, "")
 			left += width + gap
 		}
-		y += height + gap
+		y += height + caption + gap
 	}
+	return photos
 }
 
 func (s *sheet) picture(photo []byte, x, y, width, height float64) {
@@ -359,8 +398,9 @@ func (s *sheet) picture(photo []byte, x, y, width, height float64) {
 	s.pdf.ImageOptions(name, x+(width-w)/2, y+(height-h)/2, w, h, false, options, 0, "")
 }
 
-// proof is the QR code of the page and how to check the certificate, at the foot of the sheet.
-func (s *sheet) proof() {
+// proof is the QR code of the page and how to check the certificate, at the foot of the sheet. more is how many photos
+// are on the next one.
+func (s *sheet) proof(more int) {
 	const top = sheetFoot
 	s.qr(sheetWidth-sheetMargin-sheetQR, top)
 	s.ink(softColour)
@@ -377,7 +417,7 @@ func (s *sheet) proof() {
 		{s.URL, 8, inkColour},
 		{"Certificate " + s.ID, 6.5, softColour},
 		{"Ed25519 key " + s.row.KeyID, 6.5, softColour},
-		{"assay verify " + s.URL, 6.5, softColour},
+		{s.overleaf(more), 8, softColour},
 	} {
 		s.fit("", paragraph.words, paragraph.size, width)
 		s.ink(paragraph.c)
@@ -385,6 +425,15 @@ func (s *sheet) proof() {
 		s.pdf.CellFormat(width, 5.4, paragraph.words, "", 2, "LM", false, 0, "")
 	}
 	s.pdf.LinkString(sheetMargin, top+11, width, 6, s.URL)
+}
+
+// overleaf says how many photos follow; nothing when there are none.
+func (s *sheet) overleaf(more int) string {
+	if more == 0 {
+		return ""
+	}
+	return s.messages.T(text.English, "certificate.overleaf", "n", more) + "　" +
+		s.messages.T(text.Japanese, "certificate.overleaf", "n", more)
 }
 
 // qr draws the code with its margin on white, whatever is printed below.

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
@@ -45,19 +46,24 @@ func pdfText(t *testing.T, w *world, id string) string {
 	return run(t, "pdftotext", fetchPDF(t, w, id), "-")
 }
 
-// decodeQR reads the QR code in a picture.
-func decodeQR(t *testing.T, picture image.Image) string {
+// decodeQR reads the QR code in one of some pictures of it: a phone takes many, too.
+func decodeQR(t *testing.T, pictures ...image.Image) string {
 	t.Helper()
-	bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
-	if err != nil {
-		t.Fatal(err)
+	var failed error
+	for _, picture := range pictures {
+		bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := qrcode.NewQRCodeReader().
+			Decode(bitmap, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
+		if err == nil {
+			return found.GetText()
+		}
+		failed = err
 	}
-	found, err := qrcode.NewQRCodeReader().
-		Decode(bitmap, map[gozxing.DecodeHintType]any{gozxing.DecodeHintType_TRY_HARDER: true})
-	if err != nil {
-		t.Fatalf("no QR code can be read: %v", err)
-	}
-	return found.GetText()
+	t.Fatalf("no QR code can be read: %v", failed)
+	return ""
 }
 
 func TestPDF(t *testing.T) {
@@ -85,21 +91,63 @@ func TestPDF(t *testing.T) {
 					t.Errorf("a font is not embedded: %s", line)
 				}
 			}
-			page := filepath.Join(filepath.Dir(path), "page")
-			run(t, "pdftoppm", "-png", "-r", "150", "-singlefile", path, page)
-			b, err := os.ReadFile(page + ".png")
-			if err != nil {
-				t.Fatal(err)
+			var pictures []image.Image
+			for _, dots := range []string{"150", "200", "300"} {
+				page := filepath.Join(filepath.Dir(path), dots)
+				run(t, "pdftoppm", "-png", "-r", dots, "-singlefile", path, page)
+				b, err := os.ReadFile(page + ".png")
+				if err != nil {
+					t.Fatal(err)
+				}
+				picture, err := png.Decode(bytes.NewReader(b))
+				if err != nil {
+					t.Fatal(err)
+				}
+				pictures = append(pictures, picture)
 			}
-			picture, err := png.Decode(bytes.NewReader(b))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if got := decodeQR(t, picture); got != w.URL+"/certificates/"+id {
+			if got := decodeQR(t, pictures...); got != w.URL+"/certificates/"+id {
 				t.Errorf("the QR code leads to %s", got)
 			}
 			holds(t, run(t, "pdftotext", path, "-"), "Prada", "プラダ", "鑑定書", certificateOf(t, w, id).OrderNumber,
 				w.URL+"/certificates/"+id)
 		})
+	}
+}
+
+// TestPDF_AllPhotos checks that the PDF has every photo with its name, on as many sheets as it takes, and that the
+// issuer is named with logo and address.
+func TestPDF_AllPhotos(t *testing.T) {
+	var logo bytes.Buffer
+	if err := png.Encode(&logo, image.NewGray(image.Rect(0, 0, 60, 20))); err != nil {
+		t.Fatal(err)
+	}
+	picked, err := certificate.NewLogo(logo.Bytes())
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWorldOf(t, certificate.Issuer{Name: "Kyoto Appraisal 京都鑑定", Address: "1-2 Nakagyo, Kyoto", Logo: picked})
+	const photos = 12 // of as many indexes
+	var contents [][]byte
+	for i := range photos {
+		contents = append(contents, picture(t, float64(i)/5))
+	}
+	id := w.authentic(t, w.Live, contents...)
+	path := fetchPDF(t, w, id)
+	words := run(t, "pdftotext", path, "-")
+	holds(t, words, "Kyoto Appraisal 京都鑑定", "1-2 Nakagyo, Kyoto", "more photos on the next pages", w.URL)
+	lines := strings.Split(strings.TrimSpace(run(t, "pdfimages", "-list", path)), "\n")[2:]
+	jpegs := 0
+	for _, line := range lines {
+		if strings.Contains(line, " jpeg ") {
+			jpegs++
+		}
+	}
+	if jpegs != photos {
+		t.Errorf("%d of %d photos are in the PDF:\n%s", jpegs, photos, strings.Join(lines, "\n"))
+	}
+	_, page := w.get(t, "/certificates/"+id)
+	holds(t, page, "Kyoto Appraisal 京都鑑定", "1-2 Nakagyo, Kyoto", `src="/issuer-logo"`)
+	if resp, body := w.get(t, "/issuer-logo"); resp.Header.Get("Content-Type") != "image/png" || body != logo.String() {
+		t.Errorf("the logo is %s", resp.Header.Get("Content-Type"))
 	}
 }

@@ -151,6 +151,12 @@ func (d *Desk) showSignedIn(w http.ResponseWriter, r *http.Request, _ *visitor) 
 	return d.pages.Render(w, r, ui.Page{Template: "signed_in"})
 }
 
+// inQueue is how many orders the queue shows, as far as is known.
+func (d *Desk) inQueue() int {
+	counts := d.feed.last()
+	return int(counts[order.Queued] + counts[order.Processing])
+}
+
 // shell is the navigation for who is signed in; none for others.
 func (d *Desk) shell(r *http.Request) ui.Shell {
 	who := ui.VisitorOf[*access.Staff](r)
@@ -159,7 +165,7 @@ func (d *Desk) shell(r *http.Request) ui.Shell {
 		return shell
 	}
 	shell.Groups = []ui.NavGroup{{Items: []ui.NavItem{
-		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: int(d.feed.last()[order.Queued])},
+		{Href: "/desk", Label: d.Site.T(r, "desk.nav.queue"), Icon: "list", Count: d.inQueue()},
 	}}}
 	if d.Nav != nil {
 		shell.Groups = append(shell.Groups, d.Nav(r, who.User)...)

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
+	"github.com/chromedp/chromedp"
 )
 
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
@@ -69,4 +70,31 @@ func TestPages(t *testing.T) {
 	b.CheckPages(map[string]string{
 		"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held,
 	})
+}
+
+// TestFirstScreen checks what is seen without scrolling: the first order of the queue, and the button of the verdict.
+func TestFirstScreen(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	id := w.claimed(t, w.Aoi)
+	w.queued(t)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	signIn(b, "aoi@example.com")
+	for _, lang := range []string{"en", "ja"} {
+		for width, lowest := range map[int]float64{1440: 290, 1024: 290, 390: 480} {
+			b.Do(chromedp.EmulateViewport(int64(width), 768))
+			b.Open("/desk?lang=" + lang)
+			top := uitest.Eval[float64](b, `document.querySelector("table.queue tbody tr").getBoundingClientRect().top`)
+			if top > lowest {
+				t.Errorf("%d px, %s: the first order begins at %v", width, lang, top)
+			}
+			b.Open("/desk/orders/" + id)
+			b.Press("x")
+			end := uitest.Eval[float64](b, `document.querySelector("#verdict .primary").getBoundingClientRect().bottom`)
+			if width >= 1024 && end > 768 {
+				t.Errorf("%d px, %s: the button of the verdict ends at %v of 768", width, lang, end)
+			}
+		}
+	}
 }

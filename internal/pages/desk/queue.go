@@ -99,8 +99,6 @@ func (q *queueQuery) filtered() bool {
 type queueView struct {
 	Tab        string
 	Tabs       []ui.Tab
-	Counts     map[string]int64 // by status
-	Mine       map[string]int64
 	Rows       []rowView
 	First      string // address of the first page; empty: this one
 	Next       string // of what follows; empty: nothing does
@@ -171,7 +169,7 @@ func (d *Desk) queueView(r *http.Request, who *visitor) (*queueView, error) {
 		return nil, err
 	}
 	v := &queueView{
-		Tab: q.tab.name, Counts: byName(counts), Mine: byName(mine), Rows: d.rowViews(r, rows), Me: who.User.ID,
+		Tab: q.tab.name, Rows: d.rowViews(r, rows), Me: who.User.ID,
 		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.Part{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
@@ -224,15 +222,6 @@ func (d *Desk) queueFilters(r *http.Request, v *queueView, q *queueQuery) {
 	for _, s := range q.tab.statuses {
 		v.Statuses = append(v.Statuses, ui.Option{Value: string(s), Label: d.Site.T(r, "ui.status."+string(s))})
 	}
-}
-
-// byName is numbers by status for templates, which know no other keys than strings.
-func byName(counts map[order.Status]int64) map[string]int64 {
-	named := make(map[string]int64, len(counts))
-	for s, n := range counts {
-		named[string(s)] = n
-	}
-	return named
 }
 
 // takeNext claims the order that is due first among those that the queue shows.

@@ -43,6 +43,7 @@ type view struct {
 	Page
 	Area      string
 	Theme     string
+	Brand     Brand
 	Shell     Shell
 	Flashes   []Flash
 	Path      string // where this page is, for the switches of language and theme
@@ -57,7 +58,7 @@ func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error 
 		return err
 	}
 	v := view{
-		Page: page, Area: p.name, Theme: themeOf(r), Flashes: p.site.takeFlashes(w, r), Path: r.URL.RequestURI(),
+		Page: page, Area: p.name, Theme: themeOf(r), Brand: p.site.Brand(), Flashes: p.site.takeFlashes(w, r), Path: r.URL.RequestURI(),
 		Languages: languageLinks(r),
 	}
 	if p.Shell != nil {

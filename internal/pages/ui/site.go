@@ -1,6 +1,7 @@
 package ui
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -9,9 +10,11 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/secret"
 )
 
@@ -27,6 +30,9 @@ type Config struct {
 	Secrets   *secret.Box // signs short-lived cookies
 	PublicURL string      // where people open the pages
 	MediaURL  string      // photos are shown from there
+
+	// Issuer is who runs the service, as people know them. Without a name pages have the name of the program.
+	Issuer certificate.Issuer
 }
 
 // Area is the pages of one audience. Files holds
@@ -151,9 +157,35 @@ func (s *Site) check(used literals) error {
 	return errors.Join(problems...)
 }
 
+// logoPath is where the issuer's logo is.
+const logoPath = "/issuer-logo"
+
+// Brand is whose pages these are.
+type Brand struct {
+	Name string
+	Logo string // address; empty: the mark of the program
+}
+
+// Brand returns the issuer, or the program where none is set.
+func (s *Site) Brand() Brand {
+	b := Brand{Name: cmp.Or(s.Issuer.Name, "Assay")}
+	if s.Issuer.Logo != nil {
+		b.Logo = logoPath
+	}
+	return b
+}
+
 // Routes mounts what all areas need: the assets and the preferences.
 func (s *Site) Routes(mux *http.ServeMux) {
 	mux.Handle("GET "+assetPrefix, s.assets)
+	if logo := s.Issuer.Logo; logo != nil {
+		mux.HandleFunc("GET "+logoPath, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "image/"+logo.Format)
+			w.Header().Set("Cache-Control", "public, max-age=300")
+			w.Header().Set("Content-Length", strconv.Itoa(len(logo.Content)))
+			_, _ = w.Write(logo.Content) // a client that is gone is no failure
+		})
+	}
 	mux.Handle("POST /preferences", s.fallback.Handle(s.setPreferences))
 	mux.Handle("/", s.fallback.Handle(func(http.ResponseWriter, *http.Request) error { return pageNotFound }))
 }

@@ -73,6 +73,8 @@ func (f *functions) ago(v any) (template.HTML, error) { return f.timeElement(v, 
 const (
 	clockSoon   = 4
 	clockUrgent = 10
+
+	clockFloor = 5 * time.Minute // the last minutes are urgent, however short the whole time is
 )
 
 // clock counts down to a due time: {{clock .DueAt .AnswerTime}}, where the second is the whole time in minutes. Once
@@ -84,7 +86,7 @@ func (f *functions) clock(v any, minutes int) (template.HTML, error) {
 		return dash, err
 	}
 	whole := time.Duration(minutes) * time.Minute
-	soon, urgent := due.Add(-whole/clockSoon), due.Add(-whole/clockUrgent)
+	soon, urgent := due.Add(-max(whole/clockSoon, 2*clockFloor)), due.Add(-max(whole/clockUrgent, clockFloor))
 	class, shown, now := "clock tone-good", "", f.site.Now()
 	switch {
 	case !now.Before(due):

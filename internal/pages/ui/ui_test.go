@@ -188,7 +188,7 @@ func TestPage(t *testing.T) {
 func TestClock(t *testing.T) {
 	v := visit(t, galleryHandler(uitest.Site(t, time.Now, gallery())))
 	clock := regexp.MustCompile(`<time [^>]*class="clock ([^"]*)"[^>]*>([^<]*)<`)
-	for lang, overdue := range map[string]string{"en": "Overdue by 3 min", "ja": "3 分 超過"} {
+	for lang, overdue := range map[string]string{"en": "3 min late", "ja": "3 分 超過"} {
 		var tones []string
 		body := want(t, v.get("/gallery?lang="+lang), http.StatusOK)
 		for _, m := range clock.FindAllStringSubmatch(body, -1) {

@@ -28,6 +28,11 @@ type Config struct {
 	From    *mail.Address
 	RootCAs *x509.CertPool // trusted for the mail server; nil: those of the system
 	Log     *slog.Logger
+
+	// Who writes, below every mail. Empty: only the name of the service.
+	IssuerName    string
+	IssuerAddress string
+
 	Metrics prometheus.Registerer // nil: not registered
 }
 
@@ -181,7 +186,7 @@ func (s *Sender) attempt(ctx context.Context, open **session, m *service.Outgoin
 // send hands a mail to the server, over the open session or a new one. Afterwards *open is set only if the session
 // can be reused.
 func (s *Sender) send(ctx context.Context, open **session, m *service.OutgoingMail) error {
-	message, err := compose(m, s.From, s.Now())
+	message, err := compose(m, m.Signed(s.IssuerName, s.IssuerAddress), s.From, s.Now())
 	if err != nil {
 		return err
 	}

@@ -13,13 +13,21 @@ function since(date, now) {
   return relative.format(Math.min(0, seconds), "second");
 }
 
+// Seconds matter in the last minutes only; before and after them a clock that ticks says nothing more.
+const TICKING = 5 * 60;
+const length = (value, unit) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(value);
+
+function rough(seconds) {
+  const minutes = Math.floor(seconds / 60);
+  const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
+  if (days > 0) return `${length(days, "day")} ${length(hours % 24, "hour")}`;
+  return hours > 0 ? `${length(hours, "hour")} ${length(minutes % 60, "minute")}` : length(minutes, "minute");
+}
+
 function countdown(date, now) {
   const left = Math.abs(Math.trunc((date - now) / 1000));
-  const two = (n) => String(n).padStart(2, "0");
-  const days = Math.floor(left / 86400);
-  const clock = `${two(Math.floor(left / 3600) % 24)}:${two(Math.floor(left / 60) % 60)}:${two(left % 60)}`;
-  const day = days > 0 ? `${new Intl.NumberFormat(locale, { style: "unit", unit: "day", unitDisplay: "narrow" }).format(days)} ` : "";
-  return day + clock;
+  if (now >= date.getTime() || left >= TICKING) return rough(left);
+  return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
 }
 
 function show(element, now) {

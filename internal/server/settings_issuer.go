@@ -1,0 +1,63 @@
+package server
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+
+	"github.com/assayhq/assay/internal/domain/certificate"
+)
+
+// IssuerSettings are who issues certificates, as people read it on certificates, in mails and on pages.
+type IssuerSettings struct {
+	IssuerName    string
+	IssuerAddress string
+	IssuerLogo    string
+}
+
+const maxIssuerText = 200
+
+func (s *IssuerSettings) bind(fs *flag.FlagSet) {
+	fs.StringVar(&s.IssuerName, "issuer-name", "", "`name` of who issues certificates, on certificates, mails and pages")
+	fs.StringVar(&s.IssuerAddress, "issuer-address", "", "postal `address` of who issues certificates, in one line")
+	fs.StringVar(&s.IssuerLogo, "issuer-logo", "", "PNG or JPEG `file` with the logo of who issues certificates")
+}
+
+func (s *IssuerSettings) check(refuse func(format string, args ...any)) {
+	for name, v := range map[string]string{"issuer-name": s.IssuerName, "issuer-address": s.IssuerAddress} {
+		if len([]rune(v)) > maxIssuerText || strings.ContainsFunc(v, unicode.IsControl) {
+			refuse("--%s must be one line of at most %d characters", name, maxIssuerText)
+		}
+	}
+	if s.IssuerName == "" && (s.IssuerAddress != "" || s.IssuerLogo != "") {
+		refuse("--issuer-address and --issuer-logo need --issuer-name")
+	}
+	if _, err := s.issuer(); err != nil {
+		refuse("--issuer-logo: %w", err)
+	}
+}
+
+// issuer reads the logo.
+func (s *IssuerSettings) issuer() (certificate.Issuer, error) {
+	i := certificate.Issuer{Name: s.IssuerName, Address: s.IssuerAddress}
+	if s.IssuerLogo == "" {
+		return i, nil
+	}
+	f, err := os.Open(filepath.Clean(s.IssuerLogo))
+	if err != nil {
+		return i, err
+	}
+	defer f.Close()
+	content, err := io.ReadAll(io.LimitReader(f, certificate.MaxLogoBytes+1))
+	if err != nil {
+		return i, err
+	}
+	if i.Logo, err = certificate.NewLogo(content); err != nil {
+		return i, fmt.Errorf("%s: %w", s.IssuerLogo, err)
+	}
+	return i, nil
+}
