@@ -57,7 +57,7 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 
 // strayCertificates looks for certificates in force that nothing stands behind.
 func (c *check) strayCertificates(ctx context.Context, q store.Queries) (err error) {
-	if c.report.Certificates, err = q.CertificateCount(ctx); err != nil {
+	if c.deep.Certificates, err = q.CertificateCount(ctx); err != nil {
 		return err
 	}
 	return q.StrayCertificates(ctx, func(id, orderID string, revoked bool) error {
