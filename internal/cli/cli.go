@@ -91,9 +91,11 @@ func commands() []*command {
 	return []*command{
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
 		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
-		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(),
+		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(),
+		restoreCommand(),
 		verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(), ordersWatch(), photosUpload(),
-		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
+		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(),
+		completeCommand(), imagesCommand(),
 	}
 }
 

@@ -128,7 +128,8 @@ func TestVerify(t *testing.T) {
 		}
 		code, stdout, _ := run(t, dir, nil, "verify", write("r.json", revoked), "--keys", keyFile, "--json")
 		only(t, stdout, &got)
-		if code != 1 || got.OK || got.State != "revoked" || got.Status != "revoked" || got.Revoked.Reason != "exchanged" || !got.Certificate.Test {
+		if code != 1 || got.OK || got.State != "revoked" || got.Status != "revoked" ||
+			got.Revoked.Reason != "exchanged" || !got.Certificate.Test {
 			t.Errorf("status %d, %+v", code, got)
 		}
 	})
