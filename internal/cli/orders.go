@@ -102,7 +102,9 @@ func (inv *invocation) upload(ctx context.Context, c *client.Client, files []str
 	return urls, nil
 }
 
-func (inv *invocation) uploadPart(ctx context.Context, c *client.Client, files []string) ([]client.UploadResult, error) {
+func (inv *invocation) uploadPart(
+	ctx context.Context, c *client.Client, files []string,
+) ([]client.UploadResult, error) {
 	var opened []client.File
 	progress := inv.newProgress("uploading", 0)
 	for _, name := range files {

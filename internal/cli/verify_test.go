@@ -80,7 +80,8 @@ func TestVerify(t *testing.T) {
 			[]string{"not known whether", "https://assay.example/certificates/c1"},
 		},
 		{
-			"Test", issued(t, "a", true, nil), 1, []string{"test: ", "(TEST: no item was examined)"},
+			"Test", issued(t, "a", true, nil), 1,
+			[]string{"test: ", "(TEST: no item was examined)"},
 			[]string{"--allow-test"},
 		},
 		{"Revoked", revoked, 1, []string{"revoked: authentic", "TEST"}, []string{"was revoked: exchanged"}},

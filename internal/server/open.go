@@ -27,6 +27,7 @@ type App struct {
 	Media    *media.Disk
 	Secrets  *secret.Box
 	Guard    *netguard.Guard // for the destinations of webhooks
+	Config   service.Config  // of the service
 	Service  *service.Service
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
@@ -118,7 +119,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }
 	}
-	app.Service = service.New(config)
+	app.Config, app.Service = config, service.New(config)
 	return app, app.Service.RefreshCatalog(ctx)
 }
 

@@ -61,6 +61,7 @@ type Settings struct {
 	ShutdownDelay     time.Duration
 	shutdownTimeLimit time.Duration
 	bodyTimeLimit     time.Duration
+	writeTimeLimit    time.Duration
 }
 
 // Bind adds the settings to a flag set with their defaults.
@@ -69,6 +70,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.WebhookDelays = webhook.DefaultSchedule().Delays
 	s.shutdownTimeLimit = 10 * time.Second
 	s.bodyTimeLimit = 30 * time.Second
+	s.writeTimeLimit = 30 * time.Second
 
 	s.AccessSettings.bind(fs)
 	s.IssuerSettings.bind(fs)

@@ -16,7 +16,8 @@ func TestDeveloperCommands(t *testing.T) {
 	s, a, c := startIntegrator(t, program.Settings{})
 	config := filepath.Join(t.TempDir(), "assay", "config.json")
 	anybody := program.Settings{"config": config}
-	if got := program.New(t, anybody).Run(t, "balance"); got.ExitCode != 1 || !strings.Contains(got.Stderr, "assay login") {
+	got := program.New(t, anybody).Run(t, "balance")
+	if got.ExitCode != 1 || !strings.Contains(got.Stderr, "assay login") {
 		t.Errorf("without a key: %+v", got)
 	}
 	wrong := program.New(t, program.Settings{"config": config, "server": s.URL(""), "key": "assay_test_nobody"})
@@ -68,7 +69,8 @@ func TestDeveloperCommands(t *testing.T) {
 		t.Errorf("uploaded %+v", uploaded)
 	}
 	var hook client.CreatedWebhook
-	dev.CLI(t, &hook, "webhooks", "create", "--name", "cli", "--url", "https://127.0.0.1:1999/hook", "--events", "order-outcome")
+	dev.CLI(t, &hook, "webhooks", "create", "--name", "cli", "--url", "https://127.0.0.1:1999/hook",
+		"--events", "order-outcome")
 	var hooks struct{ Data []client.Webhook }
 	dev.CLI(t, &hooks, "webhooks", "list")
 	if len(hooks.Data) != 1 || hooks.Data[0].ID != hook.ID || len(hook.SigningSecret) != 64 {
