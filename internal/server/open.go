@@ -113,7 +113,8 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
 		Limits:   s.serviceLimits(),
-		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay, SecretOverlap: s.SecretOverlap,
+		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
+		SecretOverlap: s.SecretOverlap,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }

@@ -36,7 +36,8 @@ func TestSweeper(t *testing.T) {
 		}
 		must.NoError(t, os.Chtimes(place(used), time.Time{}, time.Now().Add(-48*time.Hour)))
 		gone := []string{
-			write(place(photo.NewName(photo.JPEG)), 2*time.Hour), write(filepath.Join(s.Media.StagingDir(), "staged-1"), 2*time.Hour),
+			write(place(photo.NewName(photo.JPEG)), 2*time.Hour),
+			write(filepath.Join(s.Media.StagingDir(), "staged-1"), 2*time.Hour),
 		}
 		kept := []string{
 			place(used), write(place(photo.NewName(photo.JPEG)), time.Minute),
@@ -97,7 +98,8 @@ func TestRetention(t *testing.T) {
 				id, id, "invitation", "desk", "a@b.example", "A", "admin", "x", ago(24*40), expires)
 		}
 		k := &housekeeping.Keeper{
-			Service: s.Service, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
+			Service: s.Service, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler),
+			PhotoRequestAge: week, UnusedPhotoAge: week,
 			ClaimAge: claim, AttemptAge: 720 * time.Hour, EventAge: 720 * time.Hour, DeliveryAge: 2160 * time.Hour,
 		}
 		must.NoError(t, k.Round(t.Context()))
