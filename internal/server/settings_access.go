@@ -28,6 +28,9 @@ type AccessSettings struct {
 	WebhookDeny    Networks
 	Pprof          bool
 
+	MaxConnections           int
+	MaxConnectionsPerAddress int
+
 	// Demo is set for serve --demo.
 	Demo bool
 }
@@ -54,6 +57,10 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"how long a desk token works; 0: until it is replaced")
 	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")
 	fs.Var(&s.WebhookDeny, "webhook-deny-network", "`networks` that webhooks are never sent to")
+	fs.IntVar(&s.MaxConnections, "max-connections", 0,
+		"connections of clients at a time; 0: as many as the descriptor limit leaves, 20000 at most")
+	fs.IntVar(&s.MaxConnectionsPerAddress, "max-connections-per-address", 256,
+		"connections from one address at a time, those of --trusted-proxies not counted; 0: no limit")
 	fs.BoolVar(&s.Pprof, "pprof", false, "serve /debug/pprof at --ops-listen")
 }
 
@@ -61,6 +68,7 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 	for name, n := range map[string]int{
 		"max-claims": s.MaxClaims, "max-token-claims": s.MaxTokenClaims, "desk-rate-limit": s.DeskRateLimit,
+		"max-connections": s.MaxConnections, "max-connections-per-address": s.MaxConnectionsPerAddress,
 		"max-keys": s.MaxKeys,
 	} {
 		if n < 0 {

@@ -175,7 +175,6 @@ func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor
 	defer d.feed.leave(signal)
 	out := http.NewResponseController(w)
 	send := func(format string, args ...any) bool {
-		_ = out.SetWriteDeadline(time.Now().Add(feedWriteLimit)) // where it is not supported, the system's own limit holds
 		_, err := fmt.Fprintf(w, format, args...)
 		return err == nil && out.Flush() == nil
 	}
