@@ -155,7 +155,8 @@ func TestAuditHead(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, `"audit-kept-head"`) || !strings.Contains(stdout, `"ok":false`) {
 		t.Errorf("check: status %d, says %q", code, stdout)
 	}
-	if code, _, stderr := run(t, data, nil, "check", "--heads", s.Target); code != 1 || !strings.Contains(stderr, "--heads") {
+	code, _, stderr = run(t, data, nil, "check", "--heads", s.Target)
+	if code != 1 || !strings.Contains(stderr, "--heads") {
 		t.Errorf("check: status %d, says %q", code, stderr)
 	}
 }

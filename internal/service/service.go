@@ -3,6 +3,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -57,6 +58,12 @@ type Config struct {
 type Limits struct {
 	Claims      int // orders that a staff user may hold who takes another one at the pages
 	TokenClaims int // the same with a token of the desk API
+
+	Keys        int   // API keys of an account that are not revoked, made by its users
+	StoredBytes int64 // of the photos of an account
+
+	// SecondFactor is who must have more than a password before they can do anything else.
+	SecondFactor map[access.Audience]bool
 
 	StaffTokenAge time.Duration   // after which a token for the desk API ends
 	DeskNetworks  access.Networks // where staff may work from; empty: anywhere
@@ -118,6 +125,16 @@ func New(c Config) *Service {
 	}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
+}
+
+// NeedsSecondFactor reports whether somebody has to set up a second factor before they can go on: where it is required,
+// they have signed in with a password alone, and there is nothing else to ask them for.
+func (s *Service) NeedsSecondFactor(ctx context.Context, session *access.Session) (bool, error) {
+	if !s.limits.SecondFactor[session.Audience] || session.Factor {
+		return false, nil
+	}
+	has, err := s.SignIn(session.Audience).HasSecondFactor(ctx, session.UserID)
+	return !has, err
 }
 
 // DeskNetworks are where staff may work from; empty: anywhere.
