@@ -425,7 +425,7 @@ func (b *Browser) refuse(problems []string) {
 // AccessibilityProblems returns what CheckAccessibility would fail for.
 func (b *Browser) AccessibilityProblems() []string {
 	b.t.Helper()
-	return append(b.ownProblems(), b.axeProblems()...)
+	return append(b.ownProblems(), b.axeProblems(true)...)
 }
 
 func (b *Browser) ownProblems() []string {
