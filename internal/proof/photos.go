@@ -59,7 +59,7 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 		return err
 	case p.Known && stat.Size != p.Bytes:
 		problem(PhotoSize, "its file has %d bytes, %d were uploaded", stat.Size, p.Bytes)
-	case p.Known && c.Options.Deep:
+	case p.Known && c.Deep:
 		sha, err := hashOf(ctx, files, p.Name)
 		if err != nil {
 			return err

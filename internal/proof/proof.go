@@ -129,8 +129,8 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		return nil, err
 	}
 	if c.report.OK = c.report.ProblemCount == 0; o.Deep {
-		c.deep.PhotosRead = c.report.Photos
-		c.report.Deep = &c.deep
+		c.found.PhotosRead = c.report.Photos
+		c.report.Deep = &c.found
 	}
 	return &c.report, nil
 }
@@ -183,7 +183,7 @@ type check struct {
 	Options
 	mu     sync.Mutex // photos are checked in parallel
 	report Report
-	deep   Deep
+	found  Deep
 }
 
 func (c *check) add(p Problem) {
