@@ -66,7 +66,7 @@ type options struct {
 	keys, heads, endpoint, status, since, search                 string
 
 	// Of the commands that call the integration API.
-	profile, server, url, events string
+	profile, server, url, events, key string
 
 	order    client.CreateOrder
 	photos   photoFlags
@@ -95,7 +95,8 @@ func commands() []*command {
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
 		checkCommand(), auditHead(), secretsRotate(), backupCommand(),
 		restoreCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
-		ordersWatch(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
+		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
+		webhooksRotate(), triggerCommand(), listenCommand(),
 		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }
