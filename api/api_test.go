@@ -145,7 +145,8 @@ const publicURL = "https://assay.example"
 
 var update = flag.Bool("update", false, "rewrite openapi-3.0.json")
 
-// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with -update.
+// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with
+// -update.
 func TestRendition30(t *testing.T) {
 	want, err := spec.JSON30(api.IntegrationYAML())
 	if err != nil {
