@@ -107,8 +107,8 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
-		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
 		keyUses:    ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),

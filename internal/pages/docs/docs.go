@@ -30,6 +30,11 @@ var files embed.FS
 //go:embed reference
 var reference embed.FS
 
+// samplePhoto is for first orders: a photo that anybody can upload.
+//
+//go:embed static/sample.jpg
+var samplePhoto []byte
+
 // Area is the pages, for ui.New.
 var Area = ui.Area{Name: "docs", Files: files}
 
@@ -92,6 +97,7 @@ func documents(publicURL string) map[string]resource {
 		Path + "/openapi-3.0.json": newResource(jsonType, integration.JSON30),
 		Path + "/desk.json":        newResource(jsonType, desk.JSON),
 		Path + "/desk.yaml":        newResource(yamlType, desk.YAML),
+		Path + "/sample.jpg":       newResource("image/jpeg", samplePhoto),
 	}
 }
 
