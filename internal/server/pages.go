@@ -56,6 +56,9 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		apart = s.decoder.Derive
 	}
 	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	if !s.app.Settings.Roles.Has(RoleImages) {
+		return s.images
+	}
 	warmer := imaging.NewWarmer(s.images, s.app.Log)
 	s.app.ordered = warmer.Ask
 	s.workers = append(s.workers, warmer)
