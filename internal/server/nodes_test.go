@@ -1,15 +1,20 @@
 package server
 
 import (
+	"context"
 	"flag"
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/child"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/redistest"
 )
 
@@ -114,11 +119,11 @@ func TestRoles(t *testing.T) {
 		},
 		"API": {
 			"api", map[string]int{api: 401, "/docs": 200, deskAPI: 503, portal: 503, "/desk": 503, "/media/x": 404},
-			"catalog webhook-announcer",
+			"catalog webhook-announcer photo-announcer",
 		},
 		"Desk": {
 			"desk", map[string]int{api: 503, "/docs": 503, deskAPI: 401, portal: 200, "/certificates/x": 404},
-			"catalog webhook-announcer",
+			"catalog webhook-announcer photo-announcer",
 		},
 		"Workers": {"deliver, images,housekeeping", nil, "catalog housekeeping media-sweeper webhooks images"},
 		"Images":  {"images", nil, "catalog webhook-announcer images"},
@@ -153,6 +158,38 @@ func TestRoles(t *testing.T) {
 		if err := roles.Set(bad); err == nil || !strings.Contains(err.Error(), "api,desk,deliver,images,housekeeping") {
 			t.Errorf("%q: %v", bad, err)
 		}
+	}
+}
+
+// TestPhotosAreAnnounced checks that a node that makes images hears of the photos that reach other nodes.
+func TestPhotosAreAnnounced(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	log := slog.New(slog.DiscardHandler)
+	open := func() *store.Store {
+		s, err := store.Open(t.Context(), target)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	}
+	heard := make(chan []string, 10)
+	here, there := newPhotoExchange(open(), log, nil), newPhotoExchange(open(), log, func(n []string) { heard <- n })
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	defer running.Wait()
+	defer stop()
+	running.Go(func() { _ = here.Run(ctx) })
+	running.Go(func() { _ = there.Run(ctx) })
+	<-heard // it listens
+	names := make([]string, 100)
+	for i := range names {
+		names[i] = store.NewID() + ".jpg"
+	}
+	here.tell(names)
+	if got := append(<-heard, <-heard...); !slices.Equal(got, names) {
+		t.Errorf("heard of %v", got)
 	}
 }
 
