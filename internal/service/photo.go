@@ -24,6 +24,9 @@ func (s *Service) StorePhotos(
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err
 	}
+	if err := s.checkStorage(ctx, s.store.Queries, actor.Tenant.AccountID, uploads); err != nil {
+		return nil, err
+	}
 	rows := make([]photo.Stored, len(uploads))
 	urls = make([]string, len(uploads))
 	files, fileCtx := errgroup.WithContext(ctx)
@@ -39,7 +42,17 @@ func (s *Service) StorePhotos(
 	}
 	err = files.Wait()
 	if err == nil {
-		err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
+		err = s.store.Update(ctx, func(tx *store.Tx) error {
+			if s.limits.StoredBytes > 0 { // others of the account may have stored theirs meanwhile
+				if err := tx.LockTeam(actor.Tenant.AccountID); err != nil {
+					return err
+				}
+				if err := s.checkStorage(ctx, tx.Queries, actor.Tenant.AccountID, uploads); err != nil {
+					return err
+				}
+			}
+			return tx.InsertPhotos(rows)
+		})
 	}
 	if err != nil {
 		s.discard(ctx, rows)
@@ -47,6 +60,27 @@ func (s *Service) StorePhotos(
 	}
 	return urls, nil
 }
+
+// checkStorage refuses an upload with which the photos of an account would take more than they may.
+func (s *Service) checkStorage(
+	ctx context.Context, q store.Queries, accountID string, uploads []media.Upload,
+) error {
+	if s.limits.StoredBytes <= 0 {
+		return nil
+	}
+	stored, err := q.StoredBytes(ctx, accountID)
+	for _, u := range uploads {
+		stored += u.Staged.Size()
+	}
+	if err != nil || stored <= s.limits.StoredBytes {
+		return err
+	}
+	return StorageLimitReached.With("limit", s.limits.StoredBytes)
+}
+
+// StorageLimitReached is the refusal of an upload to an account whose photos take as much as they may.
+var StorageLimitReached = fault.New(fault.Conflict, "storage-limit-reached",
+	"The photos of the account take as much space as they may. Ask the operator of the service.")
 
 // discard removes files that no row names. What cannot be removed stays behind, unreachable.
 func (s *Service) discard(ctx context.Context, rows []photo.Stored) {
