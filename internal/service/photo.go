@@ -24,6 +24,13 @@ func (s *Service) StorePhotos(
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err
 	}
+	return s.storePhotos(ctx, actor.Tenant, uploads, func(*store.Tx, []photo.Stored) error { return nil })
+}
+
+// storePhotos stores files for a tenant; also runs in the transaction that makes them known.
+func (s *Service) storePhotos(
+	ctx context.Context, tenant access.Tenant, uploads []media.Upload, also func(*store.Tx, []photo.Stored) error,
+) (urls []string, err error) {
 	rows := make([]photo.Stored, len(uploads))
 	urls = make([]string, len(uploads))
 	files, fileCtx := errgroup.WithContext(ctx)
@@ -32,14 +39,19 @@ func (s *Service) StorePhotos(
 		name := photo.NewName(u.Info.Format)
 		urls[i] = s.mediaURLs.URL(name)
 		rows[i] = photo.Stored{
-			Name: name, Tenant: actor.Tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
+			Name: name, Tenant: tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
 			Width: u.Info.Width, Height: u.Info.Height, OriginalName: u.OriginalName, CreatedAt: s.now(),
 		}
 		files.Go(func() error { return s.media.Put(fileCtx, name, u.Staged) })
 	}
 	err = files.Wait()
 	if err == nil {
-		err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertPhotos(rows) })
+		err = s.store.Update(ctx, func(tx *store.Tx) error {
+			if err := tx.InsertPhotos(rows); err != nil {
+				return err
+			}
+			return also(tx, rows)
+		})
 	}
 	if err != nil {
 		s.discard(ctx, rows)
