@@ -27,7 +27,9 @@ type CreatedCaptureLink struct {
 	Status    CaptureStatus `json:"status"`
 }
 
-func (l *CreatedCaptureLink) missing() string { return firstMissing("id", l.ID, "status", string(l.Status)) }
+func (l *CreatedCaptureLink) missing() string {
+	return firstMissing("id", l.ID, "status", string(l.Status))
+}
 
 // CaptureStatus is how far a capture link is.
 type CaptureStatus string

@@ -72,9 +72,9 @@ func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	return id
 }
 
-// requestPath is the path as the client sent it, in escaped form and without the query. It is logged and told: the
+// LoggedPath is the path as the client sent it, in escaped form and without the query. It is logged and told: the
 // secret that the address of a capture link has is left out.
-func requestPath(r *http.Request) string {
+func LoggedPath(r *http.Request) string {
 	u := r.URL
 	if x := exchangeFrom(r.Context()); x != nil {
 		u = x.url

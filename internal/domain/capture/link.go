@@ -79,7 +79,9 @@ func (l *Link) StatusAt(now time.Time) Status {
 }
 
 // Answers reports whether the order still waits for the photos that the link is for.
-func (l *Link) Answers(o *order.Order) bool { return o.Status == order.UpdatePhotos && o.Round == l.Round }
+func (l *Link) Answers(o *order.Order) bool {
+	return o.Status == order.UpdatePhotos && o.Round == l.Round
+}
 
 // Wanted is an index that a link asks for.
 type Wanted struct {
