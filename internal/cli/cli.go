@@ -59,13 +59,14 @@ type invocation struct {
 
 // options are the flags of all commands.
 type options struct {
-	demo, dryRun, allowTest, offline, deep bool
+	demo                             demoFlag
+	dryRun, allowTest, offline, deep bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
 	keys, heads, endpoint, status, since, search                 string
 
 	// Of the commands that call the integration API.
-	profile, server, url, events string
+	profile, server, url, events, key string
 
 	order    client.CreateOrder
 	photos   photoFlags
@@ -89,11 +90,14 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(), keysCreate(), keysList(),
-		keysRevoke(), creditsGrant(), staffCreate(), staffList(), catalogImport(), catalogExport(), deliveriesList(),
-		deliveriesShow(), deliveriesRedeliver(), checkCommand(), auditHead(), secretsRotate(), backupCommand(), restoreCommand(),
-		verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(), ordersWatch(), photosUpload(),
-		balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(), completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
+		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
+		keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
+		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
+		checkCommand(), auditHead(), secretsRotate(), backupCommand(),
+		restoreCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
+		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
+		webhooksRotate(), triggerCommand(), listenCommand(),
+		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }
 

@@ -10,16 +10,46 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/demo/history"
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/server"
 	"github.com/assayhq/assay/internal/service"
 )
 
-const demoCredits = 1000
+const (
+	demoCredits = 1000
+	demoFile    = "demo.txt" // in --data: what the first start has printed
+)
+
+// demoFlag is --demo, with past work, or --demo=empty, without.
+type demoFlag string
+
+const (
+	demoOff   demoFlag = ""
+	demoAlive demoFlag = "true"
+	demoEmpty demoFlag = "empty"
+)
+
+func (d *demoFlag) String() string   { return string(*d) }
+func (d *demoFlag) IsBoolFlag() bool { return true }
+
+func (d *demoFlag) Set(s string) error {
+	switch s {
+	case "true", "empty":
+		*d = demoFlag(s)
+	case "false":
+		*d = demoOff
+	default:
+		return errors.New("must be --demo or --demo=empty")
+	}
+	return nil
+}
 
 // demoData is what createDemo has made so far. It is kept in a file until it was shown: a start that is killed in the
 // middle is finished by the next one, and no password is lost.
@@ -28,22 +58,23 @@ type demoData struct {
 	Account  *service.NewAccount           `json:"account"`
 	Credits  bool                          `json:"credits"`
 	Keys     map[access.Environment]string `json:"keys"`
+	LiveKey  string                        `json:"live_key"` // id
 	Reviewer *service.NewStaff             `json:"reviewer"`
 	Admin    *service.NewStaff             `json:"admin"`
 
 	resumed bool // a start before this one was killed
 }
 
-// createDemo fills an empty database with everything needed to try the service, and prints it. Secrets are shown
-// only this once.
-func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.Writer) error {
-	path := filepath.Join(app.Settings.Data, "demo.unfinished")
+// createDemo fills an empty database with everything needed to try the service, and prints it. What it prints is kept
+// in a file that only its owner can read.
+func createDemo(ctx context.Context, app *server.App, s *server.Server, kind demoFlag, out io.Writer) error {
+	unfinished, kept := filepath.Join(app.Settings.Data, "demo.unfinished"), filepath.Join(app.Settings.Data, demoFile)
 	made := &demoData{Keys: make(map[access.Environment]string)}
-	content, err := os.ReadFile(filepath.Clean(path))
+	content, err := os.ReadFile(filepath.Clean(unfinished))
 	switch {
 	case err == nil:
 		if err := json.Unmarshal(content, made); err != nil {
-			return fmt.Errorf("%s: %w", path, err)
+			return fmt.Errorf("%s: %w", unfinished, err)
 		}
 		made.resumed = true
 	case !errors.Is(err, fs.ErrNotExist):
@@ -54,29 +85,80 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, out io.W
 			return err
 		}
 		if len(accounts) > 0 {
-			_, err := fmt.Fprintln(out, "The database is not empty: no demo data created. "+
-				"Keys and passwords were shown at the first start.")
+			return tellOfDemo(kept, out)
+		}
+	}
+	began, config := time.Now(), app.Config
+	if kind == demoAlive {
+		start := history.Start(began)
+		config.Now = func() time.Time { return start }
+	}
+	if err := made.make(ctx, service.New(config), unfinished); err != nil {
+		return err
+	}
+	printed := made.text(app, s)
+	if err := os.WriteFile(kept, []byte(printed), 0o600); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(out, printed); err != nil {
+		return err
+	}
+	if err := os.Remove(unfinished); err != nil {
+		return err
+	}
+	if kind == demoAlive && !made.resumed {
+		if err := made.writeHistory(ctx, app, began); err != nil {
 			return err
 		}
 	}
+	return app.Service.RefreshCatalog(ctx)
+}
+
+// make goes through the steps and notes each in the file.
+func (d *demoData) make(ctx context.Context, use *service.Service, unfinished string) error {
 	for _, step := range demoSteps {
-		if err := made.save(path); err != nil {
+		if err := d.save(unfinished); err != nil {
 			return err
 		}
-		if err := step(ctx, app.Service, made); err != nil {
-			if !made.resumed && made.Account == nil { // another node was first
-				err = errors.Join(err, os.Remove(path))
+		if err := step(ctx, use, d); err != nil {
+			if !d.resumed && d.Account == nil { // another node was first
+				err = errors.Join(err, os.Remove(unfinished))
 			}
 			return err
 		}
 	}
-	if err := made.save(path); err != nil {
+	return d.save(unfinished)
+}
+
+// writeHistory makes the past work.
+func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.Time) error {
+	staging, err := media.NewStaging(app.Media.StagingDir())
+	if err != nil {
 		return err
 	}
-	if err := made.print(app, s, out); err != nil {
+	live, err := app.Service.Key(ctx, access.Operator, d.LiveKey)
+	if err != nil {
 		return err
 	}
-	return os.Remove(path)
+	return history.Write(ctx, app.Config, staging, now, &history.Demo{
+		Account: d.Account.Account, Owner: d.Account.Owner, Live: live,
+		Reviewer: d.Reviewer.Staff, Admin: d.Admin.Staff,
+	})
+}
+
+// tellOfDemo says where the credentials of an earlier start are, or how to get others.
+func tellOfDemo(kept string, out io.Writer) error {
+	where := "They are in " + kept + "."
+	if _, err := os.Stat(kept); err != nil {
+		where = "They were shown at the first start."
+	}
+	_, err := fmt.Fprintf(out, `The database is not empty: no demo data created. %s
+For others: assay keys create --account Demo --env test --name demo --scopes all
+            assay accounts reset-password --email owner@demo.example
+            assay staff create --email you@demo.example --name You --role admin
+To begin again, delete the data folder.
+`, where)
+	return err
 }
 
 // save replaces the file as a whole.
@@ -131,11 +213,15 @@ var demoSteps = []func(context.Context, *service.Service, *demoData) error{
 func demoKey(env access.Environment) func(context.Context, *service.Service, *demoData) error {
 	return func(ctx context.Context, s *service.Service, d *demoData) (err error) {
 		if d.Keys[env] == "" {
-			_, d.Keys[env], err = s.CreateKey(ctx, access.Operator, service.NewKey{
+			var k *access.Key
+			k, d.Keys[env], err = s.CreateKey(ctx, access.Operator, service.NewKey{
 				Tenant: access.Tenant{AccountID: d.Account.Account.ID, Environment: env},
 				Name:   "Demo " + string(env),
 				Scopes: access.AllScopes,
 			})
+			if err == nil && env == access.Live {
+				d.LiveKey = k.ID
+			}
 		}
 		return err
 	}
@@ -154,8 +240,8 @@ func (d *demoData) staff(
 	return err
 }
 
-func (d *demoData) print(app *server.App, s *server.Server, out io.Writer) error {
-	_, err := fmt.Fprintf(out, `Assay demo: this is shown only once.
+func (d *demoData) text(app *server.App, s *server.Server) string {
+	return fmt.Sprintf(`Assay demo: this is shown only once; it is kept in %s.
 
   account      %s  (%s)
   owner        %s  password %s
@@ -173,11 +259,11 @@ Try it:
 Sign in as owner at %s/portal, as reviewer or administrator at %s/desk.
 API documentation: %s/docs
 
-`, d.Account.Account.Name, d.Account.Account.ID, d.Account.Owner.Email, d.Account.Password,
+`, filepath.Join(app.Settings.Data, demoFile),
+		d.Account.Account.Name, d.Account.Account.ID, d.Account.Owner.Email, d.Account.Password,
 		d.Keys[access.Test], d.Keys[access.Live],
 		d.Reviewer.Staff.Email, d.Reviewer.Password, d.Reviewer.Token, d.Admin.Staff.Email, d.Admin.Password, d.Admin.Token,
 		trust(app, s), d.Keys[access.Test], s.BaseURL(), s.BaseURL(), s.BaseURL(), s.BaseURL())
-	return err
 }
 
 // trust returns the curl option for a server that has only TLS with a self-signed certificate.

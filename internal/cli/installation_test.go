@@ -155,7 +155,8 @@ func TestAuditHead(t *testing.T) {
 	if code != 1 || !strings.Contains(stdout, `"audit-kept-head"`) || !strings.Contains(stdout, `"ok":false`) {
 		t.Errorf("check: status %d, says %q", code, stdout)
 	}
-	if code, _, stderr := run(t, data, nil, "check", "--heads", s.Target); code != 1 || !strings.Contains(stderr, "--heads") {
+	code, _, stderr = run(t, data, nil, "check", "--heads", s.Target)
+	if code != 1 || !strings.Contains(stderr, "--heads") {
 		t.Errorf("check: status %d, says %q", code, stderr)
 	}
 }
@@ -184,7 +185,8 @@ func TestInterruptedRestore(t *testing.T) {
 	must.NoError(t, os.WriteFile(filepath.Join(fresh, "secret.key"), key, 0o600))
 	for range 2 {
 		for _, args := range [][]string{create, {"serve"}, {"check"}} {
-			if code, _, stderr := run(t, fresh, nil, args...); code != 1 || !strings.Contains(stderr, "run assay restore again") {
+			if code, _, stderr := run(t, fresh, nil, args...); code != 1 ||
+				!strings.Contains(stderr, "run assay restore again") {
 				t.Errorf("%v: status %d, %s", args, code, stderr)
 			}
 		}

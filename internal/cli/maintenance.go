@@ -55,10 +55,9 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 		fmt.Fprintf(inv.Stderr, "note: %s\n", note)
 	}
 	err = inv.print(report,
-		"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d entries of administration, "+
-			"%d certificates, %d photos: %d problems\n",
+		"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
 		lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
-		report.StaffActions, report.Certificates, report.Photos, report.ProblemCount)
+		report.Photos, report.ProblemCount)
 	if err != nil {
 		return err
 	}

@@ -102,7 +102,9 @@ func (inv *invocation) upload(ctx context.Context, c *client.Client, files []str
 	return urls, nil
 }
 
-func (inv *invocation) uploadPart(ctx context.Context, c *client.Client, files []string) ([]client.UploadResult, error) {
+func (inv *invocation) uploadPart(
+	ctx context.Context, c *client.Client, files []string,
+) ([]client.UploadResult, error) {
 	var opened []client.File
 	progress := inv.newProgress("uploading", 0)
 	for _, name := range files {
@@ -237,6 +239,25 @@ func ordersWatch() *command {
 				case <-time.After(inv.interval):
 				}
 			}
+		}),
+	}
+}
+
+func ordersCancel() *command {
+	return &command{
+		name:    "orders cancel",
+		args:    "ID",
+		about:   "cancel a queued order and get its credits back",
+		example: "assay orders cancel my-first-order",
+		nargs:   1,
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			canceled, err := c.CancelOrder(ctx, inv.args[0])
+			if err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "order %s is canceled\n", canceled.ID)
 		}),
 	}
 }

@@ -18,19 +18,19 @@ func serveCommand() *command {
 	return &command{
 		name:    "serve",
 		begins:  true,
-		args:    "[--demo]",
+		args:    "[--demo[=empty]]",
 		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
 		example: "assay serve --demo",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.demo, "demo", false,
-				"on an empty database, create a demo catalog, account, keys, credits and staff, and print them once")
+			fs.Var(&inv.demo, "demo", "on an empty database, create a demo catalog, account, keys, credits and staff, print "+
+				"them once, and make 60 days of past work; --demo=empty: without the past work")
 		},
 		run: serve,
 	}
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
-	inv.settings.Demo = inv.demo
+	inv.settings.Demo = inv.demo != demoOff
 	defer runtime.KeepAlive(server.QuietHeap())
 	app, err := inv.app(ctx)
 	if err != nil {
@@ -44,8 +44,8 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	if err != nil {
 		return err
 	}
-	if inv.demo {
-		if err := createDemo(ctx, app, s, inv.Stdout); err != nil {
+	if inv.demo != demoOff {
+		if err := createDemo(ctx, app, s, inv.demo, inv.Stdout); err != nil {
 			return err
 		}
 	}

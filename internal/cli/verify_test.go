@@ -80,7 +80,8 @@ func TestVerify(t *testing.T) {
 			[]string{"not known whether", "https://assay.example/certificates/c1"},
 		},
 		{
-			"Test", issued(t, "a", true, nil), 1, []string{"test: ", "(TEST: no item was examined)"},
+			"Test", issued(t, "a", true, nil), 1,
+			[]string{"test: ", "(TEST: no item was examined)"},
 			[]string{"--allow-test"},
 		},
 		{"Revoked", revoked, 1, []string{"revoked: authentic", "TEST"}, []string{"was revoked: exchanged"}},
@@ -128,7 +129,8 @@ func TestVerify(t *testing.T) {
 		}
 		code, stdout, _ := run(t, dir, nil, "verify", write("r.json", revoked), "--keys", keyFile, "--json")
 		only(t, stdout, &got)
-		if code != 1 || got.OK || got.State != "revoked" || got.Status != "revoked" || got.Revoked.Reason != "exchanged" || !got.Certificate.Test {
+		if code != 1 || got.OK || got.State != "revoked" || got.Status != "revoked" ||
+			got.Revoked.Reason != "exchanged" || !got.Certificate.Test {
 			t.Errorf("status %d, %+v", code, got)
 		}
 	})

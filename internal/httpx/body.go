@@ -35,7 +35,8 @@ func readBody(r *http.Request) ([]byte, error) {
 	}
 	size := 512
 	if r.ContentLength > 0 {
-		size = int(r.ContentLength) + 1 // one more, to see the end without growing
+		// One more, to see the end without growing. What is only announced gets no memory.
+		size = min(int(r.ContentLength)+1, maxPooled)
 	}
 	body := make([]byte, 0, size)
 	for {

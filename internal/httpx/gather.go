@@ -2,24 +2,40 @@ package httpx
 
 import (
 	"context"
+	"io"
 	"net"
 	"sync"
 )
 
 // Gather returns a listener whose connections send the header and the body of a large answer with one system call, and
-// mostly in one packet less. net/http writes through a buffer of 4 KB: it sends the header and the beginning of the body
-// when the buffer is full, and the rest after it. The server of the listener needs ConnContext.
+// mostly in one packet less. net/http writes through a buffer of 4 KB: it sends the header and the beginning of the
+// body when the buffer is full, and the rest after it. The server of the listener needs ConnContext.
 func Gather(l net.Listener) net.Listener { return gatherListener{l} }
 
 type gatherListener struct{ net.Listener }
 
 func (l gatherListener) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	if tcp, ok := c.(*net.TCPConn); ok {
-		return &gatherConn{TCPConn: tcp}, err
+	switch c := c.(type) {
+	case VectorConn:
+		return &gatherConn{VectorConn: c}, err
+	case *net.TCPConn:
+		return &gatherConn{VectorConn: tcpConn{c}}, err
 	}
 	return c, err
 }
+
+// VectorConn is a connection that writes several buffers with one system call, and copies files in the kernel.
+type VectorConn interface {
+	net.Conn
+	io.ReaderFrom
+	WriteBuffers(parts *net.Buffers) (int64, error)
+}
+
+type tcpConn struct{ *net.TCPConn }
+
+// WriteBuffers implements VectorConn.
+func (c tcpConn) WriteBuffers(parts *net.Buffers) (int64, error) { return parts.WriteTo(c.TCPConn) }
 
 type gatherKey struct{}
 
@@ -34,7 +50,7 @@ func ConnContext(ctx context.Context, c net.Conn) context.Context {
 // gatherConn is a connection that can hold back a part of an answer until the next one. The goroutine that serves the
 // connection is the only one that writes to it.
 type gatherConn struct {
-	*net.TCPConn
+	VectorConn
 	hold   bool   // more will be written before release
 	held   []byte // what was written and is not sent yet, in buffer
 	buffer *[maxHeld]byte
@@ -52,10 +68,10 @@ func (c *gatherConn) Write(p []byte) (int, error) {
 		return len(p), nil
 	}
 	if len(c.held) == 0 {
-		return c.TCPConn.Write(p)
+		return c.VectorConn.Write(p)
 	}
 	parts := net.Buffers{c.held, p}
-	n, err := parts.WriteTo(c.TCPConn)
+	n, err := c.WriteBuffers(&parts)
 	sent := max(0, int(n)-len(c.held))
 	heldBuffers.Put(c.buffer)
 	c.held, c.buffer = nil, nil

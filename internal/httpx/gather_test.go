@@ -57,7 +57,7 @@ func TestGather(t *testing.T) {
 // TestGatherWrites counts what a connection hands to the system.
 func TestGatherWrites(t *testing.T) {
 	client, server := tcpPair(t)
-	c := &gatherConn{TCPConn: server, hold: true}
+	c := &gatherConn{VectorConn: tcpConn{server}, hold: true}
 	for _, part := range []string{"header and beginning, ", "rest"} {
 		if n, err := c.Write([]byte(part)); n != len(part) || err != nil {
 			t.Errorf("wrote %d: %v", n, err)

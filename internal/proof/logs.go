@@ -73,7 +73,7 @@ func (c *check) staffLog(ctx context.Context, q store.Queries) error {
 		err = nil // an empty head, which is not that of a log with entries
 	}
 	log.end(&head, StaffHead)
-	c.report.StaffActions = log.count
+	c.found.StaffActions = log.count
 	return err
 }
 

@@ -25,13 +25,18 @@ type Report struct {
 	LiveOrders    Counts    `json:"live_orders"` // by status
 	LedgerEntries int64     `json:"ledger_entries"`
 	AuditEvents   int64     `json:"audit_events"`
-	Photos        int64     `json:"photos"` // of orders; a photo in two orders counts twice
-	StaffActions  int64     `json:"staff_actions"`
-	Certificates  int64     `json:"certificates"`
-	Deep          bool      `json:"deep"`
-	Notes         []string  `json:"notes"` // what could not be checked, and why
+	Photos        int64     `json:"photos"`          // of orders; a photo in two orders counts twice
+	Notes         []string  `json:"notes,omitempty"` // what could not be checked, and why
+	Deep          *Deep     `json:"deep,omitempty"`  // nil: the check was not deep
 	ProblemCount  int64     `json:"problem_count"`
 	Problems      []Problem `json:"problems"` // the first MaxProblems
+}
+
+// Deep is what a deep check tells besides.
+type Deep struct {
+	StaffActions int64 `json:"staff_actions"`
+	Certificates int64 `json:"certificates"`
+	PhotosRead   int64 `json:"photos_read"`
 }
 
 // Counts are numbers of orders by status; every status is there.
@@ -105,7 +110,7 @@ type Options struct {
 // does not grow with the number of rows. An error means that the check could not be made; what it finds wrong is in the
 // report.
 func Check(ctx context.Context, o Options) (*Report, error) {
-	c := &check{Options: o, report: Report{Deep: o.Deep, Notes: []string{}, Problems: []Problem{}}}
+	c := &check{Options: o, report: Report{Problems: []Problem{}}}
 	note, err := o.Store.Integrity(ctx, o.Deep, func(where, message string) {
 		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
 	})
@@ -123,7 +128,10 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.report.OK = c.report.ProblemCount == 0
+	if c.report.OK = c.report.ProblemCount == 0; o.Deep {
+		c.found.PhotosRead = c.report.Photos
+		c.report.Deep = &c.found
+	}
 	return &c.report, nil
 }
 
@@ -175,6 +183,7 @@ type check struct {
 	Options
 	mu     sync.Mutex // photos are checked in parallel
 	report Report
+	found  Deep
 }
 
 func (c *check) add(p Problem) {

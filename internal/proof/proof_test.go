@@ -2,7 +2,6 @@ package proof_test
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,13 +48,12 @@ func TestCheck(t *testing.T) {
 			}
 			notes := ""
 			if n := check(t, s).Notes; len(n) > 0 { // PostgreSQL without its extension for indexes
-				notes = fmt.Sprintf("%q", n[0])
+				notes = fmt.Sprintf(`"notes":[%q],`, n[0])
 			}
 			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
 			want := `{"ok":true,"accounts":1,"orders":8,` +
 				`"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},` +
-				`"ledger_entries":12,"audit_events":2,"photos":9,"staff_actions":1,"certificates":1,"deep":false,` +
-				`"notes":[` + notes + `],"problem_count":0,"problems":[]}`
+				`"ledger_entries":12,"audit_events":2,"photos":9,` + notes + `"problem_count":0,"problems":[]}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -161,7 +159,8 @@ var tamperings = []tampering{
 			do:   "UPDATE orders SET status = 'completed', outcome = 'canceled', ended_at = 1 WHERE id = '{open}'",
 			undo: "UPDATE orders SET status = 'queued', outcome = NULL, ended_at = NULL WHERE id = '{open}'",
 		},
-		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults},
+		id:   "{open}", env: access.Live,
 	},
 	{
 		name: "RefundedWithoutReason",
@@ -169,7 +168,8 @@ var tamperings = []tampering{
 			do:   "UPDATE orders SET status = 'completed', outcome = 'fake' WHERE id = '{failed}'",
 			undo: "UPDATE orders SET status = 'error', outcome = NULL WHERE id = '{failed}'",
 		},
-		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.OrderCount, proof.OrderOutcome, proof.OrderResults},
+		id:   "{failed}", env: access.Live,
 	},
 	{
 		name: "CountTooHigh", change: set("live_order_counts", "orders", "orders + 1", "orders - 1", "status = 'completed'"),
@@ -249,7 +249,8 @@ var tamperings = []tampering{
 	{
 		name: "StaffLogEmptied",
 		change: change{
-			do:   "ALTER TABLE staff_actions RENAME TO staff_kept; CREATE TABLE staff_actions AS SELECT * FROM staff_kept WHERE seq < 0",
+			do: "ALTER TABLE staff_actions RENAME TO staff_kept; " +
+				"CREATE TABLE staff_actions AS SELECT * FROM staff_kept WHERE seq < 0",
 			undo: "DROP TABLE staff_actions; ALTER TABLE staff_kept RENAME TO staff_actions",
 		},
 		want: []proof.ProblemKind{proof.StaffSequence, proof.StaffHead}, everywhere: true,
@@ -265,7 +266,8 @@ var tamperings = []tampering{
 	{
 		name:   "LiveOutcomeFlipped",
 		change: set("orders", "outcome", "'unable-to-verify'", "'canceled'", "id = '{canceled}'"),
-		want:   []proof.ProblemKind{proof.OrderOutcome, proof.OrderResults, proof.OrderRefund}, id: "{canceled}", env: access.Live,
+		want:   []proof.ProblemKind{proof.OrderOutcome, proof.OrderResults, proof.OrderRefund},
+		id:     "{canceled}", env: access.Live,
 	},
 	{
 		name: "FactsUnreadable",
@@ -284,16 +286,18 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.CertChanged}, id: "{certificate}", env: access.Test,
 	},
 	{
-		name: "CertificateSignature", change: set("certificates", "signature", "'x' || signature", "substr(signature, 2)", "true"),
-		want: []proof.ProblemKind{proof.CertChanged}, id: "{certificate}", env: access.Test,
+		name:   "CertificateSignature",
+		change: set("certificates", "signature", "'x' || signature", "substr(signature, 2)", "true"),
+		want:   []proof.ProblemKind{proof.CertChanged}, id: "{certificate}", env: access.Test,
 	},
 	{
 		name: "CertificateGone", change: set("certificates", "id", "'x' || id", "substr(id, 2)", "true"),
 		want: []proof.ProblemKind{proof.CertMissing, proof.CertStray}, id: "{authentic}", env: access.Test, everywhere: true,
 	},
 	{
-		name: "KeySwapped", change: set("sealed_keys", "sealed", "'v2:00000000:' || sealed", "substr(sealed, 13)", "id = 'root'"),
-		want: []proof.ProblemKind{proof.SecretBroken}, id: "root", everywhere: true,
+		name:   "KeySwapped",
+		change: set("sealed_keys", "sealed", "'v2:00000000:' || sealed", "substr(sealed, 13)", "id = 'root'"),
+		want:   []proof.ProblemKind{proof.SecretBroken}, id: "root", everywhere: true,
 	},
 	{
 		name: "PhotoNotMarked", change: set("photos", "used", "0", "1", "name = '{photo}'"),
@@ -568,13 +572,13 @@ func TestCorruptDatabase(t *testing.T) {
 	must.NoError(t, err)
 	for seed := range uint64(20) {
 		damaged := slices.Clone(content)
-		random := rand.New(rand.NewPCG(seed, 1)) //nolint:gosec // damage, not a secret
+		random := rand.New(rand.NewPCG(seed, 1))
 		for range 500 {
 			damaged[100+random.IntN(len(damaged)-100)] = byte(random.IntN(256))
 		}
 		path := filepath.Join(t.TempDir(), "assay.db")
 		must.NoError(t, os.WriteFile(path, damaged, 0o600))
-		if len(engineProblems(t, path)) == 0 {
+		if rawsql.Intact(t, path) {
 			continue // the engine finds nothing either
 		}
 		s, err := store.Open(t.Context(), path)
@@ -589,27 +593,4 @@ func TestCorruptDatabase(t *testing.T) {
 		}
 		must.NoError(t, errors.Join(s.Close(), disk.Close()))
 	}
-}
-
-// engineProblems asks SQLite itself.
-func engineProblems(t *testing.T, path string) (problems []string) {
-	t.Helper()
-	db, err := sql.Open("sqlite", path)
-	must.NoError(t, err)
-	defer func() { must.NoError(t, db.Close()) }()
-	rows, err := db.QueryContext(t.Context(), "PRAGMA integrity_check")
-	if err != nil {
-		return []string{err.Error()}
-	}
-	defer func() { _ = rows.Close() }()
-	for rows.Next() {
-		var text string
-		if err := rows.Scan(&text); err != nil || text != "ok" {
-			problems = append(problems, text)
-		}
-	}
-	if err := rows.Err(); err != nil {
-		problems = append(problems, err.Error())
-	}
-	return problems
 }

@@ -57,15 +57,15 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 
 // strayCertificates looks for certificates in force that nothing stands behind.
 func (c *check) strayCertificates(ctx context.Context, q store.Queries) (err error) {
-	if c.report.Certificates, err = q.CertificateCount(ctx); err != nil {
+	if c.found.Certificates, err = q.CertificateCount(ctx); err != nil {
 		return err
 	}
 	return q.StrayCertificates(ctx, func(id, orderID string, revoked bool) error {
-		p := Problem{Kind: CertStray, ID: id, Message: "the certificate is in force, and order " + orderID + " does not have it"}
+		kind, message := CertStray, "the certificate is in force, and order "+orderID+" does not have it"
 		if revoked {
-			p.Kind, p.Message = CertRevoked, "the certificate is in force, and the timeline of order "+orderID+" says it was revoked"
+			kind, message = CertRevoked, "the certificate is in force, and the timeline of order "+orderID+" says it was revoked"
 		}
-		c.add(p)
+		c.add(Problem{Kind: kind, ID: id, Message: message})
 		return nil
 	})
 }

@@ -24,9 +24,10 @@ type App struct {
 	Settings Settings
 	Log      *slog.Logger
 	Store    *store.Store
-	Media    *media.Disk
+	Media    media.Store
 	Secrets  *secret.Box
 	Guard    *netguard.Guard // for the destinations of webhooks
+	Config   service.Config  // of the service
 	Service  *service.Service
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
@@ -105,19 +106,20 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Secrets, err = s.secrets(ctx, app.Store); err != nil {
 		return nil, err
 	}
-	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
-		return nil, err
+	if app.Media, err = media.Open(s.Media, s.Data); err != nil {
+		return nil, fmt.Errorf("--media %w", err)
 	}
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
 		Limits:   s.serviceLimits(),
-		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay, SecretOverlap: s.SecretOverlap,
+		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
+		SecretOverlap: s.SecretOverlap,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }
 	}
-	app.Service = service.New(config)
+	app.Config, app.Service = config, service.New(config)
 	return app, app.Service.RefreshCatalog(ctx)
 }
 

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -24,6 +25,7 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -43,7 +45,8 @@ type Server struct {
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
-	checks   []*check    // of /readyz
+	checks   []*check // of /readyz
+	clients  *connections
 	leaving  atomic.Bool // requests should go to other nodes
 	stopping []func()    // ends requests that would never end by themselves
 }
@@ -52,6 +55,9 @@ const (
 	headerTimeout = 5 * time.Second
 	idleTimeout   = 60 * time.Second
 	maxHeader     = 32 << 10
+	pingAfter     = 30 * time.Second // without a frame on a connection of HTTP/2
+	pingTimeout   = 15 * time.Second
+	maxStreams    = 100
 )
 
 // New makes the server over an open app and binds its listeners; nothing is answered before Run.
@@ -104,6 +110,8 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		return nil, err
 	}
 	s.checks = s.readyChecks()
+	s.clients = newConnections(set.connectionLimit(descriptorLimit()), set.MaxConnectionsPerAddress, set.TrustedProxies,
+		app.Log)
 	s.metrics.registry.MustRegister(&stateMetrics{s})
 	pages, err := s.pages(staging, limiter)
 	if err != nil {
@@ -123,6 +131,7 @@ func (s *Server) sender() (*deliver.Sender, error) {
 		Store: s.app.Store, Secrets: s.app.Secrets, Guard: s.app.Guard,
 		Schedule: webhook.Schedule{Delays: set.WebhookDelays}, Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight,
 		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
+		SharedNow: (*store.Tx).Clock, FirstDelay: set.TestEventDelay,
 	}
 	if set.WebhookCAFile != "" {
 		var err error
@@ -205,13 +214,28 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	if err != nil {
 		return fmt.Errorf("--%s: %w", name, err)
 	}
-	s.listener[name] = l
-	s.servers = append(s.servers, &http.Server{
-		Handler: httpx.LimitBodies(s.app.Settings.bodyTimeLimit, h), TLSConfig: config,
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(s.app.Log),
-		ConnContext: httpx.ConnContext,
-	})
+	limits := s.clients
+	if name == "ops-listen" {
+		limits = newConnections(opsConnections, 0, nil, s.app.Log)
+	}
+	s.listener[name] = &listener{
+		Listener: l, connections: limits, plain: config == nil, progress: s.app.Settings.writeTimeLimit,
+	}
+	s.servers = append(s.servers, s.app.Settings.httpServer(h, config, s.app.Log))
 	return nil
+}
+
+// httpServer returns a server on which nothing that a client does slowly lasts for ever.
+func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: httpx.LimitBodies(s.bodyTimeLimit, httpx.LimitWrites(s.writeTimeLimit, h)), TLSConfig: config,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(log),
+		ConnContext: httpx.ConnContext,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			WriteByteTimeout: s.writeTimeLimit,
+		},
+	}
 }
 
 // Addresses is the line that tells where the server listens.
@@ -249,7 +273,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 			return nil
 		})
 	}
-	workers, stopWorkers := context.WithCancel(context.WithoutCancel(ctx))
+	workers, stopWorkers := context.WithCancel(store.Unhurried(context.WithoutCancel(ctx)))
 	defer stopWorkers()
 	for _, w := range s.workers {
 		running.Go(func() error { return s.supervise(workers, w) })

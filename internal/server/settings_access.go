@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,12 +18,18 @@ type AccessSettings struct {
 	TrustedProxies Networks
 	MaxClaims      int
 	MaxTokenClaims int
+	MaxKeys        int
+	MaxStoredBytes ByteSize
+	SecondFactor   string
 	DeskRateLimit  int
 	DeskNetworks   Networks
 	StaffTokenAge  time.Duration
 	WebhookPorts   netguard.Ports
 	WebhookDeny    Networks
 	Pprof          bool
+
+	MaxConnections           int
+	MaxConnectionsPerAddress int
 
 	// Demo is set for serve --demo.
 	Demo bool
@@ -37,6 +44,11 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"orders that a staff user may hold who takes another one at the pages; 0: no limit")
 	fs.IntVar(&s.MaxTokenClaims, "max-token-claims", 100,
 		"orders that a staff user may hold who takes another one with a desk token; 0: no limit")
+	fs.IntVar(&s.MaxKeys, "max-keys", 200,
+		"API keys of an account that are not revoked, made by its own users; 0: no limit")
+	fs.Var(&s.MaxStoredBytes, "max-stored-bytes", "`size` of all photos of an account; 0: no limit")
+	fs.StringVar(&s.SecondFactor, "require-second-factor", "",
+		"`who` must have a second factor: staff, all or none; empty: staff, with --demo none")
 	fs.IntVar(&s.DeskRateLimit, "desk-rate-limit", 30_000,
 		"requests per minute of one desk token; 0: no limit")
 	fs.Var(&s.DeskNetworks, "desk-networks",
@@ -45,6 +57,10 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"how long a desk token works; 0: until it is replaced")
 	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")
 	fs.Var(&s.WebhookDeny, "webhook-deny-network", "`networks` that webhooks are never sent to")
+	fs.IntVar(&s.MaxConnections, "max-connections", 0,
+		"connections of clients at a time; 0: as many as the descriptor limit leaves, 20000 at most")
+	fs.IntVar(&s.MaxConnectionsPerAddress, "max-connections-per-address", 256,
+		"connections from one address at a time, those of --trusted-proxies not counted; 0: no limit")
 	fs.BoolVar(&s.Pprof, "pprof", false, "serve /debug/pprof at --ops-listen")
 }
 
@@ -52,10 +68,15 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 	for name, n := range map[string]int{
 		"max-claims": s.MaxClaims, "max-token-claims": s.MaxTokenClaims, "desk-rate-limit": s.DeskRateLimit,
+		"max-connections": s.MaxConnections, "max-connections-per-address": s.MaxConnectionsPerAddress,
+		"max-keys": s.MaxKeys,
 	} {
 		if n < 0 {
 			refuse("--%s must not be negative", name)
 		}
+	}
+	if !slices.Contains([]string{"", "staff", "all", "none"}, s.SecondFactor) {
+		refuse("--require-second-factor must be staff, all or none")
 	}
 	if s.StaffTokenAge < 0 {
 		refuse("--staff-token-expiry must not be negative")
@@ -84,8 +105,15 @@ func (n *Networks) String() string { return strings.Join(access.Networks(*n).Tex
 
 // serviceLimits are those that use cases keep.
 func (s *AccessSettings) serviceLimits() service.Limits {
+	required := s.SecondFactor
+	if required == "" && !s.Demo {
+		required = "staff"
+	}
 	return service.Limits{
-		Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims,
+		Claims: s.MaxClaims, TokenClaims: s.MaxTokenClaims, Keys: s.MaxKeys, StoredBytes: int64(s.MaxStoredBytes),
+		SecondFactor: map[access.Audience]bool{
+			access.Desk: required == "staff" || required == "all", access.Portal: required == "all",
+		},
 		StaffTokenAge: s.StaffTokenAge, DeskNetworks: access.Networks(s.DeskNetworks),
 	}
 }

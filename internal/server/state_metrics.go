@@ -10,12 +10,24 @@ var (
 		"Time since a background worker last got something done.", []string{"worker"}, nil)
 	diskFreeMetric = prometheus.NewDesc("assay_disk_free_bytes",
 		"Bytes that can still be written to the file system of --data.", nil, nil)
+	connectionsMetric = prometheus.NewDesc("assay_connections",
+		"Open connections of clients at the public listeners.", nil, nil)
+	refusedMetric = prometheus.NewDesc("assay_connections_refused_total",
+		"Connections that were refused because of a limit.", []string{"limit"}, nil)
+	transactionsMetric = prometheus.NewDesc("assay_transactions",
+		"Transactions of requests that run or wait for their turn.", []string{"state"}, nil)
+	overloadMetric = prometheus.NewDesc("assay_transactions_refused_total",
+		"Transactions of requests that were refused because too many waited.", nil, nil)
 )
 
 // Describe implements prometheus.Collector.
 func (s *stateMetrics) Describe(d chan<- *prometheus.Desc) {
 	d <- workerIdleMetric
 	d <- diskFreeMetric
+	d <- connectionsMetric
+	d <- refusedMetric
+	d <- transactionsMetric
+	d <- overloadMetric
 }
 
 // Collect implements prometheus.Collector.
@@ -26,7 +38,21 @@ func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
 			m <- prometheus.MustNewConstMetric(workerIdleMetric, prometheus.GaugeValue, age.Seconds(), w.Name())
 		}
 	}
+	s.clients.collect(m)
+	running, waiting, refused := s.app.Store.Load()
+	m <- prometheus.MustNewConstMetric(transactionsMetric, prometheus.GaugeValue, float64(running), "running")
+	m <- prometheus.MustNewConstMetric(transactionsMetric, prometheus.GaugeValue, float64(waiting), "waiting")
+	m <- prometheus.MustNewConstMetric(overloadMetric, prometheus.CounterValue, float64(refused))
 	if free, _, err := freeSpace(s.app.Settings.Data); err == nil {
 		m <- prometheus.MustNewConstMetric(diskFreeMetric, prometheus.GaugeValue, float64(free))
+	}
+}
+
+func (c *connections) collect(m chan<- prometheus.Metric) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m <- prometheus.MustNewConstMetric(connectionsMetric, prometheus.GaugeValue, float64(c.open))
+	for reason, n := range c.refused {
+		m <- prometheus.MustNewConstMetric(refusedMetric, prometheus.CounterValue, float64(n), reason)
 	}
 }

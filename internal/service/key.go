@@ -96,6 +96,9 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 		if k.CreatedBy, err = userFor(ctx, tx, actor, k.AccountID); err != nil {
 			return err
 		}
+		if err := s.checkKeys(ctx, tx, actor, k.AccountID); err != nil {
+			return err
+		}
 		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
 			return err
 		}
@@ -352,3 +355,23 @@ func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
 		}
 	}()
 }
+
+// checkKeys refuses a further key to the users of an account that has as many as it may have. Each key has quotas of
+// its own: without a cap they would mean nothing. Who runs the service is not held back.
+func (s *Service) checkKeys(ctx context.Context, tx *store.Tx, actor access.Actor, accountID string) error {
+	if s.limits.Keys <= 0 || actor.Runs() {
+		return nil
+	}
+	if err := tx.LockTeam(accountID); err != nil {
+		return err
+	}
+	n, err := tx.CountKeys(ctx, accountID)
+	if err != nil || n < s.limits.Keys {
+		return err
+	}
+	return KeyLimitReached.With("limit", s.limits.Keys)
+}
+
+// KeyLimitReached is the refusal of a key to an account that has as many as it may have.
+var KeyLimitReached = fault.New(fault.Conflict, "key-limit-reached",
+	"The account has as many API keys as it may have. Revoke one that is not used any more.")

@@ -31,6 +31,9 @@ func (s *Service) StorePhotos(
 func (s *Service) storePhotos(
 	ctx context.Context, tenant access.Tenant, uploads []media.Upload, also func(*store.Tx, []photo.Stored) error,
 ) (urls []string, err error) {
+	if err := s.checkStorage(ctx, s.store.Queries, tenant.AccountID, uploads); err != nil {
+		return nil, err
+	}
 	rows := make([]photo.Stored, len(uploads))
 	urls = make([]string, len(uploads))
 	files, fileCtx := errgroup.WithContext(ctx)
@@ -47,6 +50,14 @@ func (s *Service) storePhotos(
 	err = files.Wait()
 	if err == nil {
 		err = s.store.Update(ctx, func(tx *store.Tx) error {
+			if s.limits.StoredBytes > 0 { // others of the account may have stored theirs meanwhile
+				if err := tx.LockTeam(tenant.AccountID); err != nil {
+					return err
+				}
+				if err := s.checkStorage(ctx, tx.Queries, tenant.AccountID, uploads); err != nil {
+					return err
+				}
+			}
 			if err := tx.InsertPhotos(rows); err != nil {
 				return err
 			}
@@ -59,6 +70,27 @@ func (s *Service) storePhotos(
 	}
 	return urls, nil
 }
+
+// checkStorage refuses an upload with which the photos of an account would take more than they may.
+func (s *Service) checkStorage(
+	ctx context.Context, q store.Queries, accountID string, uploads []media.Upload,
+) error {
+	if s.limits.StoredBytes <= 0 {
+		return nil
+	}
+	stored, err := q.StoredBytes(ctx, accountID)
+	for _, u := range uploads {
+		stored += u.Staged.Size()
+	}
+	if err != nil || stored <= s.limits.StoredBytes {
+		return err
+	}
+	return StorageLimitReached.With("limit", s.limits.StoredBytes)
+}
+
+// StorageLimitReached is the refusal of an upload to an account whose photos take as much as they may.
+var StorageLimitReached = fault.New(fault.Conflict, "storage-limit-reached",
+	"The photos of the account take as much space as they may. Ask the operator of the service.")
 
 // discard removes files that no row names. What cannot be removed stays behind, unreachable.
 func (s *Service) discard(ctx context.Context, rows []photo.Stored) {

@@ -3,6 +3,7 @@
 package service
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -58,6 +59,12 @@ type Limits struct {
 	Claims      int // orders that a staff user may hold who takes another one at the pages
 	TokenClaims int // the same with a token of the desk API
 
+	Keys        int   // API keys of an account that are not revoked, made by its users
+	StoredBytes int64 // of the photos of an account
+
+	// SecondFactor is who must have more than a password before they can do anything else.
+	SecondFactor map[access.Audience]bool
+
 	StaffTokenAge time.Duration   // after which a token for the desk API ends
 	DeskNetworks  access.Networks // where staff may work from; empty: anywhere
 }
@@ -100,8 +107,8 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
-		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
 		keyUses:    ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
@@ -118,6 +125,16 @@ func New(c Config) *Service {
 	}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s
+}
+
+// NeedsSecondFactor reports whether somebody has to set up a second factor before they can go on: where it is required,
+// they have signed in with a password alone, and there is nothing else to ask them for.
+func (s *Service) NeedsSecondFactor(ctx context.Context, session *access.Session) (bool, error) {
+	if !s.limits.SecondFactor[session.Audience] || session.Factor {
+		return false, nil
+	}
+	has, err := s.SignIn(session.Audience).HasSecondFactor(ctx, session.UserID)
+	return !has, err
 }
 
 // DeskNetworks are where staff may work from; empty: anywhere.

@@ -62,6 +62,11 @@ func scanKey(scan scanner) (*access.Key, error) {
 	return k, json.Unmarshal([]byte(limits), &k.Limits)
 }
 
+// CountKeys returns how many keys of an account are not revoked.
+func (q Queries) CountKeys(ctx context.Context, accountID string) (int, error) {
+	return value[int](ctx, q, "SELECT COUNT(*) FROM api_keys WHERE account_id = $1 AND revoked_at IS NULL", accountID)
+}
+
 // RevokeKey marks a key as revoked; it reports whether it was not so before.
 func (t *Tx) RevokeKey(id string, at time.Time) (bool, error) {
 	n, err := t.exec("UPDATE api_keys SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", micros(at), id)

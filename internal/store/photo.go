@@ -142,3 +142,9 @@ func (q Queries) PhotoTotals(ctx context.Context) (photo.Totals, error) {
 func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, error) {
 	return q.exists(ctx, "FROM photos WHERE used = 0 AND created_at < $1", micros(before))
 }
+
+// StoredBytes returns how much the photos of an account take, in both environments.
+func (q Queries) StoredBytes(ctx context.Context, accountID string) (int64, error) {
+	return value[int64](ctx, q, "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photos WHERE account_id = $1",
+		accountID)
+}

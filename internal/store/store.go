@@ -38,6 +38,8 @@ type Store struct {
 	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups   // of PostgreSQL
 	config  *pgx.ConnConfig
+	gate    *gate
+	path    string // of SQLite
 	chain   atomic.Pointer[audit.Chain]
 	probe   string // id of the row that ProbeWrite writes
 }
@@ -51,9 +53,9 @@ func Open(ctx context.Context, target string) (*Store, error) {
 	}
 	s, err := open(ctx, target)
 	if err != nil {
-		return nil, fmt.Errorf("open database: %w", err)
+		return nil, fmt.Errorf("open database: %w", diskFull(target, err))
 	}
-	s.probe = NewID()
+	s.probe, s.gate = NewID(), newGate()
 	return s, nil
 }
 
@@ -86,7 +88,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	if err != nil {
 		return nil, errors.Join(err, w.close(), db.Close())
 	}
-	return &Store{Queries: Queries{c: readers, d: &sqliteDialect}, db: db, readers: readers, writer: w}, nil
+	return &Store{Queries: Queries{c: readers, d: &sqliteDialect}, db: db, readers: readers, writer: w, path: path}, nil
 }
 
 // createPrivate makes the file readable by its owner only before SQLite opens it; the journal files inherit the mode.
@@ -151,7 +153,7 @@ const probeLife = time.Hour
 // ProbeWrite reports whether the database can be written now. Each process writes a row of its own, so that none waits
 // for another.
 func (s *Store) ProbeWrite(ctx context.Context) error {
-	return s.Update(ctx, func(tx *Tx) error {
+	return s.Update(Unhurried(ctx), func(tx *Tx) error {
 		now := time.Now()
 		if _, err := tx.exec("DELETE FROM write_probes WHERE at < $1 OR at > $2", micros(now.Add(-probeLife)),
 			micros(now.Add(probeLife))); err != nil {
@@ -170,8 +172,13 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	began, err := s.gate.enter(ctx)
+	if err != nil {
+		return Classify(err)
+	}
+	defer s.gate.leave(began)
 	if s.writer != nil {
-		return Classify(s.writer.run(s.sealing(f)))
+		return Classify(diskFull(s.path, s.writer.run(s.sealing(f))))
 	}
 	return Classify(s.updatePostgres(context.WithoutCancel(ctx), s.sealing(f)))
 }
@@ -197,8 +204,13 @@ func (s *Store) together(ctx context.Context, row string, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	began, err := s.gate.enter(ctx)
+	if err != nil {
+		return Classify(err)
+	}
+	defer s.gate.leave(began)
 	if s.writer != nil {
-		return Classify(s.writer.run(j))
+		return Classify(diskFull(s.path, s.writer.run(j)))
 	}
 	return Classify(s.groups.run(ctx, row, j, s.commitPostgres))
 }

@@ -103,7 +103,8 @@ func (s *suite) install(ctx context.Context, e engine, accounts int, settings ..
 // environment returns the settings of the program.
 func (i *installation) environment() []string {
 	all := append(os.Environ(), "ASSAY_DATA="+filepath.Join(i.folder, "data"), "ASSAY_LISTEN=127.0.0.1:0",
-		"ASSAY_TLS_LISTEN=", "ASSAY_OPS_LISTEN=127.0.0.1:0", "ASSAY_LOG_FORMAT=json", "ASSAY_PPROF=true")
+		"ASSAY_TLS_LISTEN=", "ASSAY_OPS_LISTEN=127.0.0.1:0", "ASSAY_LOG_FORMAT=json", "ASSAY_PPROF=true",
+		"ASSAY_REQUIRE_SECOND_FACTOR=none")
 	if i.dsn != "" {
 		all = append(all, "ASSAY_DATABASE="+i.dsn, "ASSAY_SECRET_KEY="+secretKey)
 	}

@@ -158,6 +158,7 @@ func bench(ctx context.Context) (err error) {
 			continue
 		}
 		if err := step.run(ctx, s); err != nil {
+			s.report.print(os.Stdout) // what was measured so far
 			return fmt.Errorf("%s…: %w", strings.TrimRight(step.figures[0], ": "), err)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,17 +46,11 @@ func (i *installation) watch(ctx context.Context, f func() error) ([][]sqltrace.
 // replayOf returns a transaction that can be run again: of those that were recorded and fit, two of the same statements
 // are compared.
 func replayOf(recorded [][]sqltrace.Statement, fits func([]sqltrace.Statement) bool) (*sqltrace.Replay, error) {
-	var before []sqltrace.Statement
-	for _, transaction := range recorded {
-		if !fits(transaction) {
-			continue
+	fitting := slices.DeleteFunc(slices.Clone(recorded), func(t []sqltrace.Statement) bool { return !fits(t) })
+	for i := 1; i < len(fitting); i++ {
+		if replay, err := sqltrace.NewReplay(fitting[i-1], fitting[i], fitting); err == nil {
+			return replay, nil
 		}
-		if before != nil {
-			if replay, err := sqltrace.NewReplay(before, transaction, recorded); err == nil {
-				return replay, nil
-			}
-		}
-		before = transaction
 	}
 	return nil, errors.New("no two recorded transactions have the same statements")
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -241,20 +242,32 @@ func postgresReads(ctx context.Context, s *suite) (err error) {
 	return nil
 }
 
+// isCopy reports whether a text is the id of a copied order.
+func isCopy(text string) bool { return len(text) == 36 && strings.HasPrefix(text, "00") }
+
 // detailScript returns a script that reads the details of all copies of one order.
 func (i *installation) detailScript(recorded [][]sqltrace.Statement) (string, error) {
 	for _, transaction := range recorded {
 		for _, statement := range transaction {
-			if len(statement.Args) == 0 || !strings.Contains(statement.Text, " orders ") {
-				continue
-			}
-			id, ok := statement.Args[0].(string)
-			if !ok || !strings.HasPrefix(id, "00") {
-				continue
-			}
 			text := strings.Join(strings.Fields(statement.Text), " ")
-			copied := fmt.Sprintf("('00' || lpad(CAST(:i AS TEXT), 6, '0') || '%s')", id[8:])
-			return fmt.Sprintf("\\set i random(1, %d)\n%s;\n", i.Orders/batch-1, strings.ReplaceAll(text, "$1", copied)), nil
+			if !strings.Contains(text, " orders ") {
+				continue
+			}
+			found := false
+			for k := range slices.Backward(statement.Args) { // $12 before $1
+				value, ok := statement.Args[k].(string)
+				if !ok {
+					value = "NULL"
+				} else if found = found || isCopy(value); isCopy(value) {
+					value = fmt.Sprintf("('00' || lpad(CAST(:i AS TEXT), 6, '0') || '%s')", value[8:])
+				} else {
+					value = "'" + strings.ReplaceAll(value, "'", "''") + "'"
+				}
+				text = strings.ReplaceAll(text, fmt.Sprintf("$%d", k+1), value)
+			}
+			if found {
+				return fmt.Sprintf("\\set i random(1, %d)\n%s;\n", i.Orders/batch-1, text), nil
+			}
 		}
 	}
 	return "", errors.New("the statement of the detail was not recorded")

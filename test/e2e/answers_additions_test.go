@@ -47,7 +47,8 @@ func (r *recorder) recordQuotes(c *chapter) {
 	path := prefix + "/quote"
 	tote := object{"brand_code": "northwind", "category_code": "bags"}
 	c.post("a quote", r.test, path+"?locale=ja", tote.String())
-	c.post("a quote of an answer time", r.live, path, tote.with(object{"answer_time": 60, "model_code": "northwind-tote"}).String())
+	c.post("a quote of an answer time", r.live, path,
+		tote.with(object{"answer_time": 60, "model_code": "northwind-tote"}).String())
 	c.post("more than there is", r.poor, path, tote.String())
 	c.post("an answer time that is not there", r.test, path, tote.with(object{"answer_time": 7}).String())
 	c.post("nothing", r.test, path, "{}")
@@ -66,7 +67,8 @@ func (r *recorder) recordCancellation(c *chapter) {
 	for _, e := range endpoints.Data {
 		c.send("without endpoints of Live", r.live, http.MethodDelete, prefix+"/webhooks/"+e.ID, "")
 	}
-	made := c.post("an order of Live", r.live, prefix+"/orders", bag(r.livePhotos[0]).with(object{"external_id": "undo"}).String())
+	made := c.post("an order of Live", r.live, prefix+"/orders",
+		bag(r.livePhotos[0]).with(object{"external_id": "undo"}).String())
 	path := prefix + "/orders/" + r.property(made.body, "id") + "/cancel"
 	c.get("the balance before", r.live, prefix+"/balance")
 	c.post("with a body", r.live, path, `{"reason":"none"}`)

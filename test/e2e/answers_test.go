@@ -63,7 +63,9 @@ func (r *recorder) checkCoverage(v *apitest.Validator) {
 	r.t.Helper()
 	for _, missing := range v.Coverage().Missing {
 		rateLimited := missing.Code == "rate-limit-exceeded" && missing.Operation != "getBalance"
-		if !rateLimited && !slices.Contains(unrecorded, missing.Code) {
+		// The desk's networks refuse every operation alike; the tests of the desk API provoke it.
+		outside := v == r.desk && missing.Code == "forbidden" && missing.Operation != "cancelOrder"
+		if !rateLimited && !outside && !slices.Contains(unrecorded, missing.Code) {
 			r.t.Errorf("not recorded: %s", missing)
 		}
 	}

@@ -246,7 +246,8 @@ func TestHelp(t *testing.T) {
 	t.Parallel()
 	installation := program.New(t, nil)
 	for _, arguments := range [][]string{{"help"}, {"--help"}, {"serve", "--help"}, {"keys", "create", "-h"}} {
-		if got := installation.Run(t, arguments...); got.ExitCode != 0 || !strings.Contains(got.Stdout, "Usage") || got.Stderr != "" {
+		got := installation.Run(t, arguments...)
+		if got.ExitCode != 0 || !strings.Contains(got.Stdout, "Usage") || got.Stderr != "" {
 			t.Errorf("%v: %+v", arguments, got)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 
 var (
 	secretPattern   = regexp.MustCompile(`assay_(test|live)_[0-9A-Za-z]{38}`)
-	passwordPattern = regexp.MustCompile(`password\s+(\S+)`)
+	passwordPattern = regexp.MustCompile(`password\s+([0-9A-Za-z]{20})`)
 	tokenPattern    = regexp.MustCompile(`desk token\s+(\S+)`)
 )
 
@@ -25,7 +25,7 @@ var (
 func TestDemo(t *testing.T) {
 	t.Parallel()
 	engines(t, func(t *testing.T, settings program.Settings) {
-		first := start(t, settings, "--demo")
+		first := start(t, settings, "--demo=empty")
 		eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(first.Stdout(), "curl") })
 		printed := first.Stdout()
 		keys := map[string]key{}
@@ -66,6 +66,12 @@ func TestDemo(t *testing.T) {
 		}
 
 		second := first.again(t, "--demo")
+		if got := second.Stdout(); !strings.Contains(got, "demo.txt") || !strings.Contains(got, "assay keys create") {
+			t.Errorf("the second start does not say where the credentials are and how to renew them:\n%s", got)
+		}
+		if info, err := os.Stat(filepath.Join(first.data, "demo.txt")); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("the kept credentials: %v, %v", info, err)
+		}
 		if got := balance(t.Context(), t, second.client(t, keys["live"])); got != 1000 {
 			t.Errorf("after the second start the Live balance is %d, want 1000", got)
 		}
@@ -78,10 +84,40 @@ func TestDemo(t *testing.T) {
 	})
 }
 
+// TestDemo_Alive checks that a demo has something to show, keeps its promises and holds every check.
+func TestDemo_Alive(t *testing.T) {
+	t.Parallel()
+	s := start(t, program.Settings{}, "--demo")
+	printed := s.Stdout()
+	token := tokenPattern.FindStringSubmatch(printed)
+	if token == nil {
+		t.Fatalf("no desk token in:\n%s", printed)
+	}
+	for status, least := range map[string]int{"queued": 5, "processing": 3, "update-photos": 2, "completed": 100} {
+		var page struct{ Total int }
+		answer := s.get(t, token[1], "/v1/desk/orders?status="+status)
+		answer.wantStatus(t, http.StatusOK)
+		if err := json.Unmarshal(answer.body, &page); err != nil || page.Total < least {
+			t.Errorf("%d orders are %s, want at least %d: %v", page.Total, status, least, err)
+		}
+	}
+	for _, match := range secretPattern.FindAllStringSubmatch(printed, -1) {
+		want := map[string]int64{"test": 100_000, "live": 1000}[match[1]]
+		if got := balance(t.Context(), t, s.client(t, key{Key: match[0]})); got != want {
+			t.Errorf("the %s balance is %d, want %d", match[1], got, want)
+		}
+	}
+	var report struct{ OK bool }
+	s.CLI(t, &report, "check")
+	if !report.OK {
+		t.Error("assay check finds problems")
+	}
+}
+
 // TestDemo_TLSOnly checks that the printed curl command trusts the self-signed certificate.
 func TestDemo_TLSOnly(t *testing.T) {
 	t.Parallel()
-	s := start(t, program.Settings{"listen": ""}, "--demo")
+	s := start(t, program.Settings{"listen": ""}, "--demo=empty")
 	eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	runCurlLine(t, s.Stdout())
 }

@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/program"
 	"time"
 
 	"github.com/assayhq/assay/client"
@@ -36,7 +38,7 @@ func TestImageMemory(t *testing.T) {
 		limit     = 300_000_000
 		helper    = 500_000_000 // a PNG of 50 megapixels and 16 bits takes 450 MB
 	)
-	s := start(t, nil)
+	s := start(t, program.Settings{"require-second-factor": "none"})
 	a := s.open(t)
 	s.importWithLimit(t, count)
 	c, err := client.New(s.URL(prefix), a.Live.Key, client.WithHTTPClient(http.DefaultClient), client.WithoutRetry())

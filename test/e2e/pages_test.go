@@ -14,7 +14,7 @@ import (
 // violates the content security policy or makes requests to another origin; the policy itself is checked, too.
 func TestPages(t *testing.T) {
 	t.Parallel()
-	s := start(t, program.Settings{"secret-key": secretKey}, "--demo")
+	s := start(t, program.Settings{"secret-key": secretKey}, "--demo=empty")
 	eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 	passwords := passwordPattern.FindAllStringSubmatch(s.Stdout(), -1) // owner, reviewer, administrator
 	policy := func(paths ...string) {

@@ -59,7 +59,9 @@ var operations = []struct {
 	{"POST", "/webhooks", "webhooks:manage", "webhook", request{Method: "POST", Path: "/webhooks", Body: "{}"}},
 	{"GET", "/webhooks", "webhooks:manage", "webhook", request{Method: "GET", Path: "/webhooks"}},
 	{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "DELETE", Path: "/webhooks/none"}},
-	{"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"}},
+	{
+		"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"},
+	},
 	{
 		"POST", "/webhooks/{id}/rotate_secret", "webhooks:manage", "webhook",
 		request{Method: "POST", Path: "/webhooks/none/rotate_secret", Body: "{}"},

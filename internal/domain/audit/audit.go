@@ -1,5 +1,6 @@
 // Package audit defines the audit log of an account and the log of administration: who did what, when and from
-// where. Events are never changed or deleted; each has a keyed hash over its predecessor, so that tampering is detected.
+// where. Events are never changed or deleted; each has a keyed hash over its predecessor, so that tampering is
+// detected.
 package audit
 
 import (

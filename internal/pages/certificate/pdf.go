@@ -43,6 +43,11 @@ func (c *Certificates) pdf(
 	if err != nil {
 		return err
 	}
+	key := pdfKey(row, photos)
+	b, ok := c.pdfs.Get(key, time.Now())
+	if ok {
+		return writePDF(w, facts, b)
+	}
 	select {
 	case c.drawing <- struct{}{}:
 		defer func() { <-c.drawing }()
@@ -51,10 +56,26 @@ func (c *Certificates) pdf(
 	}
 	site := c.pages.Site()
 	s := &sheet{Certificate: facts, row: row, photos: photos, messages: site.Messages, issuer: site.Issuer}
-	b, err := s.draw()
-	if err != nil {
+	if b, err = s.draw(); err != nil {
 		return fmt.Errorf("certificate %s as PDF: %w", row.ID, err)
 	}
+	c.pdfs.Put(key, b, time.Now())
+	return writePDF(w, facts, b)
+}
+
+// pdfKey is a hash of what a PDF is drawn from: another one is drawn when the certificate is revoked, or when other
+// photos can be shown.
+func pdfKey(row *certificate.Issued, photos []sheetPhoto) [sha256.Size]byte {
+	h := sha256.New()
+	_, _ = fmt.Fprintf(h, "%s %+v %d", row.ID, row.Revoked, len(photos))
+	for _, p := range photos {
+		_, _ = fmt.Fprintf(h, " %d %v ", len(p.image), p.name)
+		h.Write(p.image)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func writePDF(w http.ResponseWriter, facts *certificate.Certificate, b []byte) error {
 	h := w.Header()
 	h.Set("Content-Type", "application/pdf")
 	h.Set("Content-Disposition", `inline; filename="certificate-`+facts.OrderNumber+`.pdf"`)

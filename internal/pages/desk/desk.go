@@ -58,6 +58,7 @@ func New(c Config) *Desk {
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",
 		Confirm: "/desk/me/confirm", Networks: c.Service.DeskNetworks(),
+		NeedsFactor: c.Service.NeedsSecondFactor, SetUp: "/desk/me/second-factor",
 		User: c.Service.StaffOfSession,
 	}
 	d.signIn = signin.New(signin.Config{

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
@@ -20,6 +21,7 @@ const (
 	feedLifetime   = 10 * time.Minute // then the browser reconnects
 	feedWriteLimit = 10 * time.Second
 	feedStale      = time.Minute // older numbers are not shown
+	feedsPerPerson = 10          // streams of one session
 )
 
 // feed tells open pages that orders have moved. One look at the numbers of orders, which nothing has to count, serves
@@ -32,7 +34,7 @@ type feed struct {
 	counts   map[order.Status]int64
 	lookedAt time.Time
 	version  uint64
-	pages    map[chan struct{}]bool
+	pages    map[chan struct{}]string // the session of each
 	watching bool
 	nudge    chan struct{}
 	stop     chan struct{}
@@ -41,17 +43,27 @@ type feed struct {
 
 func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
 	return &feed{
-		look: look, log: log, pages: make(map[chan struct{}]bool), nudge: make(chan struct{}, 1),
+		look: look, log: log, pages: make(map[chan struct{}]string), nudge: make(chan struct{}, 1),
 		stop: make(chan struct{}),
 	}
 }
 
-// join adds a page; its channel gets a signal after each change.
-func (f *feed) join() chan struct{} {
+// join adds a page of a session; its channel gets a signal after each change. It is nil for a session that has as many
+// pages open as one may have.
+func (f *feed) join(sessionID string) chan struct{} {
 	c := make(chan struct{}, 1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.pages[c] = true
+	open := 0
+	for _, id := range f.pages {
+		if id == sessionID {
+			open++
+		}
+	}
+	if open >= feedsPerPerson {
+		return nil
+	}
+	f.pages[c] = sessionID
 	if !f.watching {
 		f.watching = true
 		go f.watch()
@@ -143,19 +155,26 @@ func (f *feed) state() (version uint64, counts map[order.Status]int64) {
 
 func (f *feed) close() { f.stopOnce.Do(func() { close(f.stop) }) }
 
+// tooManyStreams is the refusal of a further stream to a session with many open ones.
+var tooManyStreams = fault.New(fault.RateLimited, fault.CodeRateLimited,
+	"This session has as many open streams as it may have.").After(feedHeartbeat)
+
 // streamEvents sends the numbers of orders by status whenever something has changed, as server-sent events.
-func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, _ *visitor) error {
+func (d *Desk) streamEvents(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	header := w.Header()
 	header.Set("Content-Type", "text/event-stream")
 	header.Set("X-Accel-Buffering", "no")
 	if r.Method == http.MethodHead {
 		return nil
 	}
-	signal := d.feed.join()
+	signal := d.feed.join(who.Session.ID)
+	if signal == nil {
+		header.Del("Content-Type")
+		return tooManyStreams
+	}
 	defer d.feed.leave(signal)
 	out := http.NewResponseController(w)
 	send := func(format string, args ...any) bool {
-		_ = out.SetWriteDeadline(time.Now().Add(feedWriteLimit)) // where it is not supported, the system's own limit holds
 		_, err := fmt.Fprintf(w, format, args...)
 		return err == nil && out.Flush() == nil
 	}

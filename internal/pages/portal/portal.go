@@ -66,8 +66,9 @@ func New(c Config) *Portal {
 	p.pages.Shell = p.shell
 	p.guard = &ui.Guard[*service.Member]{
 		Pages: p.pages, Sessions: c.Service, Audience: access.Portal, SignIn: "/portal/sign-in",
-		Confirm: "/portal/settings/confirm",
-		User:    c.Service.MemberOfSession,
+		Confirm:     "/portal/settings/confirm",
+		NeedsFactor: c.Service.NeedsSecondFactor, SetUp: "/portal/settings/second-factor",
+		User: c.Service.MemberOfSession,
 	}
 	p.signIn = signin.New(signin.Config{
 		Site: c.Site, Audience: access.Portal, SignIn: c.Service.SignIn(access.Portal), Guard: p.guard, Shell: p.shell,

@@ -16,12 +16,14 @@ import (
 // factorView is a second factor that waits for its first code.
 type factorView struct {
 	at
-	Proof  proofView
-	Email  string
-	Form   *ui.Form
-	Secret string
-	Sealed string
-	QR     template.URL
+	Proof proofView
+
+	Required bool // nothing else can be done before
+	Email    string
+	Form     *ui.Form
+	Secret   string
+	Sealed   string
+	QR       template.URL
 }
 
 func (p *Pages) showSecondFactor(w http.ResponseWriter, r *http.Request, who *Visitor) error {
@@ -42,8 +44,13 @@ func (p *Pages) factorPage(r *http.Request, who *Visitor, e *auth.Enrolment, for
 		return ui.Page{}, err
 	}
 	proof, err := p.proofView(r, who)
+	if err != nil {
+		return ui.Page{}, err
+	}
+	required, err := p.Guard.FactorNeeded(r.Context(), who.Session)
 	return ui.Page{Template: "second_factor", Data: factorView{
-		at: p.at(), Proof: proof, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed, QR: code,
+		at: p.at(), Proof: proof, Required: required, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed,
+		QR: code,
 	}}, err
 }
 

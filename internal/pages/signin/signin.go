@@ -48,6 +48,7 @@ type Guard interface {
 	SignedIn(r *http.Request) (bool, error)
 	Start(w http.ResponseWriter, r *http.Request, userID string, factor bool) (*access.Session, error)
 	Origin(r *http.Request) access.Origin
+	FactorNeeded(ctx context.Context, session *access.Session) (bool, error)
 	End(w http.ResponseWriter, r *http.Request) error
 }
 

@@ -30,6 +30,11 @@ type Guard[U any] struct {
 	SignIn   string // page to sign in at; it gets ?next=
 	Confirm  string // page to prove again who one is; it gets ?next=
 
+	// NeedsFactor reports whether somebody has to set up a second factor before anything else; nil: nobody. They do it
+	// at SetUp, and below it.
+	NeedsFactor func(ctx context.Context, session *access.Session) (bool, error)
+	SetUp       string
+
 	// Networks are where the pages can be used from; empty: anywhere.
 	Networks access.Networks
 
@@ -67,6 +72,9 @@ func (g *Guard[U]) Handle(
 			return err
 		}
 		r = r.WithContext(context.WithValue(r.Context(), visitorKey{}, who))
+		if done, err := g.askForFactor(w, r, who.Session); done || err != nil {
+			return err
+		}
 		for _, check := range allow {
 			if err := check(who.User); err != nil {
 				g.Pages.showError(w, r, err) // here the request knows its user, so the page keeps its navigation
@@ -152,6 +160,35 @@ func refererPath(r *http.Request) string {
 		return ""
 	}
 	return u.RequestURI()
+}
+
+// factorRequired is the refusal of everything to who has to set up a second factor first.
+var factorRequired = fault.New(fault.Forbidden, "second-factor-required", "Set up a second factor first.")
+
+// askForFactor sends a visitor to the page where they set up a second factor, if they have to, unless they are there.
+func (g *Guard[U]) askForFactor(w http.ResponseWriter, r *http.Request, session *access.Session) (done bool,
+	err error,
+) {
+	if g.NeedsFactor == nil || r.URL.Path == g.SetUp {
+		return false, nil
+	}
+	needs, err := g.NeedsFactor(r.Context(), session)
+	if err != nil || !needs {
+		return false, err
+	}
+	if byScript(r) {
+		return true, factorRequired
+	}
+	http.Redirect(w, r, g.SetUp, http.StatusSeeOther)
+	return true, nil
+}
+
+// FactorNeeded reports whether somebody has to set up a second factor before anything else.
+func (g *Guard[U]) FactorNeeded(ctx context.Context, session *access.Session) (bool, error) {
+	if g.NeedsFactor == nil {
+		return false, nil
+	}
+	return g.NeedsFactor(ctx, session)
 }
 
 // byScript reports whether a script has sent the request, which cannot lead the visitor to another page.

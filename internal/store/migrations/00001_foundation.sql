@@ -102,6 +102,7 @@ CREATE TABLE photos (
   used          BIGINT NOT NULL DEFAULT 0 CHECK (used IN (0, 1)),
   created_at    BIGINT NOT NULL
 );
+CREATE INDEX photos_of_account ON photos (account_id, bytes);
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
 
 -- What a creation writes is one row: creation holds, as JSON, the photos that were sent and the name that the key had, which

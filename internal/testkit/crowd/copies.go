@@ -34,9 +34,9 @@ func copiedText(column string, prefix string, digits, from int) string {
 		zeros, column, from)
 }
 
-// Multiply copies the orders with the rows that belong to them for as long as they are kept, and brings the counters up to date. Ended orders are
-// spread over Period; open ones stay as recent as they are. It is much faster than the program, because it drops the
-// indexes meanwhile and does not wait for the disk; it needs the database for itself.
+// Multiply copies the orders with the rows that belong to them for as long as they are kept, and brings the counters up
+// to date. Ended orders are spread over Period; open ones stay as recent as they are. It is much faster than the
+// program, because it drops the indexes meanwhile and does not wait for the disk; it needs the database for itself.
 func (c *Copies) Multiply(ctx context.Context) error {
 	bulk, err := rawsql.OpenBulk(ctx, c.Target)
 	if err != nil {

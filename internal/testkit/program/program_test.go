@@ -77,7 +77,7 @@ func serve() int {
 }
 
 func TestStart_Addresses(t *testing.T) {
-	process := program.Start(t, nil, "--demo")
+	process := program.Start(t, nil, "--demo=empty")
 	connection, err := net.Dial("tcp", process.HTTP)
 	if err != nil {
 		t.Fatal(err)

@@ -13,7 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/sqltrace"
 )
 
-// TestLoop records two transactions of SQLite and repeats them: what was unique is made anew, what others refer to stays.
+// TestLoop records transactions of SQLite and repeats one: what was unique is made anew, what others refer to stays.
 func TestLoop(t *testing.T) {
 	var trace bytes.Buffer
 	sqltrace.RecordSQLite(&trace)
@@ -87,7 +87,8 @@ func TestScript(t *testing.T) {
 	got, err := sqltrace.Script([]*sqltrace.Replay{replay})
 	must.NoError(t, err)
 	const want = "begin;\nINSERT INTO orders VALUES " +
-		"((E'order-' || right(lpad(to_hex(CAST(:n AS BIGINT) * 4096 + 0), 16, '0'), 12)), (17 + CAST(:n AS BIGINT) * 1000), E'it''s 5\\x3a30');\ncommit;\n"
+		"((E'order-' || right(lpad(to_hex(CAST(:n AS BIGINT) * 4096 + 0), 16, '0'), 12)), " +
+		"(17 + CAST(:n AS BIGINT) * 1000), E'it''s 5\\x3a30');\ncommit;\n"
 	if got != want {
 		t.Errorf("the script is\n%swant\n%s", got, want)
 	}

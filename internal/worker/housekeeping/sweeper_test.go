@@ -11,8 +11,11 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/s3test"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
@@ -33,7 +36,8 @@ func TestSweeper(t *testing.T) {
 		}
 		must.NoError(t, os.Chtimes(place(used), time.Time{}, time.Now().Add(-48*time.Hour)))
 		gone := []string{
-			write(place(photo.NewName(photo.JPEG)), 2*time.Hour), write(filepath.Join(s.Media.StagingDir(), "staged-1"), 2*time.Hour),
+			write(place(photo.NewName(photo.JPEG)), 2*time.Hour),
+			write(filepath.Join(s.Media.StagingDir(), "staged-1"), 2*time.Hour),
 		}
 		kept := []string{
 			place(used), write(place(photo.NewName(photo.JPEG)), time.Minute),
@@ -94,7 +98,8 @@ func TestRetention(t *testing.T) {
 				id, id, "invitation", "desk", "a@b.example", "A", "admin", "x", ago(24*40), expires)
 		}
 		k := &housekeeping.Keeper{
-			Service: s.Service, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler), PhotoRequestAge: week, UnusedPhotoAge: week,
+			Service: s.Service, Now: s.Clock.Now, Log: slog.New(slog.DiscardHandler),
+			PhotoRequestAge: week, UnusedPhotoAge: week,
 			ClaimAge: claim, AttemptAge: 720 * time.Hour, EventAge: 720 * time.Hour, DeliveryAge: 2160 * time.Hour,
 		}
 		must.NoError(t, k.Round(t.Context()))
@@ -130,4 +135,39 @@ func insert(t *testing.T, target, into string, values ...any) {
 		fmt.Fprint(&text, v)
 	}
 	rawsql.Exec(t, target, "INSERT INTO "+into+" VALUES ("+text.String()+")")
+}
+
+// TestSweeper_S3: the same in a bucket, whose files have the times of its server.
+func TestSweeper_S3(t *testing.T) {
+	address := s3test.Start(t).Bucket(t)
+	bucket, err := media.Open(address, t.TempDir())
+	must.NoError(t, err)
+	s := shop.New(t, storetest.SQLite(t), func(c *service.Config) { c.Media = bucket })
+	s.Order(t, s.Test, order.MockFake)
+	orphan := photo.NewName(photo.JPEG)
+	staged, err := s.Staging.Stage(t.Context(), strings.NewReader("x"), 1)
+	must.NoError(t, err)
+	must.NoError(t, bucket.Put(t.Context(), orphan, staged))
+	must.NoError(t, staged.Close())
+	for _, round := range []struct {
+		before time.Time
+		swept  int
+	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 1}, {time.Now().Add(time.Hour), 0}} {
+		swept, err := s.Service.SweepMedia(t.Context(), round.before)
+		must.NoError(t, err)
+		if swept != round.swept {
+			t.Errorf("%d files swept, want %d", swept, round.swept)
+		}
+	}
+	left := 0
+	for name, err := range bucket.Names(t.Context()) {
+		must.NoError(t, err)
+		if name == orphan {
+			t.Error("the file without a row is left")
+		}
+		left++
+	}
+	if left != 1 {
+		t.Errorf("%d files are left, want the photo of the order", left)
+	}
 }

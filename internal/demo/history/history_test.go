@@ -1,0 +1,74 @@
+package history_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/demo/history"
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// The past of a demo shows every kind of order and delivery, leaves the promised credits, and holds every check.
+func TestWrite(t *testing.T) {
+	t.Parallel()
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		now := s.Clock.Now()
+		made := &history.Demo{Account: *s.Account, Live: s.Live}
+		details, err := s.Service.AccountDetails(t.Context(), access.Operator, s.Account.ID)
+		must.NoError(t, err)
+		made.Owner = *details.Users[0]
+		for email, role := range map[string]access.StaffRole{
+			"r@demo.example": access.Reviewer, "a@demo.example": access.Admin,
+		} {
+			n, err := s.Service.CreateStaff(t.Context(), access.Operator, email, email, role)
+			must.NoError(t, err)
+			if role == access.Admin {
+				made.Admin = n.Staff
+			} else {
+				made.Reviewer = n.Staff
+			}
+		}
+		must.NoError(t, history.Write(t.Context(), s.Config, s.Staging, now, made))
+
+		live := access.Tenant{AccountID: s.Account.ID, Environment: access.Live}
+		if credits, err := s.Service.Balance(t.Context(), live); err != nil || credits != 1000 {
+			t.Errorf("the demo account has %d Live credits, %v; want 1000", credits, err)
+		}
+		counts, err := s.Service.OrderCounts(t.Context(), access.Live)
+		must.NoError(t, err)
+		for status, least := range map[order.Status]int64{
+			order.Queued: 5, order.Processing: 3, order.UpdatePhotos: 2, order.Completed: 100, order.Failed: 1,
+		} {
+			if counts[status] < least {
+				t.Errorf("%d orders are %s, want at least %d", counts[status], status, least)
+			}
+		}
+		for status, least := range map[webhook.Status]int{webhook.Delivered: 50, webhook.Pending: 0} {
+			f := webhook.DeliveryFilter{Status: status}
+			found, err := s.Service.Deliveries(t.Context(), access.Operator, f, 1000)
+			if err != nil || len(found) < least {
+				t.Errorf("%d deliveries are %s, %v; want at least %d", len(found), status, err, least)
+			}
+		}
+		statistics, err := s.Service.Statistics(t.Context(), access.Operator, 60)
+		must.NoError(t, err)
+		if len(statistics.Days) != 60 || len(statistics.Reviewers) < 3 {
+			t.Errorf("statistics have %d days and %d reviewers", len(statistics.Days), len(statistics.Reviewers))
+		}
+		report, err := proof.Check(t.Context(), s.Proof())
+		must.NoError(t, err)
+		if !report.OK {
+			t.Errorf("check finds %+v", report.Problems)
+		}
+		if start := history.Start(now); now.Sub(start) < 58*24*time.Hour {
+			t.Errorf("history begins at %s", start)
+		}
+	})
+}

@@ -1,0 +1,324 @@
+package history
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/service"
+)
+
+// item is something that shops send.
+type item struct{ category, brand, model string }
+
+var items = []item{
+	{"bags", "prada", ""},
+	{"bags", "chanel", "chanel-classic-flap"},
+	{"bags", "louis-vuitton", "louis-vuitton-speedy"},
+	{"bags", "gucci", ""},
+	{"bags", "hermes", "hermes-birkin"},
+	{"sneakers", "nike", ""},
+	{"sneakers", "jordan", "jordan-air-jordan-1-high"},
+	{"sneakers", "adidas", ""},
+	{"watches", "rolex", ""},
+	{"watches", "omega", ""},
+	{"wallets", "louis-vuitton", ""},
+	{"shoes", "christian-louboutin", ""},
+}
+
+// job is an order and what becomes of it.
+type job struct {
+	shop    *shop
+	item    item
+	seed    uint64
+	id      string
+	indexes []string // of its photos
+	fresh   bool     // its photos are its own: somebody will look at them
+	rounds  int      // of photo requests still to come
+	staff   access.Staff
+	due     time.Time
+}
+
+// plan puts the orders of the past on the agenda: more with every week, fewer at weekends, and a queue for now.
+func (p *past) plan() error {
+	for day := range days {
+		from := Start(p.end).AddDate(0, 0, day)
+		orders := 2 + day/20 + p.random.IntN(3)
+		if weekday := from.Weekday(); weekday == time.Saturday || weekday == time.Sunday {
+			orders /= 2
+		}
+		for range orders {
+			p.order(from.Add(time.Duration(p.random.IntN(11*60)) * time.Minute))
+		}
+	}
+	// Those that are open now: some late, some nearly, most in time.
+	for i, ago := range []int{
+		1500, 1460, 1436, 1430, 1400, 1340, 1200, 900, 600, 420, 240, 150, 90, 60, 45, 30, 20, 12, 6, 3,
+	} {
+		p.open24(p.end.Add(-time.Duration(ago)*time.Minute), i)
+	}
+	p.at(p.end.Add(-2*time.Minute), p.topUp)
+	for _, ago := range []int{52, 38, 24, 10} {
+		p.at(p.end.AddDate(0, 0, -ago), p.topUp)
+	}
+	return nil
+}
+
+// topUp is a purchase of credits by every shop that needs some.
+func (p *past) topUp() error {
+	for i, s := range p.shops {
+		credits, err := p.service.Balance(p.context, s.key.Tenant)
+		if err != nil {
+			return err
+		}
+		if credits < 900 {
+			note := fmt.Sprintf("Invoice %c-%d", 'D'-3*i, 1001+p.random.IntN(900))
+			if _, err := p.service.GrantCredits(p.context, access.Operator, s.key.Tenant, 500, note); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (p *past) newJob() *job {
+	j := &job{
+		shop: p.shops[0], item: items[p.random.IntN(len(items))], seed: p.random.Uint64(),
+		staff: p.staff[p.random.IntN(len(p.staff))],
+	}
+	if p.random.IntN(100) >= j.shop.share {
+		j.shop = p.shops[1]
+	}
+	return j
+}
+
+// order is one that has ended by now.
+func (p *past) order(at time.Time) {
+	j := p.newJob()
+	if p.random.IntN(5) == 0 {
+		j.rounds = 1 + p.random.IntN(2)
+	}
+	j.fresh = p.end.Sub(at) < 48*time.Hour
+	p.at(at, func() error {
+		if err := p.create(j, 0); err != nil {
+			return err
+		}
+		p.at(p.now.Add(p.minutes(10, 400)), func() error { return p.review(j) })
+		return nil
+	})
+}
+
+// open24 is an order that is still open: waiting, in review, or waiting for photos.
+func (p *past) open24(at time.Time, i int) {
+	j := p.newJob()
+	j.fresh = true
+	p.at(at, func() error {
+		if err := p.create(j, 1440); err != nil || i%4 > 1 {
+			return err
+		}
+		p.at(p.now.Add(p.minutes(1, 20)), func() error {
+			if _, err := p.service.ClaimOrder(p.context, j.staff.Actor(access.Origin{}), j.id); err != nil || i%4 == 0 {
+				return err
+			}
+			return p.ask(j)
+		})
+		return nil
+	})
+}
+
+func (p *past) minutes(least, most int) time.Duration {
+	return time.Duration(least+p.random.IntN(most-least)) * time.Minute
+}
+
+// create uploads the photos and orders; 0 is the default answer time.
+func (p *past) create(j *job, answerTime int) error {
+	where, err := p.service.Catalog().Check(j.item.category, j.item.brand, j.item.model)
+	if err != nil {
+		return err
+	}
+	for _, index := range p.service.Catalog().PhotoIndexes(where) {
+		if index.Required || len(j.indexes) < 4 {
+			j.indexes = append(j.indexes, index.Code)
+		}
+	}
+	draft := &order.Draft{
+		CategoryCode: j.item.category, BrandCode: j.item.brand, ModelCode: j.item.model, AnswerTime: answerTime,
+	}
+	reference := fmt.Sprintf("SKU-%05d", p.random.IntN(100_000))
+	draft.ExternalID = &reference
+	flaws := []flaw{sharp, sharp, sharp, blurred, tooDark}
+	urls, err := p.photos(j, j.indexes, flaws[p.random.IntN(len(flaws))])
+	if err != nil {
+		return err
+	}
+	for i, url := range urls {
+		draft.Photos = append(draft.Photos, order.DraftPhoto{URL: url, IndexCode: j.indexes[i]})
+	}
+	answer, err := p.service.CreateOrder(p.context, j.shop.key.Actor(access.Origin{}), draft, nil)
+	if err != nil {
+		return err
+	}
+	var created struct {
+		ID  string    `json:"id"`
+		Due time.Time `json:"due_date"`
+	}
+	if err := json.Unmarshal(answer, &created); err != nil {
+		return err
+	}
+	j.id, j.due = created.ID, created.Due
+	return nil
+}
+
+// photos returns URLs for the indexes: drawn for the order when somebody will look at it, else out of a small pool. The
+// last one has the flaw.
+func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
+	urls := make([]string, len(indexes))
+	var missing []int
+	for i, index := range indexes {
+		pooled := p.pool[p.poolKey(j, index)]
+		if j.fresh || len(pooled) < 2 {
+			missing = append(missing, i)
+			continue
+		}
+		urls[i] = pooled[p.random.IntN(len(pooled))]
+	}
+	var uploads []media.Upload
+	defer func() {
+		for _, u := range uploads {
+			_ = u.Staged.Close() // what was stored is no longer staged
+		}
+	}()
+	drawn := make([][]byte, len(indexes))
+	var pens sync.WaitGroup
+	for _, i := range missing {
+		kind := sharp
+		if i == len(indexes)-1 {
+			kind = f
+		}
+		pens.Go(func() { drawn[i] = drawPhoto(j.item.category, indexes[i], j.seed, kind) })
+	}
+	pens.Wait()
+	for _, i := range missing {
+		content := drawn[i]
+		u, refusal, err := p.staging.Accept(p.context, bytes.NewReader(content), indexes[i]+".jpg", maxPhotoSize)
+		if err != nil {
+			return nil, err
+		}
+		if refusal != nil {
+			return nil, refusal
+		}
+		uploads = append(uploads, u)
+	}
+	for part := range slices.Chunk(missing, service.MaxUploadFiles) {
+		stored, err := p.service.StorePhotos(p.context, j.shop.key.Actor(access.Origin{}), uploads[:len(part)])
+		if err != nil {
+			return nil, err
+		}
+		for k, i := range part {
+			urls[i] = stored[k]
+			key := p.poolKey(j, indexes[i])
+			p.pool[key] = append(p.pool[key], stored[k])
+		}
+		for _, u := range uploads[:len(part)] {
+			_ = u.Staged.Close()
+		}
+		uploads = uploads[len(part):]
+	}
+	return urls, nil
+}
+
+func (p *past) poolKey(j *job, index string) string {
+	return j.shop.key.AccountID + " " + j.item.category + " " + index
+}
+
+// review is what a reviewer does with a queued order.
+func (p *past) review(j *job) error {
+	actor := j.staff.Actor(access.Origin{})
+	p.outcomes++
+	if p.outcomes%29 == 0 {
+		admin := p.demo.Admin.Actor(access.Origin{})
+		_, err := p.service.CancelOrder(p.context, admin, j.id, "The seller took the item back.")
+		return err
+	}
+	if _, err := p.service.ClaimOrder(p.context, actor, j.id); err != nil {
+		return err
+	}
+	p.at(p.now.Add(p.minutes(4, 30)), func() error {
+		if j.rounds > 0 {
+			return p.ask(j)
+		}
+		return p.judge(j)
+	})
+	return nil
+}
+
+// ask requests photos, which come some hours later.
+func (p *past) ask(j *job) error {
+	drafts := []order.RequestDraft{{
+		IndexCode: j.indexes[len(j.indexes)-1], Condition: "unclear", Requirements: []string{"sharp-focus", "text-readable"},
+		Comment: "Please come closer and avoid the flash.",
+	}}
+	if _, err := p.service.RequestPhotos(p.context, j.staff.Actor(access.Origin{}), j.id, drafts); err != nil {
+		return err
+	}
+	if j.rounds == 0 {
+		return nil // it is still waited for
+	}
+	j.rounds--
+	p.at(p.now.Add(p.minutes(40, 600)), func() error {
+		urls, err := p.photos(j, j.indexes[len(j.indexes)-1:], sharp)
+		if err != nil {
+			return err
+		}
+		_, err = p.service.SubmitPhotos(p.context, j.shop.key.Actor(access.Origin{}), j.id, &order.Submission{
+			Entries: []order.SubmissionEntry{{IndexCode: drafts[0].IndexCode, URL: &urls[0]}}, Note: "Taken in daylight.",
+		})
+		if err != nil {
+			return err
+		}
+		p.at(p.now.Add(p.minutes(5, 60)), func() error {
+			if j.rounds > 0 {
+				return p.ask(j)
+			}
+			return p.judge(j)
+		})
+		return nil
+	})
+	return nil
+}
+
+// judge gives the verdict.
+func (p *past) judge(j *job) error {
+	actor := j.staff.Actor(access.Origin{})
+	n := p.random.IntN(100)
+	if n < 2 {
+		_, err := p.service.FailOrder(p.context, actor, j.id, "The photos cannot be opened.")
+		return err
+	}
+	v := &order.Verdict{Outcome: order.Authentic}
+	switch {
+	case n < 26:
+		v.Outcome, v.IndexCodes = order.Fake, j.indexes[len(j.indexes)-1:]
+	case n < 34:
+		v.Outcome = order.UnableToVerify
+	}
+	var fitting []*catalog.Reason
+	for _, r := range p.service.Catalog().Reasons(string(v.Outcome)) {
+		if len(r.Categories) == 0 || slices.Contains(r.Categories, j.item.category) {
+			fitting = append(fitting, r)
+		}
+	}
+	first := p.random.IntN(len(fitting))
+	for i := range min(2, len(fitting)) {
+		v.ReasonCodes = append(v.ReasonCodes, fitting[(first+i)%len(fitting)].Code)
+	}
+	_, err := p.service.CompleteOrder(p.context, actor, j.id, v, "")
+	return err
+}

@@ -1,0 +1,264 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"crypto/tls"
+	"flag"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// serveSlowly starts a server whose clients have 300 ms for the next part, with TLS or without.
+func serveSlowly(t *testing.T, limits *connections, secure bool, h http.HandlerFunc) (address string) {
+	t.Helper()
+	var set Settings
+	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	set.Data, set.writeTimeLimit = t.TempDir(), 300*time.Millisecond
+	var config *tls.Config
+	if secure {
+		var err error
+		if config, err = set.tlsConfig(time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{Listener: tcp, connections: limits, plain: !secure, progress: set.writeTimeLimit}
+	server := set.httpServer(h, config, slog.New(slog.DiscardHandler))
+	go func() {
+		if secure {
+			_ = server.ServeTLS(l, "", "")
+			return
+		}
+		_ = server.Serve(l)
+	}()
+	t.Cleanup(func() { _ = server.Close() })
+	return tcp.Addr().String()
+}
+
+func noLimits() *connections {
+	return newConnections(1000, 1000, nil, slog.New(slog.DiscardHandler))
+}
+
+// TestSlowReaders checks that a client that reads nothing does not keep its connection or stream, and that one that
+// reads slowly gets everything.
+func TestSlowReaders(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, make([]byte, 32<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{}, 1)
+	endless := func(w http.ResponseWriter, _ *http.Request) {
+		for part := make([]byte, 1<<20); ; {
+			if _, err := w.Write(part); err != nil {
+				ended <- struct{}{}
+				return
+			}
+		}
+	}
+	large := func(w http.ResponseWriter, r *http.Request) {
+		http.ServeFile(w, r, file)
+		ended <- struct{}{}
+	}
+	insecure := &tls.Config{InsecureSkipVerify: true} //nolint:gosec // the certificate is of this test
+	for name, test := range map[string]struct {
+		h      http.HandlerFunc
+		secure bool
+		dial   func(address string) (io.Closer, error)
+	}{
+		"Plain":     {h: endless, dial: func(address string) (io.Closer, error) { return net.Dial("tcp", address) }},
+		"PlainFile": {h: large, dial: func(address string) (io.Closer, error) { return net.Dial("tcp", address) }},
+		"TLS": {h: endless, secure: true, dial: func(address string) (io.Closer, error) {
+			return tls.Dial("tcp", address, insecure)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			limits := noLimits()
+			c, err := test.dial(serveSlowly(t, limits, test.secure, test.h))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer c.Close()
+			if _, err := io.WriteString(c.(io.Writer), "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+				t.Fatal(err)
+			}
+			wantEnd(t, ended)
+		})
+	}
+	t.Run("HTTP2Stream", func(t *testing.T) { // the connection is read, the stream is not
+		address := serveSlowly(t, noLimits(), true, endless)
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure, ForceAttemptHTTP2: true}}
+		resp, err := client.Get("https://" + address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if resp.ProtoMajor != 2 {
+			t.Fatalf("HTTP/%d", resp.ProtoMajor)
+		}
+		wantEnd(t, ended)
+	})
+	t.Run("HTTP2IdleStream", func(t *testing.T) { // nothing is written for longer than the limit
+		address := serveSlowly(t, noLimits(), true, func(w http.ResponseWriter, _ *http.Request) {
+			for range 2 {
+				_, _ = io.WriteString(w, "event\n")
+				_ = http.NewResponseController(w).Flush()
+				time.Sleep(600 * time.Millisecond)
+			}
+		})
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: insecure, ForceAttemptHTTP2: true}}
+		resp, err := client.Get("https://" + address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		if got, err := io.ReadAll(resp.Body); err != nil || string(got) != "event\nevent\n" {
+			t.Errorf("%q, %v", got, err)
+		}
+	})
+	t.Run("SlowButSteady", func(t *testing.T) {
+		resp, err := http.Get("http://" + serveSlowly(t, noLimits(), false, large))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer resp.Body.Close()
+		total, begun := int64(0), time.Now()
+		for { // 4 MiB in 100 ms: 32 MiB take longer than the limit
+			n, err := io.CopyN(io.Discard, resp.Body, 4<<20)
+			total += n
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("cut off after %d bytes and %s: %v", total, time.Since(begun), err)
+			}
+			time.Sleep(100 * time.Millisecond)
+		}
+		if total != 32<<20 {
+			t.Errorf("%d bytes", total)
+		}
+		<-ended
+	})
+}
+
+func wantEnd(t *testing.T, ended <-chan struct{}) {
+	t.Helper()
+	select {
+	case <-ended:
+	case <-time.After(20 * time.Second):
+		t.Fatal("the response waits for a client that reads nothing")
+	}
+}
+
+// TestConnectionLimits checks the limits, what a client that is over them is told, and that places become free.
+func TestConnectionLimits(t *testing.T) {
+	quick := func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "ok") }
+	local := netip.MustParsePrefix("127.0.0.0/8")
+	for name, test := range map[string]struct {
+		limits *connections
+		open   int // that are accepted
+		reason string
+	}{
+		"Total":   {newConnections(3, 10, nil, slog.New(slog.DiscardHandler)), 3, tooMany},
+		"Address": {newConnections(10, 2, nil, slog.New(slog.DiscardHandler)), 2, tooManyFromAddress},
+		"Proxy":   {newConnections(4, 2, []netip.Prefix{local}, slog.New(slog.DiscardHandler)), 4, tooMany},
+	} {
+		t.Run(name, func(t *testing.T) {
+			address := serveSlowly(t, test.limits, false, quick)
+			ask := func(c net.Conn) int {
+				t.Helper()
+				if _, err := io.WriteString(c, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+					t.Fatal(err)
+				}
+				resp, err := http.ReadResponse(bufio.NewReader(c), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				body, err := io.ReadAll(resp.Body)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if resp.StatusCode == http.StatusServiceUnavailable &&
+					(resp.Header.Get("Retry-After") == "" || !bytes.Contains(body, []byte(`"code":"service-unavailable"`))) {
+					t.Errorf("refused with %v %s", resp.Header, body)
+				}
+				return resp.StatusCode
+			}
+			dial := func() net.Conn {
+				t.Helper()
+				c, err := net.Dial("tcp", address)
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = c.Close() })
+				return c
+			}
+			var open []net.Conn
+			for range test.open {
+				c := dial()
+				if got := ask(c); got != http.StatusOK {
+					t.Fatalf("connection %d: %d", len(open)+1, got)
+				}
+				open = append(open, c)
+			}
+			if got := ask(dial()); got != http.StatusServiceUnavailable {
+				t.Errorf("a connection over the limit: %d", got)
+			}
+			if test.limits.refused[test.reason] != 1 {
+				t.Errorf("refused: %v", test.limits.refused)
+			}
+			_ = open[0].Close()
+			for { // until the server has noticed
+				if ask(dial()) == http.StatusOK {
+					break
+				}
+			}
+		})
+	}
+}
+
+func TestConnectionLimit_Descriptors(t *testing.T) {
+	var set Settings
+	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	for descriptors, want := range map[int]int{256: 128, 1024: 512, 4096: 3456, 1 << 20: 20_000} {
+		if got := set.connectionLimit(descriptors); got != want {
+			t.Errorf("of %d descriptors %d are for clients, want %d", descriptors, got, want)
+		}
+	}
+	if set.MaxConnections = 7; set.connectionLimit(1024) != 7 {
+		t.Error("--max-connections is not taken")
+	}
+}
+
+func TestAddressOf(t *testing.T) {
+	for remote, want := range map[string]string{
+		"192.0.2.7:1": "192.0.2.7", "[::ffff:192.0.2.7]:1": "192.0.2.7", "[2001:db8::1:2:3:4]:1": "2001:db8::",
+		"[fe80::1%lo]:1": "fe80::",
+	} {
+		if got := addressOf(remoteConn{remote: remote}).String(); got != want {
+			t.Errorf("%s counts as %s, want %s", remote, got, want)
+		}
+	}
+}
+
+type remoteConn struct {
+	net.Conn
+	remote string
+}
+
+func (c remoteConn) RemoteAddr() net.Addr { return textAddr(c.remote) }
+
+type textAddr string
+
+func (a textAddr) Network() string { return "tcp" }
+func (a textAddr) String() string  { return string(a) }

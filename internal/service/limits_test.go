@@ -1,0 +1,76 @@
+package service_test
+
+import (
+	"bytes"
+	"image"
+	"image/png"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// TestKeyLimit checks that users cannot make keys without end, and that those who run the service are not held back.
+func TestKeyLimit(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target, func(c *service.Config) { c.Limits.Keys = 4 }) // it has two keys
+		owner, err := s.Store.Owner(t.Context(), s.Account.ID)
+		must.NoError(t, err)
+		add := func(actor access.Actor) (*access.Key, error) {
+			k, _, err := s.Service.CreateKey(t.Context(), actor, service.NewKey{
+				Tenant: s.Test.Tenant, Name: "Another", Scopes: access.AllScopes,
+			})
+			return k, err
+		}
+		user := owner.Actor("", access.Origin{})
+		var last *access.Key
+		for range 2 {
+			last, err = add(user)
+			must.NoError(t, err)
+		}
+		if _, err := add(user); fault.CodeOf(err) != "key-limit-reached" {
+			t.Errorf("a fifth key: %v", err)
+		}
+		_, err = add(access.Operator)
+		must.NoError(t, err)
+		for _, k := range []*access.Key{last, s.Live} {
+			_, err := s.Service.RevokeKey(t.Context(), user, k.ID)
+			must.NoError(t, err)
+		}
+		_, err = add(user)
+		must.NoError(t, err)
+	})
+}
+
+// TestStorageLimit checks that the photos of an account, of both environments, take no more than they may.
+func TestStorageLimit(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		upload := func(k *access.Key) error {
+			var content bytes.Buffer
+			must.NoError(t, png.Encode(&content, image.NewGray(image.Rect(0, 0, 9, 9))))
+			staged, refusal, err := s.Staging.Accept(t.Context(), &content, "photo.png", 1<<20)
+			if err != nil || refusal != nil {
+				t.Fatal(err, refusal)
+			}
+			defer func() { must.NoError(t, staged.Staged.Close()) }()
+			_, err = s.Service.StorePhotos(t.Context(), k.Actor(access.Origin{}), []media.Upload{staged})
+			return err
+		}
+		must.NoError(t, upload(s.Test))
+		stored, err := s.Store.StoredBytes(t.Context(), s.Account.ID)
+		must.NoError(t, err)
+		s.Reconfigure(t, func(c *service.Config) { c.Limits.StoredBytes = 2 * stored })
+		must.NoError(t, upload(s.Live))
+		for _, k := range []*access.Key{s.Test, s.Live} {
+			if err := upload(k); fault.CodeOf(err) != "storage-limit-reached" {
+				t.Errorf("a third photo: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,36 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// ErrDiskFull says in words what SQLite calls an I/O error: it finds out only while it writes or grows a file.
+var ErrDiskFull = errors.New("the disk of the database is full")
+
+// nearlyFull is the free space below which an I/O error is one of a full disk.
+const nearlyFull = 1 << 20
+
+// diskFull adds ErrDiskFull to an error of SQLite that a full disk has caused. path is that of the database.
+func diskFull(path string, err error) error {
+	e, ok := errors.AsType[*sqlite.Error](err)
+	if !ok {
+		return err
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_FULL:
+	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
+		var disk unix.Statfs_t
+		if unix.Statfs(filepath.Dir(path), &disk) != nil || disk.Bavail*uint64(disk.Bsize) > nearlyFull { //nolint:gosec
+			return err
+		}
+	default:
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDiskFull, err)
+}
