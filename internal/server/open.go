@@ -83,6 +83,9 @@ func (s *Settings) checkOpen() error {
 	if exists(s.restoreMarker()) {
 		return fmt.Errorf("a restore into %s has not ended: run assay restore again", s.Data)
 	}
+	if s.moveUnfinished() {
+		return errors.New("a move into this database has not ended: run assay move again")
+	}
 	return nil
 }
 
