@@ -66,7 +66,7 @@ type options struct {
 	keys, heads, endpoint, status, since, search                 string
 
 	// Of the commands that call the integration API.
-	profile, server, url, events string
+	profile, server, url, events, key string
 
 	eraseOrder string
 
@@ -98,7 +98,8 @@ func commands() []*command {
 		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(),
 		backupCommand(),
 		restoreCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
-		ordersWatch(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
+		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
+		webhooksRotate(), triggerCommand(), listenCommand(),
 		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),
 	}
 }

@@ -243,6 +243,25 @@ func ordersWatch() *command {
 	}
 }
 
+func ordersCancel() *command {
+	return &command{
+		name:    "orders cancel",
+		args:    "ID",
+		about:   "cancel a queued order and get its credits back",
+		example: "assay orders cancel my-first-order",
+		nargs:   1,
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			canceled, err := c.CancelOrder(ctx, inv.args[0])
+			if err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "order %s is canceled\n", canceled.ID)
+		}),
+	}
+}
+
 // describe writes an order for people.
 func (inv *invocation) describe(o *client.OrderDetail) string {
 	var b strings.Builder

@@ -103,6 +103,7 @@ func (inv *invocation) remote() (*client.Client, *lastAnswer, error) {
 	if p.Server == "" {
 		p.Server = defaultServer
 	}
+	inv.key = p.Key
 	return p.client()
 }
 

@@ -88,3 +88,23 @@ func webhooksDelete() *command {
 		}),
 	}
 }
+
+func webhooksRotate() *command {
+	return &command{
+		name:    "webhooks rotate",
+		args:    "ID",
+		about:   "give a webhook endpoint a new signing secret; the old one stays valid for a while",
+		example: "assay webhooks rotate 0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30",
+		nargs:   1,
+		remote:  true,
+		flags:   remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			rotated, err := c.RotateWebhookSecret(ctx, inv.args[0])
+			if err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "signing secret %s\nThe former one is valid until %s.\n",
+				rotated.SigningSecret, strings.TrimSpace(stamp(&rotated.PreviousValidUntil)))
+		}),
+	}
+}

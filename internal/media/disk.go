@@ -80,6 +80,20 @@ func (d *Disk) Put(ctx context.Context, name string, staged *Staged) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if _, isPhoto := photo.ParseName(name); isPhoto {
+		switch f, err := d.Open(ctx, name); {
+		case err == nil:
+			if err := sameFile(f, name, staged); err != nil {
+				return err
+			}
+			if err := d.flushDir(leafOf(name)); err != nil { // whoever put it may have failed to
+				return unavailable("put "+name, err)
+			}
+			return nil
+		case !errors.Is(err, ErrNotFound):
+			return err
+		}
+	}
 	if err := d.place(name, staged); err != nil {
 		return unavailable("put "+name, err)
 	}
@@ -210,6 +224,9 @@ func (d *Disk) remove(name string) error {
 	}
 	return d.flushDir(leafOf(name))
 }
+
+// DiscardUnfinished has nothing to do: what was not stored is in the staging directory.
+func (d *Disk) DiscardUnfinished(ctx context.Context, _ time.Time) (int, error) { return 0, ctx.Err() }
 
 // Ping puts a small file where uploads are staged, flushes it and moves it into the store, as an upload does: that
 // fails if the disk is missing, full or read-only, or one of the folders cannot be written.

@@ -13,6 +13,16 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 )
 
+const (
+	immutable = "public, max-age=31536000, immutable"
+	// redirectCache lets clients keep a redirect for less than the URL is valid that it leads to.
+	redirectCache = "private, max-age=60"
+)
+
+func disposition(name string) string { return `inline; filename="` + name + `"` }
+
+func tagOf(name string) string { return `"` + name + `"` }
+
 // defaultRetryAfter is used when the store's error has no retry time.
 const defaultRetryAfter = 5 * time.Second
 
@@ -20,7 +30,8 @@ const defaultRetryAfter = 5 * time.Second
 //
 // A name never refers to other bytes, so that responses are immutable and the name is the ETag. The bytes are
 // untrusted: the content type is the one recognised at upload, browsers must not sniff another, and scripts must
-// not run. There is no authentication: whoever knows a name may see the photo.
+// not run. There is no authentication: whoever knows a name may see the photo. A store that is a Locator may have the
+// client fetch the bytes elsewhere, with a redirect.
 func Handler(store Store, log *slog.Logger) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
@@ -37,6 +48,18 @@ func Handler(store Store, log *slog.Logger) http.Handler {
 			refuse(w, http.StatusNotFound, "not found")
 			return
 		}
+		if locator, ok := store.(Locator); ok && r.Header.Get("If-None-Match") != tagOf(name) {
+			location, err := locator.Location(r.Context(), r.Method, name)
+			if err != nil {
+				refuseOpen(r.Context(), w, log, name, err)
+				return
+			}
+			if location != "" {
+				header.Set("Cache-Control", redirectCache)
+				http.Redirect(w, r, location, http.StatusFound)
+				return
+			}
+		}
 		file, err := store.Open(r.Context(), name)
 		if err != nil {
 			refuseOpen(r.Context(), w, log, name, err)
@@ -44,10 +67,10 @@ func Handler(store Store, log *slog.Logger) http.Handler {
 		}
 		defer func() { _ = file.Close() }() // opened for reading only
 		header.Set("Content-Type", format.ContentType())
-		header.Set("Content-Disposition", `inline; filename="`+name+`"`)
-		header.Set("Cache-Control", "public, max-age=31536000, immutable")
+		header.Set("Content-Disposition", disposition(name))
+		header.Set("Cache-Control", immutable)
 		header.Set("Cross-Origin-Resource-Policy", "cross-origin")
-		header.Set("ETag", `"`+name+`"`)
+		header.Set("ETag", tagOf(name))
 		http.ServeContent(w, r, "", file.ModTime(), file)
 	})
 }

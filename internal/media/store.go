@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -17,6 +18,9 @@ import (
 // ErrNotFound is returned if the store has no file with that name.
 var ErrNotFound = errors.New("media: file not found")
 
+// ErrExists is returned for a photo whose name has other bytes already.
+var ErrExists = errors.New("media: another file has this name")
+
 // Store stores photos by their managed names (photo.NewName), and images derived from them by DerivedName. It is
 // safe for concurrent use.
 //
@@ -25,8 +29,9 @@ var ErrNotFound = errors.New("media: file not found")
 // with the cause.
 type Store interface {
 	// Put stores a staged file and may consume it: a staged file is put once. When Put returns nil, the file is
-	// durable. Readers never see a partial file; an existing file is replaced atomically. After an error the file may
-	// or may not exist, and the caller should delete the name.
+	// durable. Readers never see a partial file. A derived image is replaced atomically; the name of a photo never
+	// refers to other bytes: putting the same ones again is no error, others are ErrExists. After any other error the
+	// file may or may not exist, and the caller should delete the name.
 	Put(ctx context.Context, name string, staged *Staged) error
 	// Open returns the file for reading; the caller closes it. The context also applies to reading.
 	Open(ctx context.Context, name string) (File, error)
@@ -37,8 +42,34 @@ type Store interface {
 	// Names lists the stored photos in no particular order, without derived images. Concurrent changes may or may not
 	// be seen. An error ends the list.
 	Names(ctx context.Context) iter.Seq2[string, error]
-	// Ping checks that the store can accept files.
+	// DiscardUnfinished removes what uploads have left in the store that began before the time and never ended, and
+	// returns how many.
+	DiscardUnfinished(ctx context.Context, before time.Time) (int, error)
+	// Ping checks that the store can accept files, by writing one.
 	Ping(ctx context.Context) error
+	// StagingDir returns the local directory for NewStaging.
+	StagingDir() string
+	// Close frees what the store holds. Files that are open on a Disk stay readable.
+	Close() error
+}
+
+// Locator is a Store whose photos clients may fetch from elsewhere.
+type Locator interface {
+	// Location returns a URL that serves the photo to a request with the method, for a few minutes, or "" where the
+	// photo is served here.
+	Location(ctx context.Context, method, name string) (string, error)
+}
+
+// Open opens the store at an address: s3://… (see ParseS3), or empty for a folder in the data directory.
+func Open(address, dataDir string) (Store, error) {
+	if address == "" {
+		return NewDisk(filepath.Join(dataDir, "media"))
+	}
+	s3, err := ParseS3(address)
+	if err != nil {
+		return nil, err
+	}
+	return NewS3(s3, filepath.Join(dataDir, stagingFolder))
 }
 
 // File is a stored file opened for reading.

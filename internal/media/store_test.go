@@ -12,17 +12,31 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
-// TestStore checks what every Store promises, on the disk.
+// TestStore checks what every Store promises, on disk and on an S3 server.
 func TestStore(t *testing.T) {
+	t.Run("Disk", func(t *testing.T) {
+		testStore(t, func(t *testing.T) *suite {
+			disk, staging := openDisk(t)
+			return &suite{Store: disk, staging: staging}
+		})
+	})
+	t.Run("S3", func(t *testing.T) {
+		server := s3test.Start(t)
+		testStore(t, func(t *testing.T) *suite { return openS3(t, server.Bucket(t)) })
+	})
+}
+
+func testStore(t *testing.T, open func(*testing.T) *suite) {
 	for _, c := range []struct {
 		name string
 		test func(*testing.T, *suite)
 	}{
 		{"PutOpen", testPutOpen},
 		{"PutEmpty", testPutEmpty},
-		{"PutReplaces", testPutReplaces},
+		{"PutAgain", testPutAgain},
 		{"PutKeepsStagedReadable", testPutKeepsStagedReadable},
 		{"PutSameNameConcurrently", testPutSameNameConcurrently},
 		{"PutManyConcurrently", testPutManyConcurrently},
@@ -35,10 +49,7 @@ func TestStore(t *testing.T) {
 		{"Canceled", testCanceled},
 		{"Ping", testPing},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			disk, staging := openDisk(t)
-			c.test(t, &suite{Store: disk, staging: staging})
-		})
+		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
 	}
 }
 
@@ -113,13 +124,24 @@ func testPutEmpty(t *testing.T, s *suite) {
 	}
 }
 
-func testPutReplaces(t *testing.T, s *suite) {
-	name := photo.NewName(photo.PNG)
-	s.put(t, name, content("first", 5000))
-	want := content("second", 100)
-	s.put(t, name, want)
-	if got := s.read(t, name); !bytes.Equal(got, want) {
-		t.Errorf("%d bytes, want the %d of the second put", len(got), len(want))
+// testPutAgain checks that the name of a photo never refers to other bytes, while derived images are replaced.
+func testPutAgain(t *testing.T, s *suite) {
+	name, first, second := photo.NewName(photo.PNG), content("first", 5000), content("second", 100)
+	s.put(t, name, first)
+	s.put(t, name, first)
+	for _, other := range [][]byte{second, content("other", 5000)} {
+		if err := s.Put(t.Context(), name, s.stage(t, other)); !errors.Is(err, ErrExists) {
+			t.Errorf("other bytes: %v, want ErrExists", err)
+		}
+	}
+	if got := s.read(t, name); !bytes.Equal(got, first) {
+		t.Errorf("%d bytes, want the %d of the first put", len(got), len(first))
+	}
+	derived := DerivedName(name, "thumb")
+	s.put(t, derived, first)
+	s.put(t, derived, second)
+	if got := s.read(t, derived); !bytes.Equal(got, second) {
+		t.Errorf("%d bytes, want the %d of the second put", len(got), len(second))
 	}
 }
 
@@ -142,7 +164,7 @@ func testPutKeepsStagedReadable(t *testing.T, s *suite) {
 
 // testPutSameNameConcurrently also reads concurrently: no reader may see a partial file.
 func testPutSameNameConcurrently(t *testing.T, s *suite) {
-	name := photo.NewName(photo.WebP)
+	name := DerivedName(photo.NewName(photo.WebP), "screen")
 	whole := map[string]bool{}
 	var staged []*Staged
 	for i := range 8 {
@@ -184,6 +206,16 @@ func testPutSameNameConcurrently(t *testing.T, s *suite) {
 	if !whole[string(s.read(t, name))] {
 		t.Error("the file is none of those put")
 	}
+	name = photo.NewName(photo.WebP) // the same photo, as by an upload that is tried again
+	for range 8 {
+		st := s.stage(t, content("same", 200_000))
+		writers.Go(func() {
+			if err := s.Put(t.Context(), name, st); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	writers.Wait()
 }
 
 func testPutManyConcurrently(t *testing.T, s *suite) {
@@ -208,7 +240,13 @@ func testPutManyConcurrently(t *testing.T, s *suite) {
 }
 
 func testSeek(t *testing.T, s *suite) {
-	name, whole := photo.NewName(photo.AVIF), content("0123456789", 100_000)
+	for _, size := range []int64{100_000, 1_000_000} {
+		testSeekIn(t, s, content("0123456789", int(size)), size)
+	}
+}
+
+func testSeekIn(t *testing.T, s *suite, whole []byte, size int64) {
+	name := photo.NewName(photo.AVIF)
 	s.put(t, name, whole)
 	f, err := s.Open(t.Context(), name)
 	if err != nil {
@@ -220,11 +258,12 @@ func testSeek(t *testing.T, s *suite) {
 		whence int
 		at     int64
 	}{
-		{0, io.SeekEnd, 100_000},
+		{0, io.SeekEnd, size},
 		{0, io.SeekStart, 0},
-		{50_000, io.SeekStart, 50_000},
-		{10, io.SeekCurrent, 50_030}, // after the 20 bytes read there
-		{-20, io.SeekEnd, 99_980},
+		{size / 2, io.SeekStart, size / 2},
+		{10, io.SeekCurrent, size/2 + 30}, // after the 20 bytes read there
+		{size / 2, io.SeekStart, size / 2},
+		{-20, io.SeekEnd, size - 20},
 		{5, io.SeekStart, 5},
 	} {
 		at, err := f.Seek(c.offset, c.whence)
@@ -405,6 +444,7 @@ func testCanceled(t *testing.T, s *suite) {
 	cancel()
 	_, openErr := s.Open(ctx, name)
 	_, statErr := s.Stat(ctx, name)
+	_, discardErr := s.DiscardUnfinished(ctx, time.Now())
 	var namesErr error
 	for _, namesErr = range s.Names(ctx) {
 		if namesErr != nil {
@@ -412,12 +452,13 @@ func testCanceled(t *testing.T, s *suite) {
 		}
 	}
 	for what, err := range map[string]error{
-		"Put":    s.Put(ctx, photo.NewName(photo.JPEG), s.stage(t, content("b", 10))),
-		"Open":   openErr,
-		"Stat":   statErr,
-		"Delete": s.Delete(ctx, name),
-		"Names":  namesErr,
-		"Ping":   s.Ping(ctx),
+		"Put":               s.Put(ctx, photo.NewName(photo.JPEG), s.stage(t, content("b", 10))),
+		"Open":              openErr,
+		"Stat":              statErr,
+		"Delete":            s.Delete(ctx, name),
+		"Names":             namesErr,
+		"Ping":              s.Ping(ctx),
+		"DiscardUnfinished": discardErr,
 	} {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s: %v, want %v", what, err, context.Canceled)

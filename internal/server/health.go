@@ -51,7 +51,7 @@ func (h *workerHealth) list() []admin.Worker {
 // secret.
 var (
 	plainSettings = []string{
-		"max-connections", "max-connections-per-address",
+		"max-connections", "max-connections-per-address", "media",
 		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url",
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",

@@ -24,7 +24,7 @@ type App struct {
 	Settings Settings
 	Log      *slog.Logger
 	Store    *store.Store
-	Media    *media.Disk
+	Media    media.Store
 	Secrets  *secret.Box
 	Guard    *netguard.Guard // for the destinations of webhooks
 	Config   service.Config  // of the service
@@ -106,8 +106,8 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Secrets, err = s.secrets(ctx, app.Store); err != nil {
 		return nil, err
 	}
-	if app.Media, err = media.NewDisk(filepath.Join(s.Data, "media")); err != nil {
-		return nil, err
+	if app.Media, err = media.Open(s.Media, s.Data); err != nil {
+		return nil, fmt.Errorf("--media %w", err)
 	}
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,

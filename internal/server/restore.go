@@ -33,18 +33,18 @@ func Restore(ctx context.Context, s Settings, dir string, progress func(string))
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	disk, err := media.NewDisk(filepath.Join(s.Data, "media"))
+	files, err := media.Open(s.Media, s.Data)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("--media %w", err)
 	}
-	defer func() { err = errors.Join(err, disk.Close()) }()
-	staging, err := media.NewStaging(disk.StagingDir())
+	defer func() { err = errors.Join(err, files.Close()) }()
+	staging, err := media.NewStaging(files.StagingDir())
 	if err != nil {
 		return nil, err
 	}
 	marker := s.restoreMarker()
 	summary, err = backup.Restore(ctx, backup.RestoreOptions{
-		Dir: dir, Database: s.databaseTarget(), Media: disk, Staging: staging, DataDir: s.Data, Progress: progress,
+		Dir: dir, Database: s.databaseTarget(), Media: files, Staging: staging, DataDir: s.Data, Progress: progress,
 		Again: exists(marker),
 		Begin: func() error {
 			return os.WriteFile(marker, []byte("assay restore has not ended: run it again\n"), 0o600)

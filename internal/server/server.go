@@ -131,6 +131,7 @@ func (s *Server) sender() (*deliver.Sender, error) {
 		Store: s.app.Store, Secrets: s.app.Secrets, Guard: s.app.Guard,
 		Schedule: webhook.Schedule{Delays: set.WebhookDelays}, Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight,
 		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
+		SharedNow: (*store.Tx).Clock, FirstDelay: set.TestEventDelay,
 	}
 	if set.WebhookCAFile != "" {
 		var err error

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/mail"
@@ -24,6 +25,7 @@ type Settings struct {
 
 	Data     string
 	Database string
+	Media    string
 
 	Listen    string
 	TLSListen string
@@ -78,6 +80,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
+	fs.StringVar(&s.Media, "media", "",
+		"s3://BUCKET?endpoint=URL&region=R[&path_style=true][&serve=proxy|redirect] for photos; empty: a folder in --data")
 	fs.StringVar(&s.Listen, "listen", "127.0.0.1:8080", "`address` for plain HTTP; empty: off")
 	fs.StringVar(&s.TLSListen, "tls-listen", "127.0.0.1:8443", "`address` for HTTPS; empty: off")
 	fs.StringVar(&s.OpsListen, "ops-listen", "127.0.0.1:9090",
@@ -163,6 +167,11 @@ func (s *Settings) Check() error {
 	if s.SecretKey != "" && secret.Weak(s.SecretKey) {
 		refuse("--secret-key must have at least %d characters: make one with, for example, openssl rand -hex 32",
 			secret.MinKeyLength)
+	}
+	if s.Media != "" {
+		if _, err := media.ParseS3(s.Media); err != nil {
+			refuse("--media %w", err)
+		}
 	}
 	if s.SMTPURL != "" {
 		if _, err := mail.ParseServer(s.SMTPURL); err != nil {

@@ -136,7 +136,8 @@ func (s *Service) NextMail(ctx context.Context) (*OutgoingMail, error) {
 		now := s.now()
 		var m *store.Mail
 		err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
-			m, err = tx.ClaimMail(store.NewID(), now, now.Add(mailClaim), now.Add(-letter.Life))
+			m, err = tx.ClaimMail(store.NewID(), now, now.Add(mailClaim), now.Add(-letter.Life),
+				now.Add(letter.Farthest))
 			return err
 		})
 		if errors.Is(err, store.ErrNotFound) {

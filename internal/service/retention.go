@@ -61,9 +61,12 @@ func (s *Service) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
 	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldLeases(before, limit) })
 }
 
-// SweepMedia deletes the files that no photo has and that were stored before the time: a crash leaves them. It returns
-// how many. A younger one may belong to an upload whose row is not written yet.
+// SweepMedia deletes the files that no photo has and that were stored before the time, and uploads that never ended: a
+// crash leaves them. It returns how many. A younger one may belong to an upload whose row is not written yet.
 func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept int, err error) {
+	if swept, err = s.media.DiscardUnfinished(ctx, before); err != nil {
+		return swept, err
+	}
 	var names []string
 	flush := func() error {
 		unknown, err := s.store.UnknownPhotos(ctx, names)

@@ -19,6 +19,16 @@ func (s *Store) Clock(ctx context.Context) (now time.Time, err error) {
 	return now, err
 }
 
+// Clock returns the time by the clock of the database, which the senders of all nodes share. It is not that of the
+// beginning of the transaction.
+func (t *Tx) Clock() (now time.Time, err error) {
+	if t.d == &sqliteDialect {
+		return time.Now(), nil
+	}
+	err = t.row(t.ctx, "SELECT "+postgresNow, nil, asTime(&now))
+	return now, err
+}
+
 // NewestTime returns the time of the newest row among those that are written all the time, zero: there is none.
 func (q Queries) NewestTime(ctx context.Context) (newest time.Time, err error) {
 	if err := q.row(ctx, "SELECT MAX(at) FROM queue_samples", nil, asTime(&newest)); err != nil {

@@ -20,11 +20,12 @@ func (t *Tx) enqueue(deliveryID, endpointID string, attempts int, due time.Time)
 }
 
 // QueueHead tells about the queue of an endpoint: when its first delivery is due, and the last one of those that are
-// due now; the zero time if none is.
+// due now; the zero time if none is. FarthestAt is when its last delivery is due.
 type QueueHead struct {
 	EndpointID string
 	DueAt      time.Time
 	LastDueAt  time.Time
+	FarthestAt time.Time
 }
 
 // queueHeads jumps from endpoint to endpoint in the index: it costs a few steps for each endpoint that has pending
@@ -35,17 +36,30 @@ const queueHeads = `WITH RECURSIVE waiting (endpoint_id) AS (
 		SELECT (SELECT MIN(q.endpoint_id) FROM delivery_queue q WHERE q.endpoint_id > waiting.endpoint_id)
 		FROM waiting WHERE waiting.endpoint_id IS NOT NULL)
 	SELECT endpoint_id, (SELECT MIN(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id),
-		(SELECT MAX(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id AND q.due_at <= $1)
+		(SELECT MAX(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id AND q.due_at <= $1),
+		(SELECT MAX(q.due_at) FROM delivery_queue q WHERE q.endpoint_id = waiting.endpoint_id)
 		FROM waiting WHERE endpoint_id IS NOT NULL`
 
 // QueueHeads returns the head of the queue of each endpoint that has pending deliveries.
 func (q Queries) QueueHeads(ctx context.Context, now time.Time) ([]QueueHead, error) {
 	heads, err := collect(ctx, q, func(scan scanner) (h QueueHead, err error) {
-		err = scan(&h.EndpointID, asTime(&h.DueAt), asTime(&h.LastDueAt))
+		err = scan(&h.EndpointID, asTime(&h.DueAt), asTime(&h.LastDueAt), asTime(&h.FarthestAt))
 		return h, err
 	}, queueHeads, micros(now))
 	// A queue that is empty by now has no due time.
 	return slices.DeleteFunc(heads, func(h QueueHead) bool { return h.DueAt.IsZero() }), err
+}
+
+// PullDeliveries makes deliveries to an endpoint due at a time that are only due after another one, which a clock that
+// was wrong must have set, except those that the sender holds.
+func (t *Tx) PullDeliveries(endpointID string, due, after time.Time, except []string) error {
+	args := arguments{endpointID, micros(due), micros(after)}
+	not := ""
+	for _, id := range except {
+		not += " AND delivery_id <> " + args.add(id)
+	}
+	_, err := t.exec("UPDATE delivery_queue SET due_at = $2 WHERE endpoint_id = $1 AND due_at > $3"+not, args...)
+	return err
 }
 
 // QueueState returns how many deliveries are pending, and since when the first of them is due; the time is zero when
@@ -118,9 +132,10 @@ func (q Queries) Receiving(ctx context.Context, ids []string) (map[string]*webho
 }
 
 // SenderSeen notes that a sender is at work, forgets those not seen since a time, and returns the ids of all in their
-// order.
+// order. One that was seen in the future was so by a clock that was wrong.
 func (t *Tx) SenderSeen(id string, now, since time.Time) ([]string, error) {
-	if _, err := t.exec("DELETE FROM delivery_senders WHERE seen_at < $1", micros(since)); err != nil {
+	if _, err := t.exec("DELETE FROM delivery_senders WHERE seen_at < $1 OR seen_at > $2", micros(since),
+		micros(now.Add(now.Sub(since)))); err != nil {
 		return nil, err
 	}
 	if _, err := t.exec(`INSERT INTO delivery_senders (id, seen_at) VALUES ($1, $2)
@@ -139,8 +154,12 @@ func (t *Tx) SenderGone(id string) error {
 	return err
 }
 
+// leaseSlack is for nodes whose leases last longer than those of others, while a setting is being changed.
+const leaseSlack = time.Minute
+
 // LeaseQueues gives a sender the queues of those endpoints that no other sender has, or that it has itself, until a
-// time, and returns their ids. The ids have to be sorted: senders that ask at the same time then wait for each other.
+// time, and returns their ids. A lease of more than twice that time and leaseSlack was given by a clock that was wrong.
+// The ids have to be sorted: senders that ask at the same time then wait for each other.
 func (t *Tx) LeaseQueues(senderID string, endpointIDs []string, now, until time.Time) ([]string, error) {
 	var leased []string
 	err := inBatches(endpointIDs, func(ids []string) error {
@@ -152,6 +171,7 @@ func (t *Tx) LeaseQueues(senderID string, endpointIDs []string, now, until time.
 			"INSERT INTO delivery_leases (endpoint_id, sender_id, lease_until) VALUES "+tuples(len(ids), 3)+`
 			ON CONFLICT (endpoint_id) DO UPDATE SET sender_id = excluded.sender_id, lease_until = excluded.lease_until
 			WHERE delivery_leases.sender_id = excluded.sender_id OR delivery_leases.lease_until <= `+args.add(micros(now))+
+				" OR delivery_leases.lease_until > "+args.add(micros(until.Add(until.Sub(now)+leaseSlack)))+
 				" RETURNING endpoint_id", args...)
 		leased = append(leased, got...)
 		return err

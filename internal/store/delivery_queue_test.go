@@ -203,6 +203,41 @@ func TestLeaseQueues(t *testing.T) {
 	})
 }
 
+// TestLeaseQueues_WrongClock checks that a lease that a clock far ahead has given does not outlast it.
+func TestLeaseQueues_WrongClock(t *testing.T) {
+	eachQueue(t, 2, func(q *queueTest) {
+		const other = "01980000-0000-7000-8000-000000000002"
+		ahead := noon.Add(time.Hour)
+		q.lease(sender, ahead, ahead.Add(20*time.Second))
+		if n := q.lease(other, noon, noon.Add(20*time.Second)); n != 2 {
+			q.Errorf("leased %d of 2 that are leased for more than an hour", n)
+		}
+	})
+}
+
+// TestPullDeliveries checks that deliveries that are due too far ahead become due, except those that are held.
+func TestPullDeliveries(t *testing.T) {
+	eachQueue(t, 1, func(q *queueTest) {
+		e := q.endpoints[0]
+		far := q.queue(2, noon.Add(time.Hour))
+		near := q.queue(1, noon.Add(time.Minute))[0]
+		heads, err := q.store.QueueHeads(q.Context(), noon)
+		if err != nil || len(heads) != 1 || !heads[0].FarthestAt.Equal(noon.Add(time.Hour)) {
+			q.Fatalf("%+v, %v", heads, err)
+		}
+		q.update(func(tx *store.Tx) error {
+			return tx.PullDeliveries(e.ID, noon, noon.Add(10*time.Minute), []string{far[0].ID})
+		})
+		due := q.due(e, store.Place{}, noon, 10)
+		if len(due) != 1 || due[0].ID != far[1].ID {
+			q.Errorf("due: %+v", due)
+		}
+		if due = q.due(e, store.Place{}, noon.Add(time.Minute), 10); len(due) != 2 || due[1].ID != near.ID {
+			q.Errorf("due a minute later: %+v", due)
+		}
+	})
+}
+
 func TestReceiving(t *testing.T) {
 	eachQueue(t, 2, func(q *queueTest) {
 		receiving := func() map[string]*webhook.Endpoint {
@@ -258,6 +293,11 @@ func TestSenderSeen(t *testing.T) {
 		seen("a", noon.Add(6*time.Second))
 		if !slices.Equal(got, []string{"a"}) {
 			q.Errorf("at work: %v, want those seen lately", got)
+		}
+		seen("b", noon.Add(time.Hour)) // a clock far ahead
+		seen("a", noon.Add(6*time.Second))
+		if !slices.Equal(got, []string{"a"}) {
+			q.Errorf("at work: %v, want none that was seen in the future", got)
 		}
 		seen("c", noon.Add(6*time.Second))
 		q.update(func(tx *store.Tx) error { return tx.SenderGone("a") })

@@ -33,14 +33,15 @@ func (q Queries) NextMailDue(ctx context.Context, since time.Time) (due time.Tim
 }
 
 // ClaimMail gives the caller, under a name for this one claim, the mail that is due the longest: until a time, nobody
-// else gets it. It returns ErrNotFound when none is due. Mail made at since or before is left out.
-func (t *Tx) ClaimMail(claim string, now, until, since time.Time) (*Mail, error) {
+// else gets it. It returns ErrNotFound when none is due. Mail made at since or before is left out; what is due at far
+// or later was put off by a clock that was wrong, and counts as due.
+func (t *Tx) ClaimMail(claim string, now, until, since, far time.Time) (*Mail, error) {
 	m := &Mail{Claim: claim}
 	return m, t.row(t.ctx, `UPDATE mails SET claim = $1, due_at = $2, attempts = attempts + 1 WHERE id = (
-			SELECT id FROM mails WHERE failed_at IS NULL AND due_at <= $3
+			SELECT id FROM mails WHERE failed_at IS NULL AND (due_at <= $3 OR due_at >= $5)
 			AND created_at > $4 ORDER BY due_at, id LIMIT 1`+t.d.skipLocked+`)
 		RETURNING id, kind, account_id, link_id, sealed, attempts, created_at`,
-		[]any{claim, micros(until), micros(now), micros(since)},
+		[]any{claim, micros(until), micros(now), micros(since), micros(far)},
 		&m.ID, &m.Kind, asText(&m.AccountID), asText(&m.LinkID), &m.Sealed, &m.Attempts, asTime(&m.CreatedAt))
 }
 

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/client"
@@ -45,13 +46,26 @@ func TestBackup(t *testing.T) {
 
 		for name, other := range map[string]program.Settings{
 			"ToSQLite":     {"secret-key": settings["secret-key"]},
-			"ToPostgreSQL": {"database": pgtest.Database(t), "secret-key": secretKey},
+			"ToPostgreSQL": {"database": pgtest.Database(t), "secret-key": s.secretKey(t, settings)},
 		} {
 			t.Run(name, func(t *testing.T) {
 				checkRestored(t, folder, other, a, url, want)
 			})
 		}
 	})
+}
+
+// secretKey returns the key of the server: the one that was set, or the generated one.
+func (s *site) secretKey(t *testing.T, settings program.Settings) string {
+	t.Helper()
+	if key := settings["secret-key"]; key != "" {
+		return key
+	}
+	key, err := os.ReadFile(filepath.Join(s.data, "secret.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(key))
 }
 
 // checkRestored restores the backup into an empty installation and uses it.

@@ -1,10 +1,14 @@
 package e2e_test
 
 import (
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/program"
@@ -78,7 +82,20 @@ func TestDeveloperCommands(t *testing.T) {
 	}
 	dev.CLI(t, new(any), "webhooks", "delete", hook.ID)
 
+	var moved client.OrderDetail
+	dev.CLI(t, &created, "orders", "create", "--category", "bags", "--brand", "northwind", "--mock", "update-photos",
+		"--photo", "overall="+photo)
+	dev.CLI(t, &moved, "trigger", created.ID, "fake")
+	if !moved.HasOutcome(client.OutcomeFake) {
+		t.Errorf("triggered %+v", moved)
+	}
+
 	for _, tt := range []struct{ arguments, want string }{
+		{"trigger " + created.ID + " authentic", "the portal moves any Test order"},
+		{"trigger " + created.ID + " lost", "not a state"},
+		{"orders cancel " + created.ID, "order-not-cancelable"},
+		{"listen --forward-to nowhere", "--forward-to must be"},
+		{"listen --forward-to http://localhost:1/ --events x", "--events"},
 		{"orders show nothing", "order-not-found"},
 		{"orders create --category bags --brand northwind", "--photo is required"},
 		{"orders create --category bags --brand northwind --photo overall", "INDEX=FILE"},
@@ -95,4 +112,79 @@ func TestDeveloperCommands(t *testing.T) {
 			t.Errorf("%s shows the key: %s", tt.arguments, got.Stderr)
 		}
 	}
+}
+
+// TestListen forwards events to a receiver. Neither a restart of the receiver, of the service nor of the listener loses
+// one.
+func TestListen(t *testing.T) {
+	t.Parallel()
+	s, a, c := startIntegrator(t, program.Settings{"test-event-delay": "0s"})
+	s.failures = true
+	got := make(chan *client.WebhookDelivery, 10)
+	var secret atomic.Pointer[string]
+	var away atomic.Bool
+	receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if away.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			return
+		}
+		delivery, err := client.ParseWebhook(r, *secret.Load())
+		if err != nil {
+			t.Errorf("a forwarded event is refused: %v", err)
+		}
+		got <- delivery
+	}))
+	t.Cleanup(receiver.Close)
+	dev := program.New(t, program.Settings{
+		"config": filepath.Join(t.TempDir(), "config.json"), "server": s.URL(""), "key": a.Test.Key,
+	})
+	listen := func() *program.Command {
+		l := dev.Begin(t, "listen", "--forward-to", receiver.URL, "--events", "order-outcome")
+		eventually(t, time.Minute, "it listens", func() bool { return strings.Contains(l.Stderr(), "signed with ") })
+		_, printed, _ := strings.Cut(l.Stderr(), "signed with ")
+		printed = strings.TrimSpace(printed[:64])
+		secret.Store(&printed)
+		return l
+	}
+	url := upload(t, c, 1)[0]
+	order := func() string {
+		draft := tote(url)
+		draft.MockOutcome = client.MockAuthentic
+		created, err := c.CreateOrder(t.Context(), draft)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return created.ID
+	}
+	seen := map[string]bool{} // a listener that is killed may send its last event again
+	want := func(id string) {
+		t.Helper()
+		for {
+			select {
+			case d := <-got:
+				if d.ID == id && d.DeliveryID != "" {
+					seen[id] = true
+					return
+				}
+				if !seen[d.ID] {
+					t.Errorf("order %s is forwarded, want %s", d.ID, id)
+				}
+			case <-time.After(time.Minute):
+				t.Fatalf("the event of order %s is lost", id)
+			}
+		}
+	}
+	order() // before anybody listens: not forwarded
+	l := listen()
+	want(order())
+	away.Store(true)
+	first := order()
+	eventually(t, time.Minute, "it tries again", func() bool { return strings.Contains(l.Stderr(), "trying again") })
+	away.Store(false)
+	want(first)
+	l.Kill(t)
+	second := order() // while nobody listens
+	l = listen()
+	want(second)
+	l.Kill(t)
 }

@@ -192,6 +192,31 @@ class Client:
         """order_id is the id or the external_id."""
         return self._get("/orders/" + _segment(order_id), locale=locale)
 
+    def cancel_order(self, order_id: str) -> t.CanceledOrder:
+        """Cancels a queued order and refunds it. Sent once: read the order before you send it again."""
+        return self._post(f"/orders/{_segment(order_id)}/cancel", {})
+
+    def quote(self, item: t.QuoteRequest, *, locale: Optional[str] = None) -> t.Quote:
+        """What an order would choose and cost now. It creates and charges nothing."""
+        return self._post("/quote" + (f"?locale={quote(locale)}" if locale else ""), item, repeat=True)
+
+    def list_events(self, *, after: Optional[str] = None, limit: Optional[int] = None) -> t.EventList:
+        """The next events of orders created with this key, oldest first, for replay after an outage."""
+        return self._get("/events", after=after, limit=limit)
+
+    def iter_events(self, *, after: Optional[str] = None) -> Iterator[t.OrderEvent]:
+        """All events after the cursor until there are no more at the moment. Keep the cursor of the last one."""
+        while True:
+            page = self.list_events(after=after, limit=100)
+            yield from page["data"]
+            if not page["data"]:
+                return
+            after = page["next_cursor"]
+
+    def get_me(self) -> t.Me:
+        """The key, its account, limits in force and webhook health."""
+        return self._get("/me")
+
     def submit_update_photos(
         self, order_id: str, photos: Sequence[t.SubmitUpdatePhoto], *, note: Optional[str] = None
     ) -> t.AcceptedUpdatePhotos:
@@ -252,6 +277,14 @@ class Client:
         except NotFoundError:
             pass
 
+    def update_webhook(self, webhook_id: str, change: t.UpdateWebhook) -> t.WebhookEndpoint:
+        """Pauses an endpoint, or lets it go on. Deliveries of a paused endpoint wait for at most 7 days."""
+        return self._post("/webhooks/" + _segment(webhook_id), change, repeat=True, method="PATCH")
+
+    def rotate_secret(self, webhook_id: str) -> t.RotatedSecret:
+        """Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once."""
+        return self._post(f"/webhooks/{_segment(webhook_id)}/rotate_secret", {})
+
     # Sending
 
     def _get(self, path: str, **query: Union[str, int, None]) -> Any:
@@ -260,13 +293,19 @@ class Client:
         return self._repeat(lambda attempt: self._transport.send("GET", target, attempt=attempt))
 
     def _post(
-        self, path: str, body: Mapping[str, Any], *, headers: Optional[Dict[str, str]] = None, repeat: bool = False
+        self,
+        path: str,
+        body: Mapping[str, Any],
+        *,
+        headers: Optional[Dict[str, str]] = None,
+        repeat: bool = False,
+        method: str = "POST",
     ) -> Any:
         encoded = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
         fields = {"Content-Type": "application/json", **(headers or {})}
 
         def send(attempt: int) -> Any:
-            return self._transport.send("POST", path, attempt=attempt, body=encoded, headers=fields)
+            return self._transport.send(method, path, attempt=attempt, body=encoded, headers=fields)
 
         return self._repeat(send) if repeat else send(1)
 

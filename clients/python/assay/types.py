@@ -47,6 +47,9 @@ AuditSource = Literal["portal-web", "mobile", "integration-api", "system"]
 AuditTargetType = Literal["user", "order", "api-key", "webhook", "webhook-delivery"]
 """Kind of thing it was done to."""
 
+NoProperties = Dict[str, Any]
+"""An empty object."""
+
 WebhookEvents = List[WebhookEvent]
 """Events to deliver."""
 
@@ -423,6 +426,136 @@ class AuditEventPage(TypedDict):
     """Matches on all pages."""
 
 
+class CanceledOrder(TypedDict):
+    id: Id
+    """Id of the order."""
+    status: Literal["completed"]
+    """Always `completed`, with the outcome `canceled`."""
+
+
+class _QuoteRequest(TypedDict):
+    category_code: CodeInput
+    """Category of the item."""
+    brand_code: CodeInput
+    """Brand of the item."""
+
+
+class QuoteRequest(_QuoteRequest, total=False):
+    model_code: Union[str, None]
+    """Model of the item; it must belong to the brand and the category."""
+    answer_time: Union[int, None]
+    """Answer time in minutes. Omitted, the one that a creation would choose."""
+
+
+class Quote(TypedDict):
+    answer_times: List[AnswerTime]
+    """The answer times of the item, as in the catalog."""
+    photo_indexes: List[PhotoIndex]
+    """The photo indexes of the item, as in the catalog."""
+    answer_time: Union[int, None]
+    """The answer time that an order would have; null when none is available."""
+    price: Union[int, None]
+    """What it would cost; null when no answer time is available."""
+    affordable: bool
+    """Whether the balance covers the price."""
+    due_date: TimestampOrNull
+    """When it would be due."""
+
+
+class Me(TypedDict):
+    environment: Literal["test", "live"]
+    """Environment of the key."""
+    account: Dict[str, Any]
+    """Account of the key."""
+    key: Dict[str, Any]
+    """The key itself."""
+    limits: List[RateLimit]
+    """The limits in force, one for each category."""
+    webhooks: Dict[str, Any]
+    """The webhook endpoints of the key."""
+
+
+class RateLimit(TypedDict):
+    category: Literal["catalog", "read", "create", "update", "upload", "webhook"]
+    """Category of operations."""
+    limit: int
+    """Requests in a window."""
+    remaining: int
+    """Requests left in the current window."""
+    window_seconds: Literal[60]
+    """Length of a window."""
+
+
+class EventList(TypedDict):
+    data: List[OrderEvent]
+    """The events, oldest first."""
+    next_cursor: str
+    """The cursor of the last event, or `after` where nothing is new. Send it as `after`."""
+
+
+class OrderEvent(TypedDict):
+    cursor: str
+    """Position of the event. Opaque; send it as `after`."""
+    webhook_event: WebhookEvent
+    delivery_ids: List[Id]
+    """The deliveries of this event to endpoints, if there are any."""
+    created_at: Timestamp
+    """When the event happened."""
+    body: EventBody
+
+
+class _EventBody(TypedDict):
+    webhook_event: WebhookEvent
+    """Use it to pick the handler."""
+    external_id: Union[str, None]
+    """Your own reference, to match your record."""
+    order_number: OrderNumber
+    created_at: Timestamp
+    """When the event happened."""
+    id: Id
+    """Id of the order."""
+    status: OrderStatus
+    outcome: Outcome
+    outcome_locale: Union[str, None]
+    """The verdict in words, in the requested language, else English; null until there is one."""
+    delayed: bool
+    """Whether the order is past its due date, or was when it ended. Information only."""
+    classification: Classification
+    due_date: TimestampOrNull
+    """When the answer is due; null while photos are requested."""
+    updated_at: TimestampOrNull
+    """When the order last changed."""
+
+
+class EventBody(_EventBody, total=False):
+    """The payload of the deliveries, without `delivery_id`."""
+
+    certificate_url: Union[str, None]
+    """Completed orders only. The public certificate; null where there is none."""
+    outcome_reasons: List[str]
+    """Outcomes authentic and fake only, and there always; empty where no reason was given. In English."""
+    outcome_reasons_locale: List[str]
+    """The same reasons in the same order in the requested language, each falling back to English."""
+    outcome_indexes: List[str]
+    """Outcome fake only, where they were named. Codes of the photo indexes that gave the item away."""
+    photos_to_resubmit: List[PhotoToResubmit]
+    """While photos are requested only. What to send."""
+
+
+class UpdateWebhook(TypedDict):
+    paused: bool
+    """Whether deliveries wait."""
+
+
+class RotatedSecret(TypedDict):
+    id: Id
+    """Id of the endpoint."""
+    signing_secret: str
+    """Key of the signatures from now on; keep it, it is not shown again."""
+    previous_valid_until: Timestamp
+    """Until when deliveries are signed with the old secret as well."""
+
+
 class _CreateWebhook(TypedDict):
     url: str
     """Absolute https URL without credentials and fragment, reachable from the public internet. Redirects are not followed."""
@@ -483,6 +616,8 @@ class _WebhookEndpointFields(TypedDict):
 
 class WebhookEndpointFields(_WebhookEndpointFields, total=False):
     auth: WebhookAuth
+    paused: Literal[True]
+    """*Addition.* Only on paused endpoints: their deliveries wait."""
 
 
 class _WebhookEndpoint(TypedDict):
@@ -501,6 +636,8 @@ class _WebhookEndpoint(TypedDict):
 
 class WebhookEndpoint(_WebhookEndpoint, total=False):
     auth: WebhookAuth
+    paused: Literal[True]
+    """*Addition.* Only on paused endpoints: their deliveries wait."""
 
 
 class WebhookEndpointList(TypedDict):
@@ -524,8 +661,20 @@ class _CreatedWebhookEndpoint(TypedDict):
 
 class CreatedWebhookEndpoint(_CreatedWebhookEndpoint, total=False):
     auth: WebhookAuth
+    paused: Literal[True]
+    """*Addition.* Only on paused endpoints: their deliveries wait."""
     signing_secret: str
     """Signed endpoints only, and only here. Key of the signatures; keep it, it is not shown again."""
+
+
+class EventFields(TypedDict):
+    webhook_event: WebhookEvent
+    """Use it to pick the handler."""
+    external_id: Union[str, None]
+    """Your own reference, to match your record."""
+    order_number: OrderNumber
+    created_at: Timestamp
+    """When the event happened."""
 
 
 class DeliveryFields(TypedDict):
@@ -656,6 +805,7 @@ ErrorCode = Literal[
     "RESOLUTION_TOO_LARGE",
     "answer-time-unavailable",
     "bad-request",
+    "cursor-expired",
     "empty-photo-file",
     "forbidden",
     "internal-error",
@@ -667,6 +817,7 @@ ErrorCode = Literal[
     "not-enough-credits",
     "not-found",
     "order-not-awaiting-update-photos",
+    "order-not-cancelable",
     "order-not-found",
     "photo-index-not-found",
     "photo-index-not-requested",
@@ -681,5 +832,6 @@ ErrorCode = Literal[
     "validation-error",
     "webhook-already-exists",
     "webhook-limit-reached",
+    "webhook-not-hmac",
 ]
 """Error codes of this version. More may follow: treat an unknown one by its status."""

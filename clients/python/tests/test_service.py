@@ -102,6 +102,24 @@ class Service(unittest.TestCase):
         self.assertIn("brand_code", {e["field"] for e in invalid.exception.errors})
         self.assertTrue(invalid.exception.request_id)
 
+    def test_additions(self) -> None:
+        self.assertEqual(self.client.get_me()["environment"], "test")
+        draft = self.draft(mock_outcome="authentic", external_id="py-additions")
+        item: Any = {k: draft[k] for k in ("category_code", "brand_code")}
+        self.assertGreater(self.client.quote(item, locale="ja")["price"], 0)
+        created = self.client.create_order(draft)
+        events = list(self.client.iter_events())
+        self.assertIn((created["id"], "order-outcome"), {(e["body"]["id"], e["webhook_event"]) for e in events})
+        found = self.client.list_orders(external_id="py-additions", status="completed", sort="updated")
+        self.assertEqual([o["id"] for o in found["data"]], [created["id"]])
+        with self.assertRaises(ConflictError) as caught:
+            self.client.cancel_order(created["id"])
+        self.assertEqual(caught.exception.code, "order-not-cancelable")
+        hook = self.client.create_webhook({"url": os.environ["ASSAY_WEBHOOK_URL"] + "/more", "events": ["order-outcome"]})
+        self.assertTrue(self.client.update_webhook(hook["id"], {"paused": True})["paused"])
+        self.assertNotEqual(self.client.rotate_secret(hook["id"])["signing_secret"], hook["signing_secret"])
+        self.client.delete_webhook(hook["id"])
+
     def test_audit(self) -> None:
         events = list(self.client.iter_audit_events(event_code="api-key.created", from_="2020-01-01T00:00:00Z"))
         self.assertTrue(events)

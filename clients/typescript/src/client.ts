@@ -190,6 +190,37 @@ export class Client {
     return pages((page) => this.listOrders({ limit: 50, ...filter, page }), filter.page);
   }
 
+  /** Cancels a queued order and refunds it. Sent once: read the order before you send it again. */
+  async cancelOrder(id: string, options: CallOptions = {}): Promise<t.CanceledOrder> {
+    return (await this.#transport.send(post(`/orders/${segment(id)}/cancel`, {}, options.signal), 1)) as t.CanceledOrder;
+  }
+
+  /** What an order would choose and cost now. It creates and charges nothing. */
+  async quote(item: t.QuoteRequest, options: CallOptions & { locale?: Locale } = {}): Promise<t.Quote> {
+    const path = options.locale ? `/quote?locale=${options.locale}` : "/quote";
+    return (await this.#repeat(post(path, item, options.signal))) as t.Quote;
+  }
+
+  /** The next events of orders created with this key, oldest first, for replay after an outage. */
+  listEvents(options: CallOptions & { after?: string; limit?: number } = {}): Promise<t.EventList> {
+    return this.#get("/events", options);
+  }
+
+  /** All events after the cursor until there are no more at the moment. Keep the cursor of the last one processed. */
+  async *events(options: CallOptions & { after?: string } = {}): AsyncGenerator<t.OrderEvent> {
+    for (let after = options.after; ; ) {
+      const page = await this.listEvents({ limit: 100, ...options, ...(after === undefined ? {} : { after }) });
+      yield* page.data;
+      if (page.data.length === 0) return;
+      after = page.next_cursor;
+    }
+  }
+
+  /** The key, its account, limits in force and webhook health. */
+  getMe(options: CallOptions = {}): Promise<t.Me> {
+    return this.#get("/me", options);
+  }
+
   /** id is the id or the external_id. */
   getOrder(id: string, options: CallOptions & { locale?: Locale | undefined } = {}): Promise<t.OrderDetail> {
     return this.#get(`/orders/${segment(id)}`, options);
@@ -243,6 +274,18 @@ export class Client {
   /** An endpoint that does not exist counts as deleted. */
   async deleteWebhook(id: string, options: CallOptions = {}): Promise<void> {
     await this.#repeat({ method: "DELETE", path: `/webhooks/${segment(id)}`, signal: options.signal }).catch(notFound);
+  }
+
+  /** Pauses an endpoint, or lets it go on. Deliveries of a paused endpoint wait for at most 7 days. */
+  async updateWebhook(id: string, change: t.UpdateWebhook, options: CallOptions = {}): Promise<t.WebhookEndpoint> {
+    const call = { ...post(`/webhooks/${segment(id)}`, change, options.signal), method: "PATCH" };
+    return (await this.#repeat(call)) as t.WebhookEndpoint;
+  }
+
+  /** Gives an endpoint a new signing secret; the old one stays valid until previous_valid_until. Sent once. */
+  async rotateSecret(id: string, options: CallOptions = {}): Promise<t.RotatedSecret> {
+    const call = post(`/webhooks/${segment(id)}/rotate_secret`, {}, options.signal);
+    return (await this.#transport.send(call, 1)) as t.RotatedSecret;
   }
 
   // Sending

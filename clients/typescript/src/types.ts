@@ -398,6 +398,132 @@ export interface AuditEventPage {
   total: number;
 }
 
+/** An empty object. */
+export type NoProperties = Record<string, unknown>;
+
+export interface CanceledOrder {
+  /** Id of the order. */
+  id: Id;
+  /** Always `completed`, with the outcome `canceled`. */
+  status: "completed";
+}
+
+export interface QuoteRequest {
+  /** Category of the item. */
+  category_code: CodeInput;
+  /** Brand of the item. */
+  brand_code: CodeInput;
+  /** Model of the item; it must belong to the brand and the category. */
+  model_code?: string | null;
+  /** Answer time in minutes. Omitted, the one that a creation would choose. */
+  answer_time?: number | null;
+}
+
+export interface Quote {
+  /** The answer times of the item, as in the catalog. */
+  answer_times: AnswerTime[];
+  /** The photo indexes of the item, as in the catalog. */
+  photo_indexes: PhotoIndex[];
+  /** The answer time that an order would have; null when none is available. */
+  answer_time: number | null;
+  /** What it would cost; null when no answer time is available. */
+  price: number | null;
+  /** Whether the balance covers the price. */
+  affordable: boolean;
+  /** When it would be due. */
+  due_date: TimestampOrNull;
+}
+
+export interface Me {
+  /** Environment of the key. */
+  environment: "test" | "live";
+  /** Account of the key. */
+  account: { id: Id; name: string; locale: "en" | "ja" };
+  /** The key itself. */
+  key: { id: Id; name: string; scopes: ("orders:write" | "orders:read" | "webhooks:manage" | "audit:read")[]; created_at: Timestamp; expires_at: TimestampOrNull };
+  /** The limits in force, one for each category. */
+  limits: RateLimit[];
+  /** The webhook endpoints of the key. */
+  webhooks: { endpoints: number; failing: number };
+}
+
+export interface RateLimit {
+  /** Category of operations. */
+  category: "catalog" | "read" | "create" | "update" | "upload" | "webhook";
+  /** Requests in a window. */
+  limit: number;
+  /** Requests left in the current window. */
+  remaining: number;
+  /** Length of a window. */
+  window_seconds: 60;
+}
+
+export interface EventList {
+  /** The events, oldest first. */
+  data: OrderEvent[];
+  /** The cursor of the last event, or `after` where nothing is new. Send it as `after`. */
+  next_cursor: string;
+}
+
+export interface OrderEvent {
+  /** Position of the event. Opaque; send it as `after`. */
+  cursor: string;
+  webhook_event: WebhookEvent;
+  /** The deliveries of this event to endpoints, if there are any. */
+  delivery_ids: Id[];
+  /** When the event happened. */
+  created_at: Timestamp;
+  body: EventBody;
+}
+
+/** The payload of the deliveries, without `delivery_id`. */
+export interface EventBody {
+  /** Use it to pick the handler. */
+  webhook_event: WebhookEvent;
+  /** Your own reference, to match your record. */
+  external_id: string | null;
+  order_number: OrderNumber;
+  /** When the event happened. */
+  created_at: Timestamp;
+  /** Id of the order. */
+  id: Id;
+  status: OrderStatus;
+  outcome: Outcome;
+  /** The verdict in words, in the requested language, else English; null until there is one. */
+  outcome_locale: string | null;
+  /** Whether the order is past its due date, or was when it ended. Information only. */
+  delayed: boolean;
+  classification: Classification;
+  /** When the answer is due; null while photos are requested. */
+  due_date: TimestampOrNull;
+  /** When the order last changed. */
+  updated_at: TimestampOrNull;
+  /** Completed orders only. The public certificate; null where there is none. */
+  certificate_url?: string | null;
+  /** Outcomes authentic and fake only, and there always; empty where no reason was given. In English. */
+  outcome_reasons?: string[];
+  /** The same reasons in the same order in the requested language, each falling back to English. */
+  outcome_reasons_locale?: string[];
+  /** Outcome fake only, where they were named. Codes of the photo indexes that gave the item away. */
+  outcome_indexes?: string[];
+  /** While photos are requested only. What to send. */
+  photos_to_resubmit?: PhotoToResubmit[];
+}
+
+export interface UpdateWebhook {
+  /** Whether deliveries wait. */
+  paused: boolean;
+}
+
+export interface RotatedSecret {
+  /** Id of the endpoint. */
+  id: Id;
+  /** Key of the signatures from now on; keep it, it is not shown again. */
+  signing_secret: string;
+  /** Until when deliveries are signed with the old secret as well. */
+  previous_valid_until: Timestamp;
+}
+
 /** Events to deliver. */
 export type WebhookEvents = WebhookEvent[];
 
@@ -450,6 +576,8 @@ export interface WebhookEndpointFields {
   /** When it was made. */
   created_at: Timestamp;
   auth?: WebhookAuth;
+  /** *Addition.* Only on paused endpoints: their deliveries wait. */
+  paused?: true;
 }
 
 export interface WebhookEndpoint {
@@ -465,6 +593,8 @@ export interface WebhookEndpoint {
   /** When it was made. */
   created_at: Timestamp;
   auth?: WebhookAuth;
+  /** *Addition.* Only on paused endpoints: their deliveries wait. */
+  paused?: true;
 }
 
 export interface WebhookEndpointList {
@@ -485,8 +615,20 @@ export interface CreatedWebhookEndpoint {
   /** When it was made. */
   created_at: Timestamp;
   auth?: WebhookAuth;
+  /** *Addition.* Only on paused endpoints: their deliveries wait. */
+  paused?: true;
   /** Signed endpoints only, and only here. Key of the signatures; keep it, it is not shown again. */
   signing_secret?: string;
+}
+
+export interface EventFields {
+  /** Use it to pick the handler. */
+  webhook_event: WebhookEvent;
+  /** Your own reference, to match your record. */
+  external_id: string | null;
+  order_number: OrderNumber;
+  /** When the event happened. */
+  created_at: Timestamp;
 }
 
 export interface DeliveryFields {
@@ -607,6 +749,7 @@ export type ErrorCode =
   | "RESOLUTION_TOO_LARGE"
   | "answer-time-unavailable"
   | "bad-request"
+  | "cursor-expired"
   | "empty-photo-file"
   | "forbidden"
   | "internal-error"
@@ -618,6 +761,7 @@ export type ErrorCode =
   | "not-enough-credits"
   | "not-found"
   | "order-not-awaiting-update-photos"
+  | "order-not-cancelable"
   | "order-not-found"
   | "photo-index-not-found"
   | "photo-index-not-requested"
@@ -632,4 +776,5 @@ export type ErrorCode =
   | "validation-error"
   | "webhook-already-exists"
   | "webhook-limit-reached"
+  | "webhook-not-hmac"
   | (string & {});

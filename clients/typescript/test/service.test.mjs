@@ -99,3 +99,21 @@ test("audit and Live", { skip }, async () => {
   assert.ok(events.length > 0 && events.every((e) => e.event_code === "api-key.created"));
   assert.equal((await new assay.Client(url, process.env.ASSAY_LIVE_KEY).listOrders()).total, 0);
 });
+
+test("additions", { skip }, async () => {
+  const me = await client.getMe();
+  assert.equal(me.environment, "test");
+  const order = await draft({ mock_outcome: "authentic", external_id: "ts-additions" });
+  const { category_code, brand_code } = order;
+  assert.ok((await client.quote({ category_code, brand_code }, { locale: "ja" })).price > 0);
+  const created = await client.createOrder(order);
+  const events = await all(client.events());
+  assert.ok(events.some((e) => e.body.id === created.id && e.webhook_event === "order-outcome"));
+  const found = await client.listOrders({ external_id: "ts-additions", status: "completed", sort: "updated" });
+  assert.deepEqual(found.data.map((o) => o.id), [created.id]);
+  await assert.rejects(client.cancelOrder(created.id), (e) => e.code === "order-not-cancelable");
+  const hook = await client.createWebhook({ url: process.env.ASSAY_WEBHOOK_URL + "/more", events: ["order-outcome"] });
+  assert.equal((await client.updateWebhook(hook.id, { paused: true })).paused, true);
+  assert.notEqual((await client.rotateSecret(hook.id)).signing_secret, hook.signing_secret);
+  await client.deleteWebhook(hook.id);
+});

@@ -7,6 +7,9 @@ const (
 	Life       = 24 * time.Hour
 	firstDelay = time.Minute
 	longDelay  = 30 * time.Minute
+
+	// Farthest is more than any delay: what is due after it was put off by a clock that was wrong.
+	Farthest = time.Hour
 )
 
 // NextAttempt returns when to retry a mail after a temporary failure, or false to give up. attempts is the number

@@ -21,6 +21,15 @@ func DefaultSchedule() Schedule {
 // Attempts returns the maximum number of attempts.
 func (s Schedule) Attempts() int { return len(s.Delays) + 1 }
 
+// Longest returns the longest delay that Next can return.
+func (s Schedule) Longest() time.Duration {
+	var longest time.Duration
+	for _, delay := range s.Delays {
+		longest = max(longest, delay+time.Duration(float64(delay)*jitterShare))
+	}
+	return longest
+}
+
 // Next returns the delay after the failed attempt with the given number, counted from 1, and whether there is a
 // next attempt. jitter, a random number in [0,1), adds up to a tenth.
 func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {

@@ -26,6 +26,11 @@ const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; 
 //go:embed templates static
 var files embed.FS
 
+// samplePhoto is for first orders: a photo that anybody can upload.
+//
+//go:embed static/sample.jpg
+var samplePhoto []byte
+
 // page is what the template shows.
 type page struct {
 	*spec.Document
@@ -119,6 +124,7 @@ func newResources(publicURL string) (map[string]resource, error) {
 		Path + "/openapi-3.0.json": newResource(jsonType, integrationDocument.JSON30),
 		Path + "/desk.json":        newResource(jsonType, deskDocument.JSON),
 		Path + "/desk.yaml":        newResource(yamlType, deskDocument.YAML),
+		Path + "/sample.jpg":       newResource("image/jpeg", samplePhoto),
 	}, nil
 }
 

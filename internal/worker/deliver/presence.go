@@ -66,8 +66,11 @@ func (s *Sender) mine(endpointID string) bool { return s.presence.owns(s.node, e
 func (s *Sender) heartbeat(ctx context.Context) {
 	for ctx.Err() == nil {
 		var nodes []string
-		err := s.Store.Update(ctx, func(tx *store.Tx) (err error) {
-			now := s.Now()
+		err := s.Store.Update(ctx, func(tx *store.Tx) error {
+			now, err := s.SharedNow(tx)
+			if err != nil {
+				return err
+			}
 			nodes, err = tx.SenderSeen(s.node, now, now.Add(-presenceLifetime))
 			return err
 		})

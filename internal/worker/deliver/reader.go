@@ -86,8 +86,10 @@ func (l *loop) startRead(f func() (use func() error)) {
 // scan puts queues with due deliveries into the line and determines the time of the next scan.
 func (l *loop) scan(start time.Time) {
 	l.scanNow = false // what is queued from now on sets it again
+	horizon := l.Now().Add(max(l.Schedule.Longest(), l.FirstDelay) + horizonMargin)
+	held := l.scheduler.heldAfter(horizon)
 	l.startRead(func() func() error {
-		heads, err := l.Store.QueueHeads(l.ctx, l.Now())
+		heads, err := l.readHeads(horizon, held)
 		return func() error {
 			if err != nil {
 				return err
@@ -101,6 +103,38 @@ func (l *loop) scan(start time.Time) {
 			return nil
 		}
 	})
+}
+
+// horizonMargin is by how much clocks of nodes may differ.
+const horizonMargin = time.Minute
+
+// readHeads reads the heads of the queues. Deliveries that are due after the horizon, which is later than any delay
+// allows, were queued by a clock that was wrong: they are made due now, unless they are held.
+func (l *loop) readHeads(horizon time.Time, held []string) ([]store.QueueHead, error) {
+	heads, err := l.Store.QueueHeads(l.ctx, l.Now())
+	if err != nil {
+		return nil, err
+	}
+	var far []string
+	for _, h := range heads {
+		if h.FarthestAt.After(horizon) && l.mine(h.EndpointID) {
+			far = append(far, h.EndpointID)
+		}
+	}
+	if len(far) == 0 {
+		return heads, nil
+	}
+	if err := l.Store.Update(l.ctx, func(tx *store.Tx) error {
+		for _, id := range far {
+			if err := tx.PullDeliveries(id, l.Now(), horizon, held); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return nil, err
+	}
+	return l.Store.QueueHeads(l.ctx, l.Now())
 }
 
 // scanBy schedules a scan for the due time of a delivery, given by the injected clock.
@@ -270,14 +304,18 @@ func (l *loop) leaseQueues(requests []request, now time.Time) (map[string]time.T
 		return leases, nil
 	}
 	slices.Sort(renew)
-	until := now.Add(l.Timeout + leaseMargin)
+	lasts := l.Timeout + leaseMargin
 	var leased []string
-	err := l.Store.Update(context.WithoutCancel(l.ctx), func(tx *store.Tx) (err error) {
-		leased, err = tx.LeaseQueues(l.node, renew, now, until)
+	err := l.Store.Update(context.WithoutCancel(l.ctx), func(tx *store.Tx) error {
+		shared, err := l.SharedNow(tx)
+		if err != nil {
+			return err
+		}
+		leased, err = tx.LeaseQueues(l.node, renew, shared, shared.Add(lasts))
 		return err
 	})
 	for _, id := range leased {
-		leases[id] = until
+		leases[id] = now.Add(lasts) // now was before the lease began
 	}
 	return leases, err
 }

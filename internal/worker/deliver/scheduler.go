@@ -96,6 +96,18 @@ func (s *scheduler) notMine(mine func(endpointID string) bool) []*endpointQueue 
 	return idle
 }
 
+// heldAfter returns the held deliveries that were due after a time.
+func (s *scheduler) heldAfter(t time.Time) (ids []string) {
+	for q := range s.busy {
+		for id, place := range q.held {
+			if place.DueAt.After(t) {
+				ids = append(ids, id)
+			}
+		}
+	}
+	return ids
+}
+
 func (s *scheduler) enqueue(q *endpointQueue) {
 	if !q.waiting {
 		q.waiting = true

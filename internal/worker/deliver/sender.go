@@ -32,9 +32,17 @@ type Config struct {
 	Timeout  time.Duration // of an attempt, including the access token
 	InFlight int           // maximum concurrent attempts on this node; 0: DefaultInFlight
 	Now      func() time.Time
-	Log      *slog.Logger
-	Metrics  prometheus.Registerer // nil: not registered
-	Jitter   func() float64        // in [0,1); nil: random
+
+	// SharedNow is the clock that the senders of all nodes share, for presence and leases; nil: Now.
+	SharedNow func(*store.Tx) (time.Time, error)
+
+	// FirstDelay is how long a delivery may wait for its first attempt. What is due later than that and the schedule
+	// allow is due at once.
+	FirstDelay time.Duration
+
+	Log     *slog.Logger
+	Metrics prometheus.Registerer // nil: not registered
+	Jitter  func() float64        // in [0,1); nil: random
 }
 
 // DefaultInFlight is generous: a waiting attempt is cheap, and endpoints that hang must leave room for others.
@@ -61,6 +69,9 @@ func New(c Config) *Sender {
 	}
 	if c.Jitter == nil {
 		c.Jitter = rand.Float64
+	}
+	if c.SharedNow == nil {
+		c.SharedNow = func(*store.Tx) (time.Time, error) { return c.Now(), nil }
 	}
 	s := &Sender{
 		Config: c, node: store.NewID(), wake: make(chan struct{}, 1), announceNow: make(chan struct{}, 1),

@@ -153,6 +153,52 @@ func TestLeaseRecovery(t *testing.T) {
 	})
 }
 
+// TestClockBehind restarts a sender whose clock is an hour behind: what was queued or leased before is sent now, not in
+// an hour.
+func TestClockBehind(t *testing.T) {
+	eachWorld(t, func(t *testing.T, w *world) {
+		r := newReceiver(t, w.clock, nil)
+		e := w.endpoint(r.URL)
+		w.queue(3, e)
+		w.update(func(tx *store.Tx) error { // by a sender that crashed
+			_, err := tx.LeaseQueues(store.NewID(), []string{e.ID}, noon, noon.Add(20*time.Second))
+			return err
+		})
+		w.update(func(tx *store.Tx) error {
+			_, err := tx.SenderSeen(store.NewID(), noon, noon.Add(-presenceLifetime))
+			return err
+		})
+		w.clock.Advance(-time.Hour)
+		w.start(r, nil)
+		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })
+		if r.count() != 3 {
+			t.Errorf("%d requests for 3 deliveries", r.count())
+		}
+	})
+}
+
+// TestSharedClock checks that leases are taken by the clock of the database, whatever that of the node says.
+func TestSharedClock(t *testing.T) {
+	w := newWorld(t, storetest.Open(t, pgtest.Database(t)))
+	r := newReceiver(t, w.clock, nil)
+	e := w.endpoint(r.URL)
+	w.queue(1, e)
+	w.update(func(tx *store.Tx) error { // another sender is at work, by the clock of the database
+		now, err := tx.Clock()
+		if err != nil {
+			return err
+		}
+		_, err = tx.LeaseQueues(store.NewID(), []string{e.ID}, now, now.Add(20*time.Second))
+		return err
+	})
+	other := w.queue(1, w.endpoint(r.URL+"/other"))[0]
+	w.start(r, func(c *Config) { c.SharedNow = (*store.Tx).Clock })
+	eventually(t, "the other delivery", func() bool { return w.delivery(other.ID).Status == webhook.Delivered })
+	if w.pending() != 1 || r.count() != 1 {
+		t.Errorf("%d are pending, %d were sent: the lease of another was not kept", w.pending(), r.count())
+	}
+}
+
 // TestTwoSenders runs two nodes on one PostgreSQL database; the second one joins later.
 func TestTwoSenders(t *testing.T) {
 	target := pgtest.Database(t)

@@ -11,8 +11,11 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/s3test"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
@@ -132,4 +135,39 @@ func insert(t *testing.T, target, into string, values ...any) {
 		fmt.Fprint(&text, v)
 	}
 	rawsql.Exec(t, target, "INSERT INTO "+into+" VALUES ("+text.String()+")")
+}
+
+// TestSweeper_S3: the same in a bucket, whose files have the times of its server.
+func TestSweeper_S3(t *testing.T) {
+	address := s3test.Start(t).Bucket(t)
+	bucket, err := media.Open(address, t.TempDir())
+	must.NoError(t, err)
+	s := shop.New(t, storetest.SQLite(t), func(c *service.Config) { c.Media = bucket })
+	s.Order(t, s.Test, order.MockFake)
+	orphan := photo.NewName(photo.JPEG)
+	staged, err := s.Staging.Stage(t.Context(), strings.NewReader("x"), 1)
+	must.NoError(t, err)
+	must.NoError(t, bucket.Put(t.Context(), orphan, staged))
+	must.NoError(t, staged.Close())
+	for _, round := range []struct {
+		before time.Time
+		swept  int
+	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 1}, {time.Now().Add(time.Hour), 0}} {
+		swept, err := s.Service.SweepMedia(t.Context(), round.before)
+		must.NoError(t, err)
+		if swept != round.swept {
+			t.Errorf("%d files swept, want %d", swept, round.swept)
+		}
+	}
+	left := 0
+	for name, err := range bucket.Names(t.Context()) {
+		must.NoError(t, err)
+		if name == orphan {
+			t.Error("the file without a row is left")
+		}
+		left++
+	}
+	if left != 1 {
+		t.Errorf("%d files are left, want the photo of the order", left)
+	}
 }

@@ -365,7 +365,7 @@ func TestSealed(t *testing.T) {
 	each(t, func(t *testing.T, o *office) {
 		o.invite(t, "new@acme.example")
 		sealed := o.queue(t)[0][2]
-		if !strings.HasPrefix(sealed, "v1:") || strings.Contains(sealed, "acme") || strings.Contains(sealed, "token") {
+		if !strings.HasPrefix(sealed, "v2:") || strings.Contains(sealed, "acme") || strings.Contains(sealed, "token") {
 			t.Errorf("at rest it is %q", sealed)
 		}
 	})

@@ -1,0 +1,235 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/client"
+)
+
+const (
+	listenPause    = time.Second
+	maxListenPause = 10 * time.Second
+	forwardTimeout = 10 * time.Second
+)
+
+func listenCommand() *command {
+	return &command{
+		name:    "listen",
+		args:    "--forward-to URL [--events E,…]",
+		about:   "forward the events of this key to a local address, signed; it goes on where it stopped",
+		example: "assay listen --forward-to http://localhost:3000/webhooks",
+		needs:   []string{"forward-to"},
+		remote:  true,
+		flags: func(fs *flag.FlagSet, inv *invocation) {
+			remoteFlags(fs, inv)
+			fs.StringVar(&inv.url, "forward-to", "", "`URL` that gets the events as webhook deliveries")
+			fs.StringVar(&inv.events, "events", "", "order-outcome or update-photos; empty: all")
+		},
+		run: withRemote(listen),
+	}
+}
+
+// listenState is kept between runs, readable by its owner only.
+type listenState struct {
+	Cursor string `json:"cursor"` // of the last event that the receiver has acknowledged
+	Secret string `json:"secret"` // that deliveries are signed with
+	path   string
+}
+
+// listenState reads what the last run has left, or begins with the newest event and a new secret.
+func (inv *invocation) listenState(ctx context.Context, c *client.Client) (*listenState, error) {
+	config, err := inv.profilePath()
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256([]byte(c.String() + " " + inv.key))
+	s := &listenState{path: filepath.Join(filepath.Dir(config), "listen-"+hex.EncodeToString(sum[:8])+".json")}
+	content, err := os.ReadFile(filepath.Clean(s.path))
+	if err == nil {
+		return s, json.Unmarshal(content, s)
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	secret := make([]byte, 32)
+	_, _ = rand.Read(secret) // never fails
+	s.Secret = hex.EncodeToString(secret)
+	for { // to the newest event: what happened before anybody listened is not sent
+		events, err := c.ListEvents(ctx, client.EventsQuery{After: s.Cursor, Limit: 100})
+		if err != nil {
+			return nil, err
+		}
+		s.Cursor = events.NextCursor
+		if len(events.Data) == 0 {
+			return s, writePrivate(s.path, s)
+		}
+	}
+}
+
+func listen(ctx context.Context, inv *invocation, c *client.Client, _ *lastAnswer) error {
+	target, err := url.Parse(inv.url)
+	if err != nil || target.Host == "" || (target.Scheme != "http" && target.Scheme != "https") {
+		return errors.New("--forward-to must be an http or https URL")
+	}
+	wanted := inv.eventList()
+	for _, e := range wanted {
+		if e != client.EventOrderOutcome && e != client.EventUpdatePhotos {
+			return fmt.Errorf("--events: %q is not order-outcome or update-photos", e)
+		}
+	}
+	state, err := inv.listenState(ctx, c)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(inv.Stderr, "forwarding to %s, signed with %s\n", target.Redacted(), state.Secret)
+	pause := listenPause
+	for {
+		events, err := c.ListEvents(ctx, client.EventsQuery{After: state.Cursor, Limit: 100})
+		switch {
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // Ctrl-C is how it ends
+		case client.IsCode(err, client.CodeUnauthorized, client.CodeForbidden, client.CodeCursorExpired):
+			return err
+		case err != nil:
+			fmt.Fprintf(inv.Stderr, "%v; trying again\n", err)
+			pause = min(2*pause, maxListenPause)
+		default:
+			pause = listenPause
+			for i := range events.Data {
+				e := &events.Data[i]
+				if len(wanted) == 0 || slices.Contains(wanted, e.Event) {
+					if err := inv.forward(ctx, state, e); err != nil {
+						return nil //nolint:nilerr // Ctrl-C: the next run begins with this event
+					}
+				}
+				state.Cursor = e.Cursor
+				if err := writePrivate(state.path, state); err != nil {
+					return err
+				}
+			}
+			if len(events.Data) > 0 {
+				continue
+			}
+		}
+		if err := wait(ctx, pause); err != nil {
+			return nil //nolint:nilerr // Ctrl-C
+		}
+	}
+}
+
+// forward sends the event until the receiver acknowledges it; an error means that the context has ended.
+func (inv *invocation) forward(ctx context.Context, state *listenState, e *client.Event) error {
+	id := e.Cursor
+	if len(e.DeliveryIDs) > 0 {
+		id = e.DeliveryIDs[0]
+	}
+	body := append([]byte(`{"delivery_id":"`+id+`",`), bytes.TrimLeft(e.RawBody, "{ \n\t")...)
+	for pause := listenPause; ; pause = min(2*pause, maxListenPause) {
+		status, err := inv.post(ctx, state.Secret, e, id, body)
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err == nil && status/100 == 2 {
+			return inv.print(json.RawMessage(body), "%s  %s  %s  %d\n",
+				stamp(&e.CreatedAt), e.Event, e.Body.ID, status)
+		}
+		if err == nil {
+			err = fmt.Errorf("the receiver answered %d", status)
+		}
+		fmt.Fprintf(inv.Stderr, "%s of order %s: %v; trying again\n", e.Event, e.Body.ID, err)
+		if err := wait(ctx, pause); err != nil {
+			return err
+		}
+	}
+}
+
+func (inv *invocation) post(
+	ctx context.Context, secret string, e *client.Event, id string, body []byte,
+) (status int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, forwardTimeout)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, inv.url, bytes.NewReader(body))
+	if err != nil {
+		return 0, err
+	}
+	timestamp, signature := client.Sign(secret, time.Now(), body)
+	for name, value := range map[string]string{
+		"Content-Type": "application/json", client.HeaderEvent: string(e.Event), client.HeaderDeliveryID: id,
+		client.HeaderTimestamp: timestamp, client.HeaderSignature: signature,
+	} {
+		r.Header.Set(name, value)
+	}
+	response, err := http.DefaultTransport.RoundTrip(r) // follows no redirect, as the service does not
+	if err != nil {
+		return 0, err
+	}
+	_, _ = io.Copy(io.Discard, io.LimitReader(response.Body, 64<<10))
+	return response.StatusCode, response.Body.Close()
+}
+
+func wait(ctx context.Context, d time.Duration) error {
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(d):
+		return nil
+	}
+}
+
+func triggerCommand() *command {
+	return &command{
+		name:  "trigger",
+		args:  "ORDER STATE",
+		about: "bring a Test order that waits for photos to authentic, fake, unable-to-verify or another photo request",
+		example: "assay orders create --category bags --brand prada --mock update-photos --photo overall-picture=bag.jpg\n" +
+			"assay trigger ORDER_ID authentic",
+		nargs:  2,
+		remote: true,
+		flags:  remoteFlags,
+		run: withRemote(func(ctx context.Context, inv *invocation, c *client.Client, answer *lastAnswer) error {
+			states := []client.MockOutcome{
+				client.MockAuthentic, client.MockFake, client.MockUnableToVerify, client.MockUpdatePhotos,
+			}
+			state := client.MockOutcome(inv.args[1])
+			if !slices.Contains(states, state) {
+				return fmt.Errorf("%q is not a state: authentic, fake, unable-to-verify or update-photos", inv.args[1])
+			}
+			o, err := c.GetOrder(ctx, inv.args[0])
+			if err != nil {
+				return err
+			}
+			if o.Status != client.StatusUpdatePhotos {
+				return fmt.Errorf("the order is %s: only one that waits for photos can be moved from here; "+
+					"the portal moves any Test order", o.Status)
+			}
+			update := client.UpdatePhotos{Note: "mock_outcome=" + string(state)}
+			for i := range o.PhotosToResubmit {
+				index := o.PhotosToResubmit[i].IndexCode
+				update.Photos = append(update.Photos, client.UpdatePhoto{IndexCode: index, IsUnableToProvide: true})
+			}
+			if _, err := c.SubmitUpdatePhotos(ctx, o.ID, update); err != nil {
+				return err
+			}
+			if o, err = c.GetOrder(ctx, o.ID); err != nil {
+				return err
+			}
+			return inv.print(answer.json(), "%s", inv.describe(o))
+		}),
+	}
+}
