@@ -65,8 +65,17 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		apart = s.decoder.Derive
 	}
 	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	if !s.app.Settings.Roles.Has(RoleImages) {
+		exchange := newPhotoExchange(s.app.Store, s.app.Log, nil)
+		s.app.ordered = exchange.tell
+		s.workers = append(s.workers, exchange)
+		return s.images
+	}
 	warmer := imaging.NewWarmer(s.images, s.app.Log)
 	s.app.ordered = warmer.Ask
 	s.workers = append(s.workers, warmer)
+	if s.app.Store.Shared() {
+		s.workers = append(s.workers, newPhotoExchange(s.app.Store, s.app.Log, warmer.Ask))
+	}
 	return s.images
 }

@@ -22,7 +22,7 @@ const Prefix = "/v1/integrations"
 type Config struct {
 	Service       *service.Service
 	Limiter       ratelimit.Limiter
-	Failures      *ratelimit.Failures
+	Failures      ratelimit.FailureCounter
 	Staging       *media.Staging
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
