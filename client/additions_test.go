@@ -96,6 +96,32 @@ func TestAdditions(t *testing.T) {
 			},
 		},
 		{
+			"CreateCaptureLink", "POST", "/capture_links", `{"category_code":"bags","brand_code":"chanel","locale":"ja"}`,
+			`{"id":"l1","url":"https://assay.example/capture/x","expires_at":"2026-03-01T10:00:00.000Z","status":"open"}`,
+			func(c *client.Client) (any, error) {
+				return c.CreateCaptureLink(t.Context(), client.NewCaptureLink{
+					CategoryCode: "bags", BrandCode: "chanel", Locale: client.LocaleJapanese,
+				})
+			},
+			func(t *testing.T, got any) {
+				equal(t, "created", got.(*client.CreatedCaptureLink), &client.CreatedCaptureLink{
+					ID: "l1", URL: "https://assay.example/capture/x", ExpiresAt: at, Status: client.CaptureOpen,
+				})
+			},
+		},
+		{
+			"GetCaptureLink", "GET", "/capture_links/l1", "", `{"id":"l1","status":"submitted","photos":[{"index_code":"a","url":"u"}]}`,
+			func(c *client.Client) (any, error) { return c.GetCaptureLink(t.Context(), "l1") },
+			func(t *testing.T, got any) {
+				equal(t, "photos", got.(*client.CaptureLink).Photos, []client.CapturedPhoto{{IndexCode: "a", URL: "u"}})
+			},
+		},
+		{
+			"RevokeCaptureLink", "DELETE", "/capture_links/l1", "", "",
+			func(c *client.Client) (any, error) { return nil, c.RevokeCaptureLink(t.Context(), "l1") },
+			func(*testing.T, any) {},
+		},
+		{
 			"ListOrders", "GET",
 			"/orders?created_since=2026-03-01T10%3A00%3A00Z&external_id=e&limit=5&outcome=fake&sort=updated" +
 				"&status=completed&updated_since=2026-03-01T10%3A00%3A00Z", "", `{"data":[],"page":1,"limit":5,"total":0}`,
