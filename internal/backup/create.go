@@ -58,6 +58,10 @@ func Create(ctx context.Context, o Options) (*Summary, error) {
 	m.CreatedAt, m.SchemaVersion, m.Rows = header.CreatedAt, header.Schema, header.Total()
 	m.Accounts, m.Orders = header.Rows("accounts"), header.Rows("orders")
 	progress(fmt.Sprintf("database: %d rows", m.Rows))
+	f.erased = func(ctx context.Context, name string) bool {
+		p, err := o.Store.Photo(ctx, name)
+		return err == nil && p.Erased
+	}
 	if m.Photos, err = f.photos(ctx, o.Media, progress); err != nil {
 		return nil, err
 	}
@@ -144,9 +148,14 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 // snapshot.
 func (f *folder) photo(ctx context.Context, files media.Store, row map[string]any) (copied bool, err error) {
 	name, _ := row["name"].(string)
+	if row["erased_at"] != nil {
+		return false, nil
+	}
 	file, err := files.Open(ctx, name)
 	switch {
 	case errors.Is(err, media.ErrNotFound) && row["used"] != int64(1):
+		return false, nil
+	case errors.Is(err, media.ErrNotFound) && f.erased(ctx, name): // since the snapshot
 		return false, nil
 	case errors.Is(err, media.ErrNotFound):
 		return false, fmt.Errorf("photo %s of an order is not in the media store: see `assay check`", name)

@@ -22,6 +22,8 @@ type folder struct {
 	dir  string
 	root *os.Root
 
+	erased func(ctx context.Context, name string) bool // reports whether a photo is erased by now
+
 	mu    sync.Mutex
 	made  map[string]bool // directories created
 	sums  *file

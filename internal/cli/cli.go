@@ -68,6 +68,8 @@ type options struct {
 	// Of the commands that call the integration API.
 	profile, server, url, events, key string
 
+	eraseOrder string
+
 	order    client.CreateOrder
 	photos   photoFlags
 	orders   client.OrdersQuery
@@ -93,7 +95,7 @@ func commands() []*command {
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
 		keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), auditHead(), secretsRotate(), backupCommand(),
+		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(), backupCommand(),
 		restoreCommand(), moveCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
 		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
 		webhooksRotate(), triggerCommand(), listenCommand(),

@@ -53,6 +53,9 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 	}
 	stat, err := files.Stat(ctx, p.Name)
 	switch {
+	case errors.Is(err, media.ErrNotFound) && p.Erased:
+	case p.Erased && err == nil:
+		problem(PhotoErased, "it was erased, and its file is still there; the next sweep of the media store deletes it")
 	case errors.Is(err, media.ErrNotFound):
 		problem(PhotoMissing, "its file is not in the media store")
 	case err != nil:

@@ -87,6 +87,7 @@ const (
 	PhotoMissing    ProblemKind = "photo-missing"          // its file is in the media store
 	PhotoSize       ProblemKind = "photo-size"             // and has the size that was uploaded
 	PhotoHash       ProblemKind = "photo-hash"             // and the bytes (deep)
+	PhotoErased     ProblemKind = "photo-erased"           // the file of an erased one is gone
 	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
 	DatabaseCorrupt ProblemKind = "database-corrupt"       // the engine can read its own files
@@ -161,7 +162,8 @@ func (c *check) rows(ctx context.Context) error {
 			return fmt.Errorf("check the secrets: %w", err)
 		}
 	}
-	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed or deleted.
+	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed, and
+	// read before their files when they are erased.
 	if err := c.photos(ctx, c.Store.Queries, c.Media, lastOrder); err != nil {
 		return fmt.Errorf("check the photos: %w", err)
 	}

@@ -55,7 +55,7 @@ var (
 		"data", "listen", "tls-listen", "ops-listen", "tls-cert", "tls-key", "tls-domain", "public-url", "media-url",
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
-		"attempt-retention", "delivery-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from",
+		"attempt-retention", "delivery-retention", "photo-retention", "test-event-delay", "event-retention", "secret-overlap", "mail-from",
 		"smtp-ca-file",
 		"log-format", "shutdown-delay", "trusted-proxies",
 		"webhook-ports", "webhook-deny-network", "desk-networks", "require-second-factor",

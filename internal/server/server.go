@@ -120,7 +120,7 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 			&housekeeping.Keeper{
 				Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
 				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
-				DeliveryAge: set.DeliveryAge, Now: time.Now,
+				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, Now: time.Now,
 				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
 			},
 			&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log})

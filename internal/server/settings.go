@@ -54,6 +54,7 @@ type Settings struct {
 	ClaimAge          time.Duration
 	AttemptAge        time.Duration
 	DeliveryAge       time.Duration
+	PhotoAge          time.Duration
 	TestEventDelay    time.Duration
 	EventAge          time.Duration
 	SecretOverlap     time.Duration
@@ -113,6 +114,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.ClaimAge, "claim-expiry", 2*time.Hour, "a claim without activity returns to the queue")
 	fs.DurationVar(&s.AttemptAge, "attempt-retention", 720*time.Hour, "how long delivery attempts are kept")
 	fs.DurationVar(&s.DeliveryAge, "delivery-retention", 2160*time.Hour, "how long ended deliveries are kept")
+	fs.DurationVar(&s.PhotoAge, "photo-retention", 0,
+		"how long the photos of an order are kept after its end; 0: for good")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
@@ -209,7 +212,7 @@ func (s *Settings) Check() error {
 		}
 	}
 	for name, d := range map[string]time.Duration{
-		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap,
+		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap, "photo-retention": s.PhotoAge,
 	} {
 		if d < 0 {
 			refuse("--%s must not be negative", name)

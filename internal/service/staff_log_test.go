@@ -289,6 +289,18 @@ func TestStaffLog(t *testing.T) {
 			return o.Service.RevokeCertificate(ctx, o.boss.Actor(from), authentic.CertificateID, "exchanged")
 		})
 
+		ctxBoss(audit.AccountExported, o.Account.ID, func() error {
+			return o.Service.ExportAccount(ctx, by(o.boss), o.Account, &exportRows{kinds: map[string]int{}})
+		})
+		ctxBoss(audit.OrderErased, authentic.ID, func() error {
+			return second(o.Service.EraseOrder(ctx, by(o.boss), authentic.ID, false))
+		})
+		other, err := o.Service.CreateAccount(ctx, access.System, "Other", "owner@other.example", "en")
+		must.NoError(t, err)
+		ctxBoss(audit.AccountErased, other.Account.ID, func() error {
+			return second(o.Service.EraseAccount(ctx, by(o.boss), other.Account.ID, false))
+		})
+
 		delivery := o.failedDelivery(t)
 		ctxBoss(audit.DeliveryRedelivered, delivery, func() error { return o.Service.Redeliver(ctx, by(o.boss), delivery) })
 		o.failedDelivery(t)

@@ -25,13 +25,15 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 		WHERE id = $1 RETURNING audit_count, audit_head`, []any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
+	e.Personal = audit.NewPersonal()
 	e.Hash = t.chain.EventHash(previous, e, string(metadata))
 	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
 	return t.insert("audit_events ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
 		string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
-		textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent), string(metadata), e.Hash)
+		textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent), string(metadata), e.Hash,
+		e.Personal.Salt, nil)
 }
 
 // auditConditions returns the filter as SQL and adds its parameters.
@@ -54,7 +56,7 @@ func auditConditions(f audit.Filter, args *arguments) string {
 }
 
 const auditColumns = `id, account_id, seq, user_id, at, code, actor_type, actor_id, actor_name, source,
-	target_type, target_id, ip, user_agent, metadata, hash`
+	target_type, target_id, ip, user_agent, metadata, hash, salt, seal`
 
 // AuditPage returns events newest first and how many match. Without a filter a page is a range of the dense sequence
 // and costs the same at any depth.
@@ -98,7 +100,7 @@ func scanStoredEvent(scan scanner) (e *audit.Event, metadata string, err error) 
 	e = new(audit.Event)
 	err = scan(&e.ID, &e.AccountID, &e.Seq, &e.UserID, asTime(&e.At), &e.Code, &e.Actor.Type, asText(&e.Actor.ID),
 		&e.Actor.Name, &e.Actor.Source, &e.Target.Type, asText(&e.Target.ID), asText(&e.Actor.IP),
-		asText(&e.Actor.UserAgent), &metadata, &e.Hash)
+		asText(&e.Actor.UserAgent), &metadata, &e.Hash, asText(&e.Personal.Salt), asText(&e.Personal.Seal))
 	return e, metadata, err
 }
 
@@ -169,8 +171,7 @@ func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*
 	return e, err
 }
 
-// AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. There is nothing that
-// changes or removes one. It belongs at the end of a transaction: everybody's entries wait for it.
+// AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. Nothing removes one. It belongs at the end of a transaction: everybody's entries wait for it.
 func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	if a.Details == nil {
 		a.Details = map[string]any{}
@@ -186,23 +187,25 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 		nil, &a.Seq, &previous); err != nil {
 		return err
 	}
+	a.Personal = audit.NewPersonal()
 	a.Hash = t.chain.ActionHash(previous, a, string(details))
 	if err := t.one("UPDATE staff_actions_head SET head = $1 WHERE id = 1", a.Hash); err != nil {
 		return err
 	}
 	return t.insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, micros(a.At), string(a.Code), textOrNull(a.StaffID),
 		a.StaffName, textOrNull(a.AccountID), string(a.Target.Type), a.Target.ID, a.Target.Name, textOrNull(a.IP),
-		textOrNull(a.UserAgent), string(details), a.Hash)
+		textOrNull(a.UserAgent), string(details), a.Hash, a.Personal.Salt, nil)
 }
 
 const actionColumns = `id, seq, at, code, staff_id, staff_name, account_id, target_type, target_id, target_name, ip,
-	user_agent, details, hash`
+	user_agent, details, hash, salt, seal`
 
 // scanStoredAction returns an entry with the stored text of its details.
 func scanStoredAction(scan scanner) (a *audit.Action, details string, err error) {
 	a = new(audit.Action)
 	err = scan(&a.ID, &a.Seq, asTime(&a.At), &a.Code, asText(&a.StaffID), &a.StaffName, asText(&a.AccountID),
-		&a.Target.Type, &a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details, &a.Hash)
+		&a.Target.Type, &a.Target.ID, &a.Target.Name, asText(&a.IP), asText(&a.UserAgent), &details, &a.Hash,
+		asText(&a.Personal.Salt), asText(&a.Personal.Seal))
 	return a, details, err
 }
 

@@ -262,7 +262,7 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []comma
 		known[name] = k
 		return err
 	}
-	const text = "SELECT name, account_id, environment, used FROM photos WHERE name IN "
+	const text = "SELECT name, account_id, environment, used FROM photos WHERE erased_at IS NULL AND name IN "
 	var reads []command
 	_ = inBatches(names, func(names []string) error {
 		in, args := text+list(1, len(names)), anys(names)

@@ -35,7 +35,7 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 	if len(names) == 0 {
 		return nil, nil
 	}
-	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND name IN ", tenant, names)
+	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND erased_at IS NULL AND name IN ", tenant, names)
 	known, err := t.names(t.ctx, text+" RETURNING name", args)
 	if err != nil || len(known) == len(names) {
 		return known, err
@@ -45,7 +45,7 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 
 // KnownPhotos returns which of the names exist for the tenant.
 func (q Queries) KnownPhotos(ctx context.Context, tenant access.Tenant, names []string) (map[string]bool, error) {
-	text, args := photosByName("SELECT name FROM photos WHERE name IN ", tenant, names)
+	text, args := photosByName("SELECT name FROM photos WHERE erased_at IS NULL AND name IN ", tenant, names)
 	return q.names(ctx, text, args)
 }
 
@@ -78,10 +78,10 @@ func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.S
 	photos := make(map[string]photo.Stored, len(names))
 	err := inBatches(names, func(names []string) error {
 		return q.rows(ctx, `SELECT name, account_id, environment, sha256, bytes, width, height, original_name, created_at,
-			used FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
+			used, erased_at IS NOT NULL FROM photos WHERE name IN `+list(1, len(names)), anys(names), func(scan scanner) error {
 			var p photo.Stored
 			err := scan(&p.Name, &p.AccountID, &p.Environment, &p.SHA256, &p.Bytes, &p.Width, &p.Height, &p.OriginalName,
-				asTime(&p.CreatedAt), &p.Used)
+				asTime(&p.CreatedAt), &p.Used, &p.Erased)
 			photos[p.Name] = p
 			return err
 		})
@@ -145,6 +145,6 @@ func (q Queries) HasUnusedPhotos(ctx context.Context, before time.Time) (bool, e
 
 // StoredBytes returns how much the photos of an account take, in both environments.
 func (q Queries) StoredBytes(ctx context.Context, accountID string) (int64, error) {
-	return value[int64](ctx, q, "SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photos WHERE account_id = $1",
-		accountID)
+	return value[int64](ctx, q, `SELECT CAST(COALESCE(SUM(bytes), 0) AS BIGINT) FROM photo_totals
+		WHERE account_id = $1`, accountID)
 }

@@ -226,6 +226,7 @@ type OrderPhotoProof struct {
 	Name        string
 	Known       bool // the photo has a row
 	Used        bool // and is marked as used by an order
+	Erased      bool // and has no file any more
 	Owned       bool // and belongs to the account and environment of the order
 	Bytes       int64
 	SHA256      string
@@ -274,6 +275,7 @@ func (q Queries) OrderPhotosAfter(
 		p := &photos[i]
 		s, known := stored[p.Name]
 		p.Known, p.Used, p.Bytes, p.SHA256 = known, s.Used, s.Bytes, s.SHA256
+		p.Erased = s.Erased
 		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
 	}
 	return photos, next, err

@@ -111,12 +111,12 @@ func (t *Tx) DeleteVerdictDrafts(orderID, exceptStaffID string) error {
 	return err
 }
 
-// UnknownPhotos returns those of the names that no photo has.
+// UnknownPhotos returns those of the names that no photo has, or one that was erased.
 func (q Queries) UnknownPhotos(ctx context.Context, names []string) ([]string, error) {
 	known, err := q.photos(ctx, names)
 	var unknown []string
 	for _, name := range names {
-		if _, ok := known[name]; !ok {
+		if p, ok := known[name]; !ok || p.Erased {
 			unknown = append(unknown, name)
 		}
 	}

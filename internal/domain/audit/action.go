@@ -42,6 +42,9 @@ const (
 	CertificateRevoked    ActionCode = "certificate.revoked"
 	OrderCanceled         ActionCode = "order.canceled"
 	OrderReassigned       ActionCode = "order.reassigned"
+	AccountExported       ActionCode = "account.exported"
+	AccountErased         ActionCode = "account.erased"
+	OrderErased           ActionCode = "order.erased"
 )
 
 // ActionCodes lists every action.
@@ -52,6 +55,7 @@ var ActionCodes = []ActionCode{
 	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,
 	ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused,
 	AnswerTimeResumed, DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
+	AccountExported, AccountErased, OrderErased,
 }
 
 // Action is an entry of the log of administration: who did what, when and from where. Entries are never changed or
@@ -69,6 +73,7 @@ type Action struct {
 	UserAgent string
 	Details   map[string]any // no secrets
 	Hash      string         // over the predecessor's hash and this entry
+	Personal  Personal
 }
 
 // ActionTarget is what an action was performed on.

@@ -1,10 +1,11 @@
 // Package audit defines the audit log of an account and the log of administration: who did what, when and from
-// where. Events are never changed or deleted; each has a keyed hash over its predecessor, so that tampering is
-// detected.
+// where. Events are never deleted, and nothing of them is changed but that what they say of people can be erased; each
+// has a keyed hash over its predecessor, so that tampering is detected.
 package audit
 
 import (
 	"crypto/hmac"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -88,7 +89,19 @@ type Event struct {
 	Target    Target
 	Metadata  map[string]any // no secrets, no webhook URLs
 	Hash      string         // over the predecessor's hash and this event
+	Personal  Personal
 }
+
+// Personal lets what an entry says of people be erased without breaking the chain: the hash of an entry is made over
+// their seal, which is a hash with a salt of its own. While they are there the seal is computed. Once they are erased
+// it is stored and the salt is gone, so that nobody can find them by trying, not even with the key.
+type Personal struct {
+	Salt string // empty: erased
+	Seal string // empty: not erased
+}
+
+// NewPersonal returns a random salt.
+func NewPersonal() Personal { return Personal{Salt: rand.Text()} }
 
 // Actor is who performed an action, and from where.
 type Actor struct {
@@ -136,16 +149,47 @@ func NewChain(key []byte) Chain { return Chain{key} }
 func (c Chain) EventHash(previous string, e *Event, metadata string) string {
 	return c.hash(
 		previous, e.ID, e.AccountID, strconv.FormatInt(e.Seq, 10), e.UserID, strconv.FormatInt(e.At.UnixMicro(), 10),
-		string(e.Code), string(e.Actor.Type), e.Actor.ID, e.Actor.Name, string(e.Actor.Source), e.Actor.IP, e.Actor.UserAgent,
-		string(e.Target.Type), e.Target.ID, metadata,
+		string(e.Code), string(e.Actor.Type), e.Actor.ID, string(e.Actor.Source), string(e.Target.Type), e.Target.ID,
+		c.EventSeal(e, metadata),
 	)
 }
+
+// EventSeal returns the seal of what an event says of people: names, addresses and metadata. An event whose seal is
+// stored says nothing.
+func (c Chain) EventSeal(e *Event, metadata string) string {
+	return c.seal(e.Personal, e.ID, e.Actor.Name, e.Actor.IP, e.Actor.UserAgent, metadata)
+}
+
+// ActionSeal is EventSeal for the log of administration: the name of the target, and the details.
+func (c Chain) ActionSeal(a *Action, details string) string {
+	return c.seal(a.Personal, a.ID, a.Target.Name, details)
+}
+
+func (c Chain) seal(p Personal, id string, said ...string) string {
+	if p.Salt == "" && erased(said) {
+		return p.Seal
+	}
+	return c.hash(append([]string{p.Salt, id}, said...)...)
+}
+
+// erased reports whether an entry says nothing of people: an erased one to which something was added is not.
+func erased(said []string) bool {
+	for _, s := range said {
+		if s != "" && s != Nothing {
+			return false
+		}
+	}
+	return true
+}
+
+// Nothing is the metadata of an event, or the details of an action, that has none.
+const Nothing = "{}"
 
 // ActionHash is EventHash for the log of administration.
 func (c Chain) ActionHash(previous string, a *Action, details string) string {
 	return c.hash(
 		previous, a.ID, strconv.FormatInt(a.Seq, 10), strconv.FormatInt(a.At.UnixMicro(), 10), string(a.Code), a.StaffID,
-		a.StaffName, a.AccountID, string(a.Target.Type), a.Target.ID, a.Target.Name, a.IP, a.UserAgent, details,
+		a.StaffName, a.AccountID, string(a.Target.Type), a.Target.ID, a.IP, a.UserAgent, c.ActionSeal(a, details),
 	)
 }
 

@@ -56,7 +56,8 @@ func TestChainHash(t *testing.T) {
 			Actor: audit.Actor{
 				Type: audit.ByUser, ID: "actor", Name: "name", Source: audit.FromPortal, IP: "ip", UserAgent: "agent",
 			},
-			Target: audit.Target{Type: audit.OnAPIKey, ID: "target"},
+			Target:   audit.Target{Type: audit.OnAPIKey, ID: "target"},
+			Personal: audit.Personal{Salt: "salt"},
 		}
 	}
 	original := chain.EventHash("previous", event(), "{}")
@@ -116,7 +117,7 @@ func TestActionHash(t *testing.T) {
 		return &audit.Action{
 			ID: "id", Seq: 7, At: time.Unix(1, 2000).UTC(), Code: audit.CreditsGranted, StaffID: "staff", StaffName: "name",
 			AccountID: "account", Target: audit.ActionTarget{Type: audit.OfAccount, ID: "target", Name: "Target"}, IP: "ip",
-			UserAgent: "agent",
+			UserAgent: "agent", Personal: audit.Personal{Salt: "salt"},
 		}
 	}
 	original := chain.ActionHash("previous", action(), "{}")
@@ -143,4 +144,46 @@ func TestActionHash(t *testing.T) {
 	if chain.ActionHash("", action(), "{}") == original || chain.ActionHash("previous", action(), "[]") == original {
 		t.Error("the predecessor or the details do not count")
 	}
+}
+
+// TestErased checks that what an entry says of people can be erased without breaking the chain, and that nobody can pass
+// a change off as that.
+func TestErased(t *testing.T) {
+	chain := audit.NewChain([]byte("key"))
+	event := audit.Event{
+		ID: "id", Actor: audit.Actor{Name: "name", IP: "192.0.2.7", UserAgent: "agent"}, Personal: audit.NewPersonal(),
+	}
+	original := chain.EventHash("previous", &event, `{"email":"a@b.example"}`)
+	seal := chain.EventSeal(&event, `{"email":"a@b.example"}`)
+	event.Actor, event.Personal = audit.Actor{}, audit.Personal{Seal: seal}
+	t.Run("TheChainHolds", func(t *testing.T) {
+		if chain.EventHash("previous", &event, audit.Nothing) != original {
+			t.Error("the hash does not hold without what was erased")
+		}
+	})
+	t.Run("NothingCanBeAdded", func(t *testing.T) {
+		for name, change := range map[string]func(*audit.Event){
+			"name":  func(e *audit.Event) { e.Actor.Name = "somebody else" },
+			"ip":    func(e *audit.Event) { e.Actor.IP = "192.0.2.8" },
+			"agent": func(e *audit.Event) { e.Actor.UserAgent = "another" },
+			"seal":  func(e *audit.Event) { e.Personal.Seal = "x" },
+			"salt":  func(e *audit.Event) { e.Personal.Salt = "x" },
+		} {
+			changed := event
+			change(&changed)
+			if chain.EventHash("previous", &changed, audit.Nothing) == original {
+				t.Errorf("a change of %s does not show", name)
+			}
+		}
+		if chain.EventHash("previous", &event, `{"a":1}`) == original {
+			t.Error("metadata can be added")
+		}
+	})
+	t.Run("OnlyWithTheKey", func(t *testing.T) {
+		forged := audit.Event{ID: "id", Actor: audit.Actor{Name: "name"}, Personal: audit.NewPersonal()}
+		event.Personal.Seal = audit.NewChain(nil).EventSeal(&forged, audit.Nothing)
+		if chain.EventHash("previous", &event, audit.Nothing) == original {
+			t.Error("whoever has no key can make a seal")
+		}
+	})
 }

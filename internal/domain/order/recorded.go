@@ -2,6 +2,7 @@ package order
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/text"
@@ -72,4 +73,12 @@ func (s *recordedScanner) has(word string) bool {
 	rest, ok := strings.CutPrefix(s.rest, word)
 	s.rest = rest
 	return ok
+}
+
+// EraseTexts removes what reviewers wrote in words of their own: reasons without a code, and comments.
+func (r *Recorded) EraseTexts() {
+	r.Reasons = slices.DeleteFunc(r.Reasons, func(c CodedText) bool { return c.Code == "" })
+	for i := range r.Requested {
+		r.Requested[i].Comment = ""
+	}
 }

@@ -17,6 +17,7 @@ type Stored struct {
 	OriginalName string
 	CreatedAt    time.Time
 	Used         bool // by an order
+	Erased       bool // its file is gone for good
 }
 
 // Totals is how many photos there are, and how many bytes they have.

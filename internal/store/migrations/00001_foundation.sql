@@ -100,10 +100,18 @@ CREATE TABLE photos (
   height        BIGINT NOT NULL,
   original_name TEXT NOT NULL,
   used          BIGINT NOT NULL DEFAULT 0 CHECK (used IN (0, 1)),
-  created_at    BIGINT NOT NULL
+  created_at    BIGINT NOT NULL,
+  erased_at     BIGINT -- since when there is no file: the hash stays, for certificates and orders
 );
 CREATE INDEX photos_of_account ON photos (account_id, bytes);
 CREATE INDEX photos_unused ON photos (created_at) WHERE used = 0;
+
+-- How far the photos of old orders are erased: those of Live orders by when they ended, of Test orders by their creation.
+CREATE TABLE photo_retention (
+  environment TEXT PRIMARY KEY CHECK (environment IN ('test', 'live')),
+  at          BIGINT NOT NULL,
+  order_id    TEXT NOT NULL
+);
 
 -- What a creation writes is one row: creation holds, as JSON, the photos that were sent and the name that the key had, which
 -- is all that the first entry of the timeline needs. Later photos and entries have rows of their own. facts is what the
@@ -220,6 +228,8 @@ CREATE TABLE audit_events (
   user_agent  TEXT,
   metadata    TEXT NOT NULL,
   hash        TEXT NOT NULL,
+  salt        TEXT, -- of what the entry says of people; NULL: that was erased, and seal is its hash
+  seal        TEXT,
   UNIQUE (account_id, seq)
 );
 CREATE INDEX audit_events_by_time ON audit_events (account_id, at);
@@ -618,7 +628,9 @@ CREATE TABLE staff_actions (
   ip          TEXT,
   user_agent  TEXT,
   details     TEXT NOT NULL,
-  hash        TEXT NOT NULL
+  hash        TEXT NOT NULL,
+  salt        TEXT, -- as in audit_events
+  seal        TEXT
 );
 -- The number and the hash of its last entry.
 CREATE TABLE staff_actions_head (

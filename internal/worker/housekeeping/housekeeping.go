@@ -29,6 +29,7 @@ type Keeper struct {
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
 	EventAge        time.Duration // after which events are deleted
 	DeliveryAge     time.Duration // after which ended deliveries are deleted
+	PhotoAge        time.Duration // after which the photos of ended orders are erased; 0: never
 
 	Clock   *ClockGuard           // nil: Now is always right
 	Done    *progress.Mark        // set after each round; nil: not kept
@@ -109,6 +110,10 @@ func (k *Keeper) tasks(now time.Time) []task {
 	expired := func(run func(ctx context.Context, limit int) (int, error)) runFunc {
 		return func(ctx context.Context) (int, error) { return run(ctx, batch) }
 	}
+	erasePhotos := func(context.Context) (int, error) { return 0, nil }
+	if k.PhotoAge > 0 {
+		erasePhotos = older(k.PhotoAge, s.EraseOldPhotos)
+	}
 	return []task{
 		{"photo requests expired", older(k.PhotoRequestAge, s.ExpirePhotoRequests)},
 		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
@@ -117,6 +122,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"sign-in attempts forgotten", expired(s.DeleteOldSignInAttempts)},
 		{"browsers forgotten", expired(s.DeleteOldDevices)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
+		{"photos of old orders erased", erasePhotos},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
 		{"deliveries forgotten", older(k.DeliveryAge, s.DeleteOldDeliveries)},

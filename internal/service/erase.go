@@ -1,0 +1,281 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// ErasureReport tells what was erased, or would be, and what stays.
+type ErasureReport struct {
+	AccountID string        `json:"account_id"`
+	OrderID   string        `json:"order_id,omitempty"` // empty: the whole account
+	DryRun    bool          `json:"dry_run"`
+	Orders    int64         `json:"orders"`
+	Photos    int64         `json:"photos"` // whose files are gone
+	Bytes     int64         `json:"bytes"`  // of these
+	Rows      store.Erasure `json:"rows"`   // deleted or emptied, by what they are
+	Stays     []Kept        `json:"stays"`
+}
+
+// Kept is what an erasure leaves, and why.
+type Kept struct {
+	What string `json:"what"`
+	Why  string `json:"why"`
+}
+
+var (
+	keptOfOrder = []Kept{
+		{"the order with its number, item, outcome, price and times", "it was paid for: ledger and counters refer to it"},
+		{"the ledger", "it proves the balance; it names orders by their id"},
+		{"the certificate", "it is signed, public and names no person; revoke it if it should not be shown as valid"},
+		{"hashes of the erased photos", "the certificate and the order refer to them; a photo cannot be made from its hash"},
+		{"entries of the logs", "each is sealed with the one before it; an order's name there is its number"},
+		{"backups made before", "they are not changed; delete them when their time is over"},
+	}
+	keptOfAccount = append([]Kept{
+		{"the account and its users, as numbers without a name or an email", "orders, keys and logs refer to them"},
+		{"API keys, revoked and without their names", "orders refer to them"},
+		{"notes of the ledger", "they are the books of the service, which are kept by law"},
+		{"who of the staff did what for the account, when and from where", "it is about those who run the service"},
+	}, keptOfOrder...)
+)
+
+// OrdersOpen is the refusal to erase what the desk still works on.
+func OrdersOpen(n int) *fault.Error {
+	return fault.New(fault.Conflict, "orders-open",
+		"Live orders that have not ended cannot be erased: cancel them or wait for their end.").With("orders", n)
+}
+
+const eraseBatch = 50
+
+// errDryRun takes back what a dry run has counted.
+var errDryRun = errors.New("dry run")
+
+// eraser is an erasure in progress.
+type eraser struct {
+	*Service
+	report ErasureReport
+}
+
+func (s *Service) eraser(accountID string, dry bool, stays []Kept) *eraser {
+	return &eraser{s, ErasureReport{AccountID: accountID, DryRun: dry, Rows: store.Erasure{}, Stays: stays}}
+}
+
+// step runs a part in a transaction, which a dry run takes back. The files of the photos that it returns are deleted
+// after it: one that stays behind is swept later.
+func (e *eraser) step(ctx context.Context, run func(*store.Tx, store.Erasure) ([]photo.Stored, error)) error {
+	var gone []photo.Stored
+	var rows store.Erasure
+	err := e.store.Update(ctx, func(tx *store.Tx) (err error) {
+		rows = store.Erasure{} // the transaction may be run again
+		gone, err = run(tx, rows)
+		if err == nil && e.report.DryRun {
+			err = errDryRun
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, errDryRun) {
+		return err
+	}
+	for what, n := range rows {
+		e.report.Rows[what] += n
+	}
+	e.report.Photos += int64(len(gone))
+	for i := range gone {
+		e.report.Bytes += gone[i].Bytes
+	}
+	if e.report.DryRun {
+		return nil
+	}
+	return e.deleteFiles(ctx, gone)
+}
+
+func (s *Service) deleteFiles(ctx context.Context, photos []photo.Stored) (failed error) {
+	for i := range photos {
+		failed = errors.Join(failed, s.media.Delete(ctx, photos[i].Name))
+	}
+	return failed
+}
+
+// orders erases photos and texts of orders, with names also those of keys and users in their timelines.
+func (e *eraser) orders(ctx context.Context, ids []string, names bool) error {
+	err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (gone []photo.Stored, err error) {
+		needed, err := tx.OpenPhotos(ctx, e.report.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			if err := tx.EraseOrderTexts(rows, id, names); err != nil {
+				return nil, err
+			}
+			erased, err := tx.ErasePhotosOf(id, needed, e.now())
+			if err != nil {
+				return nil, err
+			}
+			gone = append(gone, erased...)
+		}
+		return gone, nil
+	})
+	e.report.Orders += int64(len(ids))
+	return err
+}
+
+// EraseOrder erases the photos of an order and what people wrote for it. A photo that an open order of the account has
+// as well stays.
+func (s *Service) EraseOrder(ctx context.Context, actor access.Actor, id string, dry bool) (*ErasureReport, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	o, err := s.store.Order(ctx, id)
+	if err != nil {
+		return nil, orNotFound(err, fault.Missing("order"))
+	}
+	if o.Environment == access.Live && o.EndedAt == nil {
+		return nil, OrdersOpen(1)
+	}
+	e := s.eraser(o.AccountID, dry, keptOfOrder)
+	e.report.OrderID = o.ID
+	if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
+		return nil, s.recordStaffAction(tx, actor, onOrder(audit.OrderErased, o, nil))
+	}); err != nil {
+		return nil, err
+	}
+	return &e.report, e.orders(ctx, []string{o.ID}, false)
+}
+
+// EraseAccount closes an account and erases what is known of its users, its photos, what people wrote for its orders,
+// and what the logs say of people. What is interrupted is run again.
+func (s *Service) EraseAccount(
+	ctx context.Context, actor access.Actor, accountID string, dry bool,
+) (*ErasureReport, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, err
+	}
+	e := s.eraser(accountID, dry, keptOfAccount)
+	if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) ([]photo.Stored, error) {
+		open, err := tx.LiveOpenOrders(ctx, accountID)
+		if err != nil {
+			return nil, err
+		}
+		if len(open) > 0 {
+			return nil, OrdersOpen(len(open))
+		}
+		if err := tx.EraseAccount(rows, accountID, s.now()); err != nil {
+			return nil, err
+		}
+		if err := tx.EraseStaffLog(rows, accountID); err != nil {
+			return nil, err
+		}
+		return nil, s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.AccountErased, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfAccount, ID: accountID},
+		})
+	}); err != nil {
+		return nil, err
+	}
+	for after := ""; ; {
+		ids, err := s.store.OrdersOf(ctx, accountID, after, eraseBatch)
+		if err != nil {
+			return nil, err
+		}
+		if len(ids) == 0 {
+			break
+		}
+		if err := e.orders(ctx, ids, true); err != nil {
+			return nil, err
+		}
+		after = ids[len(ids)-1]
+	}
+	if err := e.unusedPhotos(ctx); err != nil {
+		return nil, err
+	}
+	return &e.report, e.auditLog(ctx)
+}
+
+func (e *eraser) unusedPhotos(ctx context.Context) error {
+	limit := eraseBatch
+	if e.report.DryRun { // every look would be the same
+		limit = 1 << 30
+	}
+	for {
+		n := 0
+		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
+			gone, err := tx.DeleteUnusedPhotosOf(e.report.AccountID, limit)
+			n = len(gone)
+			return gone, err
+		}); err != nil || n < limit {
+			return err
+		}
+	}
+}
+
+func (e *eraser) auditLog(ctx context.Context) error {
+	for last := int64(0); ; {
+		next := int64(0)
+		if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {
+			next, err = tx.EraseAuditLog(rows, e.report.AccountID, last, eraseBatch)
+			return nil, err
+		}); err != nil || next == 0 {
+			return err
+		}
+		last = next
+	}
+}
+
+// EraseOldPhotos erases the photos of up to limit Live orders that ended before the time, and of Test orders that were
+// created before it, and returns how many orders it looked at. Photos of open Live orders stay.
+func (s *Service) EraseOldPhotos(ctx context.Context, before time.Time, limit int) (int, error) {
+	looked := 0
+	for _, env := range access.Environments {
+		n, err := s.eraseOldPhotos(ctx, env, before, limit)
+		if err != nil {
+			return looked, fmt.Errorf("%s: %w", env, err)
+		}
+		looked = max(looked, n)
+	}
+	return looked, nil
+}
+
+func (s *Service) eraseOldPhotos(
+	ctx context.Context, env access.Environment, before time.Time, limit int,
+) (int, error) {
+	mark, err := s.store.RetentionMark(ctx, env)
+	if err != nil {
+		return 0, err
+	}
+	orders, err := s.store.AgedOrders(ctx, env, mark, before, limit)
+	if err != nil || len(orders) == 0 {
+		return 0, err
+	}
+	var gone []photo.Stored
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		gone = nil
+		for _, o := range orders {
+			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
+			if o.Skip {
+				continue
+			}
+			needed, err := tx.OpenPhotos(ctx, o.AccountID)
+			if err != nil {
+				return err
+			}
+			erased, err := tx.ErasePhotosOf(o.ID, needed, s.now())
+			if err != nil {
+				return err
+			}
+			gone = append(gone, erased...)
+		}
+		return tx.SetRetentionMark(env, mark)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return len(orders), s.deleteFiles(ctx, gone)
+}

@@ -1,0 +1,246 @@
+package service_test
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// files returns the files of the media folder, without those that are being received.
+func files(t *testing.T, s *shop.Shop) (n int) {
+	t.Helper()
+	must.NoError(t, filepath.WalkDir(s.MediaDir, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n++
+		}
+		return err
+	}))
+	return n
+}
+
+func holds(t *testing.T, s *shop.Shop, when string) {
+	t.Helper()
+	o := s.Proof()
+	o.Deep = true
+	r, err := proof.Check(t.Context(), o)
+	must.NoError(t, err)
+	if !r.OK {
+		t.Fatalf("%s: %+v", when, r.Problems)
+	}
+}
+
+// found returns the tables of the database that contain a word.
+func found(t *testing.T, s *shop.Shop, word string) (in []string) {
+	t.Helper()
+	for table, columns := range map[string]string{
+		"accounts": "name", "users": "email || password_hash", "api_keys": "name",
+		"orders":       "COALESCE(external_id, '') || facts || creation",
+		"order_events": "actor_name || details", "order_notes": "note", "photos": "original_name",
+		"audit_events":  "actor_name || COALESCE(ip, '') || COALESCE(user_agent, '') || metadata",
+		"staff_actions": "target_name || details", "deliveries": "body", "events": "body", "links": "email",
+		"idempotency_keys": "answer",
+	} {
+		text := "SELECT COUNT(*) FROM " + table + " WHERE " + columns + " LIKE '%" + word + "%'"
+		if n := rawsql.Rows(t, s.Target, text)[0][0]; n != "0" {
+			in = append(in, table)
+		}
+	}
+	return in
+}
+
+func TestErase(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		s.Trade(t)
+		id := s.Order(t, s.Test, order.MockAuthentic)
+		rawsql.Exec(t, target, "UPDATE orders SET external_id = 'Jane Doe'")
+		rawsql.Exec(t, target, "UPDATE photos SET original_name = 'Jane Doe.jpg'")
+		rawsql.Exec(t, target, `UPDATE order_events SET details = '{"outcome":"fake","note":"Jane Doe"}'
+			WHERE event = 'completed' AND details LIKE '%fake%'`)
+		s.Photo(t, s.Live) // of no order
+		holds(t, s, "before")
+
+		t.Run("OpenOrdersStay", func(t *testing.T) {
+			_, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+			if fault.CodeOf(err) != "orders-open" {
+				t.Errorf("an account with open orders: %v", err)
+			}
+			open := rawsql.Rows(t, target, "SELECT id FROM orders WHERE environment = 'live' AND ended_at IS NULL")[0][0]
+			if _, err := s.Service.EraseOrder(ctx, access.Operator, open, false); fault.CodeOf(err) != "orders-open" {
+				t.Errorf("an open order: %v", err)
+			}
+			_, err = s.Service.EraseOrder(ctx, access.Operator, "0199c3a9-52d0-7f3b-8c1e-2f6d9a7b4c30", false)
+			if fault.CodeOf(err) != "not-found" {
+				t.Errorf("no order: %v", err)
+			}
+			_, err = s.Service.CancelOrder(ctx, access.System, open, "withdrawn")
+			must.NoError(t, err)
+		})
+		t.Run("DryRun", func(t *testing.T) {
+			before, named := files(t, s), len(found(t, s, "Jane Doe"))
+			r, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, true)
+			must.NoError(t, err)
+			if !r.DryRun || r.Orders != 9 || r.Photos < 10 || r.Bytes == 0 || r.Rows["users"] != 1 || len(r.Stays) < 5 {
+				t.Errorf("the report is %+v", r)
+			}
+			if files(t, s) != before || named == 0 || len(found(t, s, "Jane Doe")) != named {
+				t.Error("a dry run has erased something")
+			}
+		})
+		t.Run("Order", func(t *testing.T) {
+			before := files(t, s)
+			r, err := s.Service.EraseOrder(ctx, access.Operator, id, false)
+			must.NoError(t, err)
+			if r.OrderID != id || r.Orders != 1 || r.Photos != 1 || r.Rows["external_ids"] != 1 || files(t, s) != before-1 {
+				t.Errorf("the report is %+v, %d files of %d are left", r, files(t, s), before)
+			}
+			o, err := s.Store.Order(ctx, id)
+			must.NoError(t, err)
+			if o.ExternalID != nil || o.Outcome != order.Authentic || o.CertificateID == "" {
+				t.Errorf("the order is %+v", o)
+			}
+			holds(t, s, "after an order")
+			if r, err := s.Service.EraseOrder(ctx, access.Operator, id, false); err != nil || r.Photos != 0 {
+				t.Errorf("again: %+v, %v", r, err)
+			}
+		})
+		t.Run("Account", func(t *testing.T) {
+			heads, err := s.Store.LogHeads(ctx)
+			must.NoError(t, err)
+			_, err = s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, false)
+			must.NoError(t, err)
+			for _, word := range []string{"Jane Doe", "Acme", "owner@acme.example", "key <&>"} {
+				if in := found(t, s, word); in != nil {
+					t.Errorf("%q is still in %q", word, in)
+				}
+			}
+			if n := files(t, s); n != 0 {
+				t.Errorf("%d files are left", n)
+			}
+			holds(t, s, "after the account")
+			o := s.Proof()
+			o.Heads = heads // that were kept before the erasure still hold
+			r, err := proof.Check(ctx, o)
+			must.NoError(t, err)
+			if !r.OK {
+				t.Errorf("kept heads: %+v", r.Problems)
+			}
+			totals, err := s.Store.PhotoTotals(ctx)
+			must.NoError(t, err)
+			if totals.Photos != 0 || totals.Bytes != 0 {
+				t.Errorf("the totals of photos are %+v", totals)
+			}
+			log := rawsql.Rows(t, target, "SELECT code FROM staff_actions WHERE code IN ('order.erased', 'account.erased')")
+			if len(log) != 3 {
+				t.Errorf("the log of administration has %q", log)
+			}
+		})
+		t.Run("AnErasedEntryCannotBeRewritten", func(t *testing.T) {
+			rawsql.Exec(t, target, "UPDATE audit_events SET actor_name = 'somebody' WHERE seq = 1")
+			r, err := proof.Check(ctx, s.Proof())
+			must.NoError(t, err)
+			if r.OK {
+				t.Error("a name was put into an erased entry")
+			}
+			rawsql.Exec(t, target, "UPDATE audit_events SET actor_name = '' WHERE seq = 1")
+		})
+	})
+}
+
+func TestEraseOldPhotos(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		ctx := t.Context()
+		s := shop.New(t, target)
+		s.Trade(t)
+		erase := func() {
+			t.Helper()
+			_, err := s.Service.EraseOldPhotos(ctx, s.Clock.Now().Add(-time.Hour), 3)
+			must.NoError(t, err)
+		}
+		before := files(t, s)
+		erase()
+		if n := files(t, s); n != before {
+			t.Errorf("%d of %d files are left of young orders", n, before)
+		}
+		s.Clock.Advance(2 * time.Hour)
+		young := s.Order(t, s.Test, order.MockFake)
+		for range 10 {
+			erase()
+		}
+		if n := files(t, s); n != 3 { // of the open Live order, of the young one, and of no order
+			t.Errorf("%d files are left, want 3", n)
+		}
+		o, err := s.Store.OrderPhotos(ctx, young)
+		must.NoError(t, err)
+		if p, err := s.Store.Photo(ctx, o[0].Name); err != nil || p.Erased {
+			t.Errorf("the photo of a young order: %+v, %v", p, err)
+		}
+		holds(t, s, "after the retention")
+	})
+}
+
+// exportRows keeps what an export gives.
+type exportRows struct {
+	rows   strings.Builder
+	kinds  map[string]int
+	photos int
+}
+
+func (e *exportRows) Row(kind string, row map[string]any) error {
+	e.kinds[kind]++
+	for name, v := range row {
+		if text, ok := v.(string); ok {
+			e.rows.WriteString(name + "=" + text + "\n")
+		}
+	}
+	return nil
+}
+
+func (e *exportRows) Photo(_ string, content io.Reader) error {
+	e.photos++
+	_, err := io.Copy(io.Discard, content)
+	return err
+}
+
+func TestExportAccount(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		s.Trade(t)
+		_, err := s.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", "en")
+		must.NoError(t, err)
+		got := &exportRows{kinds: map[string]int{}}
+		must.NoError(t, s.Service.ExportAccount(context.WithoutCancel(t.Context()), access.Operator, s.Account, got))
+		for kind, n := range map[string]int{"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10} {
+			if got.kinds[kind] != n {
+				t.Errorf("%d rows of %s, want %d", got.kinds[kind], kind, n)
+			}
+		}
+		all := got.rows.String()
+		if got.photos != 10 || !strings.Contains(all, "email=owner@acme.example") || strings.Contains(all, "Other") {
+			t.Errorf("%d photos, or rows of another account", got.photos)
+		}
+		for _, row := range rawsql.Rows(t, target, "SELECT hash FROM api_keys UNION ALL SELECT password_hash FROM users") {
+			if strings.Contains(all, row[0]) {
+				t.Error("a secret is exported")
+			}
+		}
+		viewer := access.Actor{Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: s.Account.ID}}
+		if err := s.Service.ExportAccount(t.Context(), viewer, s.Account, got); fault.CodeOf(err) != "forbidden" {
+			t.Errorf("an owner exports: %v", err)
+		}
+	})
+}

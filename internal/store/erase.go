@@ -1,0 +1,363 @@
+package store
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/photo"
+)
+
+// Erasure counts what was erased, by what it is.
+type Erasure map[string]int64
+
+// add counts what a statement has changed.
+func (e Erasure) add(what string, n int64, err error) error {
+	e[what] += n
+	return err
+}
+
+// erase runs statements with the same arguments, and counts what each has changed.
+func (t *Tx) erase(e Erasure, statements [][2]string, args ...any) error {
+	for _, s := range statements {
+		n, err := t.exec(s[1], args...)
+		if err := e.add(s[0], n, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ErasePhotos marks photos as erased and forgets what their files were called. It returns those that were not erased
+// before: their files are deleted after the transaction.
+func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, err error) {
+	err = inBatches(names, func(names []string) error {
+		some, err := collect(t.ctx, t.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
+			WHERE erased_at IS NULL AND name IN `+list(2, len(names))+" RETURNING name, account_id, environment, bytes",
+			append([]any{micros(at)}, anys(names)...)...)
+		erased = append(erased, some...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return erased, t.countPhotos(erased, -1)
+}
+
+// ErasePhotosOf erases the photos of an order, except those that are needed.
+func (t *Tx) ErasePhotosOf(orderID string, needed map[string]bool, at time.Time) ([]photo.Stored, error) {
+	photos, err := t.OrderPhotos(t.ctx, orderID)
+	if err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, p := range photos {
+		if p.Name != "" && !needed[p.Name] {
+			names = append(names, p.Name)
+		}
+	}
+	return t.ErasePhotos(names, at)
+}
+
+func scanErased(scan scanner) (p photo.Stored, err error) {
+	err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
+	return p, err
+}
+
+// DeleteUnusedPhotosOf removes the rows of up to limit photos of an account that no order has, and returns them.
+func (t *Tx) DeleteUnusedPhotosOf(accountID string, limit int) ([]photo.Stored, error) {
+	deleted, err := collect(t.ctx, t.Queries, scanErased, `DELETE FROM photos WHERE name IN (SELECT name FROM photos
+		WHERE account_id = $1 AND used = 0 LIMIT $2) RETURNING name, account_id, environment, bytes`, accountID, limit)
+	if err != nil {
+		return nil, err
+	}
+	return deleted, t.countPhotos(deleted, -1)
+}
+
+// LiveOpenOrders returns the ids of the Live orders of an account that have not ended.
+func (q Queries) LiveOpenOrders(ctx context.Context, accountID string) ([]string, error) {
+	return column[string](ctx, q, `SELECT id FROM orders WHERE account_id = $1 AND environment = 'live'
+		AND COALESCE(outcome, status) IN ('queued', 'processing', 'update-photos') ORDER BY id`, accountID)
+}
+
+// OpenPhotos returns the photos of the Live orders of an account that have not ended: the desk still needs them.
+func (q Queries) OpenPhotos(ctx context.Context, accountID string) (map[string]bool, error) {
+	ids, err := q.LiveOpenOrders(ctx, accountID)
+	needed := make(map[string]bool)
+	for _, id := range ids {
+		photos, err := q.OrderPhotos(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range photos {
+			needed[p.Name] = true
+		}
+	}
+	return needed, err
+}
+
+// OrdersOf returns the ids of up to limit orders of an account in both environments that follow an id.
+func (q Queries) OrdersOf(ctx context.Context, accountID, after string, limit int) ([]string, error) {
+	return column[string](ctx, q, "SELECT id FROM orders WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT $3",
+		accountID, after, limit)
+}
+
+// eraseOfOrder is what is deleted of an order: what people wrote, and copies of what the order's row says.
+var eraseOfOrder = [][2]string{
+	{"order_notes", "DELETE FROM order_notes WHERE order_id = $1"},
+	{"verdict_drafts", "DELETE FROM verdict_drafts WHERE order_id = $1"},
+	{"events", `DELETE FROM events WHERE order_id = $1
+		AND api_key_id = (SELECT api_key_id FROM orders WHERE id = $1)`},
+	{"delivery_queue", `DELETE FROM delivery_queue WHERE (endpoint_id, delivery_id) IN
+		(SELECT endpoint_id, id FROM deliveries WHERE order_id = $1)`},
+	{"delivery_attempts", `DELETE FROM delivery_attempts WHERE delivery_id IN
+		(SELECT id FROM deliveries WHERE order_id = $1)`},
+	{"deliveries", "DELETE FROM deliveries WHERE order_id = $1"},
+	{"external_ids", "UPDATE orders SET external_id = NULL WHERE id = $1 AND external_id IS NOT NULL"},
+	{"idempotency_keys", `DELETE FROM idempotency_keys
+		WHERE (account_id, environment) IN (SELECT account_id, environment FROM orders WHERE id = $1)
+		AND answer LIKE '%' || $1 || '%'`},
+}
+
+// EraseOrderTexts erases what people wrote for an order; with names also those of the keys and users who moved it.
+func (t *Tx) EraseOrderTexts(e Erasure, orderID string, names bool) error {
+	if err := t.erase(e, eraseOfOrder, orderID); err != nil {
+		return err
+	}
+	if err := t.eraseFacts(e, orderID, names); err != nil {
+		return err
+	}
+	return t.eraseTimeline(e, orderID, names)
+}
+
+func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
+	var facts, created string
+	err := t.row(t.ctx, "SELECT facts, creation FROM orders WHERE id = $1", []any{orderID}, &facts, &created)
+	if err != nil {
+		return err
+	}
+	recorded, err := order.DecodeRecorded(facts)
+	if err != nil {
+		return err
+	}
+	var c creation
+	if err := json.Unmarshal([]byte(created), &c); err != nil {
+		return err
+	}
+	if names {
+		c.KeyName = ""
+	}
+	recorded.EraseTexts()
+	newFacts, err := json.Marshal(recorded)
+	if err != nil {
+		return err
+	}
+	newCreation, err := json.Marshal(&c)
+	if err != nil || string(newFacts) == facts && string(newCreation) == created {
+		return err
+	}
+	n, err := t.exec("UPDATE orders SET facts = $1, creation = $2 WHERE id = $3", string(newFacts), string(newCreation),
+		orderID)
+	return e.add("order_texts", n, err)
+}
+
+// writtenDetails are those of a timeline that people wrote.
+var writtenDetails = []string{"note", "reason_text"}
+
+func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
+	type entry struct {
+		seq     int64
+		details string
+	}
+	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+		err = scan(&x.seq, &x.details)
+		return x, err
+	}, "SELECT seq, details FROM order_events WHERE order_id = $1 ORDER BY seq", orderID)
+	if err != nil {
+		return err
+	}
+	for _, x := range entries {
+		var details map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(x.details), &details); err != nil {
+			return err
+		}
+		before := len(details)
+		for _, name := range writtenDetails {
+			delete(details, name)
+		}
+		if len(details) == before {
+			continue
+		}
+		text, err := json.Marshal(details)
+		if err != nil {
+			return err
+		}
+		n, err := t.exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3", string(text), orderID, x.seq)
+		if err := e.add("timeline_texts", n, err); err != nil {
+			return err
+		}
+	}
+	if !names {
+		return nil
+	}
+	return t.erase(e, [][2]string{{"timeline_names", `UPDATE order_events SET actor_name = ''
+		WHERE order_id = $1 AND actor_type IN ('user', 'api-key') AND actor_name <> ''`}}, orderID)
+}
+
+const usersOf = " IN (SELECT id FROM users WHERE account_id = $1)"
+
+// eraseOfAccount is what is deleted or emptied of an account besides its orders and photos.
+var eraseOfAccount = [][2]string{
+	{"sessions", "DELETE FROM sessions WHERE audience = 'portal' AND user_id" + usersOf},
+	{"second_factors", "DELETE FROM totp WHERE audience = 'portal' AND user_id" + usersOf},
+	{"recovery_codes", "DELETE FROM recovery_codes WHERE audience = 'portal' AND user_id" + usersOf},
+	{"passkeys", "DELETE FROM passkeys WHERE audience = 'portal' AND user_id" + usersOf},
+	{"browsers", "DELETE FROM sign_in_devices WHERE audience = 'portal' AND user_id" + usersOf},
+	{"mails", "DELETE FROM mails WHERE account_id = $1"},
+	{"links", "DELETE FROM links WHERE account_id = $1"},
+	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
+	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN
+		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
+	{"delivery_queue", `DELETE FROM delivery_queue WHERE endpoint_id IN
+		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
+	{"delivery_attempts", "DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE account_id = $1)"},
+	{"deliveries", "DELETE FROM deliveries WHERE account_id = $1"},
+	{"webhook_endpoints", "DELETE FROM webhook_endpoints WHERE account_id = $1"},
+	{"users", `UPDATE users SET email = 'erased-' || id || '@erased.invalid', password_hash = ''
+		WHERE account_id = $1 AND password_hash <> ''`},
+	{"api_keys", `UPDATE api_keys SET name = 'erased', networks = ''
+		WHERE account_id = $1 AND (name <> 'erased' OR networks <> '')`},
+	{"account_names", "UPDATE accounts SET name = 'erased ' || id WHERE id = $1 AND name <> 'erased ' || id"},
+}
+
+// EraseAccount closes an account and erases what is known of it and its users. Its orders, photos and logs are erased
+// apart, in batches.
+func (t *Tx) EraseAccount(e Erasure, accountID string, at time.Time) error {
+	if err := t.LockTeam(accountID); err != nil {
+		return err
+	}
+	if err := errors.Join(
+		t.closed("UPDATE users SET removed_at = $2 WHERE account_id = $1 AND removed_at IS NULL", accountID, at),
+		t.closed("UPDATE api_keys SET revoked_at = $2 WHERE account_id = $1 AND revoked_at IS NULL", accountID, at),
+	); err != nil {
+		return err
+	}
+	return t.erase(e, eraseOfAccount, accountID)
+}
+
+func (t *Tx) closed(text, accountID string, at time.Time) error {
+	_, err := t.exec(text, accountID, micros(at))
+	return err
+}
+
+// EraseAuditLog erases what up to limit entries of an account's audit log after a number say of people. It returns the
+// number of the last of them, 0 when there was none. The chain holds as before.
+func (t *Tx) EraseAuditLog(e Erasure, accountID string, after int64, limit int) (last int64, err error) {
+	type entry struct {
+		*audit.Event
+		metadata string
+	}
+	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+		x.Event, x.metadata, err = scanStoredEvent(scan)
+		return x, err
+	}, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+		accountID, after, limit)
+	for _, x := range entries {
+		if last = x.Seq; x.Personal.Salt == "" {
+			continue
+		}
+		n, err := t.exec(`UPDATE audit_events SET actor_name = '', ip = NULL, user_agent = NULL, metadata = $1, salt = NULL,
+			seal = $2 WHERE id = $3`, audit.Nothing, t.chain.EventSeal(x.Event, x.metadata), x.ID)
+		if err := e.add("audit_events", n, err); err != nil {
+			return 0, err
+		}
+	}
+	return last, err
+}
+
+// EraseStaffLog erases what the entries of the log of administration about an account call it and its users. Who did
+// what, when and from where stays: that is about those who run the service.
+func (t *Tx) EraseStaffLog(e Erasure, accountID string) error {
+	type entry struct {
+		*audit.Action
+		details string
+	}
+	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
+		x.Action, x.details, err = scanStoredAction(scan)
+		return x, err
+	}, "SELECT "+actionColumns+" FROM staff_actions WHERE account_id = $1 AND salt IS NOT NULL", accountID)
+	if err != nil {
+		return err
+	}
+	for _, x := range entries {
+		n, err := t.exec("UPDATE staff_actions SET target_name = '', details = $1, salt = NULL, seal = $2 WHERE id = $3",
+			audit.Nothing, t.chain.ActionSeal(x.Action, x.details), x.ID)
+		if err := e.add("staff_actions", n, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// RetentionMark is how far the photos of old orders of an environment are erased.
+type RetentionMark struct {
+	At      time.Time
+	OrderID string
+}
+
+// RetentionMark returns the mark of an environment; the zero value is the beginning.
+func (q Queries) RetentionMark(ctx context.Context, env access.Environment) (m RetentionMark, err error) {
+	m.At = time.Unix(0, 0)
+	err = q.row(ctx, "SELECT at, order_id FROM photo_retention WHERE environment = $1", []any{string(env)},
+		asTime(&m.At), &m.OrderID)
+	if errors.Is(err, ErrNotFound) {
+		err = nil
+	}
+	return m, err
+}
+
+// SetRetentionMark moves the mark.
+func (t *Tx) SetRetentionMark(env access.Environment, m RetentionMark) error {
+	_, err := t.exec(`INSERT INTO photo_retention (environment, at, order_id) VALUES ($1, $2, $3)
+		ON CONFLICT (environment) DO UPDATE SET at = excluded.at, order_id = excluded.order_id`,
+		string(env), micros(m.At), m.OrderID)
+	return err
+}
+
+// AgedOrder is an order whose photos may be old enough to be erased.
+type AgedOrder struct {
+	ID        string
+	AccountID string
+	At        time.Time // by which its age is told
+	Skip      bool      // it is not of the environment
+}
+
+// AgedOrders returns up to limit orders after the mark whose time is before another: Live orders by when they ended,
+// Test orders, which can be moved out of an end, by when they were created. For the latter the orders of both
+// environments are walked, and the mark moves past those of the other.
+func (q Queries) AgedOrders(
+	ctx context.Context, env access.Environment, m RetentionMark, before time.Time, limit int,
+) ([]AgedOrder, error) {
+	text, args := `SELECT id, account_id, ended_at, environment FROM orders WHERE environment = 'live'
+		AND ended_at IS NOT NULL AND (ended_at, id) > ($1, $2) AND ended_at < $3 ORDER BY ended_at, id LIMIT $4`,
+		[]any{micros(m.At), m.OrderID, micros(before), limit}
+	if env == access.Test {
+		text, args = `SELECT id, account_id, created_at, environment FROM orders WHERE id > $1 ORDER BY id LIMIT $2`,
+			[]any{m.OrderID, limit}
+	}
+	orders, err := collect(ctx, q, func(scan scanner) (o AgedOrder, err error) {
+		var of access.Environment
+		err = scan(&o.ID, &o.AccountID, asTime(&o.At), &of)
+		o.Skip = of != env
+		return o, err
+	}, text, args...)
+	if young := slices.IndexFunc(orders, func(o AgedOrder) bool { return !o.At.Before(before) }); young >= 0 {
+		orders = orders[:young]
+	}
+	return orders, err
+}

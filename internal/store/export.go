@@ -1,0 +1,102 @@
+package store
+
+import (
+	"context"
+	"strings"
+	"time"
+)
+
+// exports is what an account is given of what is known of it: for each file the columns and where they come from. No
+// secret is among them.
+var exports = []struct{ name, columns, from string }{
+	{"account", "id, name, locale, created_at", "accounts WHERE id = $1"},
+	{"users", "id, email, role, created_at, removed_at", "users WHERE account_id = $1 ORDER BY id"},
+	{
+		"sessions", "id, user_id, ip, user_agent, created_at, last_seen_at, expires_at",
+		"sessions WHERE audience = 'portal' AND user_id" + usersOf + " ORDER BY id",
+	},
+	{
+		"passkeys", "id, user_id, name, created_at, last_used_at",
+		"passkeys WHERE audience = 'portal' AND user_id" + usersOf + " ORDER BY id",
+	},
+	{"invitations", "id, kind, email, role, created_at, expires_at, used_at", "links WHERE account_id = $1 ORDER BY id"},
+	{
+		"api_keys", "id, environment, name, hint, scopes, networks, created_by, created_at, expires_at, revoked_at, last_used_at",
+		"api_keys WHERE account_id = $1 ORDER BY id",
+	},
+	{
+		"webhook_endpoints", "id, environment, api_key_id, name, url, events, auth_type, token_url, client_id, created_at",
+		"webhook_endpoints WHERE account_id = $1 ORDER BY id",
+	},
+	{"balances", "environment, credits, orders, entries", "balances WHERE account_id = $1 ORDER BY environment"},
+	{
+		"ledger", "id, environment, seq, kind, amount, balance_after, order_id, charge_id, note, created_at",
+		"ledger_entries WHERE account_id = $1 ORDER BY environment, seq",
+	},
+	{
+		"orders", "id, environment, api_key_id, seq, number, external_id, status, outcome, answer_time, price, due_at, created_at, " +
+			"updated_at, ended_at, round, certificate_id, category_code, brand_code, facts, creation",
+		"orders WHERE account_id = $1 ORDER BY environment, seq",
+	},
+	{"order_notes", "order_id, round, note, created_at", "order_notes WHERE order_id" + ordersOf + " ORDER BY order_id, round"},
+	{
+		"order_photos", "order_id, round, position, index_code, photo",
+		"order_photos WHERE order_id" + ordersOf + " ORDER BY order_id, round, position",
+	},
+	{"order_events", "order_id, seq, at, event, details", "order_events WHERE order_id" + ordersOf + " ORDER BY order_id, seq"},
+	{
+		"certificates", "id, order_id, document, signature, key_id, issued_at, revoked_at, revoked_reason",
+		"certificates WHERE order_id" + ordersOf + " ORDER BY id",
+	},
+	{
+		"deliveries", "id, endpoint_id, environment, order_id, event, body, created_at",
+		"deliveries WHERE account_id = $1 ORDER BY id",
+	},
+	{
+		"audit_events", "id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id, ip, " +
+			"user_agent, metadata", "audit_events WHERE account_id = $1 ORDER BY seq",
+	},
+	{
+		"photos", "name, environment, sha256, bytes, width, height, original_name, created_at, erased_at",
+		"photos WHERE account_id = $1 ORDER BY name",
+	},
+}
+
+const ordersOf = " IN (SELECT id FROM orders WHERE account_id = $1)"
+
+// Export calls each for every row that is known of an account, with the name of its kind, and columns by name. Times
+// are RFC 3339.
+func (q Queries) Export(ctx context.Context, accountID string, each func(kind string, row map[string]any) error) error {
+	for _, x := range exports {
+		columns := strings.Split(x.columns, ", ")
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
+		}
+		if err := q.rows(ctx, "SELECT "+x.columns+" FROM "+x.from, []any{accountID}, func(scan scanner) error {
+			if err := scan(dest...); err != nil {
+				return err
+			}
+			row := make(map[string]any, len(columns))
+			for i, name := range columns {
+				row[name] = exported(name, values[i])
+			}
+			return each(x.name, row)
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func exported(column string, value any) any {
+	switch v := value.(type) {
+	case []byte:
+		return string(v)
+	case int64:
+		if column == "at" || strings.HasSuffix(column, "_at") {
+			return timeOf(v).Format(time.RFC3339Nano)
+		}
+	}
+	return value
+}
