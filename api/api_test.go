@@ -55,6 +55,9 @@ func TestIntegrationRoutes(t *testing.T) {
 		{"POST", "/quote", "", "catalog", "200"},
 		{"GET", "/me", "", "read", "200"},
 		{"GET", "/events", "orders:read", "read", "200"},
+		{"POST", "/capture_links", "orders:write", "create", "201"},
+		{"GET", "/capture_links/{id}", "orders:read", "read", "200"},
+		{"DELETE", "/capture_links/{id}", "orders:write", "update", "204"},
 		{"GET", "/audit/events", "audit:read", "read", "200"},
 		{"POST", "/webhooks", "webhooks:manage", "webhook", "201"},
 		{"GET", "/webhooks", "webhooks:manage", "webhook", "200"},
@@ -114,14 +117,15 @@ func TestErrorCodes(t *testing.T) {
 			"400 photo-index-not-found", "400 photo-index-not-requested", "400 photo-limit-exceeded",
 			"400 photo-upload-limit-exceeded", "400 unsafe-webhook-url", "400 unsupported-photo-url", "400 validation-error",
 			"401 unauthorized", "402 not-enough-credits", "403 forbidden", "404 not-found", "404 order-not-found",
-			"409 order-not-awaiting-update-photos", "409 order-not-cancelable", "409 request-in-progress",
-			"409 webhook-already-exists", "409 webhook-limit-reached", "409 webhook-not-hmac", "410 cursor-expired", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
+			"409 capture-link-limit-reached", "409 order-not-awaiting-update-photos", "409 order-not-cancelable",
+			"409 request-in-progress", "409 webhook-already-exists", "409 webhook-limit-reached", "409 webhook-not-hmac",
+			"410 cursor-expired", "413 FILE_TOO_LARGE", "429 rate-limit-exceeded", "500 internal-error",
 			"503 service-unavailable",
 		}},
 		{"Desk", api.Desk(), []string{
 			"400 bad-request", "400 validation-error", "401 unauthorized", "403 forbidden", "404 order-not-found",
-			"409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded", "500 internal-error",
-			"503 service-unavailable",
+			"409 claim-limit-reached", "409 invalid-transition", "409 order-claimed", "429 rate-limit-exceeded",
+			"500 internal-error", "503 service-unavailable",
 		}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -145,7 +149,8 @@ const publicURL = "https://assay.example"
 
 var update = flag.Bool("update", false, "rewrite openapi-3.0.json")
 
-// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with -update.
+// TestRendition30 keeps the OpenAPI 3.0 form of the document equal to what is made of openapi.yaml: run it with
+// -update.
 func TestRendition30(t *testing.T) {
 	want, err := spec.JSON30(api.IntegrationYAML())
 	if err != nil {

@@ -11,8 +11,10 @@ import (
 // TestAdditions sends each operation that the interface has beyond its contract, and reads its answer.
 func TestAdditions(t *testing.T) {
 	at := time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC)
-	const event = `{"cursor":"7","webhook_event":"order-outcome","delivery_ids":["d1"],"created_at":"2026-03-01T10:00:00.000Z",` +
-		`"body":{"webhook_event":"order-outcome","external_id":"e1","order_number":null,"created_at":"2026-03-01T10:00:00.000Z",` +
+	const event = `{"cursor":"7","webhook_event":"order-outcome","delivery_ids":["d1"],` +
+		`"created_at":"2026-03-01T10:00:00.000Z",` +
+		`"body":{"webhook_event":"order-outcome","external_id":"e1","order_number":null,` +
+		`"created_at":"2026-03-01T10:00:00.000Z",` +
 		`"id":"o1","status":"completed","outcome":"fake"}}`
 	for _, tt := range []struct {
 		name, method, uri, body string
@@ -22,8 +24,10 @@ func TestAdditions(t *testing.T) {
 	}{
 		{
 			"GetMe", "GET", "/me", "",
-			`{"environment":"test","account":{"id":"a","name":"Acme","locale":"ja"},"key":{"id":"k","name":"n","scopes":["orders:read"],` +
-				`"created_at":"2026-03-01T10:00:00.000Z","expires_at":null},"limits":[{"category":"read","limit":300,"remaining":299,` +
+			`{"environment":"test","account":{"id":"a","name":"Acme","locale":"ja"},` +
+				`"key":{"id":"k","name":"n","scopes":["orders:read"],` +
+				`"created_at":"2026-03-01T10:00:00.000Z","expires_at":null},` +
+				`"limits":[{"category":"read","limit":300,"remaining":299,` +
 				`"window_seconds":60}],"webhooks":{"endpoints":2,"failing":1}}`,
 			func(c *client.Client) (any, error) { return c.GetMe(t.Context()) },
 			func(t *testing.T, got any) {
@@ -38,7 +42,8 @@ func TestAdditions(t *testing.T) {
 		},
 		{
 			"GetQuote", "POST", "/quote?locale=ja", `{"category_code":"bags","brand_code":"chanel","answer_time":60}`,
-			`{"answer_times":[],"photo_indexes":[],"answer_time":60,"price":9,"affordable":true,"due_date":"2026-03-01T10:00:00.000Z"}`,
+			`{"answer_times":[],"photo_indexes":[],"answer_time":60,"price":9,"affordable":true,` +
+				`"due_date":"2026-03-01T10:00:00.000Z"}`,
 			func(c *client.Client) (any, error) {
 				return c.GetQuote(t.Context(), client.QuoteRequest{
 					CategoryCode: "bags", BrandCode: "chanel", AnswerTime: 60,
@@ -91,7 +96,34 @@ func TestAdditions(t *testing.T) {
 			},
 		},
 		{
-			"ListOrders", "GET", "/orders?created_since=2026-03-01T10%3A00%3A00Z&external_id=e&limit=5&outcome=fake&sort=updated" +
+			"CreateCaptureLink", "POST", "/capture_links", `{"category_code":"bags","brand_code":"chanel","locale":"ja"}`,
+			`{"id":"l1","url":"https://assay.example/capture/x","expires_at":"2026-03-01T10:00:00.000Z","status":"open"}`,
+			func(c *client.Client) (any, error) {
+				return c.CreateCaptureLink(t.Context(), client.NewCaptureLink{
+					CategoryCode: "bags", BrandCode: "chanel", Locale: client.LocaleJapanese,
+				})
+			},
+			func(t *testing.T, got any) {
+				equal(t, "created", got.(*client.CreatedCaptureLink), &client.CreatedCaptureLink{
+					ID: "l1", URL: "https://assay.example/capture/x", ExpiresAt: at, Status: client.CaptureOpen,
+				})
+			},
+		},
+		{
+			"GetCaptureLink", "GET", "/capture_links/l1", "", `{"id":"l1","status":"submitted","photos":[{"index_code":"a","url":"u"}]}`,
+			func(c *client.Client) (any, error) { return c.GetCaptureLink(t.Context(), "l1") },
+			func(t *testing.T, got any) {
+				equal(t, "photos", got.(*client.CaptureLink).Photos, []client.CapturedPhoto{{IndexCode: "a", URL: "u"}})
+			},
+		},
+		{
+			"RevokeCaptureLink", "DELETE", "/capture_links/l1", "", "",
+			func(c *client.Client) (any, error) { return nil, c.RevokeCaptureLink(t.Context(), "l1") },
+			func(*testing.T, any) {},
+		},
+		{
+			"ListOrders", "GET",
+			"/orders?created_since=2026-03-01T10%3A00%3A00Z&external_id=e&limit=5&outcome=fake&sort=updated" +
 				"&status=completed&updated_since=2026-03-01T10%3A00%3A00Z", "", `{"data":[],"page":1,"limit":5,"total":0}`,
 			func(c *client.Client) (any, error) {
 				return c.ListOrders(t.Context(), client.OrdersQuery{
@@ -122,7 +154,8 @@ func TestAllEvents(t *testing.T) {
 		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(body)) }
 	}
 	event := func(cursor string) string {
-		return `{"cursor":"` + cursor + `","webhook_event":"order-outcome","delivery_ids":[],"created_at":"2026-03-01T10:00:00.000Z",` +
+		return `{"cursor":"` + cursor +
+			`","webhook_event":"order-outcome","delivery_ids":[],"created_at":"2026-03-01T10:00:00.000Z",` +
 			`"body":{"id":"o` + cursor + `"}}`
 	}
 	s := newService(t, answer(`{"data":[`+event("1")+`,`+event("2")+`],"next_cursor":"2"}`),
@@ -138,8 +171,8 @@ func TestAllEvents(t *testing.T) {
 	equal(t, "third request", s.requests()[2].URI, "/v1/integrations/events?after=3&limit=100")
 }
 
-// TestSeveralSecrets checks that deliveries are accepted with every secret of the receiver, and with the signature of the
-// secret before while one is rotated.
+// TestSeveralSecrets checks that deliveries are accepted with every secret of the receiver, and with the signature of
+// the secret before while one is rotated.
 func TestSeveralSecrets(t *testing.T) {
 	parse := func(t *testing.T, secret string, header map[string]string, opts ...client.WebhookOption) error {
 		t.Helper()

@@ -162,8 +162,8 @@ func (c *Client) AllModels(ctx context.Context, q ModelsQuery) iter.Seq2[Model, 
 	})
 }
 
-// ListAnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read them
-// again shortly before creating an order.
+// ListAnswerTimes returns the answer times for a brand in a category. Only those that are available can be used; read
+// them again shortly before creating an order.
 func (c *Client) ListAnswerTimes(ctx context.Context, q AnswerTimesQuery) ([]AnswerTime, error) {
 	query := textParams("brand_code", q.BrandCode, "category_code", q.CategoryCode, "locale", string(q.Locale))
 	return getList[AnswerTime](ctx, c, "/catalog/answer_times", query)

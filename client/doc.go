@@ -1,8 +1,8 @@
 // Package client is the Go client for integrators of an Assay item authentication service.
 //
 // It depends on the standard library alone and covers every operation of the integration API: the catalog,
-// photo upload, quotes, orders, photo updates, events, the credit balance, audit events and webhook endpoints. It also has the
-// receiving side of webhooks: [ParseWebhook], [WebhookHandler] and [VerifySignature].
+// photo upload, quotes, orders, photo updates, events, the credit balance, audit events and webhook endpoints. It also
+// has the receiving side of webhooks: [ParseWebhook], [WebhookHandler] and [VerifySignature].
 //
 // # Getting started
 //
@@ -14,8 +14,8 @@
 //
 // # The flow of an order
 //
-//  1. Choose codes from the catalog: [Client.ListBrands], [Client.ListModels], [Client.ListAnswerTimes], [Client.ListPhotoIndexes].
-//     Codes are opaque. Send them exactly as they were returned.
+//  1. Choose codes from the catalog: [Client.ListBrands], [Client.ListModels], [Client.ListAnswerTimes],
+//     [Client.ListPhotoIndexes]. Codes are opaque. Send them exactly as they were returned.
 //  2. Upload the photos with [Client.UploadPhotos] and keep the returned URLs.
 //  3. Create the order with [Client.CreateOrder], best with an idempotency key: [WithIdempotencyKey].
 //  4. Follow it with webhooks, or with [Client.WaitForOrder]. An order in [StatusUpdatePhotos] needs the photos

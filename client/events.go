@@ -47,8 +47,8 @@ type EventsQuery struct {
 	Limit int    // 1 to 100; 50 by default
 }
 
-// ListEvents returns the next events of the orders created with this API key, oldest first. Events are kept for 30 days;
-// when some after the cursor are gone, the error has [CodeCursorExpired]; see [Error.OldestCursor].
+// ListEvents returns the next events of the orders created with this API key, oldest first. Events are kept for 30
+// days; when some after the cursor are gone, the error has [CodeCursorExpired]; see [Error.OldestCursor].
 func (c *Client) ListEvents(ctx context.Context, q EventsQuery) (*EventList, error) {
 	var events EventList
 	if err := c.get(ctx, "/events", textParams("after", q.After).page(0, q.Limit), &events); err != nil {
@@ -57,8 +57,9 @@ func (c *Client) ListEvents(ctx context.Context, q EventsQuery) (*EventList, err
 	return &events, nil
 }
 
-// AllEvents goes through the events after q.After until there are no more at the moment. Keep the cursor of the last one
-// that was processed: it is where to go on later. An error is yielded once, with a zero Event, and ends the iteration.
+// AllEvents goes through the events after q.After until there are no more at the moment. Keep the cursor of the last
+// one that was processed: it is where to go on later. An error is yielded once, with a zero Event, and ends the
+// iteration.
 func (c *Client) AllEvents(ctx context.Context, q EventsQuery) iter.Seq2[Event, error] {
 	q.Limit = limitOr(q.Limit, maxEventsLimit)
 	return func(yield func(Event, error) bool) {

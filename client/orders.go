@@ -137,9 +137,9 @@ type CanceledOrder struct {
 
 func (o *CanceledOrder) missing() string { return firstMissing("id", o.ID, "status", string(o.Status)) }
 
-// CancelOrder ends an order that is still queued, and gives its price back. Otherwise, also when it is canceled already,
-// the error has [CodeOrderNotCancelable]; see [Error.OrderStatus]. The request is sent once; after an ambiguous failure
-// it can be repeated.
+// CancelOrder ends an order that is still queued, and gives its price back. Otherwise, also when it is canceled
+// already, the error has [CodeOrderNotCancelable]; see [Error.OrderStatus]. The request is sent once; after an
+// ambiguous failure it can be repeated.
 func (c *Client) CancelOrder(ctx context.Context, idOrExternalID string) (*CanceledOrder, error) {
 	path, err := orderPath(idOrExternalID)
 	if err != nil {

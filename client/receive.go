@@ -41,8 +41,8 @@ type webhookSettings struct {
 	secrets   []string
 }
 
-// WebhookSecrets accepts deliveries that are signed with one of these secrets as well: those of several endpoints with one
-// URL, or both secrets while one is rotated.
+// WebhookSecrets accepts deliveries that are signed with one of these secrets as well: those of several endpoints with
+// one URL, or both secrets while one is rotated.
 func WebhookSecrets(secrets ...string) WebhookOption {
 	return func(s *webhookSettings) { s.secrets = append(s.secrets, secrets...) }
 }
@@ -84,8 +84,8 @@ func WebhookClock(now func() time.Time) WebhookOption {
 }
 
 // ParseWebhook reads a signed delivery: the body up to a limit, then the signature and the timestamp, and only then
-// the content. The secret is [CreatedWebhook.SigningSecret]; [WebhookSecrets] adds others. After a rotation the secret before
-// is good for as long as the service signs with it, too.
+// the content. The secret is [CreatedWebhook.SigningSecret]; [WebhookSecrets] adds others. After a rotation the secret
+// before is good for as long as the service signs with it, too.
 //
 // The error is one of [VerifySignature], [ErrWebhookTooLarge], [ErrMalformedWebhook], or that of reading the body.
 // Deliveries to an OAuth2 endpoint are not signed: check their bearer token and use [DecodeWebhook].

@@ -111,8 +111,8 @@ func (c *Client) DeleteWebhook(ctx context.Context, id string) error {
 	return err
 }
 
-// PauseWebhook makes the deliveries to an endpoint wait, for at most 7 days; [Client.ResumeWebhook] lets them go on, with
-// all their attempts. Both can be repeated.
+// PauseWebhook makes the deliveries to an endpoint wait, for at most 7 days; [Client.ResumeWebhook] lets them go on,
+// with all their attempts. Both can be repeated.
 func (c *Client) PauseWebhook(ctx context.Context, id string) (*Webhook, error) {
 	return c.setPaused(ctx, id, true)
 }

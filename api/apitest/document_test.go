@@ -53,7 +53,9 @@ func TestDocumentIsValidOpenAPI31(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, document := range map[string][]byte{"Integration": api.IntegrationAt("https://assay.example").JSON, "Desk": api.DeskAt("https://assay.example").JSON} {
+	for name, document := range map[string][]byte{
+		"Integration": api.IntegrationAt("https://assay.example").JSON, "Desk": api.DeskAt("https://assay.example").JSON,
+	} {
 		t.Run(name, func(t *testing.T) {
 			value, err := jsonschema.UnmarshalJSON(bytes.NewReader(document))
 			if err != nil {

@@ -43,7 +43,7 @@ type command struct {
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
-	remote  bool // it calls the integration API with a key: no setting of an installation matters to it
+	remote  bool // no setting of an installation matters to it: it calls the integration API, or has flags of its own
 }
 
 // invocation is a call of a command.
@@ -95,9 +95,8 @@ func commands() []*command {
 		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
 		keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
-		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(),
-		backupCommand(),
-		restoreCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
+		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(), backupCommand(),
+		restoreCommand(), moveCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),
 		ordersWatch(), ordersCancel(), photosUpload(), balanceCommand(), webhooksCreate(), webhooksList(), webhooksDelete(),
 		webhooksRotate(), triggerCommand(), listenCommand(),
 		completionCommand(), versionCommand(), completeCommand(), imagesCommand(),

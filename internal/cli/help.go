@@ -11,7 +11,7 @@ import (
 
 // installationSettings are the settings that matter to every command that opens an installation. The help of such a
 // command shows only these; assay serve shows all.
-var installationSettings = []string{"data", "database", "secret-key", "log-format"}
+var installationSettings = []string{"data", "database", "media", "secret-key", "log-format"}
 
 // printHelp writes the help of the command. settings are the names of the flags that are settings of the server.
 func (c *command) printHelp(w io.Writer, fs *flag.FlagSet, settings map[string]bool) {

@@ -185,7 +185,8 @@ func TestInterruptedRestore(t *testing.T) {
 	must.NoError(t, os.WriteFile(filepath.Join(fresh, "secret.key"), key, 0o600))
 	for range 2 {
 		for _, args := range [][]string{create, {"serve"}, {"check"}} {
-			if code, _, stderr := run(t, fresh, nil, args...); code != 1 || !strings.Contains(stderr, "run assay restore again") {
+			if code, _, stderr := run(t, fresh, nil, args...); code != 1 ||
+				!strings.Contains(stderr, "run assay restore again") {
 				t.Errorf("%v: status %d, %s", args, code, stderr)
 			}
 		}

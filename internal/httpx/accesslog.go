@@ -23,7 +23,7 @@ func (p *Responder) AccessLog(next http.Handler) http.Handler {
 		defer func() {
 			end := p.now()
 			line := accessLine{
-				time: end, method: r.Method, path: requestPath(r), route: RouteFrom(r.Context()), status: rec.Status(),
+				time: end, method: r.Method, path: LoggedPath(r), route: RouteFrom(r.Context()), status: rec.Status(),
 				bytes: rec.Bytes(), duration: end.Sub(start), requestID: RequestIDFrom(r.Context()), remote: ClientIP(r),
 				aborted: aborted,
 			}

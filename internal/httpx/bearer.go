@@ -20,12 +20,10 @@ func Bearer(r *http.Request) string {
 // CountFailure counts a failed authentication against the address of the request and returns the refusal, or, from an
 // address with too many failures, the advice to wait. It is called for failures only: a valid token from the same
 // address is not affected.
-func CountFailure(f *ratelimit.Failures, r *http.Request, refusal error) error {
-	address := ClientIP(r)
-	if wait, blocked := f.Blocked(address); blocked {
+func CountFailure(f ratelimit.FailureCounter, r *http.Request, refusal error) error {
+	if wait, blocked := f.Fail(r.Context(), ClientIP(r)); blocked {
 		return fault.New(fault.RateLimited, fault.CodeRateLimited, "Too many failed authentications from this address.").
 			With("retry_after_seconds", RetrySeconds(wait)).After(wait)
 	}
-	f.Failed(address)
 	return refusal
 }

@@ -67,7 +67,7 @@ func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.
 	}
 	body := envelope{
 		StatusCode: status, Code: f.Code, Message: f.Message, Details: wireDetails(f.Details),
-		Timestamp: order.Timestamp(p.now()), Path: requestPath(r), RequestID: ensureRequestID(w, r),
+		Timestamp: order.Timestamp(p.now()), Path: LoggedPath(r), RequestID: ensureRequestID(w, r),
 	}
 	if err := WriteJSON(w, status, body); err != nil {
 		p.log().LogAttrs(r.Context(), slog.LevelError, "error details cannot be encoded", p.attrs(r, err)...)
@@ -134,7 +134,7 @@ func (p *Responder) attrs(r *http.Request, err error) []slog.Attr {
 	return []slog.Attr{
 		slog.String("request_id", RequestIDFrom(r.Context())),
 		slog.String("method", r.Method),
-		slog.String("path", requestPath(r)),
+		slog.String("path", LoggedPath(r)),
 		slog.String("error", fmt.Sprint(err)), // unlike err.Error() it survives a nil *fault.Error
 	}
 }

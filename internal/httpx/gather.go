@@ -8,8 +8,8 @@ import (
 )
 
 // Gather returns a listener whose connections send the header and the body of a large answer with one system call, and
-// mostly in one packet less. net/http writes through a buffer of 4 KB: it sends the header and the beginning of the body
-// when the buffer is full, and the rest after it. The server of the listener needs ConnContext.
+// mostly in one packet less. net/http writes through a buffer of 4 KB: it sends the header and the beginning of the
+// body when the buffer is full, and the rest after it. The server of the listener needs ConnContext.
 func Gather(l net.Listener) net.Listener { return gatherListener{l} }
 
 type gatherListener struct{ net.Listener }

@@ -34,8 +34,8 @@ func (p *Paths) Add(method, path string) {
 }
 
 // Find returns the row of a request, counted from 0, and the unescaped id in its path; or NoRoute, and for a path that
-// has other methods the header Allow. The row becomes the route of the request. HEAD is answered as GET: net/http leaves
-// the body out.
+// has other methods the header Allow. The row becomes the route of the request. HEAD is answered as GET: net/http
+// leaves the body out.
 func (p *Paths) Find(w http.ResponseWriter, r *http.Request) (row int, id string, err error) {
 	path, ok := strings.CutPrefix(r.URL.EscapedPath(), p.prefix)
 	method := r.Method

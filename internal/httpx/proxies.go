@@ -52,7 +52,8 @@ func (p Proxies) client(peer netip.Addr, h http.Header) netip.Addr {
 	return told[0]
 }
 
-// rightmost walks the hops from the nearest one to the first that is no trusted proxy. When all are, it is the farthest.
+// rightmost walks the hops from the nearest one to the first that is no trusted proxy. When all are, it is the
+// farthest.
 func (p Proxies) rightmost(lines []string, node func(hop string) string) (client netip.Addr) {
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest, more := lines[i], true

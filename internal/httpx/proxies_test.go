@@ -16,27 +16,41 @@ func TestTrustedProxies(t *testing.T) {
 		forwarded []string
 		want      string
 	}{
-		"NoHeader":              {peer: "10.0.0.1:5", want: "10.0.0.1"},
-		"Client":                {peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, want: "203.0.113.7"},
-		"Spoofed":               {peer: "10.0.0.1:5", xff: []string{"198.51.100.1, 203.0.113.7"}, want: "203.0.113.7"},
-		"TwoProxies":            {peer: "10.0.0.1:5", xff: []string{"1.2.3.4, 203.0.113.7, 10.9.9.9"}, want: "203.0.113.7"},
-		"TwoLines":              {peer: "10.0.0.1:5", xff: []string{"1.2.3.4", "203.0.113.7, 10.1.1.1", "10.2.2.2"}, want: "203.0.113.7"},
-		"WithPort":              {peer: "10.0.0.1:5", xff: []string{"203.0.113.7:4711"}, want: "203.0.113.7"},
-		"IPv6":                  {peer: "[2001:db8:1::1]:5", xff: []string{"2001:db8:2::7"}, want: "2001:db8:2::7"},
-		"IPv6InBrackets":        {peer: "10.0.0.1:5", xff: []string{"[2001:db8:2::7]:80"}, want: "2001:db8:2::7"},
-		"IPv4InsideIPv6":        {peer: "[::ffff:10.0.0.1]:5", xff: []string{"::ffff:203.0.113.7"}, want: "203.0.113.7"},
-		"AllTrusted":            {peer: "10.0.0.1:5", xff: []string{"10.5.5.5, 10.6.6.6"}, want: "10.5.5.5"},
-		"Untrusted":             {peer: "192.0.2.1:5", xff: []string{"203.0.113.7"}, want: "192.0.2.1"},
-		"Garbage":               {peer: "10.0.0.1:5", xff: []string{"203.0.113.7, nonsense"}, want: ""},
-		"Empty":                 {peer: "10.0.0.1:5", xff: []string{""}, want: ""},
-		"Forwarded":             {peer: "10.0.0.1:5", forwarded: []string{"for=203.0.113.7;proto=https;by=10.0.0.1"}, want: "203.0.113.7"},
-		"ForwardedQuoted":       {peer: "10.0.0.1:5", forwarded: []string{`for="a,b", For="[2001:db8:2::7]:4711"`}, want: "2001:db8:2::7"},
-		"ForwardedChain":        {peer: "10.0.0.1:5", forwarded: []string{"for=1.2.3.4, for=203.0.113.7, for=10.3.3.3"}, want: "203.0.113.7"},
-		"ForwardedHidden":       {peer: "10.0.0.1:5", forwarded: []string{"for=_secret"}, want: ""},
-		"ForwardedWithoutFor":   {peer: "10.0.0.1:5", forwarded: []string{"proto=https"}, want: ""},
-		"BothAgree":             {peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, forwarded: []string{"for=203.0.113.7"}, want: "203.0.113.7"},
-		"OneSentByTheClient":    {peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, forwarded: []string{"for=10.0.0.8"}, want: ""},
-		"TheOtherSentByAClient": {peer: "10.0.0.1:5", xff: []string{"192.0.2.9"}, forwarded: []string{"for=203.0.113.7"}, want: ""},
+		"NoHeader":   {peer: "10.0.0.1:5", want: "10.0.0.1"},
+		"Client":     {peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, want: "203.0.113.7"},
+		"Spoofed":    {peer: "10.0.0.1:5", xff: []string{"198.51.100.1, 203.0.113.7"}, want: "203.0.113.7"},
+		"TwoProxies": {peer: "10.0.0.1:5", xff: []string{"1.2.3.4, 203.0.113.7, 10.9.9.9"}, want: "203.0.113.7"},
+		"TwoLines": {
+			peer: "10.0.0.1:5", xff: []string{"1.2.3.4", "203.0.113.7, 10.1.1.1", "10.2.2.2"}, want: "203.0.113.7",
+		},
+		"WithPort":       {peer: "10.0.0.1:5", xff: []string{"203.0.113.7:4711"}, want: "203.0.113.7"},
+		"IPv6":           {peer: "[2001:db8:1::1]:5", xff: []string{"2001:db8:2::7"}, want: "2001:db8:2::7"},
+		"IPv6InBrackets": {peer: "10.0.0.1:5", xff: []string{"[2001:db8:2::7]:80"}, want: "2001:db8:2::7"},
+		"IPv4InsideIPv6": {peer: "[::ffff:10.0.0.1]:5", xff: []string{"::ffff:203.0.113.7"}, want: "203.0.113.7"},
+		"AllTrusted":     {peer: "10.0.0.1:5", xff: []string{"10.5.5.5, 10.6.6.6"}, want: "10.5.5.5"},
+		"Untrusted":      {peer: "192.0.2.1:5", xff: []string{"203.0.113.7"}, want: "192.0.2.1"},
+		"Garbage":        {peer: "10.0.0.1:5", xff: []string{"203.0.113.7, nonsense"}, want: ""},
+		"Empty":          {peer: "10.0.0.1:5", xff: []string{""}, want: ""},
+		"Forwarded": {
+			peer: "10.0.0.1:5", forwarded: []string{"for=203.0.113.7;proto=https;by=10.0.0.1"}, want: "203.0.113.7",
+		},
+		"ForwardedQuoted": {
+			peer: "10.0.0.1:5", forwarded: []string{`for="a,b", For="[2001:db8:2::7]:4711"`}, want: "2001:db8:2::7",
+		},
+		"ForwardedChain": {
+			peer: "10.0.0.1:5", forwarded: []string{"for=1.2.3.4, for=203.0.113.7, for=10.3.3.3"}, want: "203.0.113.7",
+		},
+		"ForwardedHidden":     {peer: "10.0.0.1:5", forwarded: []string{"for=_secret"}, want: ""},
+		"ForwardedWithoutFor": {peer: "10.0.0.1:5", forwarded: []string{"proto=https"}, want: ""},
+		"BothAgree": {
+			peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, forwarded: []string{"for=203.0.113.7"}, want: "203.0.113.7",
+		},
+		"OneSentByTheClient": {
+			peer: "10.0.0.1:5", xff: []string{"203.0.113.7"}, forwarded: []string{"for=10.0.0.8"}, want: "",
+		},
+		"TheOtherSentByAClient": {
+			peer: "10.0.0.1:5", xff: []string{"192.0.2.9"}, forwarded: []string{"for=203.0.113.7"}, want: "",
+		},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

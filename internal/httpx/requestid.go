@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -71,10 +72,22 @@ func ensureRequestID(w http.ResponseWriter, r *http.Request) string {
 	return id
 }
 
-// requestPath is the path as the client sent it, in escaped form and without the query.
-func requestPath(r *http.Request) string {
+// LoggedPath is the path as the client sent it, in escaped form and without the query. It is logged and told: the
+// secret that the address of a capture link has is left out.
+func LoggedPath(r *http.Request) string {
+	u := r.URL
 	if x := exchangeFrom(r.Context()); x != nil {
-		return x.url.EscapedPath()
+		u = x.url
 	}
-	return r.URL.EscapedPath()
+	path := u.EscapedPath()
+	if token, ok := strings.CutPrefix(path, capturePrefix); ok && token != "" {
+		if _, rest, below := strings.Cut(token, "/"); below {
+			return capturePrefix + "-/" + rest
+		}
+		return capturePrefix + "-"
+	}
+	return path
 }
+
+// capturePrefix is what the addresses of capture links begin with.
+const capturePrefix = "/capture/"

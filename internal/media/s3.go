@@ -184,7 +184,8 @@ func (s *S3) Names(ctx context.Context) iter.Seq2[string, error] {
 	}
 }
 
-// DiscardUnfinished ends the uploads in parts that were begun before the time: their parts take space that no list shows.
+// DiscardUnfinished ends the uploads in parts that were begun before the time: their parts take space that no list
+// shows.
 func (s *S3) DiscardUnfinished(ctx context.Context, before time.Time) (discarded int, err error) {
 	listing, stop := context.WithCancel(ctx)
 	defer stop()

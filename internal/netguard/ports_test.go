@@ -25,7 +25,9 @@ func TestPorts(t *testing.T) {
 	if err := p.Set("443,1024-65535"); err != nil {
 		t.Fatal(err)
 	}
-	for port, want := range map[uint16]bool{22: false, 80: false, 442: false, 443: true, 1023: false, 1024: true, 65535: true} {
+	for port, want := range map[uint16]bool{
+		22: false, 80: false, 442: false, 443: true, 1023: false, 1024: true, 65535: true,
+	} {
 		if p.Allow(port) != want {
 			t.Errorf("port %d: %t", port, !want)
 		}

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"net/netip"
 	"sync"
 	"time"
@@ -17,8 +18,15 @@ const (
 	originBits6 = 64
 )
 
-// Failures counts failed authentications by address to slow down guessing of keys. The caller checks Blocked only
-// after an authentication failed, so that valid keys are never blocked.
+// FailureCounter counts failed authentications by address to slow down guessing of keys. Valid keys are not its
+// business, so that they are never blocked.
+type FailureCounter interface {
+	// Fail counts a failed authentication. From an address that has used up its failures it is not counted, does not
+	// extend the block, and is told how long the block lasts.
+	Fail(ctx context.Context, addr string) (retryAfter time.Duration, blocked bool)
+}
+
+// Failures is the FailureCounter of a single node.
 type Failures struct {
 	limit int
 	now   func() time.Time
@@ -35,27 +43,11 @@ func NewFailures(limit int, now func() time.Time) *Failures {
 	return &Failures{limit: limit, now: now, epoch: now(), max: maxFailureOrigins}
 }
 
-// Blocked reports whether the address has used up its failures, and for how long. The address is an IP address with
-// or without port. Addresses of one IPv6 /64 are counted together, and so are all invalid addresses.
-func (f *Failures) Blocked(addr string) (retryAfter time.Duration, blocked bool) {
+// Fail implements FailureCounter. The address is an IP address with or without port. Addresses of one IPv6 /64 are
+// counted together, and so are all invalid addresses.
+func (f *Failures) Fail(_ context.Context, addr string) (retryAfter time.Duration, blocked bool) {
 	if f.limit < 1 {
 		return 0, false
-	}
-	from := origin(addr)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	now := f.now().Sub(f.epoch)
-	w := f.windows.running(from, now)
-	if w == nil || w.count < f.limit {
-		return 0, false
-	}
-	return f.windows.left(w, now), true
-}
-
-// Failed counts a failed authentication. Failures beyond the limit do not extend the block.
-func (f *Failures) Failed(addr string) {
-	if f.limit < 1 {
-		return
 	}
 	from := origin(addr)
 	f.mu.Lock()
@@ -69,9 +61,11 @@ func (f *Failures) Failed(addr string) {
 		}
 		w = f.windows.begin(from, now)
 	}
-	if w.count < f.limit {
-		w.count++
+	if w.count >= f.limit {
+		return f.windows.left(w, now), true
 	}
+	w.count++
+	return 0, false
 }
 
 // OriginOf names what an address is counted under: itself, its /64, or nothing if it is invalid.

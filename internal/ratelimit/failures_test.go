@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"testing"
@@ -9,13 +10,25 @@ import (
 
 func fail(f *Failures, addr string, times int) {
 	for range times {
-		f.Failed(addr)
+		f.Fail(context.Background(), addr)
 	}
+}
+
+// blockedFor looks without counting.
+func blockedFor(f *Failures, addr string) (time.Duration, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	now := f.now().Sub(f.epoch)
+	w := f.windows.running(origin(addr), now)
+	if w == nil || w.count < f.limit {
+		return 0, false
+	}
+	return f.windows.left(w, now), true
 }
 
 func wantBlocked(t *testing.T, f *Failures, addr string, want time.Duration) {
 	t.Helper()
-	got, blocked := f.Blocked(addr)
+	got, blocked := blockedFor(f, addr)
 	if got != want || blocked != (want > 0) {
 		t.Errorf("Blocked(%s) = %v, %v, want %v", addr, got, blocked, want)
 	}
@@ -32,7 +45,7 @@ func TestFailures(t *testing.T) {
 		fail(f, "198.51.100.7", 299)
 		wantBlocked(t, f, "198.51.100.7", 0)
 		c.advance(20 * time.Second)
-		f.Failed("198.51.100.7")
+		fail(f, "198.51.100.7", 1)
 		wantBlocked(t, f, "198.51.100.7", 40*time.Second)
 		wantBlocked(t, f, "198.51.100.8", 0)
 	})
@@ -47,18 +60,20 @@ func TestFailures(t *testing.T) {
 		wantBlocked(t, f, "198.51.100.7", time.Second)
 		c.advance(time.Second)
 		wantBlocked(t, f, "198.51.100.7", 0)
-		f.Failed("198.51.100.7")
+		fail(f, "198.51.100.7", 1)
 		wantBlocked(t, f, "198.51.100.7", 0)
 	})
 
-	t.Run("AskingDoesNotCount", func(t *testing.T) {
+	t.Run("TellsWhenToComeBack", func(t *testing.T) {
 		t.Parallel()
-		f := NewFailures(1, newClock().now)
-		for range 10 {
-			wantBlocked(t, f, "198.51.100.7", 0)
+		c := newClock()
+		f := NewFailures(1, c.now)
+		if _, blocked := f.Fail(t.Context(), "198.51.100.7"); blocked {
+			t.Error("the first failure is blocked")
 		}
-		if len(f.windows.byKey) != 0 {
-			t.Error("asking left a window")
+		c.advance(15 * time.Second)
+		if wait, blocked := f.Fail(t.Context(), "198.51.100.7"); !blocked || wait != 45*time.Second {
+			t.Errorf("Fail = %v, %v, want 45 s", wait, blocked)
 		}
 	})
 
@@ -89,8 +104,8 @@ func TestFailures(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			f := NewFailures(1, newClock().now)
-			f.Failed(test.failed)
-			if _, blocked := f.Blocked(test.asked); blocked != test.together {
+			fail(f, test.failed, 1)
+			if _, blocked := blockedFor(f, test.asked); blocked != test.together {
 				t.Errorf("after a failure of %q, Blocked(%q) = %v", test.failed, test.asked, blocked)
 			}
 		})
@@ -103,7 +118,7 @@ func TestFailuresMemoryIsBounded(t *testing.T) {
 	f := NewFailures(1, c.now)
 	f.max = 100
 	for i := range 1000 {
-		f.Failed(fmt.Sprintf("10.0.%d.%d", i/256, i%256))
+		fail(f, fmt.Sprintf("10.0.%d.%d", i/256, i%256), 1)
 	}
 	if got := len(f.windows.byKey); got != 100 {
 		t.Errorf("%d addresses held, want 100", got)
@@ -113,7 +128,7 @@ func TestFailuresMemoryIsBounded(t *testing.T) {
 
 	c.advance(Window)
 	for range 100 {
-		f.Failed("203.0.113.1")
+		fail(f, "203.0.113.1", 1)
 	}
 	if got := len(f.windows.byKey); got != 1 {
 		t.Errorf("%d addresses held after their windows ended, want 1", got)
@@ -127,9 +142,8 @@ func TestFailuresParallel(t *testing.T) {
 	for range 10 {
 		group.Go(func() {
 			for i := range 100 {
-				f.Failed("198.51.100.7")
-				f.Blocked("198.51.100.7")
-				f.Failed(fmt.Sprint("2001:db8:", i, "::1"))
+				fail(f, "198.51.100.7", 1)
+				fail(f, fmt.Sprint("2001:db8:", i, "::1"), 1)
 			}
 		})
 	}
@@ -143,9 +157,7 @@ func BenchmarkFailures(b *testing.B) {
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			if _, blocked := f.Blocked("198.51.100.7"); !blocked {
-				f.Failed("198.51.100.7")
-			}
+			f.Fail(b.Context(), "198.51.100.7")
 		}
 	})
 }

@@ -51,6 +51,29 @@ func (m *Memory) Take(_ context.Context, key, category string, limit int) (Decis
 	return Decision{Allowed: true, Limit: limit, Remaining: limit - w.count}, nil
 }
 
+// follow sets a window to what a counter that all nodes share has said: so many requests, and so long until its end.
+// When that counter is away, this one goes on from there.
+func (m *Memory) follow(q Quota, count int, left time.Duration) {
+	shard := m.shard(q.Key)
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	now := m.now().Sub(m.epoch)
+	shard.windows.expire(now)
+	start := now - (Window - left)
+	w := shard.windows.running(q, now)
+	if w == nil {
+		w = shard.windows.begin(q, now)
+	}
+	// Answers may overtake each other: within a window the count only grows.
+	if (w.start - start).Abs() > followSlack {
+		w.count = 0
+	}
+	w.start, w.count = min(start, now), max(w.count, count)
+}
+
+// followSlack is by how much two answers may disagree about the start of the same window.
+const followSlack = time.Second
+
 func (m *Memory) shard(key string) *memoryShard {
 	return &m.shards[maphash.String(m.seed, key)%memoryShards]
 }

@@ -1,5 +1,5 @@
 // Package ratelimit counts requests in fixed windows of 60 seconds, each starting with its first request: requests
-// of API keys by category, and failed authentications by address.
+// of API keys by category, and failed authentications by address; on this node alone, or in Redis for all nodes.
 package ratelimit
 
 import (

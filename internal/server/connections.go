@@ -154,7 +154,8 @@ const refusal = "HTTP/1.1 503 Service Unavailable\r\nContent-Type: application/j
 	"Retry-After: 5\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s"
 
 const refusalBody = `{"statusCode":503,"code":"service-unavailable",` +
-	`"message":"There are too many connections. Try again shortly.","details":{},"timestamp":"%s","path":"","request_id":""}`
+	`"message":"There are too many connections. Try again shortly.","details":{},` +
+	`"timestamp":"%s","path":"","request_id":""}`
 
 // refuse tells the client to come back later where that is possible, and closes the connection.
 func (l *listener) refuse(c net.Conn) {

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"
+	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/docs"
@@ -23,7 +25,12 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 
 	// The APIs are matched before ServeMux sees the path: it would clean and redirect paths for which integrators have to
 	// get a 404.
+	responder := &httpx.Responder{Log: s.app.Log}
 	route := func(w http.ResponseWriter, r *http.Request) {
+		if role := roleOf(r.URL.Path); role != "" && !s.app.Settings.Roles.Has(role) {
+			responder.WriteError(w, r, fault.UnavailableError(fmt.Errorf("this node does not have the role %s", role)))
+			return
+		}
 		if below(r.URL.Path, integration.Prefix) {
 			integrationAPI.ServeHTTP(w, r)
 			return
@@ -34,12 +41,27 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		}
 		mux.ServeHTTP(w, r)
 	}
-	responder := &httpx.Responder{Log: s.app.Log}
 	served := s.hsts(httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route))))))
 	if len(s.app.Settings.TrustedProxies) == 0 {
 		return httpx.WarnForwarded(s.warnForwarded, served)
 	}
 	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
+}
+
+// roleOf returns the role that a node needs to answer a path, or "": photos, certificates and what pages are made of come
+// from every node that listens.
+func roleOf(path string) string {
+	for _, prefix := range []string{integration.Prefix, "/docs"} {
+		if below(path, prefix) {
+			return RoleAPI
+		}
+	}
+	for _, prefix := range []string{desk.Prefix, "/desk", "/portal"} {
+		if below(path, prefix) {
+			return RoleDesk
+		}
+	}
+	return ""
 }
 
 func below(path, prefix string) bool {

@@ -59,9 +59,9 @@ var (
 		"smtp-ca-file",
 		"log-format", "shutdown-delay", "trusted-proxies",
 		"webhook-ports", "webhook-deny-network", "desk-networks", "require-second-factor",
-		"issuer-name", "issuer-address", "issuer-logo",
+		"issuer-name", "issuer-address", "issuer-logo", "roles",
 	}
-	addressSettings = []string{"database", "smtp-url"} // they may contain passwords
+	addressSettings = []string{"database", "smtp-url", "redis"} // they may contain passwords
 )
 
 // shown returns the settings in force as administrators may see them.

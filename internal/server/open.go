@@ -34,6 +34,7 @@ type App struct {
 
 	ordered  func(names []string) // tells the image cache which photos will be viewed; set by the server
 	wake     func()               // tells the sender that the outbox has grown; set by the server
+	attempts signInWindows        // its Redis is set by the server
 	wakeMail func()               // tells the mail sender that there is mail; set by the server
 }
 
@@ -82,6 +83,9 @@ func (s *Settings) checkOpen() error {
 	if exists(s.restoreMarker()) {
 		return fmt.Errorf("a restore into %s has not ended: run assay restore again", s.Data)
 	}
+	if s.moveUnfinished() {
+		return errors.New("a move into this database has not ended: run assay move again")
+	}
 	return nil
 }
 
@@ -112,8 +116,9 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
-		Limits:   s.serviceLimits(),
-		OnPhotos: func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
+		Limits:        s.serviceLimits(),
+		SignInWindows: &app.attempts,
+		OnPhotos:      func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
 		SecretOverlap: s.SecretOverlap,
 	}
 	if s.SMTPURL != "" {

@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/admin"
+	"github.com/assayhq/assay/internal/pages/capture"
 	"github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/pages/desk"
 	"github.com/assayhq/assay/internal/pages/portal"
@@ -25,7 +27,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
 		Issuer: issuer,
-	}, desk.Area, admin.Area, certificate.Area, portal.Area)
+	}, desk.Area, admin.Area, certificate.Area, capture.Area, portal.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -40,6 +42,11 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 		Workers: s.health.list, Settings: set.shown(),
 	}).Routes(mux)
 	certificate.New(site, s.app.Service, images).Routes(mux)
+	capture.New(capture.Config{
+		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Images: images,
+		Limiter: limiter, Failures: ratelimit.NewFailures(ratelimit.DefaultFailureLimit, time.Now),
+		Responder: &httpx.Responder{Log: s.app.Log},
+	}).Routes(mux)
 	portal.New(portal.Config{
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
 		Images: images,
@@ -56,8 +63,17 @@ func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 		apart = s.decoder.Derive
 	}
 	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	if !s.app.Settings.Roles.Has(RoleImages) {
+		exchange := newPhotoExchange(s.app.Store, s.app.Log, nil)
+		s.app.ordered = exchange.tell
+		s.workers = append(s.workers, exchange)
+		return s.images
+	}
 	warmer := imaging.NewWarmer(s.images, s.app.Log)
 	s.app.ordered = warmer.Ask
 	s.workers = append(s.workers, warmer)
+	if s.app.Store.Shared() {
+		s.workers = append(s.workers, newPhotoExchange(s.app.Store, s.app.Log, warmer.Ask))
+	}
 	return s.images
 }

@@ -22,6 +22,7 @@ const checkTimeout = 2 * time.Second
 type check struct {
 	name string
 	run  func(context.Context) error
+	hint bool // the node is ready without it
 
 	mu      sync.Mutex
 	current *checkRun // the last one, which may be running
@@ -78,17 +79,22 @@ func (c *check) begin() *checkRun {
 
 // readyChecks are the checks of /readyz.
 func (s *Server) readyChecks() []*check {
-	return []*check{
+	checks := []*check{
 		{name: "database", run: s.app.Store.ProbeWrite},
 		{name: "media", run: s.app.Media.Ping},
 		{name: "disk", run: func(context.Context) error { return diskSpace(s.app.Settings.Data) }},
 		{name: "workers", run: func(context.Context) error { return s.workersAlive() }},
 	}
+	if s.redis != nil {
+		checks = append(checks, &check{name: "redis", run: s.redis.Ping, hint: true})
+	}
+	return checks
 }
 
 // ready reports whether requests can be served now, and what does not work otherwise.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	results := make(map[string]checkResult, len(s.checks))
+	code, status := http.StatusOK, "ready"
 	var mu sync.Mutex
 	var all sync.WaitGroup
 	for _, c := range s.checks {
@@ -97,20 +103,19 @@ func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 			result := checkResult{OK: err == nil, MS: took.Milliseconds()}
 			if err != nil {
 				result.Error = reason(err)
+			}
+			if err != nil && !c.hint { // a hint says in the log itself what it has to say
 				s.app.Log.WarnContext(r.Context(), "not ready", "check", c.name, "error", result.Error)
 			}
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil && !c.hint {
+				code, status = http.StatusServiceUnavailable, "not-ready"
+			}
 			results[c.name] = result
 		})
 	}
 	all.Wait()
-	code, status := http.StatusOK, "ready"
-	for _, result := range results {
-		if !result.OK {
-			code, status = http.StatusServiceUnavailable, "not-ready"
-		}
-	}
 	if s.leaving.Load() {
 		code, status = http.StatusServiceUnavailable, "stopping"
 	}

@@ -42,6 +42,7 @@ type Server struct {
 	listener map[string]net.Listener // by setting: listen, tls-listen, ops-listen
 	servers  []*http.Server
 	lock     *os.File
+	redis    *ratelimit.Redis // nil: this node counts by itself
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
@@ -80,8 +81,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
 	responder := &httpx.Responder{Log: app.Log}
-	limiter := ratelimit.NewMemory(time.Now)
-	failures := ratelimit.NewFailures(set.AuthFailureLimit, time.Now)
+	limiter, failures, err := s.limits()
+	if err != nil {
+		return nil, err
+	}
 	integrationAPI := integration.New(integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
@@ -90,23 +93,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		Service: app.Service, Failures: failures, Responder: responder,
 		Limiter: limiter, RateLimit: set.DeskRateLimit,
 	})
-	sender, err := s.sender()
-	if err != nil {
-		return nil, err
-	}
-	app.wake = sender.Wake
-	s.workers = []Worker{
-		sender,
-		&catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()},
-		&housekeeping.Keeper{
-			Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
-			ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
-			DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, Now: time.Now,
-			Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
-		},
-		&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log},
-	}
-	if err := s.addMail(ctx); err != nil {
+	if err := s.addWorkers(ctx, staging); err != nil {
 		return nil, err
 	}
 	s.checks = s.readyChecks()
@@ -122,6 +109,35 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	}
 	s.warn(ctx)
 	return s, nil
+}
+
+// addWorkers adds the workers of this node's roles, and those that every node has.
+func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
+	app, set := s.app, &s.app.Settings
+	s.workers = append(s.workers, &catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()})
+	if set.Roles.Has(RoleHousekeeping) {
+		s.workers = append(s.workers,
+			&housekeeping.Keeper{
+				Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
+				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
+				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, Now: time.Now,
+				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
+			},
+			&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log})
+	}
+	if !set.Roles.Has(RoleDeliver) {
+		announcer := deliver.NewAnnouncer(app.Store, app.Log)
+		app.wake = announcer.Wake
+		s.workers = append(s.workers, announcer)
+		return nil
+	}
+	sender, err := s.sender()
+	if err != nil {
+		return err
+	}
+	app.wake = sender.Wake
+	s.workers = append(s.workers, sender)
+	return s.addMail(ctx)
 }
 
 // sender returns the worker that sends webhooks.
@@ -191,6 +207,9 @@ func lockData(dir string) (*os.File, error) {
 // listen binds every listener that is on.
 func (s *Server) listen(ctx context.Context, pages http.Handler) error {
 	set := &s.app.Settings
+	if !set.Roles.Has(RoleAPI) && !set.Roles.Has(RoleDesk) {
+		return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
+	}
 	if err := s.add(ctx, "listen", set.Listen, pages, nil); err != nil {
 		return err
 	}
@@ -341,6 +360,10 @@ func (s *Server) close() error {
 	}
 	if s.images != nil {
 		s.images.Close()
+	}
+	if s.redis != nil {
+		err = errors.Join(err, s.redis.Close())
+		s.redis = nil
 	}
 	if s.lock != nil {
 		err = errors.Join(err, s.lock.Close())

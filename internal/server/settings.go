@@ -22,6 +22,7 @@ import (
 type Settings struct {
 	AccessSettings
 	IssuerSettings
+	NodeSettings
 
 	Data     string
 	Database string
@@ -77,6 +78,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 
 	s.AccessSettings.bind(fs)
 	s.IssuerSettings.bind(fs)
+	s.bindNodes(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -183,6 +185,7 @@ func (s *Settings) Check() error {
 	}
 	s.AccessSettings.check(refuse)
 	s.IssuerSettings.check(refuse)
+	s.NodeSettings.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}

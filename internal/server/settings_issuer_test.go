@@ -17,10 +17,12 @@ func TestIssuerSettings(t *testing.T) {
 		set  IssuerSettings
 		want string // in the refusal; empty: none
 	}{
-		"None":      {IssuerSettings{}, ""},
-		"Name":      {IssuerSettings{IssuerName: "Kyoto Appraisal"}, ""},
-		"TwoLines":  {IssuerSettings{IssuerName: "Kyoto\nAppraisal"}, "--issuer-name must be one line"},
-		"Long":      {IssuerSettings{IssuerName: "K", IssuerAddress: strings.Repeat("x", 201)}, "--issuer-address must be one line"},
+		"None":     {IssuerSettings{}, ""},
+		"Name":     {IssuerSettings{IssuerName: "Kyoto Appraisal"}, ""},
+		"TwoLines": {IssuerSettings{IssuerName: "Kyoto\nAppraisal"}, "--issuer-name must be one line"},
+		"Long": {
+			IssuerSettings{IssuerName: "K", IssuerAddress: strings.Repeat("x", 201)}, "--issuer-address must be one line",
+		},
 		"NoName":    {IssuerSettings{IssuerAddress: "1-2 Nakagyo"}, "need --issuer-name"},
 		"NoFile":    {IssuerSettings{IssuerName: "K", IssuerLogo: text + "x"}, "--issuer-logo: "},
 		"NoPicture": {IssuerSettings{IssuerName: "K", IssuerLogo: text}, "the file is no PNG or JPEG"},

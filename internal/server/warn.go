@@ -29,6 +29,9 @@ func (s *Server) warn(ctx context.Context) {
 		loudly("OPERATIONS ON A PUBLIC ADDRESS: --ops-listen has no authentication; bind it to a private address",
 			"ops_listen", address, "pprof", set.Pprof)
 	}
+	if left := set.Roles.missing(); set.Database == "" && left != "" {
+		loudly("ROLES THAT NO NODE HAS: with SQLite there is one node; what --roles leaves out is not done", "missing", left)
+	}
 	if set.Demo {
 		for _, name := range []string{"listen", "tls-listen"} {
 			if address, public := s.public(name); public {

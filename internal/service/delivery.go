@@ -76,8 +76,8 @@ func (s *Service) SentHeaders(
 	}, nil
 }
 
-// signatures returns the headers with which a delivery to an endpoint is signed at a time; none when the secret cannot be
-// read: the sender cannot read it either, and says so in the log.
+// signatures returns the headers with which a delivery to an endpoint is signed at a time; none when the secret cannot
+// be read: the sender cannot read it either, and says so in the log.
 func (s *Service) signatures(e *webhook.Endpoint, at time.Time, body []byte) []webhook.Header {
 	current, previous := e.Secrets(at)
 	secret, err := s.secrets.Open(current, e.ID)
@@ -168,8 +168,8 @@ func (s *Service) redeliverAll(
 	return n, err
 }
 
-// FailPausedDeliveries ends up to limit deliveries that have waited too long for an endpoint that is paused, and returns
-// how many.
+// FailPausedDeliveries ends up to limit deliveries that have waited too long for an endpoint that is paused, and
+// returns how many.
 func (s *Service) FailPausedDeliveries(ctx context.Context, limit int) (n int, err error) {
 	now := s.now()
 	before := now.Add(-webhook.MaxPause)

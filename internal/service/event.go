@@ -9,9 +9,9 @@ import (
 	"github.com/assayhq/assay/internal/store"
 )
 
-// Events returns up to limit events of the orders that a key has created, oldest first, and the cursor after them: those
-// that follow a cursor, or with nil the oldest that are kept. It returns webhook.CursorExpired for a cursor after which
-// events are gone, and for one that was never given out: that of a database which was restored since.
+// Events returns up to limit events of the orders that a key has created, oldest first, and the cursor after them:
+// those that follow a cursor, or with nil the oldest that are kept. It returns webhook.CursorExpired for a cursor after
+// which events are gone, and for one that was never given out: that of a database which was restored since.
 func (s *Service) Events(
 	ctx context.Context, actor access.Actor, after *webhook.Cursor, limit int,
 ) (events []*webhook.OrderEvent, next webhook.Cursor, err error) {

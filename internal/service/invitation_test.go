@@ -42,7 +42,8 @@ func TestInvitationsOfWhoHasLeft(t *testing.T) {
 			},
 		} {
 			leaver := staff(name + "@example.com")
-			address, err := s.Service.InviteStaff(ctx, leaver.Actor(access.Origin{}), name+"-friend@example.com", "F", access.Admin)
+			address, err := s.Service.InviteStaff(ctx, leaver.Actor(access.Origin{}), name+"-friend@example.com", "F",
+				access.Admin)
 			must.NoError(t, err)
 			if !usable(address) {
 				t.Fatalf("%s: the invitation does not work", name)

@@ -356,8 +356,8 @@ func (s *Service) recordKeyUse(k *access.Key, now time.Time) {
 	}()
 }
 
-// checkKeys refuses a further key to the users of an account that has as many as it may have. Each key has quotas of its
-// own: without a cap they would mean nothing. Who runs the service is not held back.
+// checkKeys refuses a further key to the users of an account that has as many as it may have. Each key has quotas of
+// its own: without a cap they would mean nothing. Who runs the service is not held back.
 func (s *Service) checkKeys(ctx context.Context, tx *store.Tx, actor access.Actor, accountID string) error {
 	if s.limits.Keys <= 0 || actor.Runs() {
 		return nil

@@ -22,8 +22,22 @@ func (s *Service) SubmitPhotos(
 	if err := checkNote(sub.Note); err != nil {
 		return "", err
 	}
+	return s.submitPhotos(ctx, actor, id, func(*store.Tx, *order.Order, time.Time) (*order.Submission, error) {
+		return sub, nil
+	})
+}
+
+// submitPhotos answers the photo request of an order with what read returns inside the transaction.
+func (s *Service) submitPhotos(
+	ctx context.Context, actor access.Actor, id string,
+	read func(*store.Tx, *order.Order, time.Time) (*order.Submission, error),
+) (orderID string, err error) {
 	var photos []order.Photo
-	o, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) (err error) {
+	o, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		sub, err := read(tx, o, now)
+		if err != nil {
+			return err
+		}
 		if photos, err = s.checkSubmission(tx, o, sub); err != nil {
 			return err
 		}

@@ -24,7 +24,14 @@ func (s *Service) StorePhotos(
 	if err := actor.Require(access.ManageOrders); err != nil {
 		return nil, err
 	}
-	if err := s.checkStorage(ctx, s.store.Queries, actor.Tenant.AccountID, uploads); err != nil {
+	return s.storePhotos(ctx, actor.Tenant, uploads, func(*store.Tx, []photo.Stored) error { return nil })
+}
+
+// storePhotos stores files for a tenant; also runs in the transaction that makes them known.
+func (s *Service) storePhotos(
+	ctx context.Context, tenant access.Tenant, uploads []media.Upload, also func(*store.Tx, []photo.Stored) error,
+) (urls []string, err error) {
+	if err := s.checkStorage(ctx, s.store.Queries, tenant.AccountID, uploads); err != nil {
 		return nil, err
 	}
 	rows := make([]photo.Stored, len(uploads))
@@ -35,7 +42,7 @@ func (s *Service) StorePhotos(
 		name := photo.NewName(u.Info.Format)
 		urls[i] = s.mediaURLs.URL(name)
 		rows[i] = photo.Stored{
-			Name: name, Tenant: actor.Tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
+			Name: name, Tenant: tenant, SHA256: u.Staged.SHA256(), Bytes: u.Staged.Size(),
 			Width: u.Info.Width, Height: u.Info.Height, OriginalName: u.OriginalName, CreatedAt: s.now(),
 		}
 		files.Go(func() error { return s.media.Put(fileCtx, name, u.Staged) })
@@ -44,14 +51,17 @@ func (s *Service) StorePhotos(
 	if err == nil {
 		err = s.store.Update(ctx, func(tx *store.Tx) error {
 			if s.limits.StoredBytes > 0 { // others of the account may have stored theirs meanwhile
-				if err := tx.LockTeam(actor.Tenant.AccountID); err != nil {
+				if err := tx.LockTeam(tenant.AccountID); err != nil {
 					return err
 				}
-				if err := s.checkStorage(ctx, tx.Queries, actor.Tenant.AccountID, uploads); err != nil {
+				if err := s.checkStorage(ctx, tx.Queries, tenant.AccountID, uploads); err != nil {
 					return err
 				}
 			}
-			return tx.InsertPhotos(rows)
+			if err := tx.InsertPhotos(rows); err != nil {
+				return err
+			}
+			return also(tx, rows)
 		})
 	}
 	if err != nil {

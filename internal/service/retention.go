@@ -45,6 +45,21 @@ func (s *Service) DeleteOldLinks(ctx context.Context, limit int) (int, error) {
 	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldLinks(before, limit) })
 }
 
+// ExpireCaptureLinks forgets the photos of up to limit capture links that expired without a submission, and returns how
+// many links had some.
+func (s *Service) ExpireCaptureLinks(ctx context.Context, limit int) (int, error) {
+	now := s.now()
+	some, err := s.store.HasExpiredCaptures(ctx, now)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DropExpiredCaptures(now, limit) })
+}
+
+// DeleteOldCaptureLinks deletes up to limit capture links that expired a while ago, and returns how many.
+func (s *Service) DeleteOldCaptureLinks(ctx context.Context, limit int) (int, error) {
+	before := s.now().Add(-linkAge)
+	some, err := s.store.HasOldCaptureLinks(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldCaptureLinks(before, limit) })
+}
+
 // DeleteOldCatalogs deletes up to limit versions of the catalog that were replaced long ago, and returns how many.
 func (s *Service) DeleteOldCatalogs(ctx context.Context, limit int) (int, error) {
 	before := s.now().Add(-catalogAge)

@@ -50,6 +50,9 @@ type Config struct {
 	// allowed.
 	OnPhotos func(names []string)
 
+	// SignInWindows counts attempts to sign in for all nodes; nil: they are counted in the database.
+	SignInWindows signin.SharedWindows
+
 	// OnMail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
 	OnMail func()
 }
@@ -107,8 +110,8 @@ func New(c Config) *Service {
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay, secretOverlap: c.SecretOverlap,
-		onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
+		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
 		keyUses:    ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
@@ -117,7 +120,9 @@ func New(c Config) *Service {
 	if c.Secrets != nil {
 		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))
 	}
-	people := signin.Config{Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s}
+	people := signin.Config{
+		Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s, Shared: c.SignInWindows,
+	}
 	s.SessionStore = signin.NewSessionStore(people)
 	s.signIns = map[access.Audience]*signin.SignIn{
 		access.Desk:   signin.New(people, s.SessionStore, access.Desk),

@@ -203,7 +203,8 @@ func (s *Service) tellToken(tx *store.Tx, who *access.Staff, actor access.Actor,
 
 // changeActive is changeStaff for changes of somebody who has not left, and records the change.
 func (s *Service) changeActive(
-	ctx context.Context, actor access.Actor, id string, code audit.ActionCode, f func(tx *store.Tx, who *access.Staff) error,
+	ctx context.Context, actor access.Actor, id string, code audit.ActionCode,
+	f func(tx *store.Tx, who *access.Staff) error,
 ) (*access.Staff, error) {
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {
@@ -219,9 +220,9 @@ func (s *Service) changeActive(
 	})
 }
 
-// DeactivateStaff ends the access of a staff user: their token, passkeys, links, invitations and sessions end, and orders they
-// review go back to the queue. Orders that wait for photos they have asked for go to the queue when the photos arrive.
-// Nobody can do that to themselves, so that an administrator remains.
+// DeactivateStaff ends the access of a staff user: their token, passkeys, links, invitations and sessions end, and
+// orders they review go back to the queue. Orders that wait for photos they have asked for go to the queue when the
+// photos arrive. Nobody can do that to themselves, so that an administrator remains.
 func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id string) (*access.Staff, error) {
 	who, err := s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
 		switch {

@@ -106,7 +106,8 @@ func TestStaffLog(t *testing.T) {
 			t.Errorf("details %v", failed.Details)
 		}
 		did(audit.StaffPasswordChanged, mika, mika.ID, func() {
-			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), signin.Proof{Password: n.Password}, "another long password", "", from))
+			must.NoError(t, signIn.ChangePassword(ctx, mika.Person(), signin.Proof{Password: n.Password},
+				"another long password", "", from))
 			secret("another long password")
 		})
 		mika, err = o.Store.Staff(ctx, mika.ID)
@@ -136,7 +137,8 @@ func TestStaffLog(t *testing.T) {
 			}
 		})
 		did(audit.StaffFactorRemoved, mika, mika.ID, func() {
-			must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), signin.Proof{Password: proof.Password, Code: recovery[0]}, "", from))
+			must.NoError(t, signIn.EndSecondFactor(ctx, mika.Person(), signin.Proof{Password: proof.Password, Code: recovery[0]},
+				"", from))
 		})
 		did(audit.StaffTokenMade, mika, mika.ID, func() {
 			token, err := o.Service.RotateOwnToken(ctx, mika.ID, proof, nil, from)

@@ -3,12 +3,9 @@ package store
 import (
 	"cmp"
 	"context"
-	"errors"
 	"slices"
 	"strconv"
 	"time"
-
-	"github.com/jackc/pgx/v5"
 
 	"github.com/assayhq/assay/internal/domain/webhook"
 )
@@ -213,76 +210,4 @@ func (t *Tx) heldQueues(senderID string, results []AttemptResult) (map[string]bo
 		}
 		return err
 	})
-}
-
-const deliveryChannel = "assay_deliveries"
-
-// Shared says whether other nodes may work on this database: on PostgreSQL they may, on SQLite there is one server.
-func (s *Store) Shared() bool { return s.writer == nil }
-
-// AnnounceDeliveries tells the senders of all nodes that deliveries are due; from names the caller. On SQLite there is
-// nobody to tell. It is not part of the transaction that queues a delivery, because PostgreSQL runs the commits of all
-// transactions that notify one after the other; a message lost in a crash is made up for by the senders' polling.
-func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
-	if !s.Shared() {
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, readTimeout)
-	defer cancel()
-	_, err := s.db.ExecContext(ctx, "SELECT pg_notify($1, $2)", deliveryChannel, from)
-	return Classify(err)
-}
-
-// ListenDeliveries calls heard for each announcement, with the name of who made it, on a connection of its own. It
-// returns when ctx ends or the connection breaks, never nil. heard is also called, with an empty name, once it listens:
-// what was announced before is not heard.
-func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) error {
-	if !s.Shared() {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	c, err := pgx.ConnectConfig(ctx, s.config)
-	if err != nil {
-		return errors.New("connect to PostgreSQL to listen for deliveries") // the cause may hold the password
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
-		defer cancel()
-		_ = c.Close(closing)
-	}()
-	beginning, cancel := context.WithTimeout(ctx, readTimeout)
-	_, err = c.Exec(beginning, "LISTEN "+deliveryChannel)
-	cancel()
-	if err != nil {
-		return Classify(err)
-	}
-	heard("")
-	for {
-		from, err := nextNotification(ctx, c)
-		if err != nil {
-			return Classify(err)
-		}
-		if from != "" {
-			heard(from)
-		}
-	}
-}
-
-// listenCheck is after how much silence the connection that listens is checked.
-const listenCheck = 10 * time.Second
-
-// nextNotification returns the next announcement, or, after a silence in which the connection still answers, nothing.
-func nextNotification(ctx context.Context, c *pgx.Conn) (from string, err error) {
-	waiting, cancel := context.WithTimeout(ctx, listenCheck)
-	defer cancel()
-	n, err := c.WaitForNotification(waiting)
-	if err == nil {
-		return n.Payload, nil
-	}
-	if ctx.Err() != nil || waiting.Err() == nil {
-		return "", err
-	}
-	checking, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	return "", c.Ping(checking)
 }

@@ -18,8 +18,8 @@ func (t *Tx) InsertEvent(e *webhook.OrderEvent) error {
 		return err
 	}
 	e.Position = webhook.Cursor(seq)
-	return t.insert("events (api_key_id, seq, order_id, event, delivery_ids, body, created_at)", e.APIKeyID, seq, e.OrderID,
-		string(e.Event), strings.Join(e.DeliveryIDs, " "), string(e.Body), micros(e.CreatedAt))
+	return t.insert("events (api_key_id, seq, order_id, event, delivery_ids, body, created_at)", e.APIKeyID, seq,
+		e.OrderID, string(e.Event), strings.Join(e.DeliveryIDs, " "), string(e.Body), micros(e.CreatedAt))
 }
 
 // Events returns up to limit events of the orders of a key that follow the cursor, oldest first.
@@ -71,7 +71,8 @@ func (t *Tx) DeleteOldEvents(before time.Time, limit int) (int, error) {
 		if err := t.one("DELETE FROM events WHERE api_key_id = $1 AND seq = $2", p.keyID, p.seq); err != nil {
 			return 0, err
 		}
-		if _, err := t.exec("UPDATE api_keys SET events_gone = $1 WHERE id = $2 AND events_gone < $1", p.seq, p.keyID); err != nil {
+		const forget = "UPDATE api_keys SET events_gone = $1 WHERE id = $2 AND events_gone < $1"
+		if _, err := t.exec(forget, p.seq, p.keyID); err != nil {
 			return 0, err
 		}
 	}

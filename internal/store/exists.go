@@ -46,8 +46,8 @@ func peek(target string) (db *sql.DB, question string, err error) {
 	return db, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'", err
 }
 
-// readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be written:
-// SQLite then needs no files beside it, and does not look for a journal.
+// readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be
+// written: SQLite then needs no files beside it, and does not look for a journal.
 func readOnlyDSN(path string, immutable bool) string {
 	q := url.Values{"mode": {"ro"}, "_pragma": {"busy_timeout(10000)", "query_only(1)"}}
 	if immutable {

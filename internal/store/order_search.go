@@ -9,9 +9,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// SearchOrders returns a page of the orders that a search chooses, by its number from 1, and how many it chooses. What is
-// read is one range of an index for each state, by external id, by the time of the last change or by state, whichever is
-// there first; further conditions are looked for in it.
+// SearchOrders returns a page of the orders that a search chooses, by its number from 1, and how many it chooses. What
+// is read is one range of an index for each state, by external id, by the time of the last change or by state,
+// whichever is there first; further conditions are looked for in it.
 func (q Queries) SearchOrders(
 	ctx context.Context, s *order.Search, page, limit int,
 ) (orders []order.Summary, total int64, err error) {
@@ -82,7 +82,8 @@ func (q Queries) searchTotal(ctx context.Context, s *order.Search, l *orderList,
 }
 
 // newOrderSearch returns the list of a search. A plus sign before a number, and an empty text after a text, keep the
-// planners from choosing an index because of it: the range would be longer, or, for the sake of its sequence, everything.
+// planners from choosing an index because of it: the range would be longer, or, for the sake of its sequence,
+// everything.
 func newOrderSearch(s *order.Search, c createdRange) *orderList {
 	l := &orderList{columns: briefColumns, source: "orders", key: "seq", down: " DESC"}
 	if s.ByUpdate {
@@ -92,7 +93,8 @@ func newOrderSearch(s *order.Search, c createdRange) *orderList {
 		" AND environment = CAST(" + l.args.add(string(s.Tenant.Environment)) + " AS TEXT)"
 	states := s.States()
 	l.none = states != nil && len(states) == 0
-	byExternalID, byUpdate := s.ExternalID != "", s.ExternalID == "" && (s.UpdatedSince != nil || s.ByUpdate && states == nil)
+	byExternalID, byUpdate := s.ExternalID != "", s.ExternalID == "" &&
+		(s.UpdatedSince != nil || s.ByUpdate && states == nil)
 	if byExternalID {
 		where += " AND external_id = CAST(" + l.args.add(s.ExternalID) + " AS TEXT)"
 	}
@@ -128,12 +130,12 @@ func unless(not bool, text string) string {
 	return text
 }
 
-// createdRange tells where in the sequence of a tenant the orders from a time on begin: none before first, all from sure
-// on, and between them those that say so.
+// createdRange tells where in the sequence of a tenant the orders from a time on begin: none before first, all from
+// sure on, and between them those that say so.
 type createdRange struct{ first, sure, all int64 }
 
-// creationSlack is by how much the times of orders may differ from their sequence: a time is taken before the number, and
-// on several nodes by several clocks.
+// creationSlack is by how much the times of orders may differ from their sequence: a time is taken before the number,
+// and on several nodes by several clocks.
 const creationSlack = 10 * time.Minute
 
 // createdSince finds the orders of a tenant from a time on, by halving the sequence.
@@ -148,8 +150,9 @@ func (q Queries) createdSince(
 	return c, err
 }
 
-// firstCreated returns the number of an order that was created at the time or later, while the one before it was not; one
-// more than there are when there is none. In a sequence that is only nearly in the order of time there may be several.
+// firstCreated returns the number of an order that was created at the time or later, while the one before it was not;
+// one more than there are when there is none. In a sequence that is only nearly in the order of time there may be
+// several.
 func (q Queries) firstCreated(ctx context.Context, tenant access.Tenant, at time.Time, all int64) (int64, error) {
 	low, high := int64(1), all+1
 	for low < high {

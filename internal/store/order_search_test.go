@@ -28,19 +28,21 @@ func TestSearchOrders_Plans(t *testing.T) {
 		search order.Search
 		index  string
 	}{
-		"Created":           {order.Search{CreatedSince: &now}, "(account_id=? AND environment=? AND seq>? AND seq<?)"},
-		"Status":            {order.Search{Status: order.Queued}, "orders_by_state"},
-		"StatusCreated":     {order.Search{Status: order.Queued, CreatedSince: &now}, "orders_by_state"},
-		"OutcomeByUpdate":   {order.Search{Outcome: order.Fake, ByUpdate: true}, "orders_by_state"},
-		"ExternalID":        {order.Search{ExternalID: "x"}, "orders_by_external_id"},
-		"ExternalIDUpdated": {order.Search{ExternalID: "x", UpdatedSince: &now, Status: order.Queued}, "orders_by_external_id"},
-		"ExternalByUpdate":  {order.Search{ExternalID: "x", ByUpdate: true}, "orders_by_external_id"},
-		"Updated":           {order.Search{UpdatedSince: &now}, "orders_by_update"},
-		"UpdatedStatus":     {order.Search{UpdatedSince: &now, Status: order.Completed}, "orders_by_update"},
-		"UpdatedCreated":    {order.Search{UpdatedSince: &now, CreatedSince: &now}, "orders_by_update"},
-		"ByUpdate":          {order.Search{ByUpdate: true}, "orders_by_update"},
-		"UpdatedByUpdate":   {order.Search{UpdatedSince: &now, ByUpdate: true, Status: order.Failed}, "orders_by_update"},
-		"CreatedByUpdate":   {order.Search{CreatedSince: &now, ByUpdate: true}, "orders_by_update"},
+		"Created":         {order.Search{CreatedSince: &now}, "(account_id=? AND environment=? AND seq>? AND seq<?)"},
+		"Status":          {order.Search{Status: order.Queued}, "orders_by_state"},
+		"StatusCreated":   {order.Search{Status: order.Queued, CreatedSince: &now}, "orders_by_state"},
+		"OutcomeByUpdate": {order.Search{Outcome: order.Fake, ByUpdate: true}, "orders_by_state"},
+		"ExternalID":      {order.Search{ExternalID: "x"}, "orders_by_external_id"},
+		"ExternalIDUpdated": {
+			order.Search{ExternalID: "x", UpdatedSince: &now, Status: order.Queued}, "orders_by_external_id",
+		},
+		"ExternalByUpdate": {order.Search{ExternalID: "x", ByUpdate: true}, "orders_by_external_id"},
+		"Updated":          {order.Search{UpdatedSince: &now}, "orders_by_update"},
+		"UpdatedStatus":    {order.Search{UpdatedSince: &now, Status: order.Completed}, "orders_by_update"},
+		"UpdatedCreated":   {order.Search{UpdatedSince: &now, CreatedSince: &now}, "orders_by_update"},
+		"ByUpdate":         {order.Search{ByUpdate: true}, "orders_by_update"},
+		"UpdatedByUpdate":  {order.Search{UpdatedSince: &now, ByUpdate: true, Status: order.Failed}, "orders_by_update"},
+		"CreatedByUpdate":  {order.Search{CreatedSince: &now, ByUpdate: true}, "orders_by_update"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			test.search.Tenant = tenant

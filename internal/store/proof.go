@@ -120,19 +120,20 @@ func (q Queries) EachOrder(
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
 // that are in force although the timeline says that they were revoked.
 func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID string, revoked bool) error) error {
-	return q.rows(ctx, `SELECT c.id, c.order_id, CASE WHEN o.certificate_id = c.id AND o.outcome = 'authentic' THEN 1 ELSE 0 END
+	return q.rows(ctx,
+		`SELECT c.id, c.order_id, CASE WHEN o.certificate_id = c.id AND o.outcome = 'authentic' THEN 1 ELSE 0 END
 		FROM certificates AS c LEFT JOIN orders AS o ON o.id = c.order_id
 		WHERE c.revoked_at IS NULL AND (o.id IS NULL OR o.outcome IS NULL OR o.outcome <> 'authentic'
 			OR o.certificate_id IS NULL OR o.certificate_id <> c.id OR o.environment = 'live' AND EXISTS
 				(SELECT 1 FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'certificate-revoked'))
 		ORDER BY c.id`, nil, func(scan scanner) error {
-		var id, orderID string
-		var own int
-		if err := scan(&id, &orderID, &own); err != nil {
-			return err
-		}
-		return f(id, orderID, own == 1)
-	})
+			var id, orderID string
+			var own int
+			if err := scan(&id, &orderID, &own); err != nil {
+				return err
+			}
+			return f(id, orderID, own == 1)
+		})
 }
 
 // CertificateCount returns how many certificates there are.
@@ -144,7 +145,8 @@ func (q Queries) CertificateCount(ctx context.Context) (int64, error) {
 // counters of results say.
 func (q Queries) LiveResults(ctx context.Context, accountID string) (counted, kept map[string]int64, err error) {
 	counted, err = pairs[string, int64](ctx, q, `SELECT COALESCE(outcome, status), COUNT(*) FROM orders
-		WHERE account_id = $1 AND environment = 'live' AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)`, accountID)
+		WHERE account_id = $1 AND environment = 'live' AND ended_at IS NOT NULL GROUP BY COALESCE(outcome, status)`,
+		accountID)
 	if err != nil {
 		return nil, nil, err
 	}

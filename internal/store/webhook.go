@@ -79,15 +79,15 @@ func (t *Tx) DeleteEndpoint(keyID, id string) error {
 	return t.DropPendingDeliveries(id)
 }
 
-// RotateSecret replaces the secret of an endpoint of an API key, or returns ErrNotFound. The one it had until now is valid
-// until a time as well.
+// RotateSecret replaces the secret of an endpoint of an API key, or returns ErrNotFound. The one it had until now is
+// valid until a time as well.
 func (t *Tx) RotateSecret(keyID, id, sealed string, now, previousUntil time.Time) error {
 	return t.one(`UPDATE webhook_endpoints SET sealed_previous = sealed_secret, sealed_secret = $1, rotated_at = $2,
 		previous_until = $3 WHERE id = $4 AND api_key_id = $5`, sealed, micros(now), micros(previousUntil), id, keyID)
 }
 
-// PauseEndpoint makes the deliveries to an endpoint of an API key wait, or returns ErrNotFound. An endpoint that is paused
-// stays so since the time it was.
+// PauseEndpoint makes the deliveries to an endpoint of an API key wait, or returns ErrNotFound. An endpoint that is
+// paused stays so since the time it was.
 func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) error {
 	return t.one("UPDATE webhook_endpoints SET paused_at = COALESCE(paused_at, $1) WHERE id = $2 AND api_key_id = $3",
 		micros(now), id, keyID)
@@ -95,7 +95,8 @@ func (t *Tx) PauseEndpoint(keyID, id string, now time.Time) error {
 
 // ResumeEndpoint ends the pause of an endpoint of an API key, or returns ErrNotFound. What waits gets all attempts.
 func (t *Tx) ResumeEndpoint(keyID, id string) error {
-	if err := t.one("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
+	if err := t.one("UPDATE webhook_endpoints SET paused_at = NULL WHERE id = $1 AND api_key_id = $2", id,
+		keyID); err != nil {
 		return err
 	}
 	_, err := t.exec("UPDATE delivery_queue SET failures = 0 WHERE endpoint_id = $1 AND failures > 0", id)

@@ -12,6 +12,9 @@ var added = []struct{ method, path string }{
 	{http.MethodPost, "/quote"},
 	{http.MethodPost, "/orders/" + unknownID + "/cancel"},
 	{http.MethodGet, "/events"},
+	{http.MethodPost, "/capture_links"},
+	{http.MethodGet, "/capture_links/" + unknownID},
+	{http.MethodDelete, "/capture_links/" + unknownID},
 	{http.MethodPatch, "/webhooks/" + unknownID},
 	{http.MethodPost, "/webhooks/" + unknownID + "/rotate_secret"},
 }
@@ -32,6 +35,7 @@ func (r *recorder) recordAdditions() {
 	r.recordCancellation(c)
 	r.recordEvents(c)
 	r.recordWebhookChanges(c)
+	r.recordCaptureLinks(c)
 
 	got := send(r.t, r.client, r.request(nobody, "GET", r.site.URL(prefix+"/openapi-3.0.json"), ""))
 	c.title("the document of the integration API as OpenAPI 3.0, without its body")
@@ -43,7 +47,8 @@ func (r *recorder) recordQuotes(c *chapter) {
 	path := prefix + "/quote"
 	tote := object{"brand_code": "northwind", "category_code": "bags"}
 	c.post("a quote", r.test, path+"?locale=ja", tote.String())
-	c.post("a quote of an answer time", r.live, path, tote.with(object{"answer_time": 60, "model_code": "northwind-tote"}).String())
+	c.post("a quote of an answer time", r.live, path,
+		tote.with(object{"answer_time": 60, "model_code": "northwind-tote"}).String())
 	c.post("more than there is", r.poor, path, tote.String())
 	c.post("an answer time that is not there", r.test, path, tote.with(object{"answer_time": 7}).String())
 	c.post("nothing", r.test, path, "{}")
@@ -62,7 +67,8 @@ func (r *recorder) recordCancellation(c *chapter) {
 	for _, e := range endpoints.Data {
 		c.send("without endpoints of Live", r.live, http.MethodDelete, prefix+"/webhooks/"+e.ID, "")
 	}
-	made := c.post("an order of Live", r.live, prefix+"/orders", bag(r.livePhotos[0]).with(object{"external_id": "undo"}).String())
+	made := c.post("an order of Live", r.live, prefix+"/orders",
+		bag(r.livePhotos[0]).with(object{"external_id": "undo"}).String())
 	path := prefix + "/orders/" + r.property(made.body, "id") + "/cancel"
 	c.get("the balance before", r.live, prefix+"/balance")
 	c.post("with a body", r.live, path, `{"reason":"none"}`)
@@ -108,4 +114,34 @@ func (r *recorder) recordWebhookChanges(c *chapter) {
 	id, _, _ := strings.Cut(rest, `"`)
 	c.post("rotate an endpoint without a secret", r.partner, hooks+"/"+id+"/rotate_secret", "")
 	c.send("delete", r.live, http.MethodDelete, path, "")
+}
+
+func (r *recorder) recordCaptureLinks(c *chapter) {
+	links := prefix + "/capture_links"
+	tote := object{"brand_code": "northwind", "category_code": "bags"}
+	made := c.post("a link for an item", r.test, links,
+		tote.with(object{"external_id": "sku", "expires_in": 3600, "locale": "ja", "return_url": "https://shop.example/"}).String())
+	path := links + "/" + r.property(made.body, "id")
+	c.get("an open link", r.test, path)
+	c.get("with a key of Live", r.live, path)
+	c.send("revoke", r.test, http.MethodDelete, path, "")
+	c.send("revoke again", r.test, http.MethodDelete, path, "")
+	c.get("a revoked link", r.test, path)
+	c.get("no id", r.test, links+"/12")
+	c.get("an unknown link", r.test, links+"/"+unknownID)
+	c.send("revoke what is no id", r.test, http.MethodDelete, links+"/12", "")
+	asked := c.post("an order that waits for photos", r.test, prefix+"/orders",
+		bag(r.photos[0]).with(object{"mock_outcome": "update-photos"}).String())
+	c.post("a link for its request", r.test, links, object{"order_id": r.property(asked.body, "id")}.String())
+	c.post("a link for an order that does not wait", r.live, links, object{"order_id": "undo"}.String())
+	c.post("an unknown order", r.test, links, object{"order_id": "none"}.String())
+	c.post("an unknown brand", r.test, links, tote.with(object{"brand_code": "x"}).String())
+	c.post("a brand of other categories", r.test, links, object{"brand_code": "contoso", "category_code": "shoes"}.String())
+	c.post("wrong values", r.test, links, `{"expires_in":1,"locale":"fr","return_url":"http://x","photos":[]}`)
+	c.post("an item and an order", r.test, links, tote.with(object{"order_id": "none"}).String())
+	c.post("not JSON", r.test, links, "{")
+	for range 999 {
+		send(r.t, r.client, r.request(r.live, "POST", r.site.URL(links), tote.String()))
+	}
+	c.post("more than an account may have", r.live, links, tote.String())
 }

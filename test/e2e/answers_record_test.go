@@ -189,6 +189,7 @@ var (
 	issueTime   = regexp.MustCompile(`("issued_at": ")20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\dZ"`)
 	secrets     = regexp.MustCompile(`"(password|token|signing_secret|signature|hint|version|commit)":( ?)"[^"]+"`)
 	resetToken  = regexp.MustCompile(`\?token=[0-9A-Za-z_-]+`)
+	captureLink = regexp.MustCompile(`/capture/[0-9A-Za-z_-]{43}`)
 	counts      = regexp.MustCompile(`"(duration_ms|retry_after_seconds|remaining)":( ?)\d+`)
 	userAgent   = regexp.MustCompile(`Assay-Webhooks/\S+`)
 	keyToken    = regexp.MustCompile(`\bassay_(test|live)_[0-9A-Za-z]+`)
@@ -215,6 +216,7 @@ func (c *chapter) normalise(text string) string {
 	text = publicKey.ReplaceAllString(text, `$1<public-key>"`)
 	text = counts.ReplaceAllString(text, `"$1":$2<number>`)
 	text = resetToken.ReplaceAllString(text, "?token=<token>")
+	text = captureLink.ReplaceAllString(text, "/capture/<token>")
 	text = userAgent.ReplaceAllString(text, "Assay-Webhooks/<version>")
 	text = keyToken.ReplaceAllString(text, "assay_${1}_<key>")
 	for _, n := range numbered {

@@ -43,7 +43,8 @@ func TestHead(t *testing.T) {
 		get, head := answers[0], answers[1]
 		if head.StatusCode != get.StatusCode || len(head.body) > 0 ||
 			head.Header.Get("Content-Type") != get.Header.Get("Content-Type") {
-			t.Errorf("%s: GET is %d %s, HEAD %d %s with %d bytes", path, get.StatusCode, get.Header.Get("Content-Type"), head.StatusCode,
+			t.Errorf("%s: GET is %d %s, HEAD %d %s with %d bytes", path, get.StatusCode, get.Header.Get("Content-Type"),
+				head.StatusCode,
 				head.Header.Get("Content-Type"), len(head.body))
 		}
 	}

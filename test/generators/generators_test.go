@@ -24,7 +24,9 @@ const (
 	done = "completed authentic order-not-found"
 )
 
-var npmPackages = []string{"openapi-typescript@7.13.0", "openapi-fetch@0.15.0", "typescript@5.9.3", "@types/node@22.19.1"}
+var npmPackages = []string{
+	"openapi-typescript@7.13.0", "openapi-fetch@0.15.0", "typescript@5.9.3", "@types/node@22.19.1",
+}
 
 // workshop is a folder with a served document and a photo, and what a client needs to know of the server.
 type workshop struct {
@@ -43,7 +45,8 @@ func newWorkshop(t *testing.T, document string) *workshop {
 	server := installation.Start(t)
 	w := &workshop{t: t, dir: t.TempDir()}
 	w.write("photo.png", integrationtest.PNG(t, 8, 8))
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL("/v1/integrations/"+document), http.NoBody)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL("/v1/integrations/"+document),
+		http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -247,6 +247,19 @@ class Client:
             self._sleep(interval)
             interval = min(interval * 1.5, max_interval)
 
+    # Capture links
+
+    def create_capture_link(self, link: t.CreateCaptureLink) -> t.CreatedCaptureLink:
+        """Keep url of the answer: it is not shown again."""
+        return self._post("/capture_links", link)
+
+    def get_capture_link(self, link_id: str) -> t.CaptureLink:
+        return self._get("/capture_links/" + _segment(link_id))
+
+    def revoke_capture_link(self, link_id: str) -> None:
+        """A link that is not open any more counts as revoked."""
+        self._delete("/capture_links/" + _segment(link_id))
+
     # Audit
 
     def list_audit_events(
@@ -272,10 +285,7 @@ class Client:
 
     def delete_webhook(self, webhook_id: str) -> None:
         """An endpoint that does not exist counts as deleted."""
-        try:
-            self._repeat(lambda n: self._transport.send("DELETE", "/webhooks/" + _segment(webhook_id), attempt=n))
-        except NotFoundError:
-            pass
+        self._delete("/webhooks/" + _segment(webhook_id))
 
     def update_webhook(self, webhook_id: str, change: t.UpdateWebhook) -> t.WebhookEndpoint:
         """Pauses an endpoint, or lets it go on. Deliveries of a paused endpoint wait for at most 7 days."""
@@ -286,6 +296,12 @@ class Client:
         return self._post(f"/webhooks/{_segment(webhook_id)}/rotate_secret", {})
 
     # Sending
+
+    def _delete(self, path: str) -> None:
+        try:
+            self._repeat(lambda attempt: self._transport.send("DELETE", path, attempt=attempt))
+        except NotFoundError:
+            pass
 
     def _get(self, path: str, **query: Union[str, int, None]) -> Any:
         given = {name: value for name, value in query.items() if value is not None}

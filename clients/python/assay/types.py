@@ -433,6 +433,62 @@ class CanceledOrder(TypedDict):
     """Always `completed`, with the outcome `canceled`."""
 
 
+class CreateCaptureLink(TypedDict, total=False):
+    """Either `category_code` and `brand_code`, perhaps with `model_code` and `external_id`, or `order_id`."""
+
+    category_code: Union[str, None]
+    """Category of the item."""
+    brand_code: Union[str, None]
+    """Brand of the item."""
+    model_code: Union[str, None]
+    """Model of the item; it must belong to the brand and the category."""
+    external_id: Union[str, None]
+    """Your own reference; you get it back with the link."""
+    order_id: Union[str, None]
+    """Id or external id of an order that waits for photos."""
+    expires_in: Union[int, None]
+    """Seconds until the link expires. Default 172800, two days."""
+    locale: Literal["en", "ja", None]
+    """Language of the page at first. Omitted, that of the browser."""
+    return_url: Union[str, None]
+    """An https address that the page leads to at the end."""
+
+
+class CreatedCaptureLink(TypedDict):
+    id: str
+    """Id of the link."""
+    url: str
+    """Address of the page; told once."""
+    expires_at: Timestamp
+    """When the link ends by itself."""
+    status: Literal["open"]
+    """Always open."""
+
+
+class CaptureLink(TypedDict):
+    id: str
+    """Id of the link."""
+    status: Literal["open", "submitted", "expired", "revoked"]
+    """How far the link is."""
+    expires_at: Timestamp
+    """When the link ends by itself."""
+    submitted_at: TimestampOrNull
+    """When the seller sent the photos."""
+    external_id: Union[str, None]
+    """Your own reference, or that of the order."""
+    order_id: Union[str, None]
+    """The order whose photo request the link answers."""
+    photos: List[CapturedPhoto]
+    """The photos of a submitted link, in the order in which they were taken."""
+
+
+class CapturedPhoto(TypedDict):
+    index_code: str
+    """Photo index."""
+    url: str
+    """Managed URL of the photo."""
+
+
 class _QuoteRequest(TypedDict):
     category_code: CodeInput
     """Category of the item."""
@@ -805,6 +861,7 @@ ErrorCode = Literal[
     "RESOLUTION_TOO_LARGE",
     "answer-time-unavailable",
     "bad-request",
+    "capture-link-limit-reached",
     "cursor-expired",
     "empty-photo-file",
     "forbidden",

@@ -250,6 +250,23 @@ export class Client {
     }
   }
 
+  // Capture links
+
+  /** Keep url of the answer: it is not shown again. */
+  async createCaptureLink(link: t.CreateCaptureLink, options: CallOptions = {}): Promise<t.CreatedCaptureLink> {
+    return (await this.#transport.send(post("/capture_links", link, options.signal), 1)) as t.CreatedCaptureLink;
+  }
+
+  getCaptureLink(id: string, options: CallOptions = {}): Promise<t.CaptureLink> {
+    return this.#get(`/capture_links/${segment(id)}`, options);
+  }
+
+  /** A link that is not open any more counts as revoked. */
+  async revokeCaptureLink(id: string, options: CallOptions = {}): Promise<void> {
+    const call: Call = { method: "DELETE", path: `/capture_links/${segment(id)}`, signal: options.signal };
+    await this.#repeat(call).catch(notFound);
+  }
+
   // Audit
 
   listAuditEvents(filter: AuditFilter = {}): Promise<t.AuditEventPage> {

@@ -408,6 +408,61 @@ export interface CanceledOrder {
   status: "completed";
 }
 
+/** Either `category_code` and `brand_code`, perhaps with `model_code` and `external_id`, or `order_id`. */
+export interface CreateCaptureLink {
+  /** Category of the item. */
+  category_code?: string | null;
+  /** Brand of the item. */
+  brand_code?: string | null;
+  /** Model of the item; it must belong to the brand and the category. */
+  model_code?: string | null;
+  /** Your own reference; you get it back with the link. */
+  external_id?: string | null;
+  /** Id or external id of an order that waits for photos. */
+  order_id?: string | null;
+  /** Seconds until the link expires. Default 172800, two days. */
+  expires_in?: number | null;
+  /** Language of the page at first. Omitted, that of the browser. */
+  locale?: "en" | "ja" | null;
+  /** An https address that the page leads to at the end. */
+  return_url?: string | null;
+}
+
+export interface CreatedCaptureLink {
+  /** Id of the link. */
+  id: string;
+  /** Address of the page; told once. */
+  url: string;
+  /** When the link ends by itself. */
+  expires_at: Timestamp;
+  /** Always open. */
+  status: "open";
+}
+
+export interface CaptureLink {
+  /** Id of the link. */
+  id: string;
+  /** How far the link is. */
+  status: "open" | "submitted" | "expired" | "revoked";
+  /** When the link ends by itself. */
+  expires_at: Timestamp;
+  /** When the seller sent the photos. */
+  submitted_at: TimestampOrNull;
+  /** Your own reference, or that of the order. */
+  external_id: string | null;
+  /** The order whose photo request the link answers. */
+  order_id: string | null;
+  /** The photos of a submitted link, in the order in which they were taken. */
+  photos: CapturedPhoto[];
+}
+
+export interface CapturedPhoto {
+  /** Photo index. */
+  index_code: string;
+  /** Managed URL of the photo. */
+  url: string;
+}
+
 export interface QuoteRequest {
   /** Category of the item. */
   category_code: CodeInput;
@@ -749,6 +804,7 @@ export type ErrorCode =
   | "RESOLUTION_TOO_LARGE"
   | "answer-time-unavailable"
   | "bad-request"
+  | "capture-link-limit-reached"
   | "cursor-expired"
   | "empty-photo-file"
   | "forbidden"

@@ -19,9 +19,9 @@ const Prefix = "/v1/desk"
 // Config is what the API works with.
 type Config struct {
 	Service   *service.Service
-	Failures  *ratelimit.Failures // shared with the integration API: an address is one address
-	Limiter   ratelimit.Limiter   // counts the requests of a token
-	RateLimit int                 // requests per minute of a token; 0: no limit
+	Failures  ratelimit.FailureCounter // shared with the integration API: an address is one address
+	Limiter   ratelimit.Limiter        // counts the requests of a token
+	RateLimit int                      // requests per minute of a token; 0: no limit
 	Responder *httpx.Responder
 }
 

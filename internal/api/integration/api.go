@@ -22,7 +22,7 @@ const Prefix = "/v1/integrations"
 type Config struct {
 	Service       *service.Service
 	Limiter       ratelimit.Limiter
-	Failures      *ratelimit.Failures
+	Failures      ratelimit.FailureCounter
 	Staging       *media.Staging
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
@@ -99,6 +99,18 @@ func New(c Config) *API {
 		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
 		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
 		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},
+		{
+			Method: "POST", Path: "/capture_links", Scope: access.OrdersWrite, Category: ratelimit.Create,
+			handle: a.createCaptureLink,
+		},
+		{
+			Method: "GET", Path: "/capture_links/{id}", Scope: access.OrdersRead, Category: ratelimit.Read,
+			handle: a.getCaptureLink,
+		},
+		{
+			Method: "DELETE", Path: "/capture_links/{id}", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.revokeCaptureLink,
+		},
 		{Method: "GET", Path: "/audit/events", Scope: access.AuditRead, Category: ratelimit.Read, handle: a.listAuditEvents},
 		{
 			Method: "POST", Path: "/webhooks", Scope: access.WebhooksManage, Category: ratelimit.Webhook,

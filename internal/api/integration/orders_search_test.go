@@ -21,7 +21,9 @@ func TestListOrders_Filters(t *testing.T) {
 		all := searchedOrders(t, w, c)
 		middle := all[len(all)/2]
 		times := []string{"", timestamp(middle.CreatedAt), "2001-01-01T00:00:00Z", "2999-01-01T00:00:00+09:00"}
-		updated := []string{"", timestamp(middle.UpdatedAt), timestamp(all[2].UpdatedAt.Add(time.Microsecond)), "2001-01-01T00:00:00Z"}
+		updated := []string{
+			"", timestamp(middle.UpdatedAt), timestamp(all[2].UpdatedAt.Add(time.Microsecond)), "2001-01-01T00:00:00Z",
+		}
 		t.Run("AllCombinations", func(t *testing.T) {
 			for _, status := range append([]order.Status{""}, order.Statuses...) {
 				for _, outcome := range []order.Outcome{"", order.Canceled, order.Fake, order.UnableToVerify} {

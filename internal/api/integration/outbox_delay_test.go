@@ -34,7 +34,8 @@ func TestOutbox_Delay(t *testing.T) {
 			}
 			w.Clock.Advance(time.Minute)
 			c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": []any{
-				obj{"index_code": "overall", "is_unable_to_provide": true}, obj{"index_code": "interior", "is_unable_to_provide": true},
+				obj{"index_code": "overall", "is_unable_to_provide": true},
+				obj{"index_code": "interior", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 			if got := due(t, w.Deliveries(t, id)[1].ID); got != delay {
 				t.Errorf("due in %v after the submission", got)

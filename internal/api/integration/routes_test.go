@@ -52,11 +52,16 @@ var operations = []struct {
 	},
 	{"GET", "/me", "", "read", request{Method: "GET", Path: "/me"}},
 	{"GET", "/events", "orders:read", "read", request{Method: "GET", Path: "/events"}},
+	{"POST", "/capture_links", "orders:write", "create", request{Method: "POST", Path: "/capture_links", Body: "{}"}},
+	{"GET", "/capture_links/{id}", "orders:read", "read", request{Method: "GET", Path: "/capture_links/none"}},
+	{"DELETE", "/capture_links/{id}", "orders:write", "update", request{Method: "DELETE", Path: "/capture_links/none"}},
 	{"GET", "/audit/events", "audit:read", "read", request{Method: "GET", Path: "/audit/events"}},
 	{"POST", "/webhooks", "webhooks:manage", "webhook", request{Method: "POST", Path: "/webhooks", Body: "{}"}},
 	{"GET", "/webhooks", "webhooks:manage", "webhook", request{Method: "GET", Path: "/webhooks"}},
 	{"DELETE", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "DELETE", Path: "/webhooks/none"}},
-	{"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"}},
+	{
+		"PATCH", "/webhooks/{id}", "webhooks:manage", "webhook", request{Method: "PATCH", Path: "/webhooks/none", Body: "{}"},
+	},
 	{
 		"POST", "/webhooks/{id}/rotate_secret", "webhooks:manage", "webhook",
 		request{Method: "POST", Path: "/webhooks/none/rotate_secret", Body: "{}"},

@@ -345,7 +345,9 @@ func TestListAndDeleteWebhooks(t *testing.T) {
 		t.Run("CannotBeEdited", func(t *testing.T) {
 			c := account.Live(t)
 			id := c.Post(t, "/webhooks", endpoint("https://a.public.example/")).Text(t, "id")
-			c.Send(t, request{Method: "PATCH", Path: "/webhooks/" + id, Body: obj{"paused": false, "url": "https://b.public.example/"}}).
+			c.Send(t, request{
+				Method: "PATCH", Path: "/webhooks/" + id, Body: obj{"paused": false, "url": "https://b.public.example/"},
+			}).
 				Invalid(t, "url unknown")
 			for _, method := range []string{"PUT", "POST", "GET"} {
 				c.Send(t, request{Method: method, Path: "/webhooks/" + id, Body: endpoint("https://b.public.example/")}).

@@ -320,10 +320,14 @@ func TestParseRefuses(t *testing.T) {
 			`63 reasons[0].outcome: must be one of authentic, fake, unable-to-verify, not "canceled"`,
 		}},
 		{"OutcomeMissing", lines{"    outcome: fake\n", ""}, lines{"62 reasons[0].outcome: is required"}},
-		{"UnknownCategoryOfReason", lines{"    outcome: fake\n", "    outcome: fake\n    categories: [bags, hats, bags]\n"}, lines{
-			`64 reasons[0].categories[2]: "bags" is there twice`,
-			`64 reasons[0].categories[1]: category "hats" is not defined in categories`,
-		}},
+		{
+			"UnknownCategoryOfReason",
+			lines{"    outcome: fake\n", "    outcome: fake\n    categories: [bags, hats, bags]\n"},
+			lines{
+				`64 reasons[0].categories[2]: "bags" is there twice`,
+				`64 reasons[0].categories[1]: category "hats" is not defined in categories`,
+			},
+		},
 
 		{"EverythingAtOnce", lines{
 			"[en, ja]", "[ja]", "ja: 靴", "jp: 靴", "photo_limit: 3", "photo_limit: 0", "price: 4\n", "price: -4\n",

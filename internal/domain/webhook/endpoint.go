@@ -53,8 +53,8 @@ type Endpoint struct {
 	PausedAt *time.Time // while deliveries wait; nil: they are sent
 }
 
-// Rotation tells of the signing secret that an endpoint had before. For a while deliveries are signed with both, so that
-// a receiver can change to the new one at any time of it.
+// Rotation tells of the signing secret that an endpoint had before. For a while deliveries are signed with both, so
+// that a receiver can change to the new one at any time of it.
 type Rotation struct {
 	At             time.Time
 	SealedPrevious string

@@ -34,6 +34,7 @@ func ParseCursor(s string) (Cursor, bool) {
 
 // CursorExpired is the error for a cursor after which events are no longer kept; all that are kept follow the oldest.
 func CursorExpired(oldest Cursor) *fault.Error {
-	return fault.New(fault.Gone, "cursor-expired", "Events after this cursor are no longer kept: go on from oldest_cursor.").
+	return fault.New(fault.Gone, "cursor-expired",
+		"Events after this cursor are no longer kept: go on from oldest_cursor.").
 		With("oldest_cursor", oldest.String())
 }

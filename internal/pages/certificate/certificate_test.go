@@ -203,7 +203,8 @@ func TestPage(t *testing.T) {
 	t.Run("English", func(t *testing.T) {
 		resp, body := w.get(t, "/certificates/"+id)
 		holds(t, body, "Certificate of authenticity", "Prada", "Authentic", number,
-			`<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf", "assay verify "+w.URL, "scan its QR code yourself")
+			`<time datetime="2026-03-02">2 March 2026</time>`, "photos/2/thumb.jpg", id+".pdf",
+			"assay verify "+w.URL, "scan its QR code yourself")
 		if resp.StatusCode != http.StatusOK || strings.Contains(body, "TEST") || strings.Contains(body, "Revoked") {
 			t.Errorf("%d: says what it is not:\n%s", resp.StatusCode, body)
 		}

@@ -79,7 +79,9 @@ func (d *Desk) refuseOlder(w http.ResponseWriter, r *http.Request, who *visitor,
 	if err != nil {
 		return err
 	}
-	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
+	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{
+		VerdictDraft: *draft, Version: v.Draft.Version,
+	})
 	v.Verdict.Older = true
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusConflict})
 }

@@ -258,8 +258,8 @@ func TestDraft_TwoTabs(t *testing.T) {
 	})
 }
 
-// TestDraft_HandedOver checks that the next reviewer sees what a colleague had entered, as the colleague's, and that who
-// loses an order is told by whom.
+// TestDraft_HandedOver checks that the next reviewer sees what a colleague had entered, as the colleague's, and that
+// who loses an order is told by whom.
 func TestDraft_HandedOver(t *testing.T) {
 	need.Engine(t, "a browser")
 	w := newWorld(t)

@@ -54,7 +54,8 @@ func TestTwentyVerdicts(t *testing.T) {
 		b.AwaitTrue(`document.readyState === "complete"`)
 		b.Press(kb.Enter) // the first photo
 		for j := range indexes {
-			seen := uitest.Eval[int](b.Browser, `Number(/\((\d+)\/8\)/.exec(document.getElementById("viewer-title").textContent)[1])`)
+			seen := uitest.Eval[int](b.Browser,
+				`Number(/\((\d+)\/8\)/.exec(document.getElementById("viewer-title").textContent)[1])`)
 			if seen != j+1 {
 				t.Fatalf("order %d: photo %d is looked at, want %d", i+1, seen, j+1)
 			}
@@ -210,10 +211,12 @@ func TestTakeNext_Filter(t *testing.T) {
 		t.Fatalf("the next watch is %q", p.Location)
 	}
 	v.Get(orderAt(watch)).Want(t, http.StatusOK, `href="/desk?category=watches&amp;tab=queue"`)
-	if p := v.Post(orderAt(watch)+"/complete", "outcome", "unable-to-verify", "then", "next"); p.Location != orderAt(another) {
+	if p := v.Post(orderAt(watch)+"/complete", "outcome", "unable-to-verify", "then",
+		"next"); p.Location != orderAt(another) {
 		t.Fatalf("after the verdict the next is %q", p.Location)
 	}
-	if p := v.Post("/desk/next", "brand", "casio", "category", "watches"); p.Location != "/desk?category=watches&tab=queue" {
+	if p := v.Post("/desk/next", "brand", "casio", "category",
+		"watches"); p.Location != "/desk?category=watches&tab=queue" {
 		t.Errorf("without a further watch one comes to %q", p.Location)
 	}
 	v.Get("/desk").Want(t, http.StatusOK, "No queued order matches the filters.")
@@ -230,8 +233,10 @@ func (w *world) watch(t *testing.T) string {
 	answer, err := w.Service.CreateOrder(t.Context(), w.Live.Actor(access.Origin{}), &order.Draft{
 		CategoryCode: "watches", BrandCode: "casio", ExternalID: new("W-7"), AnswerTime: 60,
 		Photos: []order.DraftPhoto{
-			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"}, {URL: w.Photo(t, w.Live), IndexCode: "dial"},
-			{URL: w.Photo(t, w.Live), IndexCode: "caseback"}, {URL: w.Photo(t, w.Live), IndexCode: "serial-number"},
+			{URL: w.Photo(t, w.Live), IndexCode: "overall-picture"},
+			{URL: w.Photo(t, w.Live), IndexCode: "dial"},
+			{URL: w.Photo(t, w.Live), IndexCode: "caseback"},
+			{URL: w.Photo(t, w.Live), IndexCode: "serial-number"},
 		},
 	}, nil)
 	must.NoError(t, err)

@@ -9,8 +9,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
-// TestDeskNetworks checks that nobody outside of the networks of the desk sees more than a refusal, not even the page to
-// sign in, and that the portal is not affected.
+// TestDeskNetworks checks that nobody outside of the networks of the desk sees more than a refusal, not even the page
+// to sign in, and that the portal is not affected.
 func TestDeskNetworks(t *testing.T) {
 	w := pagetest.New(t)
 	staff, user := w.AsStaff(t, w.Aoi), w.AsUser(t, w.Owner)

@@ -123,7 +123,9 @@ func (d *Desk) refuseVerdict(
 	if lookErr != nil {
 		return lookErr
 	}
-	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{VerdictDraft: *draft, Version: v.Draft.Version})
+	v.Verdict = d.newVerdictForm(v.Classification.CategoryCode, &order.KeptDraft{
+		VerdictDraft: *draft, Version: v.Draft.Version,
+	})
 	v.Verdict.Errors = d.problems(r, err)
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true, Status: http.StatusUnprocessableEntity})
 }

@@ -49,7 +49,8 @@ func (p *Pages) factorPage(r *http.Request, who *Visitor, e *auth.Enrolment, for
 	}
 	required, err := p.Guard.FactorNeeded(r.Context(), who.Session)
 	return ui.Page{Template: "second_factor", Data: factorView{
-		at: p.at(), Proof: proof, Required: required, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed, QR: code,
+		at: p.at(), Proof: proof, Required: required, Email: who.Email, Form: form, Secret: e.Secret, Sealed: e.Sealed,
+		QR: code,
 	}}, err
 }
 

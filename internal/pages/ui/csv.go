@@ -47,8 +47,8 @@ const (
 	cellEnds      = ";\t\r\n\""
 )
 
-// CSVText is text from outside in a form that no spreadsheet takes for a formula: an apostrophe stands before everything
-// that could begin one.
+// CSVText is text from outside in a form that no spreadsheet takes for a formula: an apostrophe stands before
+// everything that could begin one.
 func CSVText(s string) string {
 	if !strings.ContainsAny(s, formulaStarts) {
 		return s

@@ -6,7 +6,8 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
-// TestCSVText checks that no spreadsheet finds a formula in text from outside, with whatever separator it reads the file.
+// TestCSVText checks that no spreadsheet finds a formula in text from outside, with whatever separator it reads the
+// file.
 func TestCSVText(t *testing.T) {
 	for in, want := range map[string]string{
 		"":             "",

@@ -108,6 +108,6 @@ func (s *Site) logError(r *http.Request, err error) {
 		return // it failed for a visitor who has gone
 	}
 	s.Log.ErrorContext(r.Context(), "page failed", "request_id", httpx.RequestIDFrom(r.Context()), "method", r.Method,
-		"path", r.URL.Path,
+		"path", httpx.LoggedPath(r),
 		"error", fmt.Sprint(err))
 }

@@ -166,7 +166,9 @@ func refererPath(r *http.Request) string {
 var factorRequired = fault.New(fault.Forbidden, "second-factor-required", "Set up a second factor first.")
 
 // askForFactor sends a visitor to the page where they set up a second factor, if they have to, unless they are there.
-func (g *Guard[U]) askForFactor(w http.ResponseWriter, r *http.Request, session *access.Session) (done bool, err error) {
+func (g *Guard[U]) askForFactor(w http.ResponseWriter, r *http.Request, session *access.Session) (done bool,
+	err error,
+) {
 	if g.NeedsFactor == nil || r.URL.Path == g.SetUp {
 		return false, nil
 	}

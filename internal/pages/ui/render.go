@@ -58,7 +58,8 @@ func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error 
 		return err
 	}
 	v := view{
-		Page: page, Area: p.name, Theme: themeOf(r), Brand: p.site.Brand(), Flashes: p.site.takeFlashes(w, r), Path: r.URL.RequestURI(),
+		Page: page, Area: p.name, Theme: themeOf(r), Brand: p.site.Brand(), Flashes: p.site.takeFlashes(w, r),
+		Path:      r.URL.RequestURI(),
 		Languages: languageLinks(r),
 	}
 	if p.Shell != nil {

@@ -14,9 +14,9 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// templates are the templates of an area. All are parsed at the start, to refuse what is wrong, but none is kept: a page
-// is made with its layout and components when it is first shown in a language, because most servers are asked for few
-// of their pages, and the trees of all take more memory than everything else in an idle server.
+// templates are the templates of an area. All are parsed at the start, to refuse what is wrong, but none is kept: a
+// page is made with its layout and components when it is first shown in a language, because most servers are asked for
+// few of their pages, and the trees of all take more memory than everything else in an idle server.
 type templates struct {
 	site   *Site
 	area   string
@@ -112,7 +112,8 @@ func (t *templates) baseIn(l text.Locale) (*template.Template, error) {
 		return base, nil
 	}
 	f := &functions{site: t.site, locale: l}
-	base, err := template.New("base").Funcs(f.all()).Option("missingkey=error").ParseFS(ownFiles, "templates/shared/*.html")
+	base, err := template.New("base").Funcs(f.all()).Option("missingkey=error").
+		ParseFS(ownFiles, "templates/shared/*.html")
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func (g *SignIn) ChangeEmail(
 	return false, err
 }
 
-// ConfirmEmail gives the user of a link the email of the mailbox that it was sent to. All their sessions end. A link for
-// an email that somebody has by now cannot be used.
+// ConfirmEmail gives the user of a link the email of the mailbox that it was sent to. All their sessions end. A link
+// for an email that somebody has by now cannot be used.
 func (g *SignIn) ConfirmEmail(ctx context.Context, token string, from access.Origin) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
 		l, err := g.link(ctx, tx.Queries, access.EmailChange, token)

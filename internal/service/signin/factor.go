@@ -186,7 +186,8 @@ func (g *SignIn) ConfirmSecondFactor(
 	return codes, err
 }
 
-// EndSecondFactor removes the second factor of a person who has proved who they are; see Confirm. Other sessions end, and the person gets a mail.
+// EndSecondFactor removes the second factor of a person who has proved who they are; see Confirm. Other sessions end,
+// and the person gets a mail.
 func (g *SignIn) EndSecondFactor(
 	ctx context.Context, who *access.Person, p Proof, sessionID string, from access.Origin,
 ) error {

@@ -189,8 +189,8 @@ func (g *SignIn) RenamePasskey(ctx context.Context, userID, id, name string) err
 	}))
 }
 
-// RemovePasskey removes a passkey of a person who has proved who they are; see Confirm. Their other sessions end: one of
-// them may have begun with it.
+// RemovePasskey removes a passkey of a person who has proved who they are; see Confirm. Their other sessions end: one
+// of them may have begun with it.
 func (g *SignIn) RemovePasskey(
 	ctx context.Context, who *access.Person, id string, p Proof, sessionID string, from access.Origin,
 ) error {

@@ -35,7 +35,8 @@ func eachSignIns(t *testing.T, f func(t *testing.T, s *signIns)) {
 			for _, id := range []string{"u1", "u2", "idle", "busy"} {
 				email := id + "@acme.example"
 				if err := errors.Join(
-					tx.InsertStaff(&access.Staff{ID: id, Email: email, Name: id, Role: access.Reviewer, CreatedAt: s.clock}, store.StaffToken{}),
+					tx.InsertStaff(&access.Staff{ID: id, Email: email, Name: id, Role: access.Reviewer, CreatedAt: s.clock},
+						store.StaffToken{}),
 					tx.InsertUser(&access.User{ID: id, AccountID: account.ID, Email: email, Role: access.Viewer, CreatedAt: s.clock}),
 				); err != nil {
 					return err

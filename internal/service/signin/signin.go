@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -27,6 +28,17 @@ type Config struct {
 	Now     func() time.Time
 	Log     *slog.Logger
 	Host    Host
+	Shared  SharedWindows // nil: attempts are counted in the database
+}
+
+// SharedWindows counts attempts outside the database; *ratelimit.Redis does. While it is away they are counted in the
+// database.
+type SharedWindows interface {
+	// Count counts in all windows, or in none when one of them is full: then it tells when that one ends.
+	Count(ctx context.Context, windows ...ratelimit.Counter) (retryAfter time.Duration, full bool, err error)
+
+	// GiveBack forgets the first window and takes one back from each other one.
+	GiveBack(ctx context.Context, keys ...string) error
 }
 
 // Host is the service around it; *service.Service is one.

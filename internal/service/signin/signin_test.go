@@ -207,7 +207,8 @@ func TestRecoveryCodes(t *testing.T) {
 			t.Errorf("without a second factor: %v", err)
 		}
 		_, old := w.enrol(t)
-		if _, err := w.RenewRecoveryCodes(t.Context(), w.who, with("wrong"), w.fresh()); !errors.Is(err, signin.WrongPassword) {
+		_, err := w.RenewRecoveryCodes(t.Context(), w.who, with("wrong"), w.fresh())
+		if !errors.Is(err, signin.WrongPassword) {
 			t.Errorf("without the password: %v", err)
 		}
 		renewed, err := renew(t.Context())

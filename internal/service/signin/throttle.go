@@ -5,6 +5,7 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -34,8 +35,8 @@ const throttleWindow = 15 * time.Minute
 var TooManyLogins = fault.New(fault.RateLimited, fault.CodeRateLimited,
 	"Too many attempts to sign in. Wait a while and try again.")
 
-// throttle slows down guessing. The windows are in the database: a restart does not forget them, and all nodes count
-// together. An attempt counts when it begins, so that many at once cannot slip through, and is given back when it
+// throttle slows down guessing. The windows are in Redis, or in the database where there is none or it is away: a
+// restart of a node does not forget them, and all nodes count together. An attempt counts when it begins, so that many at once cannot slip through, and is given back when it
 // succeeds.
 type throttle struct {
 	*Config
@@ -47,7 +48,8 @@ type throttle struct {
 // attempt is one attempt that was counted.
 type attempt struct {
 	*throttle
-	keys []limited // the first one is forgotten by a success
+	keys   []limited // the first one is forgotten by a success
+	shared bool      // counted outside the database
 }
 
 // limited is what an attempt counts for, and how many are allowed.
@@ -78,18 +80,44 @@ func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID s
 			{t.key("name", name), t.limits.name},
 		}
 	}
-	now := t.now()
-	since := now.Add(-throttleWindow)
-	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
-		seen, err := t.Store.SignInAttempts(ctx, k.key, since)
-		if err != nil {
-			return nil, err
-		}
-		if seen.Count >= k.limit {
-			return nil, tooMany(seen, now)
+	if t.Shared != nil {
+		if err := a.countShared(ctx); !errors.Is(err, ratelimit.ErrAway) {
+			return a, err
 		}
 	}
-	err := t.Store.Update(ctx, func(tx *store.Tx) error {
+	return a, a.countStored(ctx)
+}
+
+// countShared counts the attempt outside the database.
+func (a *attempt) countShared(ctx context.Context) error {
+	windows := make([]ratelimit.Counter, len(a.keys))
+	for i, k := range a.keys {
+		windows[i] = ratelimit.Counter{Key: sharedKey(k), Limit: k.limit, Length: throttleWindow}
+	}
+	wait, full, err := a.Shared.Count(ctx, windows...)
+	if full {
+		return TooManyLogins.After(max(time.Second, wait))
+	}
+	a.shared = err == nil
+	return err
+}
+
+func sharedKey(k limited) string { return "sign-in:" + k.key }
+
+// countStored counts the attempt in the database.
+func (a *attempt) countStored(ctx context.Context) error {
+	now := a.now()
+	since := now.Add(-throttleWindow)
+	for _, k := range a.keys { // without a lock first: who is over the limit cannot make the database work
+		seen, err := a.Store.SignInAttempts(ctx, k.key, since)
+		if err != nil {
+			return err
+		}
+		if seen.Count >= k.limit {
+			return tooMany(seen, now)
+		}
+	}
+	return a.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, k := range sorted(a.keys) {
 			seen, err := tx.CountAttempt(k.key, now, since)
 			if err != nil {
@@ -101,7 +129,6 @@ func (t *throttle) begin(ctx context.Context, from access.Origin, name, userID s
 		}
 		return nil
 	})
-	return a, err
 }
 
 func tooMany(seen store.SignInWindow, now time.Time) error {
@@ -110,6 +137,16 @@ func tooMany(seen store.SignInWindow, now time.Time) error {
 
 // succeeded gives the attempt back and forgets the failures of this name at this address.
 func (a *attempt) succeeded(ctx context.Context) error {
+	if a.shared {
+		keys := make([]string, len(a.keys))
+		for i, k := range a.keys {
+			keys[i] = sharedKey(k)
+		}
+		if err := a.Shared.GiveBack(ctx, keys...); err != nil { // the windows end by themselves: nobody is refused for this
+			a.Log.WarnContext(ctx, "an attempt to sign in that succeeded stays counted", "error", err)
+		}
+		return nil
+	}
 	return a.Store.Update(ctx, func(tx *store.Tx) error {
 		for _, k := range sorted(a.keys) {
 			give := tx.GiveBackAttempt

@@ -93,6 +93,16 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, now time.Time) (*He
 	return h, nil
 }
 
+// Count returns the tables of a database with the number of their rows at one moment.
+func Count(ctx context.Context, s *store.Store) ([]Table, error) {
+	var h Header
+	err := s.SnapshotTx(ctx, func(tx *sql.Tx) error {
+		_, err := h.read(ctx, tx)
+		return err
+	})
+	return h.Tables, err
+}
+
 // read fills in the schema version and the tables. The schema is that of the database, which a newer program may have
 // upgraded since it was opened.
 func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {

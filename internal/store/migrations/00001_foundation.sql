@@ -646,6 +646,45 @@ CREATE INDEX staff_actions_by_staff ON staff_actions (staff_id, at, id);
 CREATE INDEX staff_actions_by_account ON staff_actions (account_id, at, id);
 CREATE INDEX staff_actions_by_target ON staff_actions (target_id, at, id);
 
+-- Links where sellers take photos on a phone. The secret in the address is kept as a hash. made_by is the key or account user
+-- that a submission is attributed to. A link with an order answers one round of its photo requests.
+CREATE TABLE capture_links (
+  id            TEXT PRIMARY KEY,
+  token_hash    TEXT NOT NULL UNIQUE,
+  account_id    TEXT NOT NULL REFERENCES accounts (id),
+  environment   TEXT NOT NULL CHECK (environment IN ('test', 'live')),
+  made_by_kind  TEXT NOT NULL CHECK (made_by_kind IN ('api-key', 'user')),
+  made_by_id    TEXT NOT NULL,
+  made_by_name  TEXT NOT NULL,
+  made_by_role  TEXT NOT NULL,
+  category_code TEXT NOT NULL,
+  brand_code    TEXT NOT NULL,
+  model_code    TEXT,
+  external_id   TEXT,
+  order_id      TEXT REFERENCES orders (id) ON DELETE CASCADE,
+  round         BIGINT NOT NULL,
+  locale        TEXT,
+  return_url    TEXT,
+  uploads       BIGINT NOT NULL DEFAULT 0,
+  created_at    BIGINT NOT NULL,
+  expires_at    BIGINT NOT NULL,
+  submitted_at  BIGINT,
+  revoked_at    BIGINT,
+  CHECK (submitted_at IS NULL OR revoked_at IS NULL)
+);
+CREATE INDEX capture_links_open ON capture_links (account_id, expires_at) WHERE submitted_at IS NULL AND revoked_at IS NULL;
+CREATE INDEX capture_links_by_expiry ON capture_links (expires_at);
+
+-- What was sent through links. The key is chosen by the page: the same photo is not stored twice.
+CREATE TABLE capture_photos (
+  link_id    TEXT NOT NULL REFERENCES capture_links (id) ON DELETE CASCADE,
+  key        TEXT NOT NULL,
+  seq        BIGINT NOT NULL,
+  index_code TEXT NOT NULL,
+  name       TEXT NOT NULL,
+  PRIMARY KEY (link_id, key)
+);
+
 -- How many photos each account has, and their size: so that nothing has to walk through them.
 CREATE TABLE photo_totals (
   account_id  TEXT NOT NULL REFERENCES accounts (id),

@@ -170,6 +170,8 @@ func (w *World) AddStaff(t testing.TB, email, name string, role access.StaffRole
 		ID: store.NewID(), Email: email, Name: name, Role: role, PasswordHash: passwordHash(), CreatedAt: w.Clock.Now(),
 	}
 	token := access.HashSecretKey(access.NewStaffToken())
-	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error { return tx.InsertStaff(s, store.StaffToken{Hash: token}) }))
+	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
+		return tx.InsertStaff(s, store.StaffToken{Hash: token})
+	}))
 	return s
 }

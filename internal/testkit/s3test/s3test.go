@@ -95,7 +95,8 @@ func (s *Server) start(ctx context.Context) error {
 		}
 	}
 	// Metadata in files of their own: not every temporary folder has extended attributes.
-	cmd := exec.Command(s.program, "--port", s.host(), "--region", region, "--quiet", "--keep-alive", "--health", "/health",
+	cmd := exec.Command(s.program, "--port", s.host(), "--region", region, "--quiet", "--keep-alive", "--health",
+		"/health",
 		"posix", "--sidecar", metadata, data)
 	cmd.Env = append(os.Environ(), "ROOT_ACCESS_KEY="+accessKey, "ROOT_SECRET_KEY="+secretKey)
 	s.output = new(child.Output)
@@ -183,7 +184,8 @@ func (s *Server) Bucket(t testing.TB, parameters ...string) string {
 	if err := s.Client(t).MakeBucket(t.Context(), name, minio.MakeBucketOptions{Region: region}); err != nil {
 		t.Fatal(err)
 	}
-	address := "s3://" + name + "?endpoint=" + url.QueryEscape("http://"+s.host()) + "&region=" + region + "&path_style=true"
+	address := "s3://" + name + "?endpoint=" + url.QueryEscape("http://"+s.host()) + "&region=" + region +
+		"&path_style=true"
 	return strings.Join(append([]string{address}, parameters...), "&")
 }
 

@@ -47,12 +47,15 @@ type Browser struct {
 	problems []string
 }
 
-// NewBrowser starts Chromium for the pages at an address. It is closed with the test.
-func NewBrowser(t testing.TB, home string) *Browser {
+// NewBrowser starts Chromium for the pages at an address, with further flags. It is closed with the test.
+func NewBrowser(t testing.TB, home string, flags ...string) *Browser {
 	t.Helper()
 	program := need.Program(t, "chromium", "chromium", "chromium-browser", "google-chrome")
 	options := append(slices.Clone(chromedp.DefaultExecAllocatorOptions[:]),
 		chromedp.ExecPath(program), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.WindowSize(1280, 900))
+	for _, flag := range flags {
+		options = append(options, chromedp.Flag(flag, true))
+	}
 	limited, cancel := context.WithTimeout(context.Background(), browserLife)
 	allocator, closeAllocator := chromedp.NewExecAllocator(limited, options...)
 	return open(t, allocator, originOf(home), func() {

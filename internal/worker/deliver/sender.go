@@ -51,11 +51,11 @@ const DefaultInFlight = 512
 // Sender sends due deliveries. It is a worker.
 type Sender struct {
 	Config
-	node        string // id of this sender
-	http        httpSender
-	metrics     *metrics
-	wake        chan struct{}
-	announceNow chan struct{}
+	node      string // id of this sender
+	http      httpSender
+	metrics   *metrics
+	wake      chan struct{}
+	announcer *Announcer
 
 	done        *progress.Mark
 	presence    presence
@@ -74,9 +74,10 @@ func New(c Config) *Sender {
 		c.SharedNow = func(*store.Tx) (time.Time, error) { return c.Now(), nil }
 	}
 	s := &Sender{
-		Config: c, node: store.NewID(), wake: make(chan struct{}, 1), announceNow: make(chan struct{}, 1),
+		Config: c, wake: make(chan struct{}, 1), announcer: NewAnnouncer(c.Store, c.Log),
 		done: progress.New(), poll: pollInterval, grace: stopGrace,
 	}
+	s.node = s.announcer.node
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
 	if transport, ok := client.Transport.(*http.Transport); ok {
 		// Endpoints may share a host, so keep a connection for every slot. Use HTTP/1.1 with one connection per attempt:
@@ -122,7 +123,7 @@ func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), pr
 // Wake tells this sender and those of other nodes that deliveries were queued. It does not block.
 func (s *Sender) Wake() {
 	notify(s.wake)
-	notify(s.announceNow)
+	s.announcer.Wake()
 }
 
 func notify(c chan<- struct{}) {
@@ -142,9 +143,10 @@ func (s *Sender) Run(ctx context.Context) error {
 	// The heartbeat continues until the running attempts of a stopping sender are finished.
 	attending, leave := context.WithCancel(context.WithoutCancel(ctx))
 	var helpers sync.WaitGroup
-	for _, helper := range []func(context.Context){s.heartbeat, s.listen, s.announce} {
+	for _, helper := range []func(context.Context){s.heartbeat, s.listen} {
 		helpers.Go(func() { helper(attending) })
 	}
+	helpers.Go(func() { _ = s.announcer.Run(attending) })
 	newLoop(s).run(ctx)
 	leave()
 	helpers.Wait()
@@ -152,25 +154,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-const (
-	announceInterval = 20 * time.Millisecond // minimum time between announcements
-	listenPause      = time.Second           // before reconnecting
-)
-
-// announce forwards Wake to the senders of other nodes.
-func (s *Sender) announce(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.announceNow:
-		}
-		if err := s.Store.AnnounceDeliveries(ctx, s.node); err != nil && ctx.Err() == nil {
-			s.Log.WarnContext(ctx, "deliveries could not be announced to other nodes", "error", err)
-		}
-		sleep(ctx, announceInterval)
-	}
-}
+// listenPause is the time before reconnecting.
+const listenPause = time.Second
 
 // listen wakes the sender when another node announces deliveries.
 func (s *Sender) listen(ctx context.Context) {

@@ -181,9 +181,9 @@ func TestTokenIsDroppedAfter401(t *testing.T) {
 	e := w.oauthEndpoint(r.URL, a.oauth())
 	s := w.start(r, nil)
 	for range 2 {
-		w.queue(1, e)
+		d := w.queue(1, e)[0]
 		s.Wake()
-		eventually(t, "the attempt", func() bool { return w.pending() == int(requests.Load()-1) })
+		eventually(t, "the attempt", func() bool { return len(w.attempts(d.ID)) == 1 })
 	}
 	if n := a.requests.Load(); n != 1 {
 		t.Fatalf("%d tokens for the first two attempts", n)

@@ -127,6 +127,8 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
 		{"deliveries forgotten", older(k.DeliveryAge, s.DeleteOldDeliveries)},
 		{"links forgotten", expired(s.DeleteOldLinks)},
+		{"capture links expired", expired(s.ExpireCaptureLinks)},
+		{"capture links forgotten", expired(s.DeleteOldCaptureLinks)},
 		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
 		{"leases forgotten", expired(s.DeleteOldLeases)},
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},

@@ -1,5 +1,5 @@
-// Command peer is PocketBase with one collection of orders, for the comparison in test/bench. It is a module of its own,
-// so that the program does not depend on it.
+// Command peer is PocketBase with one collection of orders, for the comparison in test/bench. It is a module of its
+// own, so that the program does not depend on it.
 package main
 
 import (

@@ -1,0 +1,128 @@
+package integration
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/capture"
+	"github.com/assayhq/assay/internal/domain/enum"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/service"
+)
+
+// newCaptureView is the answer to a creation: the address is told once.
+type newCaptureView struct {
+	ID        string          `json:"id"`
+	URL       string          `json:"url"`
+	ExpiresAt order.Timestamp `json:"expires_at"`
+	Status    capture.Status  `json:"status"`
+}
+
+type captureView struct {
+	ID          string             `json:"id"`
+	Status      capture.Status     `json:"status"`
+	ExpiresAt   order.Timestamp    `json:"expires_at"`
+	SubmittedAt *order.Timestamp   `json:"submitted_at"`
+	ExternalID  *string            `json:"external_id"`
+	OrderID     *string            `json:"order_id"`
+	Photos      []capturePhotoView `json:"photos"`
+}
+
+type capturePhotoView struct {
+	IndexCode string `json:"index_code"`
+	URL       string `json:"url"`
+}
+
+func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	n, err := readCaptureLink(body)
+	if err != nil {
+		return err
+	}
+	l, url, err := a.Service.CreateCaptureLink(r.Context(), c.actor(r), n)
+	if err != nil {
+		return err
+	}
+	return httpx.WriteJSON(w, http.StatusCreated,
+		newCaptureView{ID: l.ID, URL: url, ExpiresAt: order.Timestamp(l.ExpiresAt), Status: capture.Open})
+}
+
+// readCaptureLink reads a link for an item, or for the photo request of an order, which says itself what the item is.
+func readCaptureLink(body []byte) (service.NewCaptureLink, error) {
+	var n service.NewCaptureLink
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return n, err
+	}
+	orderID := o.OptString("order_id", httpx.NotEmpty)
+	if orderID != nil {
+		n.OrderID = *orderID
+		for _, name := range []string{"brand_code", "category_code", "model_code", "external_id"} {
+			if o.Raw(name).Exists() {
+				o.Problem(name, "excluded", "must not be given with order_id")
+			}
+		}
+	} else {
+		n.BrandCode = o.String("brand_code", httpx.Required, httpx.NotEmpty)
+		n.CategoryCode = o.String("category_code", httpx.Required, httpx.NotEmpty)
+		n.ModelCode = o.String("model_code", httpx.NotEmpty)
+		n.ExternalID = o.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID))
+	}
+	n.Life = time.Duration(o.Int("expires_in", httpx.Min(int64(capture.MinLife.Seconds())),
+		httpx.Max(int64(capture.MaxLife.Seconds())))) * time.Second
+	n.Locale = text.Locale(o.String("locale", httpx.OneOf(enum.Names(text.Locales)...)))
+	if raw := o.OptString("return_url"); raw != nil {
+		if _, problem := webhook.CheckURL("return_url", *raw); problem != nil {
+			o.Problem("return_url", problem.Code, problem.Message)
+		}
+		n.ReturnURL = *raw
+	}
+	return n, o.Done()
+}
+
+// captureID returns the id in the path of a capture link.
+func (c *call) captureID() (string, error) {
+	id, ok := service.ParseID(c.id)
+	if !ok {
+		return "", fault.BadRequest("The capture link id must be a UUID.").With("field", "id")
+	}
+	return id, nil
+}
+
+func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
+	id, err := c.captureID()
+	if err != nil {
+		return err
+	}
+	l, err := a.Service.CaptureLink(r.Context(), c.actor(r), id)
+	if err != nil {
+		return err
+	}
+	view := captureView{
+		ID: l.ID, Status: l.Status, ExpiresAt: order.Timestamp(l.ExpiresAt), SubmittedAt: order.At(l.SubmittedAt),
+		ExternalID: optional(l.ExternalID), OrderID: optional(l.OrderID), Photos: make([]capturePhotoView, len(l.Photos)),
+	}
+	for i, p := range l.Photos {
+		view.Photos[i] = capturePhotoView(p)
+	}
+	return httpx.WriteJSON(w, http.StatusOK, view)
+}
+
+func (a *API) revokeCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
+	id, err := c.captureID()
+	if err != nil {
+		return err
+	}
+	if err := a.Service.RevokeCaptureLink(r.Context(), c.actor(r), id); err != nil {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}

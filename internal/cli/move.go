@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"context"
+	"flag"
+
+	"github.com/assayhq/assay/internal/server"
+)
+
+func moveCommand() *command {
+	m := new(server.Move)
+	return &command{
+		name: "move",
+		about: "copy a whole installation into an empty place and prove the copy; stop its servers first. " +
+			"When it is interrupted, the same command goes on",
+		example: "assay move --from-data data --to-database-file database.url --to-secret-key-file new.key \\\n" +
+			"  --to-media 's3://photos?endpoint=https://s3.example.com&region=eu-central-1'",
+		flags:  func(fs *flag.FlagSet, _ *invocation) { m.Bind(fs) },
+		remote: true,
+		run: func(ctx context.Context, inv *invocation) error {
+			m.Say = inv.progress
+			part := inv.newProgress("", 0)
+			m.Progress = func(what string, total int64) func(int64) {
+				part.end()
+				part = inv.newProgress(what, total)
+				return part.add
+			}
+			report, err := m.Run(ctx, inv.logger())
+			part.end()
+			if err != nil {
+				return err
+			}
+			return inv.print(report, "moved %d accounts, %d orders, %d photos (%d rows); secrets sealed again: %d. "+
+				"The copy was checked; the old place is as it was\n",
+				report.Accounts, report.Orders, report.Photos, report.Rows, report.Resealed)
+		},
+	}
+}

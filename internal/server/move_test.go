@@ -1,0 +1,67 @@
+package server
+
+import (
+	"context"
+	"flag"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+)
+
+// TestMove_Interrupted interrupts a move after the database was loaded: the new place cannot be used, the old one can,
+// and the same move goes on. Both have the same data folder, so that photos stay where they are.
+func TestMove_Interrupted(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	data, database, key := t.TempDir(), pgtest.Database(t), secret.Generate()
+	newMove := func(say func(string)) *Move {
+		m := new(Move)
+		m.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+		m.From.Data, m.To.Data, m.To.Database, m.To.SecretKey = data, data, database, key
+		m.Progress = func(string, int64) func(int64) { return func(int64) {} }
+		m.Say = say
+		return m
+	}
+	old := newMove(nil).From
+	app, err := Begin(t.Context(), old, log)
+	must.NoError(t, err)
+	_, err = app.Service.CreateAccount(t.Context(), access.System, "Acme", "owner@acme.example", text.English)
+	must.NoError(t, err)
+	must.NoError(t, app.Close())
+
+	ctx, cancel := context.WithCancel(t.Context())
+	_, err = newMove(func(line string) {
+		if strings.HasPrefix(line, "checking") {
+			cancel()
+		}
+	}).Run(ctx, log)
+	if err == nil || !strings.Contains(err.Error(), "interrupted") {
+		t.Fatalf("interrupted: %v", err)
+	}
+	moved := newMove(nil).To
+	if _, err := Open(t.Context(), moved, log); err == nil || !strings.Contains(err.Error(), "run assay move again") {
+		t.Errorf("the new place: %v", err)
+	}
+	app, err = Open(t.Context(), old, log)
+	must.NoError(t, err)
+	must.NoError(t, app.Close())
+
+	report, err := newMove(func(string) {}).Run(t.Context(), log)
+	must.NoError(t, err)
+	if !report.OK || report.Accounts != 1 || report.Resealed != 0 { // the first run has done that
+		t.Errorf("report %+v", report)
+	}
+	app, err = Open(t.Context(), moved, log)
+	must.NoError(t, err)
+	accounts, _, err := app.Service.Accounts(t.Context(), access.System, "", 1, 10)
+	must.NoError(t, err)
+	if len(accounts) != 1 {
+		t.Errorf("%d accounts", len(accounts))
+	}
+	must.NoError(t, app.Close())
+}

@@ -1,0 +1,64 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/assayhq/assay/internal/store"
+)
+
+// photoExchange tells of new photos where this node makes no images, and hears of them where it does. It is a worker.
+// What is not told, because the queue is full or the database is away, is made when it is first looked at.
+type photoExchange struct {
+	store *store.Store
+	log   *slog.Logger
+	ask   func(names []string) // has images made; nil: by other nodes
+	told  chan []string
+}
+
+const (
+	photoQueue  = 1024
+	listenPause = time.Second // before it listens again
+)
+
+func newPhotoExchange(s *store.Store, log *slog.Logger, ask func(names []string)) *photoExchange {
+	return &photoExchange{store: s, log: log, ask: ask, told: make(chan []string, photoQueue)}
+}
+
+// Name implements Worker.
+func (*photoExchange) Name() string { return "photo-announcer" }
+
+// tell queues photos to tell of. It does not block.
+func (x *photoExchange) tell(names []string) {
+	select {
+	case x.told <- names:
+	default:
+	}
+}
+
+// Run tells or hears until ctx ends.
+func (x *photoExchange) Run(ctx context.Context) error {
+	for ctx.Err() == nil {
+		if x.ask == nil {
+			select {
+			case <-ctx.Done():
+			case names := <-x.told:
+				if err := x.store.AnnouncePhotos(ctx, names); err != nil && ctx.Err() == nil {
+					x.log.WarnContext(ctx, "photos could not be announced to other nodes", "error", err)
+				}
+			}
+			continue
+		}
+		err := x.store.ListenPhotos(ctx, x.ask)
+		if ctx.Err() != nil {
+			return nil
+		}
+		x.log.WarnContext(ctx, "connection that listens for photos failed", "error", err)
+		select {
+		case <-ctx.Done():
+		case <-time.After(listenPause):
+		}
+	}
+	return nil
+}
