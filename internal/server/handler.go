@@ -11,16 +11,12 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
-	"github.com/assayhq/assay/internal/pages/docs"
 )
 
 // handler combines the two APIs, the media and the pages.
 func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pages http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", pages) // unknown addresses get its 404 page
-	reference := docs.Handler(s.app.Settings.PublicURL, pages)
-	mux.Handle("/docs", reference)
-	mux.Handle("/docs/", reference)
 	s.mountMedia(mux)
 
 	// The APIs are matched before ServeMux sees the path: it would clean and redirect paths for which integrators have to

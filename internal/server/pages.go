@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/capture"
 	"github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/pages/desk"
+	"github.com/assayhq/assay/internal/pages/docs"
 	"github.com/assayhq/assay/internal/pages/portal"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -27,7 +28,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 	site, err := ui.New(ui.Config{
 		Log: s.app.Log, Now: time.Now, Secrets: s.app.Secrets, PublicURL: set.PublicURL, MediaURL: set.MediaURL,
 		Issuer: issuer,
-	}, desk.Area, admin.Area, certificate.Area, capture.Area, portal.Area)
+	}, desk.Area, admin.Area, certificate.Area, capture.Area, portal.Area, docs.Area)
 	if err != nil {
 		return nil, err
 	}
@@ -51,6 +52,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
 		Images: images,
 	}).Routes(mux)
+	docs.New(site).Routes(mux)
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }

@@ -28,7 +28,7 @@ func TestHead(t *testing.T) {
 	certificate := pathOf(t, *detail.CertificateURL)
 	for _, path := range []string{
 		"/", "/docs", "/docs/desk", "/docs/openapi.json", "/docs/openapi-3.0.json", "/docs/openapi.yaml", "/docs/desk.json",
-		"/docs/reference.css", "/portal/sign-in", "/desk/sign-in", "/nothing", pathOf(t, photo),
+		"/docs/desk.yaml", "/portal/sign-in", "/desk/sign-in", "/nothing", pathOf(t, photo),
 		certificate, certificate + ".json", certificate + ".pdf", "/.well-known/assay-certificate-keys.json",
 		"/v1/integrations/openapi.json", "/v1/integrations/openapi-3.0.json",
 	} {

@@ -279,9 +279,18 @@ func TestDraft_HandedOver(t *testing.T) {
 		t.Errorf("who lost the order reads %q", got)
 	}
 	b.CheckAccessibility()
+	beside := b.Tab()
+	beside.Open("/desk")
+	if got := beside.Text(".lost-order"); !strings.Contains(got, "Aoi Mori reassigned this order to Ren Ito.") {
+		t.Errorf("the queue says %q", got)
+	}
 	b.Follow(`[data-draft-do="leave"]`)
 	if got := b.Text(".lost-order"); !strings.Contains(got, "Aoi Mori reassigned this order to Ren Ito.") {
 		t.Errorf("the order then says %q", got)
+	}
+	beside.Open("/desk")
+	if n := beside.Count(".lost-order"); n != 0 {
+		t.Errorf("the queue tells %d losses that have been seen", n)
 	}
 
 	ren := uitest.NewBrowser(t, w.Server.URL)

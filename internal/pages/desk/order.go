@@ -15,6 +15,7 @@ func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) e
 	if err != nil {
 		return err
 	}
+	d.seen(w, r, who, v)
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
 }
 

@@ -100,6 +100,7 @@ type queueView struct {
 	Tab        string
 	Tabs       []ui.Tab
 	Rows       []rowView
+	Losses     []loss // which others took from the visitor
 	First      string // address of the first page; empty: this one
 	Next       string // of what follows; empty: nothing does
 	Me         string // id of who looks
@@ -136,7 +137,7 @@ func (d *Desk) answerTime(r *http.Request, minutes int) string {
 }
 
 func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.queueView(r, who)
+	v, err := d.queueView(w, r, who)
 	if err != nil {
 		return err
 	}
@@ -146,14 +147,14 @@ func (d *Desk) showQueue(w http.ResponseWriter, r *http.Request, who *visitor) e
 
 // showRows gives the changing part of the queue to the page's script.
 func (d *Desk) showRows(w http.ResponseWriter, r *http.Request, who *visitor) error {
-	v, err := d.queueView(r, who)
+	v, err := d.queueView(w, r, who)
 	if err != nil {
 		return err
 	}
 	return d.pages.Fragment(w, r, "queue", "board", v)
 }
 
-func (d *Desk) queueView(r *http.Request, who *visitor) (*queueView, error) {
+func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (*queueView, error) {
 	ctx, q := r.Context(), readQueueQuery(r, d.Service.Catalog())
 	counts, err := d.Service.OrderCounts(ctx, access.Live)
 	if err != nil {
@@ -173,6 +174,9 @@ func (d *Desk) queueView(r *http.Request, who *visitor) (*queueView, error) {
 		Filtered: q.filtered(), Ended: q.tab.ended, Part: order.Part{BrandCode: q.brand, CategoryCode: q.category},
 		Form:  &ui.Form{Values: r.URL.Query()},
 		Query: r.URL.RawQuery,
+	}
+	if v.Losses, err = d.losses(w, r, who, v.Rows); err != nil {
+		return nil, err
 	}
 	if q.after != nil {
 		v.First = pageAt(r, nil)

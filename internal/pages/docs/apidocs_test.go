@@ -1,16 +1,34 @@
 package docs
 
 import (
+	"html"
+	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/testkit/uitest"
 )
+
+// handler serves the reference with everything that its pages need.
+var handler = sync.OnceValue(func() http.Handler {
+	site, err := ui.New(ui.Config{Now: time.Now, PublicURL: "https://assay.example", MediaURL: uitest.MediaURL}, Area)
+	if err != nil {
+		panic(err)
+	}
+	mux := http.NewServeMux()
+	site.Routes(mux)
+	New(site).Routes(mux)
+	return site.Wrap(mux)
+})
 
 func get(t *testing.T, method, path string, header ...string) *httptest.ResponseRecorder {
 	t.Helper()
@@ -19,26 +37,26 @@ func get(t *testing.T, method, path string, header ...string) *httptest.Response
 		r.Header.Set(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
-	Handler("https://assay.example", http.NotFoundHandler()).ServeHTTP(w, r)
+	handler().ServeHTTP(w, r)
 	return w
 }
 
 // eachPage runs a test on both reference pages.
-func eachPage(t *testing.T, test func(t *testing.T, html string, d *spec.Document)) {
+func eachPage(t *testing.T, test func(t *testing.T, page string, d *spec.Document)) {
 	t.Helper()
 	t.Run("Integration", func(t *testing.T) { test(t, get(t, "GET", "/docs").Body.String(), api.Integration()) })
 	t.Run("Desk", func(t *testing.T) { test(t, get(t, "GET", "/docs/desk").Body.String(), api.Desk()) })
 }
 
 func TestPageShowsEverything(t *testing.T) {
-	eachPage(t, func(t *testing.T, html string, d *spec.Document) {
+	eachPage(t, func(t *testing.T, page string, d *spec.Document) {
 		for _, op := range slices.Concat(d.Operations, d.Webhooks) {
-			start := strings.Index(html, `id="`+op.ID+`"`)
+			start := strings.Index(page, `id="`+op.ID+`"`)
 			if start < 0 {
 				t.Errorf("%s is not on the page", op.ID)
 				continue
 			}
-			article, _, _ := strings.Cut(html[start:], "</article>")
+			article, _, _ := strings.Cut(page[start:], "</article>")
 			for _, p := range op.Parameters {
 				if !strings.Contains(article, `<code class="name">`+p.Name+`</code>`) {
 					t.Errorf("%s does not show the parameter %s", op.ID, p.Name)
@@ -52,18 +70,18 @@ func TestPageShowsEverything(t *testing.T) {
 				}
 			}
 		}
-		if strings.Contains(html, "ZgotmplZ") {
+		if strings.Contains(page, "ZgotmplZ") {
 			t.Error("the template refused a value")
 		}
 	})
 }
 
 func TestPageIsSelfContained(t *testing.T) {
-	eachPage(t, func(t *testing.T, html string, _ *spec.Document) {
-		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(html, -1) {
-			target := m[1]
+	eachPage(t, func(t *testing.T, page string, _ *spec.Document) {
+		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+			target := html.UnescapeString(m[1])
 			if id, local := strings.CutPrefix(target, "#"); local {
-				if !strings.Contains(html, `id="`+id+`"`) {
+				if !strings.Contains(page, `id="`+id+`"`) {
 					t.Errorf("nothing has the id %s", id)
 				}
 				continue
@@ -72,7 +90,7 @@ func TestPageIsSelfContained(t *testing.T) {
 				t.Errorf("%s answers %d", target, w.Code)
 			}
 		}
-		if m := regexp.MustCompile(`<script>|<style|\sstyle="|\son[a-z]+="`).FindString(html); m != "" {
+		if m := regexp.MustCompile(`<script>|<style|\sstyle="|\son[a-z]+="`).FindString(page); m != "" {
 			t.Errorf("the content policy forbids %q", m)
 		}
 	})
@@ -89,8 +107,7 @@ func TestHandler(t *testing.T) {
 		for path, want := range map[string]string{
 			"/docs": htmlType, "/docs/": htmlType, "/docs/desk": htmlType,
 			"/docs/openapi.json": jsonType, "/docs/openapi.yaml": yamlType, "/docs/desk.json": jsonType,
-			"/docs/desk.yaml": yamlType, "/docs/reference.css": "text/css; charset=utf-8",
-			"/docs/reference.js": "text/javascript; charset=utf-8",
+			"/docs/desk.yaml": yamlType, "/docs/openapi-3.0.json": jsonType,
 		} {
 			w := get(t, "GET", path)
 			if got := w.Header().Get("Content-Type"); w.Code != http.StatusOK || got != want || w.Body.Len() == 0 {
@@ -99,13 +116,13 @@ func TestHandler(t *testing.T) {
 		}
 	})
 	t.Run("NotModified", func(t *testing.T) {
-		etag := get(t, "GET", "/docs").Header().Get("ETag")
-		if w := get(t, "GET", "/docs", "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() > 0 {
+		etag := get(t, "GET", "/docs/openapi.json").Header().Get("ETag")
+		if w := get(t, "GET", "/docs/openapi.json", "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() > 0 {
 			t.Errorf("answers %d with %d bytes", w.Code, w.Body.Len())
 		}
 	})
 	t.Run("Head", func(t *testing.T) {
-		if w := get(t, "HEAD", "/docs"); w.Code != http.StatusOK || w.Body.Len() > 0 {
+		if w := get(t, "HEAD", "/docs/openapi.json"); w.Code != http.StatusOK || w.Body.Len() > 0 {
 			t.Errorf("answers %d with %d bytes", w.Code, w.Body.Len())
 		}
 	})
@@ -119,4 +136,41 @@ func TestHandler(t *testing.T) {
 			t.Errorf("answers %d", w.Code)
 		}
 	})
+}
+
+// TestLanguages checks that the frame and the labels are in the language of the reader, and that what the documents say
+// is marked as English.
+func TestLanguages(t *testing.T) {
+	for lang, want := range map[string][]string{
+		"en": {`<html lang="en"`, "Parameters", "Request body", "Base URL"},
+		"ja": {`<html lang="ja"`, "パラメーター", "リクエスト本文", "ベース URL", "説明文は英語です。", `<h1 lang="en">`},
+	} {
+		for path := range pages {
+			page := get(t, "GET", path+"?lang="+lang).Body.String()
+			for _, words := range want {
+				if !strings.Contains(page, words) {
+					t.Errorf("%s in %s does not say %s", path, lang, words)
+				}
+			}
+		}
+	}
+}
+
+// TestMessages checks that every text is used: by the shell, or by the templates of the reference.
+func TestMessages(t *testing.T) {
+	used := []string{"docs.area", "docs.nav."}
+	names, err := fs.Glob(reference, "reference/*.html")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		content, err := fs.ReadFile(reference, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range regexp.MustCompile(`t "(docs\.[a-z_.0-9]+)"`).FindAllStringSubmatch(string(content), -1) {
+			used = append(used, m[1])
+		}
+	}
+	uitest.CheckMessages(t, uitest.Site(t, time.Now, Area), Area.Name, []string{"."}, used...)
 }

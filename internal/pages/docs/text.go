@@ -42,9 +42,11 @@ var descriptions = goldmark.New(goldmark.WithExtensions(extension.Table),
 
 func markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer
+	b.WriteString(`<div class="text" lang="en">`)
 	if err := descriptions.Convert([]byte(text), &b); err != nil {
 		return "", err
 	}
+	b.WriteString(`</div>`)
 	return template.HTML(b.String()), nil //nolint:gosec // made from our own documents by a renderer that escapes
 }
 

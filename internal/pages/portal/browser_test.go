@@ -169,7 +169,7 @@ var noPages = []string{
 	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
 	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
 	"GET /portal/sign-in/passkey", "GET /portal/reset/passkeys", "GET /portal/settings/passkeys",
-	"GET /portal/settings/passkeys/new",
+	"GET /portal/settings/passkeys/new", "GET /portal/email",
 }
 
 // TestLooks opens every page of the table of routes, and pages in states of interest, in both themes and languages on

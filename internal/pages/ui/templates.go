@@ -132,7 +132,11 @@ func (t *templates) baseIn(l text.Locale) (*template.Template, error) {
 }
 
 // UsedKeys returns the message keys that the templates of the area name, for tests.
-func (p *Pages) UsedKeys() map[string]bool { return maps.Clone(p.templates.used["t"]) }
+func (p *Pages) UsedKeys() map[string]bool {
+	used := make(map[string]bool)
+	maps.Copy(used, p.templates.used["t"])
+	return used
+}
 
 // literals are the names that templates call functions with, by function: what {{t "key"}}, {{asset "name"}} and
 // {{icon "name"}} name has to exist.

@@ -46,15 +46,17 @@ type violation struct {
 	} `json:"nodes"`
 }
 
-// axeProblems returns the serious and critical problems that axe finds in the page.
-func (b *Browser) axeProblems() []string {
+// axeProblems returns the serious and critical problems that axe finds in the page. Whoever computes the contrast
+// themselves leaves it out: it is most of the time.
+func (b *Browser) axeProblems(contrast bool) []string {
 	b.t.Helper()
 	script, err := axeScript()
 	if err != nil {
 		b.t.Fatal(err)
 	}
 	found := evalWithin[string](b, axeLimit,
-		script+`; axe.run(document, { resultTypes: ["violations"] }).then((r) => JSON.stringify(r.violations))`)
+		fmt.Sprintf(`%s; axe.run(document, { resultTypes: ["violations"], rules: { "color-contrast": { enabled: %t } } }).
+			then((r) => JSON.stringify(r.violations))`, script, contrast))
 	var violations []violation
 	if err := json.Unmarshal([]byte(found), &violations); err != nil {
 		b.t.Fatal(err)

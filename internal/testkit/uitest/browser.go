@@ -26,7 +26,7 @@ import (
 )
 
 const (
-	browserLife   = 10 * time.Minute // of one browser, on a busy machine
+	browserLife   = 20 * time.Minute // of one browser, on a busy machine
 	browserAction = 30 * time.Second // of one action
 	awaitInterval = 20 * time.Millisecond
 
@@ -329,19 +329,21 @@ func (b *Browser) Count(selector string) int {
 	return Eval[int](b, "document.querySelectorAll("+quote(selector)+").length")
 }
 
-// Theme makes the system's theme light or dark.
+// Theme makes the system's theme light or dark. Colours change at once: its user wants no motion.
 func (b *Browser) Theme(theme string) {
 	b.t.Helper()
 	_, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+		Features: []*emulation.MediaFeature{
+			{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"},
+		},
 	})
 	b.must(err)
 }
 
 // Widths of common screens, for Resize.
 const (
-	DeskWidth   = 1280
-	TabletWidth = 820
+	DeskWidth   = 1440
+	TabletWidth = 1024
 	PhoneWidth  = 390
 )
 
@@ -401,8 +403,12 @@ func (b *Browser) Screenshot(name string) {
 	}
 }
 
-//go:embed accessibility.js
-var accessibilityCheck string
+var (
+	//go:embed accessibility.js
+	accessibilityCheck string
+	//go:embed layout.js
+	layoutCheck string
+)
 
 // CheckAccessibility fails for what keeps people from using the page, as two checkers see it: names that are missing,
 // contrast that is too low, a broken outline, a page wider than its screen; and what axe-core calls serious or
@@ -422,11 +428,26 @@ func (b *Browser) refuse(problems []string) {
 // AccessibilityProblems returns what CheckAccessibility would fail for.
 func (b *Browser) AccessibilityProblems() []string {
 	b.t.Helper()
-	return append(b.ownProblems(), b.axeProblems()...)
+	return append(b.ownProblems(), b.axeProblems(true)...)
 }
 
 func (b *Browser) ownProblems() []string {
 	b.t.Helper()
-	_, check, _ := strings.Cut(accessibilityCheck, "\n") // the first line is a comment
-	return Eval[[]string](b, "("+check+")()")
+	return b.run(accessibilityCheck)
+}
+
+// layoutProblems returns what is cut off, lies over something else or leaves its box on this screen.
+func (b *Browser) layoutProblems() []string {
+	b.t.Helper()
+	return b.run(layoutCheck)
+}
+
+// run calls the function that a script is, when the page has answered to the size of its screen.
+func (b *Browser) run(check string) []string {
+	b.t.Helper()
+	for strings.HasPrefix(check, "//") {
+		_, check, _ = strings.Cut(check, "\n")
+	}
+	return evalWithin[[]string](b, axeLimit,
+		"new Promise((done) => requestAnimationFrame(() => setTimeout(done))).then("+check+")")
 }

@@ -8,39 +8,55 @@ import (
 	"testing"
 )
 
-// Look is one of the ways in which people see a page.
-type Look struct {
-	Theme string
-	Lang  string
-	Width int
-}
-
-// Looks are those in which CheckPages opens every page: between them are both themes, both languages and all widths.
-var Looks = []Look{{"light", "en", DeskWidth}, {"dark", "ja", TabletWidth}, {"dark", "en", PhoneWidth}}
-
-// CheckPages opens pages, which have names, in every look, holds each to the rules of accessibility and takes its
-// picture.
+// CheckPages opens pages, which have names, in both languages, and looks at each in both themes on all screens without
+// loading it again: for what is cut off, lies over something else or leaves its box, for contrast, and for what axe-core
+// calls serious. It takes pictures of them.
 func (b *Browser) CheckPages(pages map[string]string) {
 	b.t.Helper()
-	for _, look := range Looks {
-		b.Theme(look.Theme)
-		b.Resize(look.Width)
+	for _, lang := range []string{"en", "ja"} {
 		for _, name := range slices.Sorted(maps.Keys(pages)) {
 			path, separator := pages[name], "?"
 			if strings.Contains(path, "?") {
 				separator = "&"
 			}
-			b.Open(path + separator + "lang=" + look.Lang)
-			if look.Width == PhoneWidth { // what is new on a phone is the width: the slow check has seen the page twice
-				b.refuse(b.ownProblems())
-			} else {
-				b.CheckAccessibility()
-			}
-			b.Screenshot(look.Theme + "-" + look.Lang + "-" + screens[look.Width] + "-" + name)
+			b.Resize(DeskWidth)
+			b.Theme("light")
+			b.Open(path + separator + "lang=" + lang)
+			b.checkLooks(name, lang)
 		}
 	}
 	b.Theme("light")
 	b.Resize(DeskWidth)
+}
+
+// checkLooks checks the page that is open. The slow check sees it twice, once in each theme: its outline and names are
+// those of the language, and the contrast of every look is computed besides.
+func (b *Browser) checkLooks(name, lang string) {
+	b.t.Helper()
+	found := make(map[string]string) // problems, with the first look that has them
+	note := func(look string, problems []string) {
+		for _, p := range problems {
+			if _, ok := found[p]; !ok {
+				found[p] = look
+			}
+		}
+	}
+	for _, width := range []int{DeskWidth, TabletWidth, PhoneWidth} {
+		b.Resize(width)
+		layout := b.layoutProblems()
+		for _, theme := range []string{"light", "dark"} {
+			b.Theme(theme)
+			look := theme + "-" + lang + "-" + screens[width]
+			note(look, append(layout, b.ownProblems()...))
+			if width == DeskWidth && theme == "light" && lang == "en" || width == PhoneWidth && theme == "dark" && lang == "ja" {
+				note(look, b.axeProblems(false))
+			}
+			b.Screenshot(look + "-" + name)
+		}
+	}
+	for _, p := range slices.Sorted(maps.Keys(found)) {
+		b.t.Errorf("%s (%s, %s): %s", name, b.Path(), found[p], p)
+	}
 }
 
 var screens = map[int]string{DeskWidth: "desk", TabletWidth: "tablet", PhoneWidth: "phone"}

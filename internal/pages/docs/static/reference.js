@@ -1,32 +1,35 @@
 // Comfort for the reference pages; everything can be read without it.
 
+const page = document.querySelector(".reference");
+
 // Samples name the default address; the reader wants the address of the service that shows the page.
-const server = new URL(document.body.dataset.server);
-for (const sample of document.querySelectorAll("[data-sample]")) {
+const server = new URL(page.dataset.server);
+for (const sample of page.querySelectorAll("[data-sample]")) {
   sample.textContent = sample.textContent.replaceAll(server.origin, location.origin);
 }
 
-for (const block of document.querySelectorAll("pre[data-copy]")) {
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "copy";
-  button.textContent = "Copy";
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(block.querySelector("code").textContent);
-      button.textContent = "Copied";
-    } catch {
-      button.textContent = "Not allowed";
-    }
-    setTimeout(() => (button.textContent = "Copy"), 1500);
-  });
-  block.append(button);
+if (navigator.clipboard) {
+  for (const block of page.querySelectorAll(".sample")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = page.dataset.copy;
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(block.querySelector("code").textContent);
+        button.textContent = page.dataset.copied;
+      } catch {
+        button.textContent = page.dataset.refused;
+      }
+      setTimeout(() => (button.textContent = page.dataset.copy), 1500);
+    });
+    block.prepend(button);
+  }
 }
 
 // What does not fit is scrolled by the arrow keys, too.
 const fit = (block) => (block.scrollWidth > block.clientWidth ? (block.tabIndex = 0) : block.removeAttribute("tabindex"));
 const sizes = new ResizeObserver((changes) => changes.forEach((change) => fit(change.target)));
-for (const block of document.querySelectorAll("pre")) sizes.observe(block);
+for (const block of page.querySelectorAll("pre")) sizes.observe(block);
 
 const filter = document.getElementById("filter");
 filter.hidden = false;
@@ -49,7 +52,7 @@ menu.addEventListener("click", (event) => {
 
 // The entry of what is being read is marked in the contents.
 const entries = new Map();
-for (const a of document.querySelectorAll("aside a[href^='#']")) entries.set(a.hash.slice(1), a);
+for (const a of document.querySelectorAll(".contents a[href^='#']")) entries.set(a.hash.slice(1), a);
 const targets = [...entries.keys()].map((id) => document.getElementById(id)).filter(Boolean);
 let marked;
 const mark = () => {

@@ -1,6 +1,25 @@
-// Wide tables for people without a mouse: what does not fit can have the focus and is scrolled by the arrow keys.
+// Wide tables. One that does not fit is folded: each row becomes a block, each cell a line with its heading. What still
+// does not fit can have the focus and is scrolled by the arrow keys.
 const named = (box) => (box.closest("section, main") ?? document).querySelector("h2, h1")?.textContent.trim() ?? "";
+
+const label = (table) => {
+  const heads = [...table.querySelectorAll("thead :is(th, td)")].map((head) => head.textContent.trim());
+  for (const row of table.tBodies[0]?.rows ?? []) {
+    for (const [i, cell] of [...row.cells].entries()) {
+      if (cell.colSpan === 1 && heads[i] && !cell.hasAttribute("data-label")) cell.dataset.label = heads[i];
+    }
+  }
+};
+
 const fit = (box) => {
+  const table = box.querySelector(":scope > table:not(.figures)");
+  if (table) {
+    table.classList.remove("folded");
+    if (box.scrollWidth > box.clientWidth) {
+      label(table);
+      table.classList.add("folded");
+    }
+  }
   if (box.scrollWidth <= box.clientWidth) {
     for (const attribute of ["tabindex", "role", "aria-label"]) box.removeAttribute(attribute);
     return;
@@ -9,13 +28,14 @@ const fit = (box) => {
   box.setAttribute("role", "group");
   box.setAttribute("aria-label", named(box));
 };
-// Strips that scroll begin where one is.
-for (const current of document.querySelectorAll(".sidebar nav [aria-current], .tabs [aria-current]")) {
-  const strip = current.closest("nav");
-  if (strip.scrollWidth <= strip.clientWidth) continue;
-  const [a, b] = [current.getBoundingClientRect(), strip.getBoundingClientRect()];
-  strip.scrollLeft += a.left - b.left - (b.width - a.width) / 2;
-}
 
-const watch = new ResizeObserver((entries) => { for (const entry of entries) fit(entry.target); });
+// Only the width matters: folding changes the height.
+const widths = new WeakMap();
+const watch = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (widths.get(target) === target.clientWidth) continue;
+    widths.set(target, target.clientWidth);
+    fit(target);
+  }
+});
 for (const box of document.querySelectorAll(".scroll")) watch.observe(box);
