@@ -109,6 +109,7 @@ func (q Queries) OrdersOf(ctx context.Context, accountID, after string, limit in
 
 // eraseOfOrder is what is deleted of an order: what people wrote, and copies of what the order's row says.
 var eraseOfOrder = [][2]string{
+	{"capture_links", "DELETE FROM capture_links WHERE order_id = $1"},
 	{"order_notes", "DELETE FROM order_notes WHERE order_id = $1"},
 	{"verdict_drafts", "DELETE FROM verdict_drafts WHERE order_id = $1"},
 	{"events", `DELETE FROM events WHERE order_id = $1
@@ -219,6 +220,7 @@ var eraseOfAccount = [][2]string{
 	{"passkeys", "DELETE FROM passkeys WHERE audience = 'portal' AND user_id" + usersOf},
 	{"browsers", "DELETE FROM sign_in_devices WHERE audience = 'portal' AND user_id" + usersOf},
 	{"mails", "DELETE FROM mails WHERE account_id = $1"},
+	{"capture_links", "DELETE FROM capture_links WHERE account_id = $1"},
 	{"links", "DELETE FROM links WHERE account_id = $1"},
 	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
 	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN
