@@ -110,7 +110,8 @@ func TestAdditions(t *testing.T) {
 			},
 		},
 		{
-			"GetCaptureLink", "GET", "/capture_links/l1", "", `{"id":"l1","status":"submitted","photos":[{"index_code":"a","url":"u"}]}`,
+			"GetCaptureLink", "GET", "/capture_links/l1", "",
+			`{"id":"l1","status":"submitted","photos":[{"index_code":"a","url":"u"}]}`,
 			func(c *client.Client) (any, error) { return c.GetCaptureLink(t.Context(), "l1") },
 			func(t *testing.T, got any) {
 				equal(t, "photos", got.(*client.CaptureLink).Photos, []client.CapturedPhoto{{IndexCode: "a", URL: "u"}})

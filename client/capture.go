@@ -61,8 +61,8 @@ type CapturedPhoto struct {
 	URL       string `json:"url"`
 }
 
-// CreateCaptureLink makes an address where a seller takes photos on a phone. The request is sent once: after an ambiguous
-// failure make another link, the lost one expires.
+// CreateCaptureLink makes an address where a seller takes photos on a phone. The request is sent once: after an
+// ambiguous failure make another link, the lost one expires.
 func (c *Client) CreateCaptureLink(ctx context.Context, link NewCaptureLink) (*CreatedCaptureLink, error) {
 	var created CreatedCaptureLink
 	if err := c.post(ctx, "/capture_links", link, &created); err != nil {

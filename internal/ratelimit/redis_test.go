@@ -30,7 +30,8 @@ func newRedisNode(t *testing.T, address string, failureLimit int) *redisNode {
 	n := &redisNode{log: new(child.Output)}
 	var err error
 	n.Redis, err = NewRedis(RedisConfig{
-		URL: address, FailureLimit: failureLimit, Patience: patient, Now: time.Now, Log: slog.New(slog.NewTextHandler(n.log, nil)),
+		URL: address, FailureLimit: failureLimit, Patience: patient, Now: time.Now,
+		Log:     slog.New(slog.NewTextHandler(n.log, nil)),
 		Metrics: prometheus.NewRegistry(),
 	})
 	if err != nil {

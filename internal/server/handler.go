@@ -44,8 +44,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
 }
 
-// roleOf returns the role that a node needs to answer a path, or "": photos, certificates and what pages are made of come
-// from every node that listens.
+// roleOf returns the role that a node needs to answer a path, or "": photos, certificates and what pages are made of
+// come from every node that listens.
 func roleOf(path string) string {
 	for _, prefix := range []string{integration.Prefix, "/docs"} {
 		if below(path, prefix) {

@@ -114,8 +114,8 @@ func (m *Move) copy(ctx context.Context, from *App, loaded bool) (moved *backup.
 	}
 	began := time.Now()
 	moved, err = backup.Move(ctx, backup.MoveOptions{
-		Store: from.Store, Media: from.Media, Database: m.To.databaseTarget(), Loaded: loaded, ToMedia: to, ToStaging: staging,
-		SameMedia: m.sameMedia(), Dir: m.To.Data, Now: time.Now, Progress: m.Progress,
+		Store: from.Store, Media: from.Media, Database: m.To.databaseTarget(), Loaded: loaded, ToMedia: to,
+		ToStaging: staging, SameMedia: m.sameMedia(), Dir: m.To.Data, Now: time.Now, Progress: m.Progress,
 	})
 	if err != nil {
 		return nil, err
@@ -255,7 +255,8 @@ func (c closers) Close() (err error) {
 	return err
 }
 
-// targetLoaded reports whether an interrupted move has loaded the new database, and refuses one that others have filled.
+// targetLoaded reports whether an interrupted move has loaded the new database, and refuses one that others have
+// filled.
 func (m *Move) targetLoaded(ctx context.Context) (bool, error) {
 	newest, err := store.NewestVersion()
 	if err != nil {

@@ -114,15 +114,18 @@ func TestRoles(t *testing.T) {
 		workers string
 	}{
 		"All": {
-			"housekeeping,api,desk,images,deliver", map[string]int{api: 401, deskAPI: 401, "/docs": 200, portal: 200},
+			"housekeeping,api,desk,images,deliver",
+			map[string]int{api: 401, deskAPI: 401, "/docs": 200, portal: 200},
 			"catalog housekeeping media-sweeper webhooks images",
 		},
 		"API": {
-			"api", map[string]int{api: 401, "/docs": 200, deskAPI: 503, portal: 503, "/desk": 503, "/media/x": 404},
+			"api",
+			map[string]int{api: 401, "/docs": 200, deskAPI: 503, portal: 503, "/desk": 503, "/media/x": 404},
 			"catalog webhook-announcer photo-announcer",
 		},
 		"Desk": {
-			"desk", map[string]int{api: 503, "/docs": 503, deskAPI: 401, portal: 200, "/certificates/x": 404},
+			"desk",
+			map[string]int{api: 503, "/docs": 503, deskAPI: 401, portal: 200, "/certificates/x": 404},
 			"catalog webhook-announcer photo-announcer",
 		},
 		"Workers": {"deliver, images,housekeeping", nil, "catalog housekeeping media-sweeper webhooks images"},

@@ -125,7 +125,8 @@ func (s *Service) RemoveCapturePhoto(ctx context.Context, c *Capture, key string
 }
 
 // SubmitCapture ends a link with the photos that were sent through it: it answers the photo request of its order as if
-// by who made the link, or leaves them to be turned into an order. unable are requested indexes that cannot be provided.
+// by who made the link, or leaves them to be turned into an order. unable are requested indexes that cannot be
+// provided.
 func (s *Service) SubmitCapture(ctx context.Context, c *Capture, unable []string) error {
 	if c.OrderID != "" {
 		_, err := s.submitPhotos(ctx, c.MadeBy, c.OrderID,

@@ -294,7 +294,8 @@ func (t *Tx) write(
 			b := balances[tenant]
 			writes = append(writes, command{
 				"UPDATE balances SET credits = $1, orders = $2, entries = $3 WHERE account_id = $4 AND environment = $5",
-				[]any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)}, nil,
+				[]any{b.Credits, b.Orders, b.Entries, tenant.AccountID, string(tenant.Environment)},
+				nil,
 			})
 		}
 		orders, charges = append(orders, c.row), append(charges, c.charge)

@@ -120,7 +120,8 @@ func (r *recorder) recordCaptureLinks(c *chapter) {
 	links := prefix + "/capture_links"
 	tote := object{"brand_code": "northwind", "category_code": "bags"}
 	made := c.post("a link for an item", r.test, links,
-		tote.with(object{"external_id": "sku", "expires_in": 3600, "locale": "ja", "return_url": "https://shop.example/"}).String())
+		tote.with(object{"external_id": "sku", "expires_in": 3600, "locale": "ja", "return_url": "https://shop.example/"}).
+			String())
 	path := links + "/" + r.property(made.body, "id")
 	c.get("an open link", r.test, path)
 	c.get("with a key of Live", r.live, path)
@@ -136,7 +137,8 @@ func (r *recorder) recordCaptureLinks(c *chapter) {
 	c.post("a link for an order that does not wait", r.live, links, object{"order_id": "undo"}.String())
 	c.post("an unknown order", r.test, links, object{"order_id": "none"}.String())
 	c.post("an unknown brand", r.test, links, tote.with(object{"brand_code": "x"}).String())
-	c.post("a brand of other categories", r.test, links, object{"brand_code": "contoso", "category_code": "shoes"}.String())
+	c.post("a brand of other categories", r.test, links,
+		object{"brand_code": "contoso", "category_code": "shoes"}.String())
 	c.post("wrong values", r.test, links, `{"expires_in":1,"locale":"fr","return_url":"http://x","photos":[]}`)
 	c.post("an item and an order", r.test, links, tote.with(object{"order_id": "none"}).String())
 	c.post("not JSON", r.test, links, "{")

@@ -16,9 +16,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/testkit/program"
-	"time"
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/pictures"

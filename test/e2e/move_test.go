@@ -49,7 +49,8 @@ func TestMove(t *testing.T) {
 		"move", "--from-data", s.data, "--to-data", t.TempDir(), "--to-database", database, "--to-media", bucket,
 		"--to-secret-key-file", keyFile,
 	}
-	if got := s.Installation().Run(t, there...); got.ExitCode != 1 || !strings.Contains(got.Stderr, "another server is running") {
+	if got := s.Installation().Run(t, there...); got.ExitCode != 1 ||
+		!strings.Contains(got.Stderr, "another server is running") {
 		t.Errorf("with the server running: %+v", got)
 	}
 	s.Stop(t)

@@ -34,7 +34,8 @@ func (v *captureVisit) add(t *testing.T, key, index string) {
 	t.Helper()
 	c, err := v.w.Service.OpenCapture(t.Context(), v.token)
 	must.NoError(t, err)
-	u, refusal, err := v.w.Staging.Accept(t.Context(), bytes.NewReader(integrationtest.JPEG(t, 640, 480)), key+".jpg", 1<<20)
+	u, refusal, err := v.w.Staging.Accept(t.Context(), bytes.NewReader(integrationtest.JPEG(t, 640, 480)), key+".jpg",
+		1<<20)
 	must.NoError(t, err)
 	if refusal != nil {
 		t.Fatal(refusal)
@@ -102,7 +103,8 @@ func TestCaptureLink(t *testing.T) {
 			w.RequestPhotos(t, id)
 			made := c.Post(t, "/capture_links", obj{"order_id": id}).Want(t, 201)
 			c.Post(t, "/orders/"+id+"/update_photos", obj{"photos": []any{
-				obj{"index_code": "overall", "is_unable_to_provide": true}, obj{"index_code": "serial", "is_unable_to_provide": true},
+				obj{"index_code": "overall", "is_unable_to_provide": true},
+				obj{"index_code": "serial", "is_unable_to_provide": true},
 			}}).Want(t, 202)
 			c.Get(t, "/capture_links/"+made.Text(t, "id")).Is(t, "status", "expired")
 			if err := takes(t, w, made.Text(t, "url")).submit(t); err == nil {
@@ -164,8 +166,11 @@ func TestCaptureLink(t *testing.T) {
 			}
 		})
 		t.Run("Refused", func(t *testing.T) {
-			c.Post(t, "/capture_links", obj{"brand_code": "", "expires_in": 3599, "locale": "fr", "return_url": "http://x", "x": 1}).
-				Invalid(t, "brand_code empty", "category_code required", "expires_in min", "locale enum", "return_url https", "x unknown")
+			c.Post(t, "/capture_links", obj{
+				"brand_code": "", "expires_in": 3599, "locale": "fr", "return_url": "http://x", "x": 1,
+			}).
+				Invalid(t, "brand_code empty", "category_code required", "expires_in min", "locale enum", "return_url https",
+					"x unknown")
 			c.Post(t, "/capture_links", integrationtest.With(bag,
 				obj{"expires_in": 604801, "order_id": "x", "external_id": "y"})).
 				Invalid(t, "brand_code excluded", "category_code excluded", "external_id excluded", "expires_in max")
@@ -204,7 +209,8 @@ func TestCaptureLink_Limit(t *testing.T) {
 			test.Post(t, "/capture_links", bag).Want(t, 201)
 		}
 		t.Run("Reached", func(t *testing.T) {
-			test.Post(t, "/capture_links", bag).Refused(t, 409, "capture-link-limit-reached").Is(t, "details", obj{"limit": 1000})
+			test.Post(t, "/capture_links", bag).Refused(t, 409, "capture-link-limit-reached").
+				Is(t, "details", obj{"limit": 1000})
 			w.NewAccount(t).Live(t).Post(t, "/capture_links", bag).Want(t, 201)
 			live.Delete(t, "/capture_links/"+id).Want(t, 204)
 			test.Post(t, "/capture_links", bag).Want(t, 201)

@@ -58,7 +58,8 @@ type Link struct {
 	Photos      []Photo
 }
 
-// Photo is a photo that was sent through a link. The key is chosen by the page, so that a repeated upload is recognised.
+// Photo is a photo that was sent through a link. The key is chosen by the page, so that a repeated upload is
+// recognised.
 type Photo struct {
 	Key       string
 	IndexCode string

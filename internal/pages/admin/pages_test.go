@@ -2,7 +2,6 @@ package admin_test
 
 import (
 	"fmt"
-	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -10,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/assayhq/assay/internal/testkit/pagetest"
 
 	"github.com/assayhq/assay/internal/demo"
 	"github.com/assayhq/assay/internal/domain/access"

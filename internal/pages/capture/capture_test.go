@@ -147,7 +147,8 @@ func TestPage(t *testing.T) {
 		}
 		w.want(t, 410, "POST", path, nil)
 		w.want(t, 410, "GET", path+"/photos/photo-"+codes[0], nil)
-		if text, _ := io.ReadAll(w.want(t, 200, "GET", path, nil).Body); !strings.Contains(string(text), "https://shop.example/done") {
+		if text, _ := io.ReadAll(w.want(t, 200, "GET", path, nil).Body); !strings.Contains(string(text),
+			"https://shop.example/done") {
 			t.Error("the page does not lead back")
 		}
 	})

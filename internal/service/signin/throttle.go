@@ -36,8 +36,8 @@ var TooManyLogins = fault.New(fault.RateLimited, fault.CodeRateLimited,
 	"Too many attempts to sign in. Wait a while and try again.")
 
 // throttle slows down guessing. The windows are in Redis, or in the database where there is none or it is away: a
-// restart of a node does not forget them, and all nodes count together. An attempt counts when it begins, so that many at once cannot slip through, and is given back when it
-// succeeds.
+// restart of a node does not forget them, and all nodes count together. An attempt counts when it begins, so that many
+// at once cannot slip through, and is given back when it succeeds.
 type throttle struct {
 	*Config
 	audience access.Audience
