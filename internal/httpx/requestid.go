@@ -31,10 +31,10 @@ func RequestID(next http.Handler) http.Handler {
 // the system's source of randomness, which is a system call each time.
 func newRequestID() string {
 	var id uuid.UUID
-	binary.LittleEndian.PutUint64(id[:8], rand.Uint64())
-	binary.LittleEndian.PutUint64(id[8:], rand.Uint64())
-	id[6] = id[6]&0x0f | 0x40 // version 4
-	id[8] = id[8]&0x3f | 0x80 // variant of RFC 9562
+	binary.LittleEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // no secret
+	binary.LittleEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // no secret
+	id[6] = id[6]&0x0f | 0x40                            // version 4
+	id[8] = id[8]&0x3f | 0x80                            // variant of RFC 9562
 	return id.String()
 }
 

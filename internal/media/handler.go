@@ -56,7 +56,7 @@ func Handler(store Store, log *slog.Logger) http.Handler {
 			}
 			if location != "" {
 				header.Set("Cache-Control", redirectCache)
-				http.Redirect(w, r, location, http.StatusFound)
+				http.Redirect(w, r, location, http.StatusFound) //nolint:gosec // of the bucket, signed by this program
 				return
 			}
 		}

@@ -37,7 +37,7 @@ func TestPorts(t *testing.T) {
 // TestDestinations checks that ports and networks are refused at registration and again when a connection is made, for
 // developers with private addresses, too.
 func TestDestinations(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for the test
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func descriptorLimit() int {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 1<<30 {
 		return 1 << 30
 	}
-	return int(limit.Cur) //nolint:gosec // bounded above
+	return int(limit.Cur)
 }
 
 // reserve is how many descriptors are kept for what is not a client: database, files and deliveries, but not more than

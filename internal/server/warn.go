@@ -12,7 +12,9 @@ import (
 // warn logs settings that are dangerous in production.
 func (s *Server) warn(ctx context.Context) {
 	set := &s.app.Settings
-	loudly := func(message string, args ...any) { s.app.Log.WarnContext(ctx, message, args...) }
+	loudly := func(message string, args ...any) {
+		s.app.Log.WarnContext(ctx, message, args...) //nolint:sloglint // constants, all of them below
+	}
 	if set.WebhookPrivate {
 		loudly("DEVELOPMENT SETTING: --webhook-allow-private lets webhooks reach private addresses; " +
 			"never use it in production")

@@ -63,7 +63,7 @@ func TestWarnings(t *testing.T) {
 			if err := os.Mkdir(s.Data, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chmod(s.Data, 0o777); err != nil { //nolint:gosec // that is what is warned of
+			if err := os.Chmod(s.Data, 0o777); err != nil {
 				t.Fatal(err)
 			}
 		}, "OPEN DATA FOLDER"},
@@ -85,7 +85,7 @@ func get(t *testing.T, address string, header http.Header) *http.Response {
 	}
 	req.Header = header
 	client := http.Client{
-		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}}, //nolint:gosec // self-signed
+		Transport:     &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	res, err := client.Do(req)

@@ -224,7 +224,9 @@ func TestExportAccount(t *testing.T) {
 		must.NoError(t, err)
 		got := &exportRows{kinds: map[string]int{}}
 		must.NoError(t, s.Service.ExportAccount(context.WithoutCancel(t.Context()), access.Operator, s.Account, got))
-		for kind, n := range map[string]int{"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10} {
+		for kind, n := range map[string]int{
+			"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10,
+		} {
 			if got.kinds[kind] != n {
 				t.Errorf("%d rows of %s, want %d", got.kinds[kind], kind, n)
 			}

@@ -23,7 +23,9 @@ func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *acce
 		return err
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
-		return s.recordStaffAction(tx, actor, audit.Action{Code: audit.AccountExported, AccountID: a.ID, Target: onAccount(a)})
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.AccountExported, AccountID: a.ID, Target: onAccount(a),
+		})
 	}); err != nil {
 		return err
 	}

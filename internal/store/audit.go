@@ -171,7 +171,8 @@ func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*
 	return e, err
 }
 
-// AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. Nothing removes one. It belongs at the end of a transaction: everybody's entries wait for it.
+// AppendStaffAction seals an entry into the log of administration and sets ID, Seq and Hash. Nothing removes one. It
+// belongs at the end of a transaction: everybody's entries wait for it.
 func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	if a.Details == nil {
 		a.Details = map[string]any{}

@@ -26,7 +26,10 @@ func diskFull(path string, err error) error {
 	case sqlite3.SQLITE_FULL:
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
 		var disk unix.Statfs_t
-		if unix.Statfs(filepath.Dir(path), &disk) != nil || disk.Bavail*uint64(disk.Bsize) > nearlyFull { //nolint:gosec
+		if unix.Statfs(filepath.Dir(path), &disk) != nil {
+			return err
+		}
+		if free := disk.Bavail * uint64(disk.Bsize); free > nearlyFull { //nolint:gosec // a block size is positive
 			return err
 		}
 	default:

@@ -198,7 +198,8 @@ func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
 		if err != nil {
 			return err
 		}
-		n, err := t.exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3", string(text), orderID, x.seq)
+		n, err := t.exec("UPDATE order_events SET details = $1 WHERE order_id = $2 AND seq = $3",
+			string(text), orderID, x.seq)
 		if err := e.add("timeline_texts", n, err); err != nil {
 			return err
 		}
@@ -227,7 +228,10 @@ var eraseOfAccount = [][2]string{
 		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
 	{"delivery_queue", `DELETE FROM delivery_queue WHERE endpoint_id IN
 		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
-	{"delivery_attempts", "DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE account_id = $1)"},
+	{
+		"delivery_attempts",
+		"DELETE FROM delivery_attempts WHERE delivery_id IN (SELECT id FROM deliveries WHERE account_id = $1)",
+	},
 	{"deliveries", "DELETE FROM deliveries WHERE account_id = $1"},
 	{"webhook_endpoints", "DELETE FROM webhook_endpoints WHERE account_id = $1"},
 	{"users", `UPDATE users SET email = 'erased-' || id || '@erased.invalid', password_hash = ''

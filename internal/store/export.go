@@ -21,7 +21,8 @@ var exports = []struct{ name, columns, from string }{
 	},
 	{"invitations", "id, kind, email, role, created_at, expires_at, used_at", "links WHERE account_id = $1 ORDER BY id"},
 	{
-		"api_keys", "id, environment, name, hint, scopes, networks, created_by, created_at, expires_at, revoked_at, last_used_at",
+		"api_keys",
+		"id, environment, name, hint, scopes, networks, created_by, created_at, expires_at, revoked_at, last_used_at",
 		"api_keys WHERE account_id = $1 ORDER BY id",
 	},
 	{
@@ -34,16 +35,22 @@ var exports = []struct{ name, columns, from string }{
 		"ledger_entries WHERE account_id = $1 ORDER BY environment, seq",
 	},
 	{
-		"orders", "id, environment, api_key_id, seq, number, external_id, status, outcome, answer_time, price, due_at, created_at, " +
-			"updated_at, ended_at, round, certificate_id, category_code, brand_code, facts, creation",
+		"orders", "id, environment, api_key_id, seq, number, external_id, status, outcome, answer_time, price, due_at, " +
+			"created_at, updated_at, ended_at, round, certificate_id, category_code, brand_code, facts, creation",
 		"orders WHERE account_id = $1 ORDER BY environment, seq",
 	},
-	{"order_notes", "order_id, round, note, created_at", "order_notes WHERE order_id" + ordersOf + " ORDER BY order_id, round"},
+	{
+		"order_notes", "order_id, round, note, created_at",
+		"order_notes WHERE order_id" + ordersOf + " ORDER BY order_id, round",
+	},
 	{
 		"order_photos", "order_id, round, position, index_code, photo",
 		"order_photos WHERE order_id" + ordersOf + " ORDER BY order_id, round, position",
 	},
-	{"order_events", "order_id, seq, at, event, details", "order_events WHERE order_id" + ordersOf + " ORDER BY order_id, seq"},
+	{
+		"order_events", "order_id, seq, at, event, details",
+		"order_events WHERE order_id" + ordersOf + " ORDER BY order_id, seq",
+	},
 	{
 		"certificates", "id, order_id, document, signature, key_id, issued_at, revoked_at, revoked_reason",
 		"certificates WHERE order_id" + ordersOf + " ORDER BY id",

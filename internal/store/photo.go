@@ -35,7 +35,8 @@ func (t *Tx) UsePhotos(tenant access.Tenant, names []string) (map[string]bool, e
 	if len(names) == 0 {
 		return nil, nil
 	}
-	text, args := photosByName("UPDATE photos SET used = 1 WHERE used = 0 AND erased_at IS NULL AND name IN ", tenant, names)
+	const unused = "UPDATE photos SET used = 1 WHERE used = 0 AND erased_at IS NULL AND name IN "
+	text, args := photosByName(unused, tenant, names)
 	known, err := t.names(t.ctx, text+" RETURNING name", args)
 	if err != nil || len(known) == len(names) {
 		return known, err

@@ -146,8 +146,8 @@ func TestActionHash(t *testing.T) {
 	}
 }
 
-// TestErased checks that what an entry says of people can be erased without breaking the chain, and that nobody can pass
-// a change off as that.
+// TestErased checks that what an entry says of people can be erased without breaking the chain, and that nobody can
+// pass a change off as that.
 func TestErased(t *testing.T) {
 	chain := audit.NewChain([]byte("key"))
 	event := audit.Event{

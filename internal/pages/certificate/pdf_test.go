@@ -47,8 +47,8 @@ func pdfText(t *testing.T, w *world, id string) string {
 	return run(t, "pdftotext", fetchPDF(t, w, id), "-")
 }
 
-// decodeQR reads the QR code that a picture shows and nothing else. It does not let the library look for the corners: in
-// about one of 100 codes, even perfectly drawn, it takes some of the data for one of them and reads nothing.
+// decodeQR reads the QR code that a picture shows and nothing else. It does not let the library look for the corners:
+// in about one of 100 codes, even perfectly drawn, it takes some of the data for one of them and reads nothing.
 func decodeQR(t *testing.T, picture image.Image) string {
 	t.Helper()
 	bitmap, err := gozxing.NewBinaryBitmapFromImage(picture)

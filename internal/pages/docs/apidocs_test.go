@@ -117,7 +117,8 @@ func TestHandler(t *testing.T) {
 	})
 	t.Run("NotModified", func(t *testing.T) {
 		etag := get(t, "GET", "/docs/openapi.json").Header().Get("ETag")
-		if w := get(t, "GET", "/docs/openapi.json", "If-None-Match", etag); w.Code != http.StatusNotModified || w.Body.Len() > 0 {
+		w := get(t, "GET", "/docs/openapi.json", "If-None-Match", etag)
+		if w.Code != http.StatusNotModified || w.Body.Len() > 0 {
 			t.Errorf("answers %d with %d bytes", w.Code, w.Body.Len())
 		}
 	})

@@ -9,8 +9,8 @@ import (
 )
 
 // CheckPages opens pages, which have names, in both languages, and looks at each in both themes on all screens without
-// loading it again: for what is cut off, lies over something else or leaves its box, for contrast, and for what axe-core
-// calls serious. It takes pictures of them.
+// loading it again: for what is cut off, lies over something else or leaves its box, for contrast, and for what
+// axe-core calls serious. It takes pictures of them.
 func (b *Browser) CheckPages(pages map[string]string) {
 	b.t.Helper()
 	for _, lang := range []string{"en", "ja"} {
