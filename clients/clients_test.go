@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/pem"
 	"image/jpeg"
+	"math/rand/v2"
 	"net"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -14,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -101,14 +103,19 @@ func file(t *testing.T, folder, name string, content []byte) string {
 	return path
 }
 
+// freePort returns a free port below those that the system hands out, so that no other server gets it meanwhile.
 func freePort(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	must.NoError(t, err)
-	defer func() { _ = listener.Close() }()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	must.NoError(t, err)
-	return port
+	for range 100 {
+		port := strconv.Itoa(20_000 + rand.IntN(10_000)) //nolint:gosec // no secret
+		listener, err := net.Listen("tcp", "127.0.0.1:"+port)
+		if err == nil {
+			must.NoError(t, listener.Close())
+			return port
+		}
+	}
+	t.Fatal("there is no free port")
+	return ""
 }
 
 func wantVerdict(t *testing.T, out string) {
