@@ -107,7 +107,7 @@ func file(t *testing.T, folder, name string, content []byte) string {
 func freePort(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		port := strconv.Itoa(20_000 + rand.IntN(10_000)) //nolint:gosec // no secret
+		port := strconv.Itoa(20_000 + rand.IntN(10_000))
 		listener, err := net.Listen("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			must.NoError(t, listener.Close())
