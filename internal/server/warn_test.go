@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // startWith runs a server with changed settings on free ports of this machine, and returns it with its log.
@@ -142,6 +143,10 @@ func TestProxySettings(t *testing.T) {
 			}
 		})
 		get(t, s.BaseURL()+"/portal/sign-in", forwarded)
+		// The line of a request is written after its answer.
+		for end := time.Now().Add(10 * time.Second); !strings.Contains(log.String(), want) && time.Now().Before(end); {
+			time.Sleep(5 * time.Millisecond)
+		}
 		if !strings.Contains(log.String(), want) {
 			t.Errorf("--trusted-proxies %q: %s", setting, log)
 		}
