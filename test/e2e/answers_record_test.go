@@ -197,6 +197,9 @@ var (
 	// The keys of certificates are random.
 	publicKey = regexp.MustCompile(`("(?:x|kid|key_id)": ")[0-9A-Za-z_-]{43}"`)
 
+	// What could not be checked depends on the database engine.
+	checkNotes = regexp.MustCompile(`"notes":\["[^]]*"\],`)
+
 	numbered = []struct {
 		kind    string
 		pattern *regexp.Regexp
@@ -214,6 +217,7 @@ func (c *chapter) normalise(text string) string {
 	text = issueTime.ReplaceAllString(text, `$1<second>"`)
 	text = secrets.ReplaceAllString(text, `"$1":$2"<$1>"`)
 	text = publicKey.ReplaceAllString(text, `$1<public-key>"`)
+	text = checkNotes.ReplaceAllString(text, "")
 	text = counts.ReplaceAllString(text, `"$1":$2<number>`)
 	text = resetToken.ReplaceAllString(text, "?token=<token>")
 	text = captureLink.ReplaceAllString(text, "/capture/<token>")

@@ -77,7 +77,7 @@ func serve() int {
 }
 
 func TestStart_Addresses(t *testing.T) {
-	process := program.Start(t, nil, "--demo=empty")
+	process := program.Start(t, nil, "--demo")
 	connection, err := net.Dial("tcp", process.HTTP)
 	if err != nil {
 		t.Fatal(err)
@@ -144,6 +144,7 @@ func TestInstallation_Settings(t *testing.T) {
 		"ASSAY_LISTEN":               "127.0.0.1:0",
 		"ASSAY_TLS_LISTEN":           "",
 		"ASSAY_OPS_LISTEN":           "127.0.0.1:0",
+		"ASSAY_TEST_EVENT_DELAY":     "0s",
 		"ASSAY_WEBHOOK_RETRY_DELAYS": "1s,2s",
 	}
 	if fmt.Sprint(settings) != fmt.Sprint(want) {
