@@ -157,7 +157,7 @@ func (t *Tx) CreateOrders(group []*Creation) error {
 
 // OpenTraced opens a PostgreSQL database with a tracer of what is sent to it.
 func OpenTraced(ctx context.Context, target string, tracer pgx.QueryTracer) (*Store, error) {
-	s, err := openPostgres(ctx, target)
+	s, err := Open(ctx, target)
 	if err != nil {
 		return nil, err
 	}
