@@ -123,7 +123,11 @@ func (p *past) open24(at time.Time, i int) {
 		if err := p.create(j, 1440); err != nil || i%4 > 1 {
 			return err
 		}
-		p.at(p.now.Add(p.minutes(1, 20)), func() error {
+		claimed := p.end.Add(-p.minutes(5, 90)) // lately: a claim without activity returns to the queue
+		if claimed.Before(p.now) {
+			claimed = p.now.Add(time.Minute)
+		}
+		p.at(claimed, func() error {
 			if _, err := p.service.ClaimOrder(p.context, j.staff.Actor(access.Origin{}), j.id); err != nil || i%4 == 0 {
 				return err
 			}

@@ -40,6 +40,8 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	b.Click(".passkeys summary")
 	b.Fill("#f-passkey-name", "Work laptop")
 	b.Fill("#f-passkey_password", password)
+	w.Clock.Advance(time.Minute) // no code is accepted twice
+	b.Fill("#f-code-passkey_password", w.code(t, secret))
 	b.Follow(".passkeys details button")
 	b.Await("form[data-passkey-create] button")
 	b.Screenshot("new")
@@ -113,7 +115,9 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	b.Follow(".passkeys table a")
 	b.Screenshot("passkey")
 	b.CheckAccessibility()
-	b.Fill("form[action$='/remove'] input", password)
+	b.Fill("form[action$='/remove'] input[type=password]", password)
+	w.Clock.Advance(time.Minute) // no code is accepted twice
+	b.Fill("form[action$='/remove'] input[name=current_code]", w.code(t, secret))
 	b.Follow("form[action$='/remove'] button")
 	b.Await(".passkeys")
 	if n := b.Count(".passkeys table"); n != 0 {
