@@ -117,7 +117,7 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 // make goes through the steps and notes each in the file.
 func (d *demoData) make(ctx context.Context, use *service.Service, unfinished string) error {
 	for _, step := range demoSteps {
-		if err := d.save(unfinished); err != nil {
+		if err := writePrivate(unfinished, d); err != nil {
 			return err
 		}
 		if err := step(ctx, use, d); err != nil {
@@ -127,7 +127,7 @@ func (d *demoData) make(ctx context.Context, use *service.Service, unfinished st
 			return err
 		}
 	}
-	return d.save(unfinished)
+	return writePrivate(unfinished, d)
 }
 
 // writeHistory makes the past work.
@@ -159,18 +159,6 @@ For others: assay keys create --account Demo --env test --name demo --scopes all
 To begin again, delete the data folder.
 `, where)
 	return err
-}
-
-// save replaces the file as a whole.
-func (d *demoData) save(path string) error {
-	content, err := json.Marshal(d)
-	if err != nil {
-		return err
-	}
-	if err := os.WriteFile(path+".new", content, 0o600); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }
 
 // demoSteps each make one thing, unless it was made. What a killed start has made without noting it is made again under

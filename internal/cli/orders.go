@@ -233,10 +233,8 @@ func ordersWatch() *command {
 					shown = o.Status
 					fmt.Fprintf(inv.Stderr, "%s  %s%s\n", stamp(o.UpdatedAt), o.Status, due(o.DueDate))
 				}
-				select {
-				case <-ctx.Done():
-					return ctx.Err()
-				case <-time.After(inv.interval):
+				if err := wait(ctx, inv.interval); err != nil {
+					return err
 				}
 			}
 		}),

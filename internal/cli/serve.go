@@ -5,7 +5,6 @@ import (
 	"errors"
 	"flag"
 	"log/slog"
-	"os"
 	"runtime"
 
 	"github.com/assayhq/assay/internal/buildinfo"
@@ -69,10 +68,8 @@ func (inv *invocation) logger() *slog.Logger {
 	format := inv.settings.LogFormat
 	if format == "" {
 		format = "json"
-		if f, ok := inv.Stderr.(*os.File); ok {
-			if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-				format = "text"
-			}
+		if onTerminal(inv.Stderr) {
+			format = "text"
 		}
 	}
 	if format == "text" {

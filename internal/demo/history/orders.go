@@ -43,7 +43,6 @@ type job struct {
 	fresh   bool     // its photos are its own: somebody will look at them
 	rounds  int      // of photo requests still to come
 	staff   access.Staff
-	due     time.Time
 }
 
 // plan puts the orders of the past on the agenda: more with every week, fewer at weekends, and a queue for now.
@@ -170,13 +169,12 @@ func (p *past) create(j *job, answerTime int) error {
 		return err
 	}
 	var created struct {
-		ID  string    `json:"id"`
-		Due time.Time `json:"due_date"`
+		ID string `json:"id"`
 	}
 	if err := json.Unmarshal(answer, &created); err != nil {
 		return err
 	}
-	j.id, j.due = created.ID, created.Due
+	j.id = created.ID
 	return nil
 }
 
