@@ -8,7 +8,7 @@
 //
 // A [Client] needs the base URL of the service, which includes the prefix /v1/integrations, and an API key:
 //
-//	c, err := client.New("https://assay.example/v1/integrations", os.Getenv("ASSAY_API_KEY"))
+//	c, err := client.New("https://assay.example/v1/integrations", os.Getenv("ASSAY_KEY"))
 //
 // A Client is safe for concurrent use. Create one and reuse it: it has the connection pool.
 //

@@ -77,9 +77,12 @@ func service(t *testing.T) []string {
 	})
 	s.CLI(t, new(any), "catalog", "import", file(t, folder, "catalog.yaml", demo.Catalog))
 	s.CLI(t, new(any), "accounts", "create", "--name", "Shop", "--owner", "owner@shop.example")
+	test := key(t, s, "test")
 	return []string{
 		"ASSAY_URL=" + s.URL("/v1/integrations"),
-		"ASSAY_TEST_KEY=" + key(t, s, "test"),
+		"ASSAY_TEST_KEY=" + test,
+		"ASSAY_SERVER=" + s.URL(""), // the two variables that the examples use, and the program itself
+		"ASSAY_KEY=" + test,
 		"ASSAY_LIVE_KEY=" + key(t, s, "live"),
 		"ASSAY_PHOTO=" + file(t, folder, "photo.jpg", photo.Bytes()),
 		"ASSAY_WEBHOOK_URL=" + receiver.URL + "/hook",

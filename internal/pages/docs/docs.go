@@ -103,7 +103,7 @@ func documents(publicURL string) map[string]resource {
 
 // pages are the references, by their addresses.
 var pages = map[string]func() page{
-	Path:           func() page { return newPage(api.Integration(), "ASSAY_API_KEY") },
+	Path:           func() page { return newPage(api.Integration(), "ASSAY_KEY") },
 	Path + "/desk": func() page { return newPage(api.Desk(), "ASSAY_STAFF_TOKEN") },
 }
 

@@ -87,9 +87,9 @@ func TestBetween(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
-	p := page{Document: api.Integration(), Key: "ASSAY_API_KEY"}
+	p := page{Document: api.Integration(), Key: "ASSAY_KEY"}
 	const host = "'http://localhost:8080/v1/integrations/"
-	const authorization = " \\\n  -H \"Authorization: Bearer $ASSAY_API_KEY\""
+	const authorization = " \\\n  -H \"Authorization: Bearer $ASSAY_KEY\""
 	for id, want := range map[string]string{
 		"getOpenAPI":    "curl " + host + "openapi.json'",
 		"getOrder":      "curl " + host + "orders/SKU-20417'" + authorization,

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
@@ -48,7 +47,7 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 	v := auditView{
 		Form:   ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")),
 		Events: events, Total: total,
-		Filtered: f != audit.Filter{}, Labels: p.codeLabels(r), Curl: p.curl(access.Test, "/audit/events?page=1&limit=50"),
+		Filtered: f != audit.Filter{}, Labels: p.codeLabels(r), Curl: p.curl("/audit/events?page=1&limit=50"),
 	}
 	rest := url.Values{}
 	for _, name := range []string{"code", "actor", "from", "to"} {

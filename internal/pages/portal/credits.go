@@ -40,7 +40,7 @@ func (p *Portal) creditsPage(
 ) error {
 	q := r.URL.Query()
 	status := http.StatusOK
-	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl(env, "/balance")}
+	v := creditsView{place: p.place(r, who, env, "/credits"), Curl: p.curl("/balance")}
 	base, changes := v.Base+"/credits", q.Get("view") == "changes"
 	v.Tabs = []ui.Tab{
 		{Href: base, Label: p.Site.T(r, "portal.orders.all"), Current: !changes},

@@ -81,7 +81,7 @@ func (p *Portal) renderOrder(
 			v.AskFor = append(v.AskFor, ui.Option{Value: x.Code, Label: x.Name.In(ui.LocaleOf(r))})
 		}
 	}
-	v.Curl = p.curl(env, "/orders/"+o.ID)
+	v.Curl = p.curl("/orders/"+o.ID)
 	if o.Status == order.UpdatePhotos {
 		v.Curl += "\n\n" + p.answerCurl(env, o.Order)
 	}
@@ -99,7 +99,7 @@ func (p *Portal) stateLabel(r *http.Request, s order.SandboxState) string {
 // answerCurl is how a program answers the photo request of an order.
 func (p *Portal) answerCurl(env access.Environment, o *order.Order) string {
 	var b strings.Builder
-	b.WriteString("curl -X POST -H \"Authorization: Bearer $" + keyVariable(env) + "\" \\\n" +
+	b.WriteString("curl -X POST -H \"Authorization: Bearer $" + keyVariable + "\" \\\n" +
 		"  -H 'Content-Type: application/json' \\\n  -d '{\"photos\":[")
 	for i := range o.Requested {
 		if i > 0 {

@@ -84,7 +84,7 @@ func (p *Portal) showOrders(w http.ResponseWriter, r *http.Request, who *visitor
 	}
 	base := v.Base + "/orders"
 	v.Export = query(base+".csv", &filter, nil)
-	v.Curl = p.curl(env, "/orders?page=1&limit=25")
+	v.Curl = p.curl("/orders?page=1&limit=25")
 	var err error
 	switch {
 	case v.Search != "":
@@ -140,16 +140,12 @@ func pageNumber(q url.Values) int {
 }
 
 // curl is how a program does what a page shows.
-func (p *Portal) curl(env access.Environment, path string) string {
-	return "curl -H \"Authorization: Bearer $" + keyVariable(env) + "\" \\\n  '" + p.api(path) + "'"
+func (p *Portal) curl(path string) string {
+	return "curl -H \"Authorization: Bearer $" + keyVariable + "\" \\\n  '" + p.api(path) + "'"
 }
 
-func keyVariable(env access.Environment) string {
-	if env == access.Live {
-		return "ASSAY_LIVE_KEY"
-	}
-	return "ASSAY_TEST_KEY"
-}
+// keyVariable is the environment variable of samples, which the program reads itself.
+const keyVariable = "ASSAY_KEY"
 
 func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{

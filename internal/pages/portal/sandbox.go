@@ -159,7 +159,7 @@ func (p *Portal) createCurl(v *sandboxView) string {
 	if err != nil { // maps of strings always marshal
 		panic(err)
 	}
-	key := "-H \"Authorization: Bearer $" + keyVariable(access.Test) + "\""
+	key := "-H \"Authorization: Bearer $" + keyVariable + "\""
 	quoted := bytes.ReplaceAll(text, []byte("'"), []byte(`'\''`))
 	return "curl -X POST " + key + " \\\n  -F photos=@bag.jpg \\\n  '" + p.api("/photos") + "'\n\n" +
 		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" +

@@ -26,7 +26,7 @@ type keyEndpoints struct {
 }
 
 func (p *Portal) showWebhooks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
-	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl(env, "/webhooks")}
+	v := webhooksView{place: p.place(r, who, env, "/webhooks"), Curl: p.curl("/webhooks")}
 	endpoints, err := p.Service.Endpoints(r.Context(), actorIn(who, env), actorIn(who, env).Tenant)
 	if err != nil {
 		return err
