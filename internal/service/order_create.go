@@ -132,7 +132,7 @@ func (s *Service) newOrder(
 	now := s.now()
 	due := now.Add(time.Duration(t.Code) * time.Minute)
 	return &order.Order{
-		ID: store.NewID(), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
+		ID: store.NewIDAt(now), AccountID: actor.Tenant.AccountID, Environment: actor.Tenant.Environment, APIKeyID: actor.ID,
 		ExternalID: d.ExternalID, Status: order.Queued, AnswerTime: t.Code, Price: t.Price, DueAt: &due,
 		CreatedAt: now, UpdatedAt: now, Recorded: order.Recorded{Classification: classify(snap, where)},
 	}
