@@ -58,7 +58,7 @@ type demoData struct {
 	Account  *service.NewAccount           `json:"account"`
 	Credits  bool                          `json:"credits"`
 	Keys     map[access.Environment]string `json:"keys"`
-	LiveKey  string                        `json:"live_key"` // id
+	KeyIDs   map[access.Environment]string `json:"key_ids"`
 	Reviewer *service.NewStaff             `json:"reviewer"`
 	Admin    *service.NewStaff             `json:"admin"`
 
@@ -69,7 +69,7 @@ type demoData struct {
 // in a file that only its owner can read.
 func createDemo(ctx context.Context, app *server.App, s *server.Server, kind demoFlag, out io.Writer) error {
 	unfinished, kept := filepath.Join(app.Settings.Data, "demo.unfinished"), filepath.Join(app.Settings.Data, demoFile)
-	made := &demoData{Keys: make(map[access.Environment]string)}
+	made := &demoData{Keys: make(map[access.Environment]string), KeyIDs: make(map[access.Environment]string)}
 	content, err := os.ReadFile(filepath.Clean(unfinished))
 	switch {
 	case err == nil:
@@ -136,12 +136,16 @@ func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.T
 	if err != nil {
 		return err
 	}
-	live, err := app.Service.Key(ctx, access.Operator, d.LiveKey)
+	live, err := app.Service.Key(ctx, access.Operator, d.KeyIDs[access.Live])
+	if err != nil {
+		return err
+	}
+	test, err := app.Service.Key(ctx, access.Operator, d.KeyIDs[access.Test])
 	if err != nil {
 		return err
 	}
 	return history.Write(ctx, app.Config, staging, now, &history.Demo{
-		Account: d.Account.Account, Owner: d.Account.Owner, Live: live,
+		Account: d.Account.Account, Owner: d.Account.Owner, Live: live, Test: test,
 		Reviewer: d.Reviewer.Staff, Admin: d.Admin.Staff,
 	})
 }
@@ -207,8 +211,8 @@ func demoKey(env access.Environment) func(context.Context, *service.Service, *de
 				Name:   "Demo " + string(env),
 				Scopes: access.AllScopes,
 			})
-			if err == nil && env == access.Live {
-				d.LiveKey = k.ID
+			if err == nil {
+				d.KeyIDs[env] = k.ID
 			}
 		}
 		return err

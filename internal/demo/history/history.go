@@ -24,7 +24,8 @@ import (
 const (
 	days         = 60
 	liveCredits  = 1000 // of the demo account in the end
-	statsEvery   = 6 * time.Hour
+	testCredits  = 100_000
+	statsEvery   = 2 * time.Hour
 	maxPhotoSize = 4 << 20
 )
 
@@ -32,7 +33,7 @@ const (
 type Demo struct {
 	Account         access.Account
 	Owner           access.User
-	Live            *access.Key
+	Live, Test      *access.Key
 	Reviewer, Admin access.Staff
 }
 
@@ -48,6 +49,7 @@ type past struct {
 	demo    *Demo
 
 	shops    []*shop
+	sandbox  *shop // the demo account's Test environment
 	staff    []access.Staff
 	agenda   []event // by time
 	pool     map[string][]string
@@ -61,7 +63,7 @@ type event struct {
 	do func() error
 }
 
-// shop is an account with a Live key and a webhook endpoint.
+// shop is an account with a key and a webhook endpoint.
 type shop struct {
 	owner    access.User
 	key      *access.Key
@@ -132,10 +134,16 @@ func (p *past) open() error {
 		{owner: p.demo.Owner, key: p.demo.Live, share: 35},
 		{owner: made.Owner, key: key, share: 65, down: [2]time.Time{p.end.AddDate(0, 0, -5), p.end.AddDate(0, 0, -4)}},
 	}
-	for i, address := range []string{
-		"https://hooks.demo-shop.example/assay", "https://api.aurora.example/webhooks/assay",
+	p.sandbox = &shop{owner: p.demo.Owner, key: p.demo.Test}
+	for _, e := range []struct {
+		shop          *shop
+		name, address string
+	}{
+		{p.shops[0], "Production", "https://hooks.demo-shop.example/assay"},
+		{p.shops[1], "Production", "https://api.aurora.example/webhooks/assay"},
+		{p.sandbox, "Staging", "https://staging.demo-shop.example/assay"},
 	} {
-		if err := p.openEndpoint(p.shops[i], address); err != nil {
+		if err := p.openEndpoint(e.shop, e.name, e.address); err != nil {
 			return err
 		}
 	}
@@ -144,13 +152,13 @@ func (p *past) open() error {
 
 var portalOrigin = access.Origin{IP: "203.0.113.24", UserAgent: "Mozilla/5.0 (Macintosh)"}
 
-func (p *past) openEndpoint(s *shop, address string) (err error) {
+func (p *past) openEndpoint(s *shop, name, address string) (err error) {
 	u, problem := webhook.CheckURL("url", address)
 	if problem != nil {
 		return fmt.Errorf("%s: %s", address, problem.Message)
 	}
-	s.endpoint, _, err = p.service.CreateEndpoint(p.context, s.owner.Actor(access.Live, portalOrigin), s.key.ID,
-		service.NewEndpoint{Name: "Production", URL: u, Events: webhook.Events})
+	s.endpoint, _, err = p.service.CreateEndpoint(p.context, s.owner.Actor(s.key.Environment, portalOrigin), s.key.ID,
+		service.NewEndpoint{Name: name, URL: u, Events: webhook.Events})
 	return err
 }
 
@@ -220,16 +228,18 @@ func (p *past) run() error {
 // close gives the demo account the credits that it is promised.
 func (p *past) close() error {
 	p.now = p.end
-	live := access.Tenant{AccountID: p.demo.Account.ID, Environment: access.Live}
-	credits, err := p.service.Balance(p.context, live)
-	if err != nil {
-		return err
-	}
-	if missing := liveCredits - credits; missing != 0 {
-		if _, err := p.service.GrantCredits(p.context, access.Operator, live, missing, "demo credits"); err != nil {
+	for env, promised := range map[access.Environment]int64{access.Live: liveCredits, access.Test: testCredits} {
+		tenant := access.Tenant{AccountID: p.demo.Account.ID, Environment: env}
+		credits, err := p.service.Balance(p.context, tenant)
+		if err != nil {
 			return err
 		}
+		if missing := promised - credits; missing != 0 {
+			if _, err := p.service.GrantCredits(p.context, access.Operator, tenant, missing, "demo credits"); err != nil {
+				return err
+			}
+		}
 	}
-	_, err = p.service.SaveStatistics(p.context)
+	_, err := p.service.SaveStatistics(p.context)
 	return err
 }

@@ -20,7 +20,7 @@ func TestWrite(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := shop.New(t, target)
 		now := s.Clock.Now()
-		made := &history.Demo{Account: *s.Account, Live: s.Live}
+		made := &history.Demo{Account: *s.Account, Live: s.Live, Test: s.Test}
 		details, err := s.Service.AccountDetails(t.Context(), access.Operator, s.Account.ID)
 		must.NoError(t, err)
 		made.Owner = *details.Users[0]
@@ -37,9 +37,11 @@ func TestWrite(t *testing.T) {
 		}
 		must.NoError(t, history.Write(t.Context(), s.Config, s.Staging, now, made))
 
-		live := access.Tenant{AccountID: s.Account.ID, Environment: access.Live}
-		if credits, err := s.Service.Balance(t.Context(), live); err != nil || credits != 1000 {
-			t.Errorf("the demo account has %d Live credits, %v; want 1000", credits, err)
+		for env, want := range map[access.Environment]int64{access.Live: 1000, access.Test: 100_000} {
+			credits, err := s.Service.Balance(t.Context(), access.Tenant{AccountID: s.Account.ID, Environment: env})
+			if err != nil || credits != want {
+				t.Errorf("the demo account has %d %s credits, %v; want %d", credits, env, err, want)
+			}
 		}
 		counts, err := s.Service.OrderCounts(t.Context(), access.Live)
 		must.NoError(t, err)
@@ -61,6 +63,19 @@ func TestWrite(t *testing.T) {
 		must.NoError(t, err)
 		if len(statistics.Days) != 60 || len(statistics.Reviewers) < 3 {
 			t.Errorf("statistics have %d days and %d reviewers", len(statistics.Days), len(statistics.Reviewers))
+		}
+		var ended int64
+		for _, n := range statistics.Total.Ended {
+			ended += n
+		}
+		open := counts[order.Queued] + counts[order.Processing] + counts[order.UpdatePhotos]
+		if created := statistics.Total.Created; ended < 100 || created < ended || created > ended+open+5 {
+			t.Errorf("statistics count %d orders received, %d ended; %d are open", created, ended, open)
+		}
+		sandbox, err := s.Service.Overview(t.Context(), made.Owner.Actor(access.Test, access.Origin{}))
+		must.NoError(t, err)
+		if sandbox.Total.Orders < 20 || sandbox.Total.Ended() < 15 {
+			t.Errorf("%d Test orders in 30 days, %d ended", sandbox.Total.Orders, sandbox.Total.Ended())
 		}
 		report, err := proof.Check(t.Context(), s.Proof())
 		must.NoError(t, err)

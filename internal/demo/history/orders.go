@@ -57,6 +57,12 @@ func (p *past) plan() error {
 			p.order(from.Add(time.Duration(p.random.IntN(11*60)) * time.Minute))
 		}
 	}
+	for day := range rehearsals {
+		at := p.end.AddDate(0, 0, day-rehearsals).Truncate(24 * time.Hour)
+		for range 1 + p.random.IntN(3) {
+			p.rehearse(at.Add(time.Duration(9*60+p.random.IntN(8*60)) * time.Minute))
+		}
+	}
 	// Those that are open now: some late, some nearly, most in time.
 	for i, ago := range []int{
 		1500, 1460, 1436, 1430, 1400, 1340, 1200, 900, 600, 420, 240, 150, 90, 60, 45, 30, 20, 12, 6, 3,
@@ -68,6 +74,40 @@ func (p *past) plan() error {
 		p.at(p.end.AddDate(0, 0, -ago), p.topUp)
 	}
 	return nil
+}
+
+// rehearsals is for how many days somebody has been trying out the Test environment.
+const rehearsals = 21
+
+// rehearse is a Test order; a photo request is answered, but for the latest.
+func (p *past) rehearse(at time.Time) {
+	j := p.newJob()
+	j.shop = p.sandbox
+	mock := order.MockOutcomes[p.random.IntN(len(order.MockOutcomes))]
+	p.at(at, func() error {
+		if err := p.create(j, &order.Draft{Mock: mock}); err != nil {
+			return err
+		}
+		if mock == order.MockUpdatePhotos && p.end.Sub(at) > 48*time.Hour {
+			p.at(p.now.Add(p.minutes(2, 90)), func() error { return p.answerSimulated(j) })
+		}
+		return nil
+	})
+}
+
+// answerSimulated declares everything that was asked for as not available.
+func (p *past) answerSimulated(j *job) error {
+	actor := j.shop.owner.Actor(access.Test, portalOrigin)
+	o, err := p.service.Order(p.context, actor, j.id)
+	if err != nil {
+		return err
+	}
+	submission := &order.Submission{Note: "Nothing better to be had."}
+	for _, asked := range o.Requested {
+		submission.Entries = append(submission.Entries, order.SubmissionEntry{IndexCode: asked.IndexCode, Unable: true})
+	}
+	_, err = p.service.SubmitPhotos(p.context, actor, j.id, submission)
+	return err
 }
 
 // topUp is a purchase of credits by every shop that needs some.
@@ -106,7 +146,7 @@ func (p *past) order(at time.Time) {
 	}
 	j.fresh = p.end.Sub(at) < 48*time.Hour
 	p.at(at, func() error {
-		if err := p.create(j, 0); err != nil {
+		if err := p.create(j, &order.Draft{}); err != nil {
 			return err
 		}
 		p.at(p.now.Add(p.minutes(10, 400)), func() error { return p.review(j) })
@@ -119,7 +159,7 @@ func (p *past) open24(at time.Time, i int) {
 	j := p.newJob()
 	j.fresh = true
 	p.at(at, func() error {
-		if err := p.create(j, 1440); err != nil || i%4 > 1 {
+		if err := p.create(j, &order.Draft{AnswerTime: 1440}); err != nil || i%4 > 1 {
 			return err
 		}
 		claimed := p.end.Add(-p.minutes(5, 90)) // lately: a claim without activity returns to the queue
@@ -140,8 +180,8 @@ func (p *past) minutes(least, most int) time.Duration {
 	return time.Duration(least+p.random.IntN(most-least)) * time.Minute
 }
 
-// create uploads the photos and orders; 0 is the default answer time.
-func (p *past) create(j *job, answerTime int) error {
+// create uploads the photos and orders them; the draft has what is special.
+func (p *past) create(j *job, draft *order.Draft) error {
 	where, err := p.service.Catalog().Check(j.item.category, j.item.brand, j.item.model)
 	if err != nil {
 		return err
@@ -151,9 +191,7 @@ func (p *past) create(j *job, answerTime int) error {
 			j.indexes = append(j.indexes, index.Code)
 		}
 	}
-	draft := &order.Draft{
-		CategoryCode: j.item.category, BrandCode: j.item.brand, ModelCode: j.item.model, AnswerTime: answerTime,
-	}
+	draft.CategoryCode, draft.BrandCode, draft.ModelCode = j.item.category, j.item.brand, j.item.model
 	reference := fmt.Sprintf("SKU-%05d", p.random.IntN(100_000))
 	draft.ExternalID = &reference
 	flaws := []flaw{sharp, sharp, sharp, blurred, tooDark}
@@ -237,7 +275,7 @@ func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
 }
 
 func (p *past) poolKey(j *job, index string) string {
-	return j.shop.key.AccountID + " " + j.item.category + " " + index
+	return j.shop.key.ID + " " + j.item.category + " " + index
 }
 
 // review is what a reviewer does with a queued order.
