@@ -24,7 +24,8 @@ var embedded embed.FS
 // migrations are the embedded ones; tests of upgrades add to them.
 var migrations fs.FS = embedded
 
-// ErrNewerDatabase is returned for a database that a later version of the program has changed.
+// ErrNewerDatabase is returned for a database that a later version of the program has changed so that this one cannot
+// use it.
 var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: " +
 	"install that version or restore a backup made before the upgrade")
 
@@ -152,12 +153,26 @@ func migrate(ctx context.Context, db *sql.DB, d database.Dialect, to int64, opti
 	}
 	switch {
 	case current > target:
-		return ErrNewerDatabase
+		return supports(ctx, db, target)
 	case current >= min(to, target):
 		return nil
 	}
 	if _, err := p.UpTo(ctx, to); err != nil {
 		return fmt.Errorf("bring schema up to date: %w", err)
+	}
+	return nil
+}
+
+// supports returns ErrNewerDatabase when the program with the schema version cannot work on the newer schema that the
+// database has. While nodes are upgraded one after the other, the former program goes on beside the new one: a migration
+// that only adds leaves it be, and one that takes something away says from which version on programs do without it.
+func supports(ctx context.Context, db *sql.DB, version int64) error {
+	var oldest int64
+	if err := db.QueryRowContext(ctx, "SELECT oldest FROM schema_support").Scan(&oldest); err != nil {
+		return fmt.Errorf("read which programs the schema supports: %w", err)
+	}
+	if version < oldest {
+		return ErrNewerDatabase
 	}
 	return nil
 }

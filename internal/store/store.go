@@ -44,8 +44,8 @@ type Store struct {
 	probe   string // id of the row that ProbeWrite writes
 }
 
-// Open connects to the database, brings its schema up to date and refuses one that is newer than the program. An
-// empty or non-URL target is the path of a SQLite file; postgres:// is PostgreSQL.
+// Open connects to the database, brings its schema up to date and refuses one that a newer program has changed so that
+// this one cannot use it. An empty or non-URL target is the path of a SQLite file; postgres:// is PostgreSQL.
 func Open(ctx context.Context, target string) (*Store, error) {
 	open := openSQLite
 	if IsPostgres(target) {

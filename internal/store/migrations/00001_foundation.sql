@@ -3,6 +3,14 @@
 
 -- +goose Up
 
+-- The oldest program, by the number of its last migration, that works with this schema. A migration that takes away what former
+-- programs use raises it: see CONTRIBUTING.md.
+CREATE TABLE schema_support (
+  id     BIGINT PRIMARY KEY CHECK (id = 1),
+  oldest BIGINT NOT NULL
+);
+INSERT INTO schema_support (id, oldest) VALUES (1, 1);
+
 -- Random keys that the installation signs and seals its logs with, by label, each sealed with the secret key. They stay
 -- when the secret key is replaced, and tell whether a secret key is the right one.
 CREATE TABLE sealed_keys (
@@ -330,6 +338,13 @@ CREATE TABLE delivery_senders (
 CREATE TABLE delivery_leases (
   endpoint_id TEXT PRIMARY KEY,
   sender_id   TEXT NOT NULL,
+  lease_until BIGINT NOT NULL
+);
+
+-- Which node does a task that one node does at a time, until when.
+CREATE TABLE task_leases (
+  task        TEXT PRIMARY KEY,
+  holder      TEXT NOT NULL,
   lease_until BIGINT NOT NULL
 );
 
