@@ -28,6 +28,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
+	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/mail"
 	"github.com/assayhq/assay/internal/worker/progress"
 	"golang.org/x/sync/errgroup"
@@ -49,7 +50,8 @@ type Server struct {
 	checks   []*check // of /readyz
 	clients  *connections
 	leaving  atomic.Bool // requests should go to other nodes
-	stopping []func()    // ends requests that would never end by themselves
+	leases   []*lease.Lease
+	stopping []func() // ends requests that would never end by themselves
 }
 
 const (
@@ -121,9 +123,11 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 				Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
 				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
 				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, Now: time.Now,
-				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(),
+				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
 			},
-			&housekeeping.Sweeper{Service: app.Service, Staging: staging, Log: app.Log})
+			&housekeeping.Sweeper{
+				Service: app.Service, Staging: staging, Log: app.Log, Lease: s.lease("media-sweeper"),
+			})
 	}
 	if !set.Roles.Has(RoleDeliver) {
 		announcer := deliver.NewAnnouncer(app.Store, app.Log)
@@ -138,6 +142,13 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app.wake = sender.Wake
 	s.workers = append(s.workers, sender)
 	return s.addMail(ctx)
+}
+
+// lease returns the lease of a task that one node does at a time.
+func (s *Server) lease(task string) *lease.Lease {
+	l := lease.New(s.app.Store, task, s.app.Log)
+	s.leases = append(s.leases, l)
+	return l
 }
 
 // sender returns the worker that sends webhooks.
@@ -186,6 +197,7 @@ func (s *Server) addMail(ctx context.Context) error {
 		s.app.Log.WarnContext(ctx, "LINKS IN MAIL LEAD TO THIS MACHINE: set --public-url to where people open the portal",
 			"public_url", set.PublicURL)
 	}
+	c.Lease = s.lease("mail")
 	sender := mail.New(c)
 	s.app.wakeMail = sender.Wake
 	s.workers = append(s.workers, sender)

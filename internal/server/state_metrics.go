@@ -14,6 +14,8 @@ var (
 		"Open connections of clients at the public listeners.", nil, nil)
 	refusedMetric = prometheus.NewDesc("assay_connections_refused_total",
 		"Connections that were refused because of a limit.", []string{"limit"}, nil)
+	leaseMetric = prometheus.NewDesc("assay_lease_held",
+		"1 while this node does a task that one node does at a time.", []string{"task"}, nil)
 	transactionsMetric = prometheus.NewDesc("assay_transactions",
 		"Transactions of requests that run or wait for their turn.", []string{"state"}, nil)
 	overloadMetric = prometheus.NewDesc("assay_transactions_refused_total",
@@ -26,6 +28,7 @@ func (s *stateMetrics) Describe(d chan<- *prometheus.Desc) {
 	d <- diskFreeMetric
 	d <- connectionsMetric
 	d <- refusedMetric
+	d <- leaseMetric
 	d <- transactionsMetric
 	d <- overloadMetric
 }
@@ -37,6 +40,13 @@ func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
 			age, _ := p.Progress()
 			m <- prometheus.MustNewConstMetric(workerIdleMetric, prometheus.GaugeValue, age.Seconds(), w.Name())
 		}
+	}
+	for _, l := range s.leases {
+		held := 0.0
+		if l.Held() {
+			held = 1
+		}
+		m <- prometheus.MustNewConstMetric(leaseMetric, prometheus.GaugeValue, held, l.Task())
 	}
 	s.clients.collect(m)
 	running, waiting, refused := s.app.Store.Load()

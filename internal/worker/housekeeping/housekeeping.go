@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/progress"
 )
 
@@ -31,6 +32,7 @@ type Keeper struct {
 	DeliveryAge     time.Duration // after which ended deliveries are deleted
 	PhotoAge        time.Duration // after which the photos of ended orders are erased; 0: never
 
+	Lease   *lease.Lease          // nil: there is no other node
 	Clock   *ClockGuard           // nil: Now is always right
 	Done    *progress.Mark        // set after each round; nil: not kept
 	Metrics prometheus.Registerer // nil: not registered
@@ -83,9 +85,14 @@ func (k *Keeper) Run(ctx context.Context) error {
 	interval := min(max(min(k.PhotoRequestAge, k.UnusedPhotoAge, k.ClaimAge, k.EventAge)/10, minInterval), maxInterval)
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
+	defer k.Lease.Return(ctx)
 	for {
-		if err := k.Round(ctx); err != nil {
+		done, err := k.Lease.Do(ctx, 2*interval, k.Round)
+		if err != nil {
 			return err
+		}
+		if !done {
+			k.Done.Set() // another node does it
 		}
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/worker/lease"
 )
 
 // Sweeper deletes the files that crashes leave in the media store: photos without a row, and uploads that were never
@@ -15,6 +16,7 @@ type Sweeper struct {
 	Service *service.Service
 	Staging *media.Staging
 	Log     *slog.Logger
+	Lease   *lease.Lease // of the sweep of the media store; nil: there is no other node
 }
 
 const (
@@ -49,7 +51,11 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files, err := s.Service.SweepMedia(ctx, time.Now().Add(-orphanAge))
+	files := 0
+	_, err = s.Lease.Do(ctx, sweepEvery, func(ctx context.Context) error {
+		files, err = s.Service.SweepMedia(ctx, time.Now().Add(-orphanAge))
+		return err
+	})
 	if staged+files > 0 {
 		s.Log.InfoContext(ctx, "media swept", "staged", staged, "files", files)
 	}

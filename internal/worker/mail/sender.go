@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/service"
+	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/progress"
 	"github.com/prometheus/client_golang/prometheus"
 )
@@ -33,6 +34,7 @@ type Config struct {
 	IssuerName    string
 	IssuerAddress string
 
+	Lease   *lease.Lease          // nil: there is no other node
 	Metrics prometheus.Registerer // nil: not registered
 }
 
@@ -86,20 +88,19 @@ func (s *Sender) Wake() {
 func (s *Sender) Run(ctx context.Context) error {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	defer s.Lease.Return(ctx)
 	for {
-		wait := pollInterval
-		if err := s.Round(ctx); err != nil {
-			return err
-		}
-		due, err := s.Service.NextMailDue(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
+		mine, err := s.Lease.Do(ctx, 2*pollInterval, s.Round)
 		if err != nil {
-			return err
+			return notEnded(ctx, err)
 		}
-		if until := due.Sub(s.Now()); !due.IsZero() && until < wait {
-			wait = max(until, time.Second) // due mails wait for the mail server to recover
+		wait := pollInterval
+		if mine {
+			if wait, err = s.untilDue(ctx); err != nil {
+				return notEnded(ctx, err)
+			}
+		} else {
+			s.done.Set() // another node sends
 		}
 		timer.Reset(wait)
 		select {
@@ -109,6 +110,15 @@ func (s *Sender) Run(ctx context.Context) error {
 		case <-s.woken:
 		}
 	}
+}
+
+// untilDue returns how long to wait for the next mail.
+func (s *Sender) untilDue(ctx context.Context) (time.Duration, error) {
+	due, err := s.Service.NextMailDue(ctx)
+	if until := due.Sub(s.Now()); err == nil && !due.IsZero() && until < pollInterval {
+		return max(until, time.Second), nil // due mails wait for the mail server to recover
+	}
+	return pollInterval, err
 }
 
 // Round sends all due mails over one connection. It stops early if the mail server is unavailable.
