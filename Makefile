@@ -3,6 +3,7 @@
 GO ?= go
 TAGS := nodynamic
 FUZZTIME ?= 60s
+ITEM ?=
 GOTESTFLAGS ?=
 BENCHFLAGS ?=
 
@@ -47,6 +48,10 @@ test: test-deps build ## the whole proof: every engine, the browser, the real pr
 .PHONY: test-fast
 test-fast: build ## the tests that need nothing but Go, on SQLite
 	ASSAY_TEST_FAST=1 $(GO_TEST) -short ./...
+
+.PHONY: test-hard
+test-hard: test-deps build ## kills, disks, nodes, model, fuzz, load in their long forms, 30 minutes; ITEM=kills runs one
+	$(WITH_POSTGRES) scripts/test-hard $(ITEM)
 
 .PHONY: test-race
 test-race: test-deps build ## the whole proof under the race detector; needs a C compiler

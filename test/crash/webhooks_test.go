@@ -41,7 +41,7 @@ const (
 func TestWebhooksSurviveKills(t *testing.T) {
 	t.Run("sqlite", func(t *testing.T) {
 		data := t.TempDir()
-		kills := 50
+		kills := 15
 		if testing.Short() {
 			kills = 5
 		}

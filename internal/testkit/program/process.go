@@ -14,6 +14,7 @@ import (
 const (
 	readyTimeout = time.Minute
 	stopTimeout  = 30 * time.Second // the program itself promises 10 s
+	outputShown  = 64 << 10
 )
 
 // Process is a running `assay serve`.
@@ -127,7 +128,11 @@ func (p *Process) cleanUp(t testing.TB) {
 		}
 	}
 	if t.Failed() {
-		t.Logf("standard error of assay serve:\n%s", p.Stderr())
+		output := p.Stderr()
+		if cut := len(output) - outputShown; cut > 0 {
+			output = "…" + output[cut:]
+		}
+		t.Logf("standard error of assay serve:\n%s", output)
 	}
 }
 

@@ -1,0 +1,177 @@
+package hard_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"mime/multipart"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	apiPrefix  = "/v1/integrations"
+	deskPrefix = "/v1/desk"
+
+	callTimeout = 20 * time.Second
+)
+
+// answer is what came of a request.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error // no answer
+}
+
+// done reports whether the request was carried out.
+func (a *answer) done() bool { return a.err == nil && a.status/100 == 2 }
+
+// unknown reports whether the request may or may not have been carried out.
+func (a *answer) unknown() bool { return a.err != nil || a.status >= 500 }
+
+func (a *answer) String() string {
+	if a.err != nil {
+		return a.err.Error()
+	}
+	return fmt.Sprintf("%d %s", a.status, bytes.TrimSpace(a.body))
+}
+
+// decode reads the JSON of an answer.
+func (a *answer) decode(t testing.TB, to any) {
+	t.Helper()
+	if err := json.Unmarshal(a.body, to); err != nil {
+		t.Errorf("%v: %s", err, a.body)
+	}
+}
+
+// node is a server that may be down, and that has another address after every start.
+type node struct {
+	address atomic.Pointer[string] // host:port
+	client  *http.Client
+}
+
+func newNode(timeout time.Duration) *node {
+	return &node{client: &http.Client{
+		Timeout: timeout, Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 10 * time.Second},
+	}}
+}
+
+func (n *node) moveTo(address string) {
+	n.client.CloseIdleConnections()
+	n.address.Store(&address)
+}
+
+// request is one request to an API.
+type request struct {
+	method, path, token string
+	body                []byte
+	contentType         string
+	idempotencyKey      string
+}
+
+func jsonBody(v any) []byte {
+	body, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // values of this package
+	}
+	return body
+}
+
+// send sends a request and reads its answer, whatever becomes of it.
+func (n *node) send(ctx context.Context, r *request) *answer {
+	req, err := http.NewRequestWithContext(ctx, r.method, "http://"+*n.address.Load()+r.path, bytes.NewReader(r.body))
+	if err != nil {
+		return &answer{err: err}
+	}
+	if r.token != "" {
+		req.Header.Set("Authorization", "Bearer "+r.token)
+	}
+	if r.contentType != "" {
+		req.Header.Set("Content-Type", r.contentType)
+	}
+	if r.idempotencyKey != "" {
+		req.Header.Set("Idempotency-Key", r.idempotencyKey)
+	}
+	resp, err := n.client.Do(req)
+	if err != nil {
+		return &answer{err: err}
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return &answer{status: resp.StatusCode, header: resp.Header, body: body, err: err}
+}
+
+// photoForm is the body of an upload of one file.
+func photoForm(content []byte) (body []byte, contentType string) {
+	var form bytes.Buffer
+	w := multipart.NewWriter(&form)
+	part, err := w.CreateFormFile("photos", "photo.png")
+	if err == nil {
+		_, err = part.Write(content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic(err) // a buffer
+	}
+	return form.Bytes(), w.FormDataContentType()
+}
+
+// tally counts answers by kind, and keeps those that must not be.
+type tally struct {
+	mu     sync.Mutex
+	counts map[string]int
+	wrong  []string
+}
+
+const wrongKept = 20
+
+// count takes an answer into account; conflicts (409) are answers like others where several act at once.
+func (c *tally) count(r *request, a *answer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[string]int)
+	}
+	kind := "no answer"
+	if a.err == nil {
+		kind = fmt.Sprint(a.status)
+	}
+	c.counts[kind]++
+	ok := a.err != nil || a.done() || a.status == http.StatusConflict ||
+		(a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "")
+	if !ok && len(c.wrong) < wrongKept {
+		c.wrong = append(c.wrong, fmt.Sprintf("%s %s: %s", r.method, r.path, a))
+	}
+}
+
+// String lists the kinds of answers, for example 201 × 1200, 503 × 3.
+func (c *tally) String() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var parts []string
+	for _, kind := range slices.Sorted(maps.Keys(c.counts)) {
+		parts = append(parts, fmt.Sprintf("%s × %d", kind, c.counts[kind]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// report fails the test for every answer that must not be.
+func (c *tally) report(t testing.TB) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, w := range c.wrong {
+		t.Errorf("an answer that must not be: %s", w)
+	}
+}
