@@ -61,6 +61,26 @@ func WriteRaw(w http.ResponseWriter, status int, body []byte) {
 	Prepare(body).Write(w, status)
 }
 
+// Body is room for the JSON of an answer that is put together by appending.
+type Body struct{ Bytes []byte }
+
+var bodies = sync.Pool{New: func() any { return &Body{make([]byte, 0, 4<<10)} }}
+
+// NewBody returns an empty body, which Send takes back.
+func NewBody() *Body {
+	b, _ := bodies.Get().(*Body) // the pool has no other type
+	return b
+}
+
+// Send is WriteRaw for the body, which must not be used afterwards.
+func (b *Body) Send(w http.ResponseWriter, status int) {
+	WriteRaw(w, status, b.Bytes)
+	if cap(b.Bytes) <= maxPooled {
+		b.Bytes = b.Bytes[:0]
+		bodies.Put(b)
+	}
+}
+
 // Prepared is a body of JSON that is sent more than once.
 type Prepared struct {
 	Body   []byte

@@ -117,14 +117,15 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	if err != nil {
 		return err
 	}
-	httpx.WriteRaw(w, http.StatusOK, orderPage(orders, page, limit, total))
+	body := httpx.NewBody()
+	body.Bytes = appendOrderPage(body.Bytes, orders, page, limit, total)
+	body.Send(w, http.StatusOK)
 	return nil
 }
 
-// orderPage writes an httpx.Page of orders.
-func orderPage(orders []order.Summary, page, limit int, total int64) []byte {
-	const itemRoom = 256
-	b := append(make([]byte, 0, itemRoom*(1+len(orders))), `{"data":[`...)
+// appendOrderPage appends an httpx.Page of orders.
+func appendOrderPage(b []byte, orders []order.Summary, page, limit int, total int64) []byte {
+	b = append(b, `{"data":[`...)
 	for i := range orders {
 		if i > 0 {
 			b = append(b, ',')
@@ -161,7 +162,10 @@ func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
-	return httpx.WriteJSON(w, http.StatusOK, &detail)
+	body := httpx.NewBody()
+	body.Bytes = detail.Append(body.Bytes)
+	body.Send(w, http.StatusOK)
+	return nil
 }
 
 func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call) error {

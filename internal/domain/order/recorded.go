@@ -3,16 +3,17 @@ package order
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// DecodeRecorded reads what json.Marshal has written. Orders without a verdict, which are read the most, record what
-// the item is and nothing else; that is read without the general decoder.
+// DecodeRecorded reads what json.Marshal has written: without the general decoder, which takes longer than the database
+// for an order, unless there are texts with escapes. The strings of the result are parts of what was stored.
 func DecodeRecorded(stored string) (r Recorded, err error) {
 	s := recordedScanner{rest: stored}
-	if r.Classification = s.classification(); s.bad || s.rest != "" {
+	if r = s.recorded(); s.bad || s.rest != "" {
 		r = Recorded{}
 		err = json.Unmarshal([]byte(stored), &r)
 	}
@@ -25,8 +26,72 @@ type recordedScanner struct {
 	bad  bool
 }
 
+func (s *recordedScanner) recorded() (r Recorded) {
+	s.expect(`{"classification":`)
+	r.Classification = s.classification()
+	if s.has(`,"reasons":`) {
+		r.Reasons = scanned(s, s.codedText)
+	}
+	if s.has(`,"outcome_indexes":`) {
+		r.OutcomeIndexes = scanned(s, s.string)
+	}
+	if s.has(`,"requested":`) {
+		r.Requested = scanned(s, s.photoRequest)
+	}
+	s.expect(`}`)
+	return r
+}
+
+// scanned reads a list that is not empty.
+func scanned[T any](s *recordedScanner, item func() T) (items []T) {
+	s.expect(`[`)
+	for {
+		items = append(items, item())
+		if s.bad || !s.has(`,`) {
+			break
+		}
+	}
+	s.expect(`]`)
+	return items
+}
+
+func (s *recordedScanner) codedText() (c CodedText) {
+	s.expect(`{`)
+	if s.has(`"code":`) {
+		c.Code = s.string()
+		s.expect(`,`)
+	}
+	s.expect(`"text":`)
+	c.Text = s.text()
+	s.expect(`}`)
+	return c
+}
+
+func (s *recordedScanner) photoRequest() (p PhotoRequest) {
+	s.expect(`{"index_code":`)
+	p.IndexCode = s.string()
+	s.expect(`,"name":`)
+	p.Name = s.text()
+	if s.has(`,"condition":`) {
+		p.Condition = new(s.codedText())
+	}
+	if s.has(`,"requirements":`) {
+		p.Requirements = scanned(s, s.codedText)
+	}
+	if s.has(`,"comment":`) {
+		p.Comment = s.string()
+	}
+	if s.has(`,"reference_photo_url":`) {
+		p.ReferencePhotoURL = s.string()
+	}
+	s.expect(`,"max_photos":`)
+	p.MaxPhotos = s.integer()
+	s.expect(`}`)
+	return p
+}
+
 func (s *recordedScanner) classification() (c Classification) {
-	s.expect(`{"classification":{"category_code":`)
+	s.expect(`{"category_code":`)
 	c.CategoryCode = s.string()
 	s.expect(`,"category_name":`)
 	c.CategoryName = s.text()
@@ -40,7 +105,7 @@ func (s *recordedScanner) classification() (c Classification) {
 	if s.has(`,"model_name":`) {
 		c.ModelName = new(s.text())
 	}
-	s.expect(`}}`)
+	s.expect(`}`)
 	return c
 }
 
@@ -57,14 +122,26 @@ func (s *recordedScanner) text() (t text.Text) {
 // string reads a string without escapes.
 func (s *recordedScanner) string() string {
 	s.expect(`"`)
-	i := strings.IndexAny(s.rest, `"\\`)
-	if i < 0 || s.rest[i] != '"' {
+	i := strings.IndexByte(s.rest, '"')
+	if i < 0 || strings.IndexByte(s.rest[:i], '\\') >= 0 {
 		s.bad = true
 		return ""
 	}
 	word := s.rest[:i]
 	s.rest = s.rest[i+1:]
 	return word
+}
+
+// integer reads a number as far as its digits go.
+func (s *recordedScanner) integer() int {
+	digits := 0
+	for digits < len(s.rest) && (s.rest[digits] == '-' || '0' <= s.rest[digits] && s.rest[digits] <= '9') {
+		digits++
+	}
+	n, err := strconv.Atoi(s.rest[:digits])
+	s.bad = s.bad || err != nil
+	s.rest = s.rest[digits:]
+	return n
 }
 
 func (s *recordedScanner) expect(word string) { s.bad = !s.has(word) || s.bad }

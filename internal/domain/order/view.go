@@ -1,7 +1,6 @@
 package order
 
 import (
-	"bytes"
 	"encoding/json"
 	"time"
 
@@ -66,54 +65,6 @@ func (o *Order) Item() Receipt {
 	return r
 }
 
-// AppendItem appends Item as the encoder of answers writes it, without its detours: a list has many of them.
-func (o *Order) AppendItem(b []byte) []byte {
-	b = append(b, `{"id":"`...)
-	b = append(b, o.ID...)
-	b = append(b, `","external_id":`...)
-	b = appendString(b, o.ExternalID)
-	b = append(b, `,"order_number":"`...)
-	b = append(b, o.Number...)
-	b = append(b, `","status":"`...)
-	b = append(b, o.Status...)
-	b = append(b, `","outcome":`...)
-	if o.Outcome == "" {
-		b = append(b, "null"...)
-	} else {
-		b = append(append(append(b, '"'), o.Outcome...), '"')
-	}
-	b = append(b, `,"due_date":`...)
-	if o.DueAt == nil {
-		b = append(b, "null"...)
-	} else {
-		b = appendTime(b, *o.DueAt)
-	}
-	b = append(b, `,"updated_at":`...)
-	return append(appendTime(b, o.UpdatedAt), '}')
-}
-
-// appendString appends a string of a customer, or null.
-func appendString(b []byte, s *string) []byte {
-	if s == nil {
-		return append(b, "null"...)
-	}
-	for i := range len(*s) {
-		if c := (*s)[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
-			return append(b, encoded(*s)...)
-		}
-	}
-	return append(append(append(b, '"'), *s...), '"')
-}
-
-// encoded is a string as the encoder of answers writes it.
-func encoded(s string) []byte {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // a string is always encoded
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-}
-
 // ClassificationView is the customer's form of a classification.
 type ClassificationView struct {
 	BrandCode       *string `json:"brand_code"`
@@ -145,13 +96,8 @@ const TimeFormat = "2006-01-02T15:04:05.000Z"
 
 // MarshalJSON writes the timestamp.
 func (t Timestamp) MarshalJSON() ([]byte, error) {
-	return appendTime(make([]byte, 0, timeRoom), time.Time(t)), nil
+	return appendTime(make([]byte, 0, len(TimeFormat)+len(`""`)), time.Time(t)), nil
 }
-
-// timeRoom is what AppendFormat needs for a while: it writes nanoseconds and cuts them.
-const timeRoom = len(TimeFormat) + 8
-
-func appendTime(b []byte, t time.Time) []byte { return t.UTC().AppendFormat(b, `"`+TimeFormat+`"`) }
 
 // At returns a timestamp for a time that may be absent.
 func At(t *time.Time) *Timestamp {

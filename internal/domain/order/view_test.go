@@ -1,9 +1,7 @@
 package order_test
 
 import (
-	"bytes"
 	"encoding/json"
-	"reflect"
 	"slices"
 	"testing"
 	"time"
@@ -95,6 +93,8 @@ func TestTimestamp(t *testing.T) {
 	}{
 		{name: "Milliseconds", time: time.Date(2026, 3, 2, 1, 2, 3, 4_999_999, time.UTC), want: `"2026-03-02T01:02:03.004Z"`},
 		{name: "WholeSecond", time: time.Date(2026, 3, 2, 1, 2, 3, 0, time.UTC), want: `"2026-03-02T01:02:03.000Z"`},
+		{name: "Padded", time: time.Date(826, 11, 30, 23, 59, 59, 90_000_000, time.UTC), want: `"0826-11-30T23:59:59.090Z"`},
+		{name: "FarYear", time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), want: `"12026-01-01T00:00:00.000Z"`},
 		{name: "OtherZone", time: time.Date(2026, 3, 2, 10, 2, 3, 0, tokyo), want: `"2026-03-02T01:02:03.000Z"`},
 	} {
 		t.Run(at.name, func(t *testing.T) {
@@ -108,62 +108,4 @@ func TestTimestamp(t *testing.T) {
 			t.Error("a time that is not there has a timestamp")
 		}
 	})
-}
-
-// TestAppendItem checks that an item of a list is what the encoder of answers would write.
-func TestAppendItem(t *testing.T) {
-	at := time.Date(2026, 3, 2, 1, 30, 0, 5e6, time.UTC)
-	for _, externalID := range []*string{
-		nil, new(""), new("shop-1"), new("a b"), new(`"quoted\\"`), new("<b>&amp;"), new("日本\u2028\x7f"),
-		new("tab\t"), new("\xff"),
-	} {
-		for _, o := range []order.Order{
-			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Queued, DueAt: &at, UpdatedAt: at},
-			{ID: "id", Number: "AS-1", ExternalID: externalID, Status: order.Completed, Outcome: order.Fake, UpdatedAt: at},
-		} {
-			var want bytes.Buffer
-			enc := json.NewEncoder(&want)
-			enc.SetEscapeHTML(false)
-			if err := enc.Encode(o.Item()); err != nil {
-				t.Fatal(err)
-			}
-			if got := string(o.AppendItem(nil)) + "\n"; got != want.String() {
-				t.Errorf("got %s, want %s", got, want.String())
-			}
-		}
-	}
-}
-
-// TestDecodeRecorded checks that what is recorded of an order is read back, in the short way and in the general one.
-func TestDecodeRecorded(t *testing.T) {
-	model := text.Text{EN: "Flap", JA: "フラップ"}
-	item := order.Classification{
-		CategoryCode: "bags", CategoryName: text.Text{EN: "Bags", JA: "バッグ"}, BrandCode: "chanel",
-		BrandName: text.Text{EN: "Chanel"},
-	}
-	known, odd := item, item
-	known.ModelCode, known.ModelName = "flap", &model
-	odd.BrandName.EN = `A "brand" <&> \ of its own`
-	for _, want := range []order.Recorded{
-		{},
-		{Classification: item},
-		{Classification: known},
-		{Classification: odd},
-		{Classification: known, Reasons: []order.CodedText{{Code: "stitching", Text: text.Text{EN: "Stitching"}}}},
-		{Classification: item, OutcomeIndexes: []string{"overall"}},
-		{Classification: item, Requested: []order.PhotoRequest{{IndexCode: "serial", MaxPhotos: 2}}},
-	} {
-		stored, err := json.Marshal(&want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got, err := order.DecodeRecorded(string(stored)); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%s is read as %+v, %v", stored, got, err)
-		}
-	}
-	for _, bad := range []string{"", "{", `{"classification":{"category_code":"x`, `{"classification":{}}x`} {
-		if got, err := order.DecodeRecorded(bad); err == nil {
-			t.Errorf("%q is read as %+v", bad, got)
-		}
-	}
 }
