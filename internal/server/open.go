@@ -119,7 +119,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		Limits:        s.serviceLimits(),
 		SignInWindows: &app.attempts,
 		OnPhotos:      func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
-		SecretOverlap: s.SecretOverlap,
+		SecretOverlap: s.SecretOverlap, OpenID: s.OpenID.config(),
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }

@@ -23,6 +23,7 @@ type Settings struct {
 	AccessSettings
 	IssuerSettings
 	NodeSettings
+	OpenID OpenIDSettings
 
 	Data     string
 	Database string
@@ -79,6 +80,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	s.AccessSettings.bind(fs)
 	s.IssuerSettings.bind(fs)
 	s.bindNodes(fs)
+	s.bindOpenID(fs)
 	fs.StringVar(&s.Data, "data", "data",
 		"`folder` for the SQLite database, media, generated certificate and secrets")
 	s.bindSecret(fs, &s.Database, "database", "postgres://… for PostgreSQL; empty: SQLite in --data")
@@ -186,6 +188,7 @@ func (s *Settings) Check() error {
 	s.AccessSettings.check(refuse)
 	s.IssuerSettings.check(refuse)
 	s.NodeSettings.check(refuse)
+	s.OpenID.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")
 	}

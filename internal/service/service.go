@@ -18,6 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/openid"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
@@ -49,6 +50,9 @@ type Config struct {
 	// OnPhotos is called with the photos of a Live order after they were accepted: somebody will look at them. Nil is
 	// allowed.
 	OnPhotos func(names []string)
+
+	// OpenID is where staff can sign in as well; without an issuer, nowhere.
+	OpenID openid.Config
 
 	// SignInWindows counts attempts to sign in for all nodes; nil: they are counted in the database.
 	SignInWindows signin.SharedWindows
@@ -127,6 +131,10 @@ func New(c Config) *Service {
 	s.signIns = map[access.Audience]*signin.SignIn{
 		access.Desk:   signin.New(people, s.SessionStore, access.Desk),
 		access.Portal: signin.New(people, s.SessionStore, access.Portal),
+	}
+	if c.OpenID.Issuer != "" {
+		c.OpenID.Now, c.OpenID.RedirectURL = c.Now, s.publicURL+"/desk/sign-in/openid/callback"
+		s.signIns[access.Desk].OpenID = openid.New(c.OpenID)
 	}
 	s.catalog.Store(catalog.NewSnapshot(new(catalog.Document), 0, nil))
 	return s

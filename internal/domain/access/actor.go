@@ -20,6 +20,7 @@ type Origin struct {
 	Locale    text.Locale // of the page; empty when the request came from a program
 	Device    string      // hash by which the browser is recognised; empty when it is not
 	Factor    bool        // at sign-in: more than a password was given
+	Method    string      // at sign-in: where somebody else has told who it is; empty: here
 	Session   *Session    // of who is signed in; nil when the request came from a program
 }
 

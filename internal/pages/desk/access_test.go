@@ -43,6 +43,8 @@ var matrix = map[string]allowed{
 	"GET /desk/sign-in/passkey":            inTheOpen(303),
 	"POST /desk/sign-in/passkey":           inTheOpen(422),
 	"POST /desk/sign-in/passkey/challenge": inTheOpen(200),
+	"GET /desk/sign-in/openid":             inTheOpen(404), // no provider is set
+	"GET /desk/sign-in/openid/callback":    inTheOpen(404),
 	"POST /desk/sign-out":                  inTheOpen(303),
 	"GET /desk/forgot":                     inTheOpen(200),
 	"POST /desk/forgot":                    inTheOpen(200),

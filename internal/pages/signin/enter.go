@@ -55,14 +55,19 @@ func (p *Pages) signIn(w http.ResponseWriter, r *http.Request) error {
 		return p.refuse(w, r, p.signInPage(form, next), form, "", err)
 	}
 	if owesCode {
-		ticket, err := p.SignIn.Ticket(r.Context(), userID)
-		if err != nil {
-			return err
-		}
-		p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+next, stepLife)
-		return p.Site.Redirect(w, r, p.base+"/sign-in/code")
+		return p.askForCode(w, r, userID, next, withPassword)
 	}
 	return p.begin(w, r, userID, next, withPassword)
+}
+
+// askForCode goes on to the page for a code of the second factor.
+func (p *Pages) askForCode(w http.ResponseWriter, r *http.Request, userID, next string, how ui.Entrance) error {
+	ticket, err := p.SignIn.Ticket(r.Context(), userID)
+	if err != nil {
+		return err
+	}
+	p.Site.SetSigned(w, r, p.stepCookie(), ticket+" "+how.Method+" "+next, stepLife)
+	return p.Site.Redirect(w, r, p.base+"/sign-in/code")
 }
 
 func (p *Pages) codePage(form *ui.Form) ui.Page {
@@ -70,7 +75,7 @@ func (p *Pages) codePage(form *ui.Form) ui.Page {
 }
 
 func (p *Pages) showCode(w http.ResponseWriter, r *http.Request) error {
-	userID, _, err := p.step(r)
+	userID, _, _, err := p.step(r)
 	if err != nil {
 		return err
 	}
@@ -85,7 +90,7 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	userID, next, err := p.step(r)
+	userID, method, next, err := p.step(r)
 	if err != nil {
 		return err
 	}
@@ -95,31 +100,32 @@ func (p *Pages) giveCode(w http.ResponseWriter, r *http.Request) error {
 	if err := p.SignIn.Code(r.Context(), userID, form.Get("code"), p.Guard.Origin(r)); err != nil {
 		return p.refuse(w, r, p.codePage(form), form, "", err)
 	}
-	return p.begin(w, r, userID, next, withFactor)
+	return p.begin(w, r, userID, next, ui.Entrance{Factor: true, Method: method})
 }
 
-// step returns who owes a code, and where they want to go; nobody when it is too late.
-func (p *Pages) step(r *http.Request) (userID, next string, err error) {
+// step returns who owes a code, how they have come so far, and where they want to go; nobody when it is too late.
+func (p *Pages) step(r *http.Request) (userID, method, next string, err error) {
 	value, _ := p.Site.Signed(r, p.stepCookie())
-	ticket, next, _ := strings.Cut(value, " ")
+	ticket, rest, _ := strings.Cut(value, " ")
+	method, next, _ = strings.Cut(rest, " ")
 	userID, err = p.SignIn.TicketHolder(r.Context(), ticket)
-	return userID, ui.SafeNext(next, p.base), err
+	return userID, method, ui.SafeNext(next, p.base), err
 }
 
 // How somebody has signed in: with a password alone, or with a second factor or a passkey.
-const (
-	withPassword = false
-	withFactor   = true
+var (
+	withPassword = ui.Entrance{}
+	withFactor   = ui.Entrance{Factor: true}
 )
 
 // begin signs somebody in: whoever was signed in with this browser before is signed out, and a fresh session begins.
-func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string, factor bool) error {
+func (p *Pages) begin(w http.ResponseWriter, r *http.Request, userID, next string, how ui.Entrance) error {
 	for _, name := range []string{p.stepCookie(), p.resetCookie()} {
 		if _, ok := p.Site.Signed(r, name); ok {
 			p.Site.SetSigned(w, r, name, "", 0)
 		}
 	}
-	if _, err := p.Guard.Start(w, r, userID, factor); err != nil {
+	if _, err := p.Guard.Start(w, r, userID, how); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, next)

@@ -46,7 +46,7 @@ type Config struct {
 // Guard starts and ends sessions; *ui.Guard is one.
 type Guard interface {
 	SignedIn(r *http.Request) (bool, error)
-	Start(w http.ResponseWriter, r *http.Request, userID string, factor bool) (*access.Session, error)
+	Start(w http.ResponseWriter, r *http.Request, userID string, how ui.Entrance) (*access.Session, error)
 	Origin(r *http.Request) access.Origin
 	FactorNeeded(ctx context.Context, session *access.Session) (bool, error)
 	End(w http.ResponseWriter, r *http.Request) error
@@ -109,6 +109,10 @@ func (p *Pages) Routes() []Route {
 	open("GET", "/sign-in/passkey", p.toSignIn)
 	open("POST", "/sign-in/passkey", p.signInWithPasskey)
 	open("POST", "/sign-in/passkey/challenge", p.passkeyChallenge)
+	if p.Audience == access.Desk {
+		open("GET", "/sign-in/openid", p.beginOpenID)
+		open("GET", "/sign-in/openid/callback", p.finishOpenID)
+	}
 	open("POST", "/sign-out", p.signOut)
 	open("GET", "/forgot", p.showForgot)
 	open("POST", "/forgot", p.forgot)
@@ -161,11 +165,16 @@ type at struct {
 	Base     string
 	Settings string
 	Origin   string // where passkeys work; empty: nowhere
+	OpenID   string // where people can sign in as well; empty: nowhere
 }
 
 func (p *Pages) at() at {
 	rp, _ := p.SignIn.RelyingParty()
-	return at{Audience: p.Audience, Base: p.base, Settings: p.Settings, Origin: rp.Origin}
+	here := at{Audience: p.Audience, Base: p.base, Settings: p.Settings, Origin: rp.Origin}
+	if p.SignIn.OpenID != nil {
+		here.OpenID = p.SignIn.OpenID.Host()
+	}
+	return here
 }
 
 // refuse shows a form again. Too many attempts are said as such, with the time to wait. passwordField is the field in
@@ -194,7 +203,9 @@ func (p *Pages) refuse(
 	case errors.Is(err, auth.EmailUnusable):
 		form.Fail("email", "signin.email.unusable")
 	case p.Site.Messages.Has("signin.fault." + f.Code):
-		form.Alert("signin.fault." + f.Code)
+		if form.Alert("signin.fault." + f.Code); f.Kind == fault.Unavailable {
+			page.Status = http.StatusServiceUnavailable
+		}
 	default:
 		problems, _ := f.Details["errors"].([]fault.Problem)
 		for _, problem := range problems {

@@ -210,16 +210,21 @@ func (g *Guard[U]) askToConfirm(w http.ResponseWriter, r *http.Request) error {
 	return nil
 }
 
+// Entrance is how somebody has proved who they are.
+type Entrance struct {
+	Factor bool   // with more than a password
+	Method string // where somebody else has told who it is; empty: here
+}
+
 // Start signs a user in: whoever was signed in with this browser before is signed out, and a fresh session begins.
-// factor tells that they have given more than a password.
 func (g *Guard[U]) Start(
-	w http.ResponseWriter, r *http.Request, userID string, factor bool,
+	w http.ResponseWriter, r *http.Request, userID string, how Entrance,
 ) (*access.Session, error) {
 	if err := g.end(r); err != nil {
 		return nil, err
 	}
 	from := g.Origin(r)
-	if from.Factor = factor; from.Device == "" {
+	if from.Factor, from.Method = how.Factor, how.Method; from.Device == "" {
 		from.Device = g.newDevice(w, r)
 	}
 	session, token, err := g.Sessions.StartSession(r.Context(), g.Audience, userID, from)

@@ -70,7 +70,7 @@ func guarded(t *testing.T, users map[string]*person) (http.Handler, *service.Ser
 		if err != nil {
 			return err
 		}
-		if _, err := guard.Start(w, r, form.Get("user"), false); err != nil {
+		if _, err := guard.Start(w, r, form.Get("user"), ui.Entrance{}); err != nil {
 			return err
 		}
 		return site.Redirect(w, r, form.Get("next"))

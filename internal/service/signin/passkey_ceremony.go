@@ -105,13 +105,18 @@ func (g *SignIn) spendCeremony(ctx context.Context, sealed, context string) (*ce
 	if !g.now().Before(c.Expires) {
 		return nil, PasskeyTooLate
 	}
-	sum := sha256.Sum256([]byte(c.Session.Challenge))
-	hash := hex.EncodeToString(sum[:])
-	err = g.Store.Update(ctx, func(tx *store.Tx) error { return tx.SpendChallenge(hash, c.Expires) })
+	err = g.spend(ctx, c.Session.Challenge, c.Expires)
 	if errors.Is(err, store.ErrExists) {
 		return nil, PasskeyTooLate
 	}
 	return c, err
+}
+
+// spend remembers that a challenge was answered, or returns store.ErrExists.
+func (g *SignIn) spend(ctx context.Context, challenge string, expires time.Time) error {
+	sum := sha256.Sum256([]byte(challenge))
+	hash := hex.EncodeToString(sum[:])
+	return g.Store.Update(ctx, func(tx *store.Tx) error { return tx.SpendChallenge(hash, expires) })
 }
 
 // passkeyUser is a person with their passkeys as the library wants them.

@@ -58,7 +58,11 @@ func (s *SessionStore) StartSession(
 		if err := s.seeDevice(ctx, tx, who, from); err != nil {
 			return err
 		}
-		return s.config.record(tx, who, from, signedIn, nil)
+		var details map[string]any
+		if from.Method != "" && audience == access.Desk { // what an account's log says of a sign-in is fixed
+			details = map[string]any{"method": from.Method}
+		}
+		return s.config.record(tx, who, from, signedIn, details)
 	})
 	if err == nil {
 		s.config.Host.WakeMail()

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/openid"
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
@@ -66,6 +67,7 @@ func (c *Config) now() time.Time { return c.Now().UTC().Truncate(time.Microsecon
 type SignIn struct {
 	Config
 	*SessionStore
+	OpenID   *openid.Provider // where people can sign in as well; nil: nowhere
 	audience access.Audience
 	throttle throttle
 	resets   throttle      // of requests for links to choose a new password

@@ -31,7 +31,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
-// World is a shop on SQLite with the portal, the desk, the pages of administrators and the integration API.
+// World is a shop with the portal, the desk, the pages of administrators and the integration API.
 type World struct {
 	*shop.Shop
 	Site   *ui.Site
@@ -60,13 +60,19 @@ const Password = "correct horse battery"
 // passwordHash is computed once: it takes longer than most tests.
 var passwordHash = sync.OnceValue(func() string { return access.HashPassword(Password) })
 
-// New makes a world.
+// New makes a world on SQLite.
 func New(t testing.TB) *World {
+	t.Helper()
+	return On(t, storetest.SQLite(t))
+}
+
+// On makes a world in an empty database.
+func On(t testing.TB, target string) *World {
 	t.Helper()
 	w := &World{Server: httptest.NewUnstartedServer(nil), data: t.TempDir()}
 	t.Cleanup(w.Server.Close)
 	w.address = "http://" + w.Server.Listener.Addr().String()
-	w.Shop = shop.New(t, storetest.SQLite(t), func(c *service.Config) {
+	w.Shop = shop.New(t, target, func(c *service.Config) {
 		c.Guard = &netguard.Guard{AllowPrivate: true}
 		c.PublicURL = strings.Replace(w.address, "127.0.0.1", "localhost", 1) // passkeys need a name
 	})
