@@ -40,8 +40,9 @@ type Cache struct {
 	media   media.Store
 	staging *media.Staging
 	heavy   Deriver
+	owner   Owner
 	memory  *semaphore.Weighted
-	cores   *semaphore.Weighted
+	cores   *turns
 
 	mu      sync.Mutex
 	running map[string]*derivation // by the name of one of its images
@@ -55,6 +56,9 @@ type Cache struct {
 // Deriver makes the images of a set of sizes, as Derive does.
 type Deriver func(ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error)
 
+// Owner returns the account of a photo, or nothing when it is not known.
+type Owner func(ctx context.Context, name string) string
+
 // derivation is the work on one photo that its callers wait for.
 type derivation struct {
 	done chan struct{}
@@ -63,16 +67,22 @@ type derivation struct {
 
 // NewCache returns a cache over a media store. Photos that may take more memory than this process should use are given
 // to heavy; when that is nil they are decoded in this process, each alone.
+//
+// Accounts take turns, so that no account's photos hold up another's. SetOwner tells the cache whose photos it has.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
 	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
 		memory:  semaphore.NewWeighted(budget),
-		cores:   semaphore.NewWeighted(int64(runtime.GOMAXPROCS(0))),
+		cores:   newTurns(runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0)),
 		running: make(map[string]*derivation),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
 }
+
+// SetOwner sets who tells the account of a photo, where the context of a call does not. It is asked only before a photo
+// is decoded, never for images that are there. It is set before the cache is used.
+func (c *Cache) SetOwner(owner Owner) { c.owner = owner }
 
 // Close starts no more work and waits for what is being decoded. Images that are there can still be opened.
 func (c *Cache) Close() {
@@ -190,8 +200,13 @@ func (c *Cache) derive(ctx context.Context, name string, size Size) error {
 		}
 		d = &derivation{done: make(chan struct{})}
 		c.running[key] = d
+		account := accountOf(ctx)
 		c.work.Go(func() { // goes on when the first caller has gone: others may wait, and the result is stored
-			d.err = c.make(c.closing, name, sizes)
+			ctx := c.closing
+			if account == "" && c.owner != nil {
+				account = c.owner(ctx, name)
+			}
+			d.err = c.make(OfAccount(ctx, account), name, sizes)
 			c.mu.Lock()
 			delete(c.running, key)
 			c.mu.Unlock()
@@ -265,15 +280,16 @@ func (c *Cache) decode(
 	if need > budget && c.heavy != nil {
 		return c.heavy(ctx, file, f, sizes)
 	}
+	giveBack, err := c.cores.take(ctx, accountOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer giveBack()
 	need = min(need, budget)
 	if err := c.memory.Acquire(ctx, need); err != nil {
 		return nil, err
 	}
 	defer c.memory.Release(need)
-	if err := c.cores.Acquire(ctx, 1); err != nil {
-		return nil, err
-	}
-	defer c.cores.Release(1)
 	if need > freeAbove {
 		defer debug.FreeOSMemory()
 	}

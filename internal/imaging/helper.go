@@ -6,50 +6,72 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"os"
 	"os/exec"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/sandbox"
 )
 
 const (
-	helperTime = time.Minute      // for one photo
-	helperIdle = 20 * time.Second // after which the process ends and returns its memory
+	helperIdle   = 20 * time.Second // after which a process ends and returns its memory
+	helperPlaces = 2                // processes at a time; an account has one of them
+
+	// The time for one photo: a hundred times what its decoder takes for most photos, for a machine may be busy.
+	helperBase     = 10 * time.Second
+	helperPerPixel = time.Microsecond // one second for a megapixel
+	helperPerByte  = time.Microsecond
+	helperMost     = time.Minute
 )
 
-// Helper decodes photos in a process of its own: those that take much memory, or whose decoders need an amount that
-// cannot be told before. The process has a limit that the system enforces, HelperMemory; a file that exceeds it, or
-// makes the decoder hang, costs that process and nothing else.
+// Helper decodes photos in processes of their own: those that take much memory, or whose decoders need an amount that
+// cannot be told before. A process has limits that the system enforces and, where the kernel has it, a sandbox; a file
+// that exceeds a limit, makes the decoder hang or takes it over costs that process and nothing else.
 //
-// The process takes one photo after the other from its standard input and ends with it.
+// A process takes one photo after the other from its standard input and ends with it. All its photos are of one
+// account: what one has made of the process, no other account's photo meets.
 type Helper struct {
 	command []string
-	closing context.Context // done when Close is called, which ends the process
+	log     *slog.Logger
+	turns   *turns
+	limit   func(file io.ReaderAt, size int64) time.Duration // for one photo
+	closing context.Context                                  // done when Close is called, which ends the processes
 	close   context.CancelFunc
+	tell    sync.Once // what the sandbox lacks
 
-	mu    sync.Mutex // held for one photo
-	child *child     // nil: it does not run
-	idle  *time.Timer
+	mu       sync.Mutex
+	children []*child // that run and have nothing to do
+	busy     sync.WaitGroup
 }
 
-// child is the running process.
+// child is a running process.
 type child struct {
+	account   string
 	cmd       *exec.Cmd
 	kill      context.CancelFunc
 	in        io.WriteCloser
 	questions *gob.Encoder // to in
 	answers   *gob.Decoder
+	idle      *time.Timer // ends it
+	worked    time.Duration
 }
 
 var errClosed = errors.New("imaging: the server stops")
 
-// NewHelper returns a helper whose process is started by a command when it is needed; the process calls ServeHelper.
-func NewHelper(command ...string) *Helper {
-	h := &Helper{command: command}
+// NewHelper returns a helper whose processes are started by a command when they are needed; a process calls
+// ServeHelper. The log is told once when the sandbox is not complete.
+func NewHelper(log *slog.Logger, command ...string) *Helper {
+	h := &Helper{command: command, log: log, turns: newTurns(helperPlaces, 1), limit: timeFor}
 	h.closing, h.close = context.WithCancel(context.Background())
 	return h
 }
+
+// helperHello is the first thing that a process says.
+type helperHello struct{ Sandbox sandbox.Report }
 
 // helperRequest is followed by the bytes of the file.
 type helperRequest struct {
@@ -63,53 +85,105 @@ type helperAnswer struct {
 	Images  map[Size][]byte
 }
 
-// Derive is a Deriver. One photo is worked on at a time.
+// Derive is a Deriver. Photos wait for their account's turn, which the context names.
 func (h *Helper) Derive(
-	_ context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
+	ctx context.Context, file io.ReadSeeker, f photo.Format, sizes []Size,
 ) (map[Size][]byte, error) {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return nil, err
 	}
+	limit := h.limit(readerAt{file}, size)
 	if err := rewind(file); err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if err := h.start(); err != nil {
+	giveBack, err := h.turns.take(ctx, accountOf(ctx))
+	if err != nil {
 		return nil, err
 	}
-	timeout := time.AfterFunc(helperTime, h.child.kill)
-	derived, err := h.child.ask(file, helperRequest{f, sizes, size})
+	defer giveBack()
+	c, err := h.childFor(accountOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	defer h.busy.Done()
+	timeout := time.AfterFunc(limit, c.kill)
+	began := time.Now()
+	derived, err := c.ask(file, helperRequest{f, sizes, size})
+	c.worked += time.Since(began)
 	if !timeout.Stop() || err != nil && !errors.Is(err, ErrUndecodable) {
-		h.stop()
+		c.end()
 		if h.closing.Err() != nil {
 			return nil, errClosed
 		}
 		return nil, fmt.Errorf("%w: its decoder did not survive it: %w", ErrUndecodable, err)
 	}
-	if h.idle == nil {
-		h.idle = time.AfterFunc(helperIdle, h.rest)
-	} else {
-		h.idle.Reset(helperIdle)
-	}
+	h.keep(c)
 	return derived, err
 }
 
-func (h *Helper) start() error {
+// timeFor is how long a photo may take: in proportion to what there is to decode, as its header tells.
+func timeFor(file io.ReaderAt, size int64) time.Duration {
+	limit := helperBase + time.Duration(size)*helperPerByte
+	if info, err := photo.Inspect(file, size); err == nil {
+		limit += time.Duration(info.Width*info.Height) * helperPerPixel
+	}
+	return min(limit, helperMost)
+}
+
+// childFor returns a process for photos of an account, the one that worked for it before or a new one. The caller
+// calls h.busy.Done when it is done with it.
+func (h *Helper) childFor(account string) (*child, error) {
+	h.mu.Lock()
 	if h.closing.Err() != nil {
-		return errClosed
+		h.mu.Unlock()
+		return nil, errClosed
 	}
-	if h.child != nil {
-		return nil
+	h.busy.Add(1)
+	for i, c := range h.children {
+		if c.account == account && c.idle.Stop() {
+			h.children = slices.Delete(h.children, i, i+1)
+			h.mu.Unlock()
+			return c, nil
+		}
 	}
+	if len(h.children) >= helperPlaces { // another account's makes room
+		c := h.children[0]
+		h.children = slices.Delete(h.children, 0, 1)
+		c.idle.Stop()
+		c.end()
+	}
+	h.mu.Unlock()
+	c, err := h.start()
+	if err != nil {
+		h.busy.Done()
+		return nil, err
+	}
+	c.account = account
+	return c, nil
+}
+
+// keep keeps a process for the next photo, unless it has used much of what it may use in all.
+func (h *Helper) keep(c *child) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closing.Err() != nil || c.worked > helperCPU/2 {
+		c.end()
+		return
+	}
+	h.children = append(h.children, c)
+	c.idle = time.AfterFunc(helperIdle, func() { h.rest(c) })
+}
+
+func (h *Helper) start() (*child, error) {
 	ctx, kill := context.WithCancel(h.closing)
 	cmd := exec.CommandContext(ctx, h.command[0], h.command[1:]...) //nolint:gosec // the program itself
 	cmd.Env = []string{}                                            // it needs no secrets
+	cmd.Dir = os.TempDir()
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		kill()
-		return err
+		return nil, err
 	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -117,10 +191,25 @@ func (h *Helper) start() error {
 	}
 	if err != nil {
 		kill()
-		return fmt.Errorf("start the decoder: %w", err)
+		return nil, fmt.Errorf("start the decoder: %w", err)
 	}
-	h.child = &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
-	return nil
+	c := &child{cmd: cmd, kill: kill, in: in, questions: gob.NewEncoder(in), answers: gob.NewDecoder(out)}
+	var hello helperHello
+	timeout := time.AfterFunc(helperMost, kill)
+	err = c.answers.Decode(&hello)
+	if !timeout.Stop() || err != nil {
+		c.end()
+		if h.closing.Err() != nil {
+			return nil, errClosed
+		}
+		return nil, fmt.Errorf("the decoder did not start: %w", err)
+	}
+	h.tell.Do(func() {
+		if !hello.Sandbox.Complete() {
+			h.log.Warn("the image decoder runs without a complete sandbox", "missing", hello.Sandbox.Missing)
+		}
+	})
+	return c, nil
 }
 
 // ask sends a photo and returns the answer. After an error other than ErrUndecodable the process cannot be used again.
@@ -141,24 +230,31 @@ func (c *child) ask(file io.Reader, q helperRequest) (map[Size][]byte, error) {
 	return a.Images, nil
 }
 
-// stop ends the process.
-func (h *Helper) stop() {
-	if h.child != nil {
-		h.child.kill()
-		_ = h.child.cmd.Wait() // how it ended does not matter
-		h.child = nil
+// end ends the process.
+func (c *child) end() {
+	c.kill()
+	_ = c.cmd.Wait() // how it ended does not matter
+}
+
+// rest ends a process that is idle.
+func (h *Helper) rest(c *child) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if at := slices.Index(h.children, c); at >= 0 {
+		h.children = slices.Delete(h.children, at, at+1)
+		c.end()
 	}
 }
 
-// rest ends the process when it is idle.
-func (h *Helper) rest() {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.stop()
-}
-
-// Close ends the process, whatever it does, and starts no other.
+// Close ends the processes, whatever they do, and starts no other.
 func (h *Helper) Close() {
 	h.close()
-	h.rest()
+	h.mu.Lock()
+	for _, c := range h.children {
+		c.idle.Stop()
+		c.end()
+	}
+	h.children = nil
+	h.mu.Unlock()
+	h.busy.Wait()
 }

@@ -4,11 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
+	"log/slog"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/testkit/pictures"
@@ -16,8 +20,17 @@ import (
 
 const serveArgument = "-serve-helper="
 
+// hangs is a file that the decoder of the helper's process never gets done with.
+const hangs = "hangs"
+
 // TestMain lets this program be the process of a helper.
 func TestMain(m *testing.M) {
+	deriveInHelper = func(r io.ReadSeeker, f photo.Format, sizes []Size) (map[Size][]byte, error) {
+		if b, err := io.ReadAll(r); err == nil && string(b) == hangs {
+			time.Sleep(time.Hour) // ends with the process
+		}
+		return Derive(r, f, sizes)
+	}
 	if memory, ok := strings.CutPrefix(os.Args[len(os.Args)-1], serveArgument); ok {
 		limit, err := strconv.ParseUint(memory, 10, 64)
 		if err == nil {
@@ -32,7 +45,7 @@ func TestMain(m *testing.M) {
 }
 
 func newHelper(t *testing.T, memory int) *Helper {
-	h := NewHelper(os.Args[0], "--", serveArgument+strconv.Itoa(memory))
+	h := NewHelper(slog.New(slog.DiscardHandler), os.Args[0], "--", serveArgument+strconv.Itoa(memory))
 	t.Cleanup(h.Close)
 	return h
 }
@@ -57,7 +70,7 @@ func TestHelper(t *testing.T) {
 	t.Run("OneProcessForMany", func(t *testing.T) {
 		h := newHelper(t, HelperMemory)
 		same(t, h)
-		first := h.child.cmd.Process.Pid
+		first := h.children[0].cmd.Process.Pid
 		var all sync.WaitGroup
 		for range 3 {
 			all.Go(func() { same(t, h) })
@@ -67,11 +80,11 @@ func TestHelper(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		same(t, h)
-		if h.child.cmd.Process.Pid != first {
+		if h.children[0].cmd.Process.Pid != first {
 			t.Error("a broken photo cost the process")
 		}
-		h.rest()
-		if h.child != nil {
+		h.rest(h.children[0])
+		if len(h.children) > 0 {
 			t.Error("the process does not end when there is nothing to do")
 		}
 		same(t, h)
@@ -93,9 +106,114 @@ func TestHelper(t *testing.T) {
 		}
 	})
 	t.Run("NoSuchProgram", func(t *testing.T) {
-		h := NewHelper("/nowhere/assay")
+		h := NewHelper(slog.New(slog.DiscardHandler), "/nowhere/assay")
 		if _, err := h.try(t.Context(), file, photo.HEIC); err == nil || errors.Is(err, ErrUndecodable) {
 			t.Errorf("%v", err)
 		}
 	})
+}
+
+// TestHelper_FairTurns checks that photos of one account that take for ever hold up no other account.
+func TestHelper_FairTurns(t *testing.T) {
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	h := newHelper(t, HelperMemory)
+	h.limit = func(io.ReaderAt, int64) time.Duration { return time.Hour }
+	var heavy sync.WaitGroup
+	for range 5 {
+		heavy.Go(func() {
+			if _, err := h.try(OfAccount(t.Context(), "heavy"), []byte(hangs), photo.HEIC); err == nil {
+				t.Error("an image of nothing")
+			}
+		})
+	}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) { // until one is being decoded
+		h.turns.mu.Lock()
+		taken := h.turns.taken["heavy"]
+		h.turns.mu.Unlock()
+		if taken == 1 {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("no photo is decoded")
+		}
+	}
+	for _, account := range []string{"light", "other", "light"} {
+		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {
+			t.Errorf("a photo of %s: %v", account, err)
+		}
+	}
+	h.mu.Lock()
+	if n := len(h.children); n > helperPlaces {
+		t.Errorf("%d processes wait", n)
+	}
+	h.mu.Unlock()
+	h.Close()
+	heavy.Wait()
+}
+
+// TestHelper_TimeLimit checks that a photo has time in proportion to its size, and costs its process after that.
+func TestHelper_TimeLimit(t *testing.T) {
+	small := timeFor(bytes.NewReader(nil), 1000)
+	info := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	middle := timeFor(bytes.NewReader(info), int64(len(info)))
+	png := "\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR\x00\x00\x1f\x40\x00\x00\x17\x70\x08\x02\x00\x00\x00" // 48 megapixels
+	large := timeFor(strings.NewReader(png), 10<<20)
+	if small >= middle || middle >= large || small < 10*time.Second || large != time.Minute {
+		t.Errorf("%v, %v, %v", small, middle, large)
+	}
+	h := newHelper(t, HelperMemory)
+	h.limit = func(io.ReaderAt, int64) time.Duration { return 20 * time.Millisecond }
+	if _, err := h.try(t.Context(), []byte(hangs), photo.HEIC); !errors.Is(err, ErrUndecodable) {
+		t.Errorf("%v", err)
+	}
+	if len(h.children) != 0 {
+		t.Error("the process that hangs is kept")
+	}
+}
+
+// TestHelper_OneAccountPerProcess checks that a process that saw an account's photo sees no other account's.
+func TestHelper_OneAccountPerProcess(t *testing.T) {
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	h := newHelper(t, HelperMemory)
+	of := map[int]string{}
+	for _, account := range []string{"a", "b", "a", "c", "b", "a"} {
+		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {
+			t.Fatal(err)
+		}
+		last := h.children[len(h.children)-1]
+		if before, ok := of[last.cmd.Process.Pid]; ok && before != account {
+			t.Errorf("a process of %s decodes a photo of %s", before, account)
+		}
+		of[last.cmd.Process.Pid] = account
+	}
+}
+
+// TestHelper_Sandbox checks that the process that decodes is in a sandbox, or that it is said once that it is not. What
+// the sandbox refuses is tested in its package.
+func TestHelper_Sandbox(t *testing.T) {
+	file := pictures.Sample(t, "github.com/gen2brain/heic", "test8.heic")
+	var log bytes.Buffer
+	h := newHelper(t, HelperMemory)
+	h.log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, account := range []string{"a", "b"} {
+		if _, err := h.try(OfAccount(t.Context(), account), file, photo.HEIC); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if runtime.GOOS != "linux" || log.Len() > 0 {
+		if n := strings.Count(log.String(), "without a complete sandbox"); n != 1 {
+			t.Errorf("said %d times: %s", n, log.String())
+		}
+		return
+	}
+	pid := strconv.Itoa(h.children[0].cmd.Process.Pid)
+	status, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"NoNewPrivs:\t1", "Seccomp:\t2"} {
+		if !strings.Contains(string(status), want) {
+			t.Errorf("the process does not have %q", want)
+		}
+	}
 }

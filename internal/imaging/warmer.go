@@ -4,36 +4,98 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"github.com/assayhq/assay/internal/media"
 )
 
-// warmQueue is how many photos may wait: those of some fifty large orders.
-const warmQueue = 4096
+const (
+	// warmQueue is how many photos may wait: those of some fifty large orders.
+	warmQueue = 4096
+	// warmers is how many photos are worked on at a time, each of another account.
+	warmers = 2
+)
 
-// Warmer is a worker that makes derived images before they are requested, one photo at a time. What does not fit into
-// its queue, or is lost when the server stops, is made at the first request.
+// Warmer is a worker that makes derived images before they are requested, one photo of an account at a time. What does
+// not fit into its queue, or is lost when the server stops, is made at the first request.
 type Warmer struct {
-	cache  *Cache
-	log    *slog.Logger
-	names  chan string
-	recent map[string]bool // done already: one photo may be in many orders
+	cache *Cache
+	log   *slog.Logger
+	wake  chan struct{} // has one when something waits
+
+	mu      sync.Mutex
+	waiting map[string][]string // names by account
+	order   []string            // accounts that wait; the first is the next
+	queued  int
+	recent  map[string]bool // done already: one photo may be in many orders
 }
 
 // NewWarmer returns a worker over a cache.
 func NewWarmer(cache *Cache, log *slog.Logger) *Warmer {
-	return &Warmer{cache: cache, log: log, names: make(chan string, warmQueue), recent: make(map[string]bool)}
+	return &Warmer{
+		cache: cache, log: log, wake: make(chan struct{}, 1),
+		waiting: make(map[string][]string), recent: make(map[string]bool),
+	}
 }
 
-// Ask queues photos whose images will be requested soon. It never blocks.
-func (w *Warmer) Ask(names []string) {
+// Ask queues photos of an account whose images will be requested soon. It never blocks. Where the queue is full, those
+// who have most in it lose their last.
+func (w *Warmer) Ask(account string, names []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, name := range names {
-		select {
-		case w.names <- name:
-		default:
-			return
+		if w.queued == warmQueue && !w.dropFor(account) {
+			break
+		}
+		if len(w.waiting[account]) == 0 {
+			w.order = append(w.order, account)
+		}
+		w.waiting[account] = append(w.waiting[account], name)
+		w.queued++
+	}
+	select {
+	case w.wake <- struct{}{}:
+	default:
+	}
+}
+
+// dropFor makes room for a photo of an account, unless that account has most photos in the queue itself.
+func (w *Warmer) dropFor(account string) bool {
+	longest := slices.MaxFunc(w.order, func(a, b string) int { return len(w.waiting[a]) - len(w.waiting[b]) })
+	last := len(w.waiting[longest]) - 1
+	if last <= len(w.waiting[account]) {
+		return false
+	}
+	w.waiting[longest] = w.waiting[longest][:last]
+	w.queued--
+	return true
+}
+
+// next returns the next photo: of each account that has none in work, in turn.
+func (w *Warmer) next(working map[string]bool) (account, name string, ok bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i := 0; i < len(w.order); {
+		account := w.order[i]
+		if working[account] {
+			i++
+			continue
+		}
+		name, rest := w.waiting[account][0], w.waiting[account][1:]
+		w.order = slices.Delete(w.order, i, i+1)
+		w.queued--
+		if len(rest) == 0 {
+			delete(w.waiting, account)
+		} else {
+			w.waiting[account] = rest
+			w.order = append(w.order, account)
+		}
+		if !w.recent[name] {
+			return account, name, true
 		}
 	}
+	return "", "", false
 }
 
 // Name names the worker.
@@ -41,24 +103,47 @@ func (w *Warmer) Name() string { return "images" }
 
 // Run makes images until ctx ends.
 func (w *Warmer) Run(ctx context.Context) error {
+	working := make(map[string]bool)
+	done := make(chan string)
+	var all sync.WaitGroup
+	defer all.Wait()
 	for {
+		for len(working) < warmers && ctx.Err() == nil {
+			account, name, ok := w.next(working)
+			if !ok {
+				break
+			}
+			working[account] = true
+			all.Go(func() {
+				w.warm(ctx, account, name)
+				select {
+				case done <- account:
+				case <-ctx.Done():
+				}
+			})
+		}
 		select {
 		case <-ctx.Done():
 			return nil
-		case name := <-w.names:
-			if w.recent[name] {
-				continue
-			}
-			err := w.cache.Make(ctx, name)
-			if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUndecodable) && !errors.Is(err, media.ErrNotFound) {
-				w.log.WarnContext(ctx, "images of a photo are not made ahead",
-					"name", name, "error", err, "cause", errors.Unwrap(err))
-				continue
-			}
-			if len(w.recent) >= warmQueue {
-				clear(w.recent)
-			}
-			w.recent[name] = true
+		case account := <-done:
+			delete(working, account)
+		case <-w.wake:
 		}
 	}
+}
+
+// warm makes the images of a photo.
+func (w *Warmer) warm(ctx context.Context, account, name string) {
+	err := w.cache.Make(OfAccount(ctx, account), name)
+	if err != nil && ctx.Err() == nil && !errors.Is(err, ErrUndecodable) && !errors.Is(err, media.ErrNotFound) {
+		w.log.WarnContext(ctx, "images of a photo are not made ahead",
+			"name", name, "error", err, "cause", errors.Unwrap(err))
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.recent) >= warmQueue {
+		clear(w.recent)
+	}
+	w.recent[name] = true
 }

@@ -21,10 +21,10 @@ func TestWarmer(t *testing.T) {
 		g.put(t, photo.JPEG, jpegOf(t, scene(40, 20))), g.put(t, photo.PNG, []byte("broken")),
 		photo.NewName(photo.JPEG), g.put(t, photo.PNG, pngOf(t, scene(40, 20))),
 	}
-	w.Ask(names)
-	w.Ask(names)
+	w.Ask("account", names)
+	w.Ask("account", names)
 	last := g.put(t, photo.JPEG, jpegOf(t, scene(60, 20)))
-	w.Ask([]string{last})
+	w.Ask("account", []string{last})
 	ctx, stop := context.WithCancel(t.Context())
 	ended := make(chan error)
 	go func() { ended <- w.Run(ctx) }()
@@ -53,5 +53,5 @@ func TestWarmer(t *testing.T) {
 	for i := range many {
 		many[i] = names[0]
 	}
-	w.Ask(many) // nobody takes them
+	w.Ask("account", many) // nobody takes them
 }

@@ -178,7 +178,12 @@ func TestPhotosAreAnnounced(t *testing.T) {
 		return s
 	}
 	heard := make(chan []string, 10)
-	here, there := newPhotoExchange(open(), log, nil), newPhotoExchange(open(), log, func(n []string) { heard <- n })
+	here, there := newPhotoExchange(open(), log, nil), newPhotoExchange(open(), log, func(account string, n []string) {
+		if account != "" && account != "acct" {
+			t.Errorf("photos of %q", account)
+		}
+		heard <- n
+	})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -190,7 +195,7 @@ func TestPhotosAreAnnounced(t *testing.T) {
 	for i := range names {
 		names[i] = store.NewID() + ".jpg"
 	}
-	here.tell(names)
+	here.tell("acct", names)
 	if got := append(<-heard, <-heard...); !slices.Equal(got, names) {
 		t.Errorf("heard of %v", got)
 	}

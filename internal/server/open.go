@@ -32,10 +32,10 @@ type App struct {
 
 	DecodeApart []string // command that decodes photos for the server, see imaging.Helper; nil: the server does it itself
 
-	ordered  func(names []string) // tells the image cache which photos will be viewed; set by the server
-	wake     func()               // tells the sender that the outbox has grown; set by the server
-	attempts signInWindows        // its Redis is set by the server
-	wakeMail func()               // tells the mail sender that there is mail; set by the server
+	ordered  func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
+	wake     func()                                 // tells the sender that the outbox has grown; set by the server
+	attempts signInWindows                          // its Redis is set by the server
+	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
 }
 
 // ErrNoInstallation is returned where there is nothing to open.
@@ -97,7 +97,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if err := os.MkdirAll(s.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("--data: %w", err)
 	}
-	app := &App{Settings: s, Log: log, ordered: func([]string) {}, wake: func() {}, wakeMail: func() {}}
+	app := &App{Settings: s, Log: log, ordered: func(string, []string) {}, wake: func() {}, wakeMail: func() {}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())
@@ -116,10 +116,11 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	config := service.Config{
 		Store: app.Store, Media: app.Media, Secrets: app.Secrets, Guard: app.Guard,
 		Now: time.Now, MediaURLs: urls, PublicURL: s.PublicURL, Log: log, OnDeliveries: func() { app.wake() },
-		Limits:        s.serviceLimits(),
-		SignInWindows: &app.attempts,
-		OnPhotos:      func(names []string) { app.ordered(names) }, TestEventDelay: s.TestEventDelay,
-		SecretOverlap: s.SecretOverlap, OpenID: s.OpenID.config(),
+		Limits:         s.serviceLimits(),
+		SignInWindows:  &app.attempts,
+		OnPhotos:       func(accountID string, names []string) { app.ordered(accountID, names) },
+		TestEventDelay: s.TestEventDelay,
+		SecretOverlap:  s.SecretOverlap, OpenID: s.OpenID.config(),
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() { app.wakeMail() }

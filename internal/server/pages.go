@@ -61,10 +61,11 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 func (s *Server) imageCache(staging *media.Staging) *imaging.Cache {
 	var apart imaging.Deriver
 	if len(s.app.DecodeApart) > 0 {
-		s.decoder = imaging.NewHelper(s.app.DecodeApart...)
+		s.decoder = imaging.NewHelper(s.app.Log, s.app.DecodeApart...)
 		apart = s.decoder.Derive
 	}
 	s.images = imaging.NewCache(s.app.Media, staging, apart)
+	s.images.SetOwner(s.app.Service.PhotoOwner)
 	if !s.app.Settings.Roles.Has(RoleImages) {
 		exchange := newPhotoExchange(s.app.Store, s.app.Log, nil)
 		s.app.ordered = exchange.tell

@@ -13,8 +13,14 @@ import (
 type photoExchange struct {
 	store *store.Store
 	log   *slog.Logger
-	ask   func(names []string) // has images made; nil: by other nodes
-	told  chan []string
+	ask   func(accountID string, names []string) // has images made; nil: by other nodes
+	told  chan announcement
+}
+
+// announcement is of photos of one account.
+type announcement struct {
+	accountID string
+	names     []string
 }
 
 const (
@@ -22,17 +28,17 @@ const (
 	listenPause = time.Second // before it listens again
 )
 
-func newPhotoExchange(s *store.Store, log *slog.Logger, ask func(names []string)) *photoExchange {
-	return &photoExchange{store: s, log: log, ask: ask, told: make(chan []string, photoQueue)}
+func newPhotoExchange(s *store.Store, log *slog.Logger, ask func(accountID string, names []string)) *photoExchange {
+	return &photoExchange{store: s, log: log, ask: ask, told: make(chan announcement, photoQueue)}
 }
 
 // Name implements Worker.
 func (*photoExchange) Name() string { return "photo-announcer" }
 
 // tell queues photos to tell of. It does not block.
-func (x *photoExchange) tell(names []string) {
+func (x *photoExchange) tell(accountID string, names []string) {
 	select {
-	case x.told <- names:
+	case x.told <- announcement{accountID, names}:
 	default:
 	}
 }
@@ -43,8 +49,8 @@ func (x *photoExchange) Run(ctx context.Context) error {
 		if x.ask == nil {
 			select {
 			case <-ctx.Done():
-			case names := <-x.told:
-				if err := x.store.AnnouncePhotos(ctx, names); err != nil && ctx.Err() == nil {
+			case a := <-x.told:
+				if err := x.store.AnnouncePhotos(ctx, a.accountID, a.names); err != nil && ctx.Err() == nil {
 					x.log.WarnContext(ctx, "photos could not be announced to other nodes", "error", err)
 				}
 			}

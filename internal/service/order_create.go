@@ -88,7 +88,7 @@ func (s *Service) CreateOrder(
 	if tenant.Environment == access.Test {
 		s.onDeliveries()
 	} else {
-		s.onPhotos(photoNames(photos))
+		s.onPhotos(tenant.AccountID, photoNames(photos))
 	}
 	if lowBalance {
 		s.WakeMail()

@@ -47,7 +47,7 @@ func (s *Service) submitPhotos(
 		return "", err
 	}
 	if names := photoNames(photos); o.Environment == access.Live && len(names) > 0 {
-		s.onPhotos(names)
+		s.onPhotos(o.AccountID, names)
 	}
 	return o.ID, nil
 }

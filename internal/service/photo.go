@@ -137,6 +137,15 @@ func (s *Service) Photo(ctx context.Context, actor access.Actor, name string) (*
 	return p, err
 }
 
+// PhotoOwner returns the account of a photo, or nothing when there is no such photo or it cannot be told now.
+func (s *Service) PhotoOwner(ctx context.Context, name string) string {
+	p, err := s.store.Photo(ctx, name)
+	if err != nil {
+		return ""
+	}
+	return p.AccountID
+}
+
 // OpenPhoto opens the file of a photo, as media.Store does.
 func (s *Service) OpenPhoto(ctx context.Context, name string) (media.File, error) {
 	return s.media.Open(ctx, name)

@@ -47,9 +47,9 @@ type Config struct {
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
-	// OnPhotos is called with the photos of a Live order after they were accepted: somebody will look at them. Nil is
+	// OnPhotos is called with the account and the photos of a Live order after they were accepted: somebody will look at them. Nil is
 	// allowed.
-	OnPhotos func(names []string)
+	OnPhotos func(accountID string, names []string)
 
 	// OpenID is where staff can sign in as well; without an issuer, nowhere.
 	OpenID openid.Config
@@ -91,7 +91,7 @@ type Service struct {
 	testDelay     time.Duration
 	secretOverlap time.Duration
 	onDeliveries  func()
-	onPhotos      func(names []string)
+	onPhotos      func(accountID string, names []string)
 	onMail        func()
 
 	signIns    map[access.Audience]*signin.SignIn
@@ -110,7 +110,7 @@ func New(c Config) *Service {
 		c.OnDeliveries = func() {}
 	}
 	if c.OnPhotos == nil {
-		c.OnPhotos = func([]string) {}
+		c.OnPhotos = func(string, []string) {}
 	}
 	s := &Service{
 		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,

@@ -29,20 +29,23 @@ func (s *Store) AnnounceDeliveries(ctx context.Context, from string) error {
 // announcedPhotos is how many names fit into an announcement, which may have 8,000 bytes.
 const announcedPhotos = 75
 
-// AnnouncePhotos tells the nodes that make images of photos that will be looked at.
-func (s *Store) AnnouncePhotos(ctx context.Context, names []string) error {
+// AnnouncePhotos tells the nodes that make images of photos of an account that will be looked at.
+func (s *Store) AnnouncePhotos(ctx context.Context, accountID string, names []string) error {
 	for some := range slices.Chunk(names, announcedPhotos) {
-		if err := s.announce(ctx, photoChannel, strings.Join(some, " ")); err != nil {
+		if err := s.announce(ctx, photoChannel, accountID+" "+strings.Join(some, " ")); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// ListenPhotos calls heard with the photos of each announcement. It returns when ctx ends or the connection breaks,
-// never nil.
-func (s *Store) ListenPhotos(ctx context.Context, heard func(names []string)) error {
-	return s.listen(ctx, photoChannel, func(names string) { heard(strings.Fields(names)) })
+// ListenPhotos calls heard with the account and the photos of each announcement, and with none once it listens. It
+// returns when ctx ends or the connection breaks, never nil.
+func (s *Store) ListenPhotos(ctx context.Context, heard func(accountID string, names []string)) error {
+	return s.listen(ctx, photoChannel, func(message string) {
+		accountID, names, _ := strings.Cut(message, " ")
+		heard(accountID, strings.Fields(names))
+	})
 }
 
 func (s *Store) announce(ctx context.Context, channel, message string) error {

@@ -184,7 +184,7 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	var err error
 	if p.Images != nil {
-		err = p.Images.Serve(w, r, name, size)
+		err = p.Images.Serve(w, r.WithContext(imaging.OfAccount(r.Context(), who.User.AccountID)), name, size)
 	} else {
 		err = p.serveStored(w, r, name, format)
 	}
