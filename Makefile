@@ -36,6 +36,10 @@ help: ## list the targets
 build: ## build bin/assay
 	$(GO) build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/assay ./cmd/assay
 
+.PHONY: image
+image: build ## build bin/assay-image.tar, an OCI image, without Docker
+	$(GO) run ./deploy/image -root . -program bin/assay -name assay:$(VERSION) -o bin/assay-image.tar
+
 .PHONY: run
 run: build ## build and start a demo server on SQLite, data in ./data
 	bin/assay serve --demo

@@ -61,6 +61,7 @@ type invocation struct {
 type options struct {
 	demo                             demoFlag
 	dryRun, allowTest, offline, deep bool
+	ready                            bool
 
 	account, name, owner, locale, env, scopes, note, email, role string
 	keys, heads, endpoint, status, since, search                 string
@@ -92,7 +93,7 @@ const (
 
 func commands() []*command {
 	return []*command{
-		serveCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
+		serveCommand(), healthcheckCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
 		keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
 		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(), backupCommand(),

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,33 @@ func Program(t testing.TB, debianPackage string, names ...string) string {
 	}
 	t.Fatal(Missing(strings.Join(names, " or "), debianPackage))
 	return ""
+}
+
+// Tool returns the path of a program that the script scripts/NAME gets into .tools at the root of the project, or that
+// is installed. pattern is that of its file name.
+func Tool(t testing.TB, script, pattern string) string {
+	t.Helper()
+	Engine(t, pattern)
+	if path, err := exec.LookPath(pattern); err == nil {
+		return path
+	}
+	dir, err := filepath.Abs(".") // tests run in the folder of their package, somewhere below
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		found, err := filepath.Glob(filepath.Join(dir, ".tools", pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(found) > 0 {
+			return found[len(found)-1]
+		}
+		if filepath.Dir(dir) == dir {
+			t.Fatalf("%s is missing: run scripts/%s; `make test-fast` runs the tests that do not need it", pattern, script)
+		}
+		dir = filepath.Dir(dir)
+	}
 }
 
 // Missing returns an error that says what to install.

@@ -45,10 +45,9 @@ type Server struct {
 // fast run skips the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	need.Engine(t, "an S3 server")
 	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
 	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-	s := &Server{program: find(t), folder: t.TempDir()}
+	s := &Server{program: need.Tool(t, "install-s3", "versitygw-*"), folder: t.TempDir()}
 	t.Cleanup(func() { s.Kill(t) })
 	var err error
 	for range 5 { // another process may take the port first
@@ -61,30 +60,6 @@ func Start(t testing.TB) *Server {
 	}
 	t.Fatal(err)
 	return nil
-}
-
-// find returns the path of the program, which scripts/install-s3 builds into .tools at the root of the project; tests
-// run in the folder of their package, somewhere below.
-func find(t testing.TB) string {
-	t.Helper()
-	dir, err := filepath.Abs(".")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for {
-		found, err := filepath.Glob(filepath.Join(dir, ".tools", "versitygw-*"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if len(found) > 0 {
-			return found[len(found)-1]
-		}
-		if filepath.Dir(dir) == dir {
-			t.Fatal("the S3 server versitygw is missing: run scripts/install-test-deps; " +
-				"`make test-fast` runs the tests that do not need it")
-		}
-		dir = filepath.Dir(dir)
-	}
 }
 
 func (s *Server) start(ctx context.Context) error {

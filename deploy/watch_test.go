@@ -1,0 +1,184 @@
+package deploy_test
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/assayhq/assay/internal/testkit/need"
+	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/redistest"
+	"github.com/assayhq/assay/internal/testkit/smtptest"
+)
+
+// TestWatching holds every metric and label of the alert rules and the dashboard against those of a running program
+// that has everything on.
+func TestWatching(t *testing.T) {
+	need.Engine(t, "Redis")
+	mail := smtptest.Start(t, smtptest.Options{})
+	p := program.Start(t, program.Settings{
+		"redis": redistest.Start(t).URL(), "smtp-url": mail.URL(), "mail-from": "assay@example.com",
+	})
+	get(t, "http://"+p.HTTP+"/docs") // so that requests were counted
+	var real map[string][]string
+	deadline := time.Now().Add(time.Minute)
+	for { // housekeeping shows what it counts with its first round
+		real = parseMetrics(get(t, "http://"+p.Ops+"/metrics"))
+		if _, ok := real["assay_housekeeping_paused"]; ok || time.Now().After(deadline) {
+			break
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	used := map[string]bool{}
+	for where, expression := range expressions(t) {
+		for name, labels := range parseExpression(expression) {
+			used[name] = true
+			known, ok := real[name]
+			if !ok {
+				t.Errorf("%s: the program has no metric %s", where, name)
+				continue
+			}
+			for _, label := range labels {
+				if !slices.Contains(known, label) {
+					t.Errorf("%s: %s has no label %s", where, name, label)
+				}
+			}
+		}
+	}
+	for name := range real {
+		if strings.HasPrefix(name, "assay_") && !used[name] && !slices.Contains(unwatched, base(name)) &&
+			!strings.HasSuffix(name, "_sum") && !strings.HasSuffix(name, "_count") {
+			t.Errorf("nobody watches %s", name)
+		}
+	}
+}
+
+// unwatched are metrics that are no line of a chart: the first bits of a hash.
+var unwatched = []string{"assay_audit_head"}
+
+func base(name string) string { return strings.TrimSuffix(name, "_bucket") }
+
+func TestPromtool(t *testing.T) {
+	promtool := need.Tool(t, "install-deploy-tools", "promtool")
+	for _, arguments := range [][]string{
+		{"check", "rules", "prometheus/alerts.yaml"}, {"check", "config", "prometheus/prometheus.yaml"},
+	} {
+		if output, err := exec.CommandContext(t.Context(), promtool, arguments...).CombinedOutput(); err != nil {
+			t.Errorf("promtool %v: %v\n%s", arguments, err, output)
+		}
+	}
+	// It also parses what the dashboard asks, with Grafana's variables filled in.
+	rules := map[string]any{}
+	var list []map[string]string
+	for where, expression := range expressions(t) {
+		if strings.HasPrefix(where, "dashboard") {
+			list = append(list, map[string]string{
+				"record": "panel:" + strings.Trim(regexp.MustCompile(`\W+`).ReplaceAllString(where, "_"), "_"),
+				"expr":   strings.NewReplacer("$__rate_interval", "5m", "$instance", ".*").Replace(expression),
+			})
+		}
+	}
+	rules["groups"] = []any{map[string]any{"name": "dashboard", "rules": list}}
+	text, err := yaml.Marshal(rules)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), promtool, "check", "rules", "/dev/stdin")
+	cmd.Stdin = strings.NewReader(string(text))
+	if output, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("the dashboard: %v\n%s", err, output)
+	}
+}
+
+// expressions are the queries of the rules and the dashboard by where they are.
+func expressions(t *testing.T) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	var rules struct {
+		Groups []struct {
+			Rules []struct{ Alert, Expr string }
+		}
+	}
+	if err := yaml.Unmarshal(read(t, "prometheus/alerts.yaml"), &rules); err != nil {
+		t.Fatal(err)
+	}
+	for _, rule := range rules.Groups[0].Rules {
+		all["alert "+rule.Alert] = rule.Expr
+	}
+	var dashboard struct {
+		Panels []struct {
+			Title   string
+			Targets []struct{ RefID, Expr string }
+		}
+	}
+	if err := json.Unmarshal(read(t, "grafana/assay.json"), &dashboard); err != nil {
+		t.Fatal(err)
+	}
+	for _, panel := range dashboard.Panels {
+		for _, target := range panel.Targets {
+			all["dashboard "+panel.Title+" "+target.RefID] = target.Expr
+		}
+	}
+	return all
+}
+
+var (
+	metricLine     = regexp.MustCompile(`(?m)^([a-z_]+)(?:\{([^}]*)\})? `)
+	labelName      = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
+	selector       = regexp.MustCompile(`\b((?:assay|process|go)_[a-z_]+)(?:\{([^}]*)\})?`)
+	ownLabels      = []string{"instance", "job"} // which Prometheus adds
+	quotedContents = regexp.MustCompile(`"[^"]*"`)
+)
+
+// parseMetrics returns the labels of each metric of an answer of /metrics.
+func parseMetrics(text string) map[string][]string {
+	names := map[string][]string{}
+	for _, match := range metricLine.FindAllStringSubmatch(text, -1) {
+		labels := names[match[1]]
+		for _, label := range labelName.FindAllStringSubmatch(match[2], -1) {
+			labels = append(labels, label[1])
+		}
+		names[match[1]] = labels
+	}
+	return names
+}
+
+// parseExpression returns the metrics of a query with the labels that select from them.
+func parseExpression(expression string) map[string][]string {
+	names := map[string][]string{}
+	for _, match := range selector.FindAllStringSubmatch(expression, -1) {
+		labels := names[match[1]]
+		for _, label := range labelName.FindAllStringSubmatch(quotedContents.ReplaceAllString(match[2], `"`), -1) {
+			if !slices.Contains(ownLabels, label[1]) {
+				labels = append(labels, label[1])
+			}
+		}
+		names[match[1]] = labels
+	}
+	return names
+}
+
+func get(t *testing.T, url string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	if closed := response.Body.Close(); err != nil || closed != nil {
+		t.Fatal(err, closed)
+	}
+	return string(body)
+}
