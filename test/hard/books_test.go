@@ -9,7 +9,7 @@ import (
 // books are what clients were told, kept outside of the program.
 type books struct {
 	mu       sync.Mutex
-	orders   map[string]*entry // by id
+	orders   map[string]*entry // by id; somebody may have got an order whose creation has no answer yet
 	external map[string]string // external id → order id; empty while nothing was answered
 	photos   map[string][]byte // by URL
 	waiting  []string          // ids of orders with a photo request
@@ -25,9 +25,9 @@ type books struct {
 	tried    int // the last number that was to be imported
 }
 
-// entry is an order that was acknowledged.
+// entry is an order that somebody was told of.
 type entry struct {
-	key       string // API key
+	created   bool   // acknowledged
 	outcome   string // acknowledged
 	requested int    // photo requests acknowledged
 	unsure    int    // photo requests without an answer
@@ -61,14 +61,15 @@ func (b *books) again() {
 }
 
 // created notes an acknowledged order.
-func (b *books) created(external, id, key string, live, replayed bool) {
+func (b *books) created(external, id string, live, replayed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.orders[id] != nil {
+	e := b.entry(id)
+	if e.created {
 		b.twice = append(b.twice, "two creations got the order "+id)
 	}
+	e.created = true
 	b.external[external] = id
-	b.orders[id] = &entry{key: key}
 	if live {
 		b.queued = append(b.queued, id)
 	}
@@ -77,13 +78,21 @@ func (b *books) created(external, id, key string, live, replayed bool) {
 	}
 }
 
-// update changes the entry of an order, which may not have been acknowledged yet.
+// entry returns that of an order. The caller holds the lock.
+func (b *books) entry(id string) *entry {
+	e := b.orders[id]
+	if e == nil {
+		e = new(entry)
+		b.orders[id] = e
+	}
+	return e
+}
+
+// update changes the entry of an order.
 func (b *books) update(id string, f func(*entry)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e := b.orders[id]; e != nil {
-		f(e)
-	}
+	f(b.entry(id))
 }
 
 // claimed notes who got an order.
@@ -145,7 +154,13 @@ func (b *books) take(list *[]string, choose func(n int) int) string {
 func (b *books) acknowledged() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return len(b.orders)
+	n := 0
+	for _, e := range b.orders {
+		if e.created {
+			n++
+		}
+	}
+	return n
 }
 
 // snapshot returns the orders as they are in the books.

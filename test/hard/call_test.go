@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,7 @@ func (a *answer) decode(t testing.TB, to any) {
 type node struct {
 	address atomic.Pointer[string] // host:port
 	client  *http.Client
+	broken  atomic.Bool // it may give no answer
 }
 
 func newNode(timeout time.Duration) *node {
@@ -136,8 +138,9 @@ type tally struct {
 
 const wrongKept = 20
 
-// count takes an answer into account; conflicts (409) are answers like others where several act at once.
-func (c *tally) count(r *request, a *answer) {
+// count takes an answer into account. Conflicts (409) are answers like others where several act at once; no answer is
+// one of a node that is broken.
+func (c *tally) count(r *request, a *answer, broken bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts == nil {
@@ -148,7 +151,7 @@ func (c *tally) count(r *request, a *answer) {
 		kind = fmt.Sprint(a.status)
 	}
 	c.counts[kind]++
-	ok := a.err != nil || a.done() || a.status == http.StatusConflict ||
+	ok := (a.err != nil && broken) || a.done() || a.status == http.StatusConflict ||
 		(a.status == http.StatusServiceUnavailable && a.header.Get("Retry-After") != "")
 	if !ok && len(c.wrong) < wrongKept {
 		c.wrong = append(c.wrong, fmt.Sprintf("%s %s: %s", r.method, r.path, a))
@@ -166,6 +169,13 @@ func (c *tally) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// of returns how often a kind of answer came.
+func (c *tally) of(kind string) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.counts[kind]
+}
+
 // report fails the test for every answer that must not be.
 func (c *tally) report(t testing.TB) {
 	t.Helper()
@@ -174,4 +184,29 @@ func (c *tally) report(t testing.TB) {
 	for _, w := range c.wrong {
 		t.Errorf("an answer that must not be: %s", w)
 	}
+}
+
+// metric returns the sum of a metric over its labels, at an operations listener.
+func metric(t testing.TB, ops, name string) int64 {
+	t.Helper()
+	n := newNode(callTimeout)
+	n.moveTo(ops)
+	a := n.send(t.Context(), &request{method: http.MethodGet, path: "/metrics"})
+	if !a.done() {
+		t.Fatal(a)
+	}
+	sum := 0.0
+	for line := range strings.Lines(string(a.body)) {
+		rest, found := strings.CutPrefix(line, name)
+		if !found || (rest[0] != ' ' && rest[0] != '{') {
+			continue
+		}
+		fields := strings.Fields(rest)
+		value, err := strconv.ParseFloat(fields[len(fields)-1], 64)
+		if err != nil {
+			t.Errorf("%s: %v", line, err)
+		}
+		sum += value
+	}
+	return int64(sum)
 }

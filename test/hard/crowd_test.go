@@ -56,6 +56,11 @@ func (c *crowd) mixed() {
 	for range 3 {
 		c.creator(nil, 0, nil)
 	}
+	c.others()
+}
+
+// others starts all who act on orders.
+func (c *crowd) others() {
 	for _, token := range c.reviewers {
 		c.act(func(random *rand.Rand) { c.review(token, random) })
 	}
@@ -63,7 +68,14 @@ func (c *crowd) mixed() {
 	c.act(c.cancel)
 }
 
-func (c *crowd) any(random *rand.Rand) *node { return c.nodes[random.IntN(len(c.nodes))] }
+// any returns a node that is not broken.
+func (c *crowd) any(random *rand.Rand) *node {
+	for {
+		if n := c.nodes[random.IntN(len(c.nodes))]; len(c.nodes) == 1 || !n.broken.Load() {
+			return n
+		}
+	}
+}
 
 // creator creates orders at a node, or at any, one after the other, or one in every pace where it is not 0.
 func (c *crowd) creator(at *node, pace time.Duration, done func()) {
@@ -121,7 +133,7 @@ func (c *crowd) create(at *node, key, photo, external string, random *rand.Rand)
 			if err := json.Unmarshal(a.body, &order); err != nil {
 				return false
 			}
-			c.books.created(external, order.ID, key, key == c.live, a.header.Get("Idempotency-Replayed") != "")
+			c.books.created(external, order.ID, key == c.live, a.header.Get("Idempotency-Replayed") != "")
 			return true
 		}
 		if !a.unknown() && a.status != http.StatusConflict { // a conflict: the first is still running

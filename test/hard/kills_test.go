@@ -16,6 +16,7 @@ func TestKills(t *testing.T) {
 		random, seed := newRandom(t)
 		s := newSite(t, settings, newReceiver(t, "127.0.0.1"))
 		s.nodes = []*node{newNode(callTimeout)}
+		s.nodes[0].broken.Store(true)
 		server := s.Start(t)
 		s.nodes[0].moveTo(server.HTTP)
 		s.open(t)

@@ -131,8 +131,9 @@ func (s *site) balance(t *testing.T, key string) int {
 // call sends a request of an actor, and takes the answer into account. The end of ctx does not end it: what comes of it
 // has to be known.
 func (s *site) call(ctx context.Context, n *node, r *request) *answer {
+	broken := n.broken.Load()
 	a := n.send(context.WithoutCancel(ctx), r)
-	s.answers.count(r, a)
+	s.answers.count(r, a, broken || n.broken.Load())
 	return a
 }
 

@@ -168,6 +168,26 @@ func (i *Instance) Stop() error { return i.end(syscall.SIGINT) }
 // survive.
 func (i *Instance) Crash() error { return i.end(syscall.SIGQUIT) }
 
+// Kill ends the server with SIGKILL. Its processes notice by themselves, so that the next Start may fail for a moment.
+func (i *Instance) Kill() error { return i.end(syscall.SIGKILL) }
+
+// Execute runs a statement in the maintenance database as superuser. It may write also where the server says that
+// transactions are read-only.
+func (i *Instance) Execute(statement string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), statementTimeout)
+	defer cancel()
+	connection, err := pgx.Connect(ctx, i.DSN())
+	if err != nil {
+		return err
+	}
+	defer connection.Close(ctx)
+	if _, err := connection.Exec(ctx, "SET default_transaction_read_only = off"); err != nil {
+		return err
+	}
+	_, err = connection.Exec(ctx, statement)
+	return err
+}
+
 func (i *Instance) end(signal syscall.Signal) error {
 	if i.server == nil {
 		return nil

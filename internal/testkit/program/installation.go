@@ -25,6 +25,7 @@ type Settings map[string]string
 
 // Installation is a set of settings on which any number of servers and commands can run, also concurrently.
 type Installation struct {
+	launcher    []string // what starts the binary, with its arguments; empty: nothing
 	binary      string
 	environment []string
 }
@@ -53,6 +54,30 @@ func New(t testing.TB, settings Settings) *Installation {
 		environment = append(environment, variable+"="+value)
 	}
 	return &Installation{binary: Build(t), environment: environment}
+}
+
+// Through returns the installation with servers that are started by another program, such as `ip netns exec NAME`,
+// which has to become the server.
+func (i *Installation) Through(launcher ...string) *Installation {
+	other := *i
+	other.launcher = launcher
+	return &other
+}
+
+// As returns the installation with servers of another binary, and further variables in their environment.
+func (i *Installation) As(binary string, variables ...string) *Installation {
+	other := *i
+	other.binary = binary
+	other.environment = append(slices.Clone(i.environment), variables...)
+	return &other
+}
+
+// server returns the command that starts a server.
+func (i *Installation) server(arguments ...string) *exec.Cmd {
+	line := slices.Concat(i.launcher, []string{i.binary, "serve"}, arguments)
+	cmd := exec.Command(line[0], line[1:]...)
+	cmd.Env = i.environment
+	return cmd
 }
 
 // Result is the result of a command.

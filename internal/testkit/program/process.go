@@ -1,7 +1,7 @@
 package program
 
 import (
-	"os/exec"
+	"os"
 	"regexp"
 	"strings"
 	"syscall"
@@ -39,8 +39,7 @@ func Start(t testing.TB, settings Settings, arguments ...string) *Process {
 // the end of the test is stopped, and must then exit with 0.
 func (i *Installation) Start(t testing.TB, arguments ...string) *Process {
 	t.Helper()
-	cmd := exec.Command(i.binary, append([]string{"serve"}, arguments...)...)
-	cmd.Env = i.environment
+	cmd := i.server(arguments...)
 	stderr := &announcement{ready: make(chan addresses, 1)}
 	stdout := new(child.Output)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -92,6 +91,14 @@ func (p *Process) Stdout() string {
 // Stderr returns the standard error so far.
 func (p *Process) Stderr() string {
 	return p.stderr.output.String()
+}
+
+// Signal sends a signal, such as SIGSTOP.
+func (p *Process) Signal(t testing.TB, signal os.Signal) {
+	t.Helper()
+	if err := p.child.Signal(signal); err != nil {
+		t.Error(err)
+	}
 }
 
 // Kill ends the server with SIGKILL, like a crash, and waits for it.

@@ -15,6 +15,7 @@ type Proxy struct {
 
 	mu    sync.Mutex
 	links []*link
+	dead  bool // nothing comes through
 }
 
 type link struct {
@@ -25,7 +26,13 @@ type link struct {
 // Start starts a proxy in front of a server, host:port, for the time of the test.
 func Start(t testing.TB, server string) *Proxy {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	return StartAt(t, "127.0.0.1", server)
+}
+
+// StartAt starts a proxy that listens at an address of this machine.
+func StartAt(t testing.TB, address, server string) *Proxy {
+	t.Helper()
+	l, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +71,17 @@ func (p *Proxy) accept() {
 		if err != nil {
 			return
 		}
+		p.mu.Lock()
+		dead := p.dead
+		p.mu.Unlock()
+		if dead {
+			l := &link{client, client, make(chan struct{})}
+			close(l.cut)
+			p.mu.Lock()
+			p.links = append(p.links, l)
+			p.mu.Unlock()
+			continue
+		}
 		server, err := net.Dial("tcp", p.server)
 		if err != nil {
 			_ = client.Close()
@@ -93,6 +111,17 @@ func (p *Proxy) Swallow() int {
 		}
 	}
 	return n
+}
+
+// Cut lets nothing through, on connections of the moment and on later ones, until it is called with false. Connections
+// of the meantime stay dead.
+func (p *Proxy) Cut(dead bool) {
+	p.mu.Lock()
+	p.dead = dead
+	p.mu.Unlock()
+	if dead {
+		p.Swallow()
+	}
 }
 
 // copy forwards until one side ends; then the other is ended too, unless the link is cut.
