@@ -107,6 +107,11 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 	if app.Store, err = store.Open(ctx, s.databaseTarget()); err != nil {
 		return nil, err
 	}
+	if s.DatabaseRead != "" {
+		if err := app.Store.UseReplica(s.DatabaseRead, s.DatabaseReadLag, log); err != nil {
+			return nil, fmt.Errorf("--database-read %w", err)
+		}
+	}
 	if app.Secrets, err = s.secrets(ctx, app.Store); err != nil {
 		return nil, err
 	}

@@ -88,6 +88,9 @@ func (s *Server) readyChecks() []*check {
 	if s.redis != nil {
 		checks = append(checks, &check{name: "redis", run: s.redis.Ping, hint: true})
 	}
+	if s.app.Settings.DatabaseRead != "" {
+		checks = append(checks, &check{name: "database-read", run: s.app.Store.PingReplica, hint: true})
+	}
 	return checks
 }
 

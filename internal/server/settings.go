@@ -187,7 +187,7 @@ func (s *Settings) Check() error {
 	}
 	s.AccessSettings.check(refuse)
 	s.IssuerSettings.check(refuse)
-	s.NodeSettings.check(refuse)
+	s.checkNodes(refuse)
 	s.OpenID.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {
 		refuse("--tls-cert and --tls-key belong together")

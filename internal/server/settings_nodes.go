@@ -5,30 +5,48 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/store"
 )
 
 // NodeSettings are the settings of an installation with more than one node.
 type NodeSettings struct {
 	Redis string
 	Roles Roles
+
+	DatabaseRead    string
+	DatabaseReadLag time.Duration
 }
 
 func (s *Settings) bindNodes(fs *flag.FlagSet) {
 	s.Roles = slices.Clone(allRoles)
 	s.bindSecret(fs, &s.Redis, "redis", "redis://… or rediss://…: limits of requests, of failed authentications and of "+
 		"attempts to sign in are counted there for all nodes; empty: each node counts requests by itself")
+	s.bindSecret(fs, &s.DatabaseRead, "database-read", "postgres://… of a streaming replica of --database, for lists and "+
+		"pages; empty: everything is read from --database")
+	fs.DurationVar(&s.DatabaseReadLag, "database-read-lag", 5*time.Second,
+		"how far the replica may be behind; beyond it, lists and pages are read from --database")
 	fs.Var(&s.Roles, "roles", "what this node does, `roles` separated by commas")
 }
 
-func (s *NodeSettings) check(refuse func(format string, args ...any)) {
+func (s *Settings) checkNodes(refuse func(format string, args ...any)) {
+	if s.DatabaseRead != "" && (!store.IsPostgres(s.DatabaseRead) || !store.IsPostgres(s.Database)) {
+		refuse("--database-read %w", store.ErrReplicaURL)
+	}
+	if s.DatabaseReadLag <= 0 || s.DatabaseReadLag > maxReadLag {
+		refuse("--database-read-lag must be more than 0 and at most %s", maxReadLag)
+	}
 	if s.Redis != "" {
 		if err := ratelimit.CheckRedisURL(s.Redis); err != nil {
 			refuse("--redis %w", err)
 		}
 	}
 }
+
+// maxReadLag is how long a browser remembers that it has written something.
+const maxReadLag = time.Minute
 
 // The roles of a node.
 const (

@@ -14,6 +14,12 @@ var (
 		"Open connections of clients at the public listeners.", nil, nil)
 	refusedMetric = prometheus.NewDesc("assay_connections_refused_total",
 		"Connections that were refused because of a limit.", []string{"limit"}, nil)
+	replicaUpMetric = prometheus.NewDesc("assay_database_read_up",
+		"1 while lists and pages are read from the replica, 0 while it is away or too far behind.", nil, nil)
+	replicaLagMetric = prometheus.NewDesc("assay_database_read_lag_seconds",
+		"How far the replica is behind at most.", nil, nil)
+	replicaReadsMetric = prometheus.NewDesc("assay_database_reads_total",
+		"Lists and pages by where they were read from.", []string{"from"}, nil)
 	leaseMetric = prometheus.NewDesc("assay_lease_held",
 		"1 while this node does a task that one node does at a time.", []string{"task"}, nil)
 	transactionsMetric = prometheus.NewDesc("assay_transactions",
@@ -28,6 +34,9 @@ func (s *stateMetrics) Describe(d chan<- *prometheus.Desc) {
 	d <- diskFreeMetric
 	d <- connectionsMetric
 	d <- refusedMetric
+	d <- replicaUpMetric
+	d <- replicaLagMetric
+	d <- replicaReadsMetric
 	d <- leaseMetric
 	d <- transactionsMetric
 	d <- overloadMetric
@@ -40,6 +49,16 @@ func (s *stateMetrics) Collect(m chan<- prometheus.Metric) {
 			age, _ := p.Progress()
 			m <- prometheus.MustNewConstMetric(workerIdleMetric, prometheus.GaugeValue, age.Seconds(), w.Name())
 		}
+	}
+	if used, lag, primary, replica, ok := s.app.Store.ReplicaState(); ok {
+		up := 0.0
+		if used {
+			up = 1
+		}
+		m <- prometheus.MustNewConstMetric(replicaUpMetric, prometheus.GaugeValue, up)
+		m <- prometheus.MustNewConstMetric(replicaLagMetric, prometheus.GaugeValue, lag.Seconds())
+		m <- prometheus.MustNewConstMetric(replicaReadsMetric, prometheus.CounterValue, float64(primary), "primary")
+		m <- prometheus.MustNewConstMetric(replicaReadsMetric, prometheus.CounterValue, float64(replica), "replica")
 	}
 	for _, l := range s.leases {
 		held := 0.0

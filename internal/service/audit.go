@@ -20,7 +20,7 @@ func (s *Service) AuditPage(
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, 0, err
 	}
-	return s.store.AuditPage(ctx, actor.Tenant.AccountID, f, page, limit)
+	return s.store.Lists(ctx).AuditPage(ctx, actor.Tenant.AccountID, f, page, limit)
 }
 
 // AuditEvents returns up to limit events of the actor's account that match and whose sequence number is not above seq,
@@ -31,14 +31,15 @@ func (s *Service) AuditEvents(
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, 0, err
 	}
-	count, err := s.store.AuditCount(ctx, actor.Tenant.AccountID)
+	q := s.store.Lists(ctx)
+	count, err := q.AuditCount(ctx, actor.Tenant.AccountID)
 	if err != nil {
 		return nil, 0, err
 	}
 	if seq <= 0 || seq > count {
 		seq = count
 	}
-	events, err := s.store.AuditBelow(ctx, actor.Tenant.AccountID, f, seq, limit)
+	events, err := q.AuditBelow(ctx, actor.Tenant.AccountID, f, seq, limit)
 	return events, count, err
 }
 
@@ -114,7 +115,7 @@ func (s *Service) StaffActions(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.store.StaffActions(ctx, f, after, limit)
+	return s.store.Lists(ctx).StaffActions(ctx, f, after, limit)
 }
 
 // EachStaffAction calls each for every entry of the log of administration that matches, the newest first.

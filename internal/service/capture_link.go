@@ -127,7 +127,7 @@ func (s *Service) CaptureLinks(ctx context.Context, actor access.Actor, limit in
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	links, err := s.store.CaptureLinks(ctx, actor.Tenant, limit)
+	links, err := s.store.Lists(ctx).CaptureLinks(ctx, actor.Tenant, limit)
 	records := make([]CaptureRecord, len(links))
 	for i, l := range links {
 		records[i] = CaptureRecord{Link: l, Status: l.StatusAt(s.now())}

@@ -96,7 +96,7 @@ func (s *Service) LedgerChanges(
 	if before <= 0 {
 		before = 1 << 62
 	}
-	return s.store.LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
+	return s.store.Lists(ctx).LedgerChanges(ctx, t.AccountID, t.Environment, before, limit)
 }
 
 // EachLedgerEntry calls f for every entry of a tenant's ledger, newest first, as of now.

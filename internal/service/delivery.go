@@ -18,7 +18,7 @@ func (s *Service) Deliveries(
 	if err := actor.RequireIn(access.ViewAccount, f.AccountID); err != nil {
 		return nil, err
 	}
-	return s.store.Deliveries(ctx, f, limit)
+	return s.store.Lists(ctx).Deliveries(ctx, f, limit)
 }
 
 // Delivery returns a delivery with its body and the attempts that are still kept.

@@ -132,7 +132,7 @@ func (s *Service) Keys(ctx context.Context, actor access.Actor, accountID string
 	if err := actor.RequireIn(access.ViewAccount, accountID); err != nil {
 		return nil, err
 	}
-	return s.store.Keys(ctx, accountID)
+	return s.store.Lists(ctx).Keys(ctx, accountID)
 }
 
 // Key returns a key, or access.KeyNotFound.

@@ -17,7 +17,7 @@ func (s *Service) Orders(
 	if err := scopeFilter(actor, &f); err != nil {
 		return nil, nil, err
 	}
-	return s.store.Orders(ctx, &f, after, limit)
+	return s.store.Lists(ctx).Orders(ctx, &f, after, limit)
 }
 
 // OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses. Newest
@@ -28,7 +28,7 @@ func (s *Service) OrderPage(
 	if err := scopeFilter(actor, &f); err != nil {
 		return nil, 0, err
 	}
-	return s.store.OrderPage(ctx, &f, page, limit)
+	return s.store.Lists(ctx).OrderPage(ctx, &f, page, limit)
 }
 
 // SearchOrders returns a page of the orders that a search chooses in the tenant of the actor, by its number from 1, and
@@ -40,7 +40,7 @@ func (s *Service) SearchOrders(
 		return nil, 0, err
 	}
 	search.Tenant = actor.Tenant
-	return s.store.SearchOrders(ctx, &search, page, limit)
+	return s.store.Lists(ctx).SearchOrders(ctx, &search, page, limit)
 }
 
 // scopeFilter limits a list to what the actor may see: keys and account users see their tenant, reviewers the lists of
@@ -96,7 +96,7 @@ func (s *Service) FindOrders(
 	if !order.ValidNumber(number) {
 		number = ""
 	}
-	return s.store.FindOrders(ctx, actor.Tenant, id, number, search, limit)
+	return s.store.Lists(ctx).FindOrders(ctx, actor.Tenant, id, number, search, limit)
 }
 
 // OrderCounts returns how many orders of an environment are in each status.

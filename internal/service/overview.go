@@ -51,7 +51,7 @@ func (s *Service) Overview(ctx context.Context, actor access.Actor) (*Overview, 
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	t, o := actor.Tenant, new(Overview)
+	t, o, q := actor.Tenant, new(Overview), s.store.Lists(ctx)
 	var err error
 	if o.Totals, err = s.store.AccountTotals(ctx, t.AccountID, t.Environment); err != nil {
 		return nil, err
@@ -59,13 +59,13 @@ func (s *Service) Overview(ctx context.Context, actor access.Actor) (*Overview, 
 	if o.Waiting, err = s.store.CountWaiting(ctx, t, OverviewMost); err != nil {
 		return nil, err
 	}
-	if o.Recent, _, err = s.store.Orders(ctx, &order.Filter{Tenant: t}, nil, overviewOrders); err != nil {
+	if o.Recent, _, err = q.Orders(ctx, &order.Filter{Tenant: t}, nil, overviewOrders); err != nil {
 		return nil, err
 	}
 	if o.Days, err = s.ordersPerDay(ctx, t, o.Totals.Orders); err != nil {
 		return nil, err
 	}
-	results, err := s.store.Results(ctx, t.AccountID, t.Environment, o.Days[0].Day)
+	results, err := q.Results(ctx, t.AccountID, t.Environment, o.Days[0].Day)
 	if err != nil {
 		return nil, err
 	}
@@ -199,23 +199,23 @@ type WebhookHealth struct {
 
 // webhookHealth returns how deliveries go. It reads counts by the hour, never the deliveries themselves.
 func (s *Service) webhookHealth(ctx context.Context, t access.Tenant) (*WebhookHealth, error) {
-	now := s.now()
-	endpoints, err := s.store.EndpointsOf(ctx, t.AccountID, t.Environment)
+	now, q := s.now(), s.store.Lists(ctx)
+	endpoints, err := q.EndpointsOf(ctx, t.AccountID, t.Environment)
 	if err != nil {
 		return nil, err
 	}
 	h := &WebhookHealth{Endpoints: len(endpoints)}
-	if h.Pending, h.Oldest, err = s.store.PendingDeliveries(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
+	if h.Pending, h.Oldest, err = q.PendingDeliveries(ctx, t.AccountID, t.Environment, OverviewMost); err != nil {
 		return nil, err
 	}
 	since := now.Add(-24 * time.Hour)
 	ofTenant := webhook.DeliveryFilter{Tenant: t}
-	failed, err := s.store.FailedDeliveries(ctx, ofTenant, since, store.FirstID(since), OverviewMost)
+	failed, err := q.FailedDeliveries(ctx, ofTenant, since, store.FirstID(since), OverviewMost)
 	if err != nil {
 		return nil, err
 	}
 	h.Failed = len(failed)
-	counts, err := s.store.EndpointHealth(ctx, t.AccountID, t.Environment, now)
+	counts, err := q.EndpointHealth(ctx, t.AccountID, t.Environment, now)
 	if err != nil {
 		return nil, err
 	}

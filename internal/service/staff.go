@@ -107,7 +107,7 @@ func (s *Service) StaffMembers(ctx context.Context, actor access.Actor) ([]*acce
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	return s.store.StaffMembers(ctx, s.now())
+	return s.store.Lists(ctx).StaffMembers(ctx, s.now())
 }
 
 // StaffMember returns one staff user as administrators see them.

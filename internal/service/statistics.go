@@ -68,7 +68,8 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 	days = min(max(days, 1), MaxStatisticsDays)
 	today := dayOf(s.now())
 	first := today.AddDate(0, 0, 1-days)
-	saved, err := s.store.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
+	q := s.store.Lists(ctx)
+	saved, err := q.DailyStatistics(ctx, first.Format(time.DateOnly), today.Format(time.DateOnly))
 	if err != nil {
 		return nil, err
 	}
@@ -86,19 +87,19 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 		st.Total.add(d.Figures)
 		st.Days = append(st.Days, d)
 	}
-	samples, err := s.store.QueueSamples(ctx, first)
+	samples, err := q.QueueSamples(ctx, first)
 	if err != nil {
 		return nil, err
 	}
 	st.addQueue(samples)
-	if st.Open, err = s.store.OrderCounts(ctx, access.Live); err != nil {
+	if st.Open, err = q.OrderCounts(ctx, access.Live); err != nil {
 		return nil, err
 	}
-	staff, err := s.store.AllStaff(ctx)
+	staff, err := q.AllStaff(ctx)
 	if err != nil {
 		return nil, err
 	}
-	claimed, err := s.store.ClaimedOrders(ctx)
+	claimed, err := q.ClaimedOrders(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -120,7 +120,7 @@ func (s *Service) Endpoints(ctx context.Context, actor access.Actor, t access.Te
 	if err := actor.RequireIn(access.ViewAccount, t.AccountID); err != nil {
 		return nil, err
 	}
-	return s.store.EndpointsOf(ctx, t.AccountID, t.Environment)
+	return s.store.Lists(ctx).EndpointsOf(ctx, t.AccountID, t.Environment)
 }
 
 // EndpointsOfKey returns the endpoints of an API key, newest first. A key sees its own only.

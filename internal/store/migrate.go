@@ -164,7 +164,7 @@ func migrate(ctx context.Context, db *sql.DB, d database.Dialect, to int64, opti
 }
 
 // supports returns ErrNewerDatabase when the program with the schema version cannot work on the newer schema that the
-// database has. While nodes are upgraded one after the other, the former program goes on beside the new one: a migration
+// database has. While nodes are upgraded one after the other, the former program goes on beside the new one: one
 // that only adds leaves it be, and one that takes something away says from which version on programs do without it.
 func supports(ctx context.Context, db *sql.DB, version int64) error {
 	var oldest int64

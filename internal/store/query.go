@@ -70,7 +70,8 @@ func (q Queries) uncancelable(ctx context.Context) context.Context {
 // limited returns the context for a read outside of transactions, which have a limit of their own: a connection that
 // died without a word must not hold its caller. Nothing limits a read of SQLite but the disk.
 func (q Queries) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := q.c.(pool); ok {
+	switch q.c.(type) {
+	case pool, replicaConn:
 		return context.WithTimeout(ctx, readTimeout)
 	}
 	return ctx, func() {}

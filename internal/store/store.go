@@ -41,6 +41,7 @@ type Store struct {
 	gate    *gate
 	path    string // of SQLite
 	chain   atomic.Pointer[audit.Chain]
+	replica *replica
 	probe   string // id of the row that ProbeWrite writes
 }
 
@@ -137,6 +138,9 @@ func (s *Store) Close() error {
 	var err error
 	if s.writer != nil {
 		err = errors.Join(s.writer.close(), s.readers.close())
+	}
+	if s.replica != nil {
+		err = errors.Join(err, s.replica.close())
 	}
 	return errors.Join(err, s.db.Close())
 }

@@ -20,6 +20,10 @@ type Sessions interface {
 		ctx context.Context, audience access.Audience, userID string, from access.Origin,
 	) (*access.Session, string, error)
 	EndSession(ctx context.Context, session *access.Session) error
+
+	// Written returns how far the database has written, ReadAfter a context in which lists show that; see writtenCookie.
+	Written(ctx context.Context) string
+	ReadAfter(ctx context.Context, position string) context.Context
 }
 
 // Guard lets only signed-in users of an audience through. U is what the area knows of a user.
@@ -81,7 +85,8 @@ func (g *Guard[U]) Handle(
 				return nil
 			}
 		}
-		if err := h(w, r, who); err != nil {
+		out, r := g.reading(w, r)
+		if err := h(out, r, who); err != nil {
 			if httpx.Record(w).Begun() {
 				return err
 			}

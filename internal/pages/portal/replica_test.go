@@ -1,0 +1,53 @@
+package portal_test
+
+import (
+	"log/slog"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+)
+
+// TestReplica_OwnWrites has lists read from a replica that stands still: who has changed something sees it at once,
+// others see it when the replica has it.
+func TestReplica_OwnWrites(t *testing.T) {
+	t.Parallel()
+	cluster := pgtest.Cluster(t)
+	target, err := cluster.Database()
+	must.NoError(t, err)
+	w := pagetest.On(t, target)
+	replica := cluster.Replica(t).Same(t, target)
+	must.NoError(t, w.Store.UseReplica(replica, time.Minute, slog.New(slog.DiscardHandler)))
+	until := func(f func() bool) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); !f(); time.Sleep(10 * time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("it does not happen")
+			}
+		}
+	}
+	until(func() bool {
+		used, _, _, _, _ := w.Store.ReplicaState()
+		return used
+	})
+	writer, other := w.AsUser(t, w.Developer), w.AsUser(t, w.Viewer)
+	rawsql.Exec(t, replica, "SELECT pg_wal_replay_pause()")
+	until(func() bool { return rawsql.Rows(t, replica, "SELECT pg_get_wal_replay_pause_state()")[0][0] == "paused" })
+	writer.Post("/portal/keys", "name", "Checkout", "environment", "test", "scopes", "orders:read").
+		Want(t, http.StatusOK, "Checkout")
+	writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")
+	other.Get("/portal/keys").Want(t, http.StatusOK).Lacks(t, "Checkout")
+	rawsql.Exec(t, replica, "SELECT pg_wal_replay_resume()")
+	until(func() bool { return strings.Contains(other.Get("/portal/keys").Body, "Checkout") })
+	until(func() bool { // the replica has what was written, so that the writer's pages are read from it, too
+		_, _, _, before, _ := w.Store.ReplicaState()
+		writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")
+		_, _, _, after, _ := w.Store.ReplicaState()
+		return after > before
+	})
+}
