@@ -131,12 +131,12 @@ func TestAllocations(t *testing.T) {
 		most float64
 		run  func() error
 	}{
-		{"Create", 290, func() error { create(); return nil }},
-		{"Detail", 60, func() error {
+		{"Create", 250, func() error { create(); return nil }},
+		{"Detail", 18, func() error {
 			_, err := s.ShownOrder(t.Context(), b.tenant, last.Order.ID)
 			return err
 		}},
-		{"ListOfTen", 190, func() error {
+		{"ListOfTen", 62, func() error {
 			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
 			return err
 		}},
@@ -205,7 +205,7 @@ func TestRoundTrips(t *testing.T) {
 			_, err := s.ShownOrder(t.Context(), b.tenant, first.Order.ID)
 			return err
 		}},
-		{"List", 2, func() error {
+		{"List", 1, func() error {
 			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
 			return err
 		}},

@@ -9,7 +9,6 @@ import (
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -46,7 +45,7 @@ func uniqueViolation(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	if e, ok := errors.AsType[sqliteError](err); ok {
 		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
 	}
 	return false
@@ -67,7 +66,7 @@ func unreachable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unusable(e.Code)
 	}
-	if e, ok := errors.AsType[*sqlite.Error](err); ok {
+	if e, ok := errors.AsType[sqliteError](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
 			sqlite3.SQLITE_READONLY:

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -18,7 +17,7 @@ const nearlyFull = 1 << 20
 
 // diskFull adds ErrDiskFull to an error of SQLite that a full disk has caused. path is that of the database.
 func diskFull(path string, err error) error {
-	e, ok := errors.AsType[*sqlite.Error](err)
+	e, ok := errors.AsType[sqliteError](err)
 	if !ok {
 		return err
 	}

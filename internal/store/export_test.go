@@ -90,6 +90,13 @@ func (s *Store) OrderListPlan(ctx context.Context, f order.Filter, after *order.
 	return plans["list"], err
 }
 
+// NewestPagePlan returns how the engine runs the query of a page of an account's orders.
+func (s *Store) NewestPagePlan(ctx context.Context, tenant access.Tenant, offset int64) (string, error) {
+	args := []any{tenant.AccountID, string(tenant.Environment), offset, int64(10)}
+	plans, err := s.explain(ctx, map[string]explained{"page": {newestBrief, args}})
+	return plans["page"], err
+}
+
 // OrderPosition returns where the walk to a page begins, and how many orders it passes.
 func (q Queries) OrderPosition(ctx context.Context, f order.Filter, offset int64) (*order.Cursor, int64, error) {
 	return q.orderPosition(ctx, &f, offset)

@@ -17,13 +17,14 @@ type Remembered struct {
 func (q Queries) Remembered(
 	ctx context.Context, tenant access.Tenant, key string, since time.Time,
 ) (Remembered, error) {
-	r, err := q.record(ctx, `SELECT body_hash, answer FROM idempotency_keys
+	var found Remembered
+	err := q.record(ctx, `SELECT body_hash, answer FROM idempotency_keys
 		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
-		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, 2)
-	if err != nil {
-		return Remembered{}, err
-	}
-	return Remembered{BodyHash: r.text(0), Answer: r.text(1)}, r.err
+		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, 2, func(r *record) error {
+			found = Remembered{BodyHash: r.text(0), Answer: r.text(1)}
+			return nil
+		})
+	return found, err
 }
 
 // DeleteOldIdempotencyKeys removes up to limit keys from before the time and returns how many.

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -59,7 +58,7 @@ func (c orderColumns) and(n int, text string) orderColumns {
 // orderRecord puts a row with the columns into an order.
 func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
 	o.ID, o.Number, o.Seq, o.ExternalID = r.text(0), r.text(1), r.integer(2), r.textOrNil(3)
-	o.Status, o.Outcome = order.Status(r.text(4)), order.Outcome(r.text(5))
+	o.Status, o.Outcome = order.Status(r.word(4)), order.Outcome(r.word(5))
 	o.DueAt, o.UpdatedAt = r.timeOrNil(6), r.time(7)
 	if c.n == briefColumns.n {
 		return nil
@@ -77,7 +76,7 @@ func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
 }
 
 func leftOrNil(r *record, i int) *time.Duration {
-	if r.values[i] == nil {
+	if r.null(i) {
 		return nil
 	}
 	d := time.Duration(r.integer(i)) * time.Microsecond
@@ -118,22 +117,22 @@ const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AN
 // id is the order's.
 func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExternalID string) (*order.Order, error) {
 	args := []any{tenant.AccountID, string(tenant.Environment), idOrExternalID}
+	var o *order.Order
+	take := func(r *record) (err error) {
+		if r.integer(0) == 1 {
+			o, err = shownOrder(r)
+		}
+		return err
+	}
 	if id, ok := ParseID(idOrExternalID); ok {
 		args[2] = id
-		r, err := q.record(ctx, shownByID, args, shownColumns)
-		if err == nil && r.integer(0) == 1 {
-			return shownOrder(r)
-		}
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return nil, err
+		err := q.record(ctx, shownByID, args, shownColumns, take)
+		if o != nil && err == nil || err != nil && !errors.Is(err, ErrNotFound) {
+			return o, err
 		}
 		args[2] = idOrExternalID
 	}
-	r, err := q.record(ctx, shownByExternalID, args, shownColumns)
-	if err != nil {
-		return nil, err
-	}
-	return shownOrder(r)
+	return o, q.record(ctx, shownByExternalID, args, shownColumns, take)
 }
 
 const (
@@ -147,23 +146,23 @@ const (
 
 func shownOrder(r *record) (*order.Order, error) {
 	o := &order.Order{
-		ID: r.text(1), Status: order.Status(r.text(2)), Outcome: order.Outcome(r.text(3)), DueAt: r.timeOrNil(4),
+		ID: r.text(1), Status: order.Status(r.word(2)), Outcome: order.Outcome(r.word(3)), DueAt: r.timeOrNil(4),
 		TimeLeft: leftOrNil(r, 5), UpdatedAt: r.time(6), EndedAt: r.timeOrNil(7), MarkedLate: r.integer(8) == 1,
 		CertificateID: r.text(9),
 	}
 	var err error
 	o.Recorded, err = order.DecodeRecorded(r.text(10))
-	return o, cmp.Or(err, r.err)
+	return o, err
 }
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {
-	r, err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args, allColumns.n)
+	var o order.Summary
+	err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args, allColumns.n,
+		func(r *record) error { return orderRecord(allColumns, r, &o) })
 	if err != nil {
 		return nil, err
 	}
-	var o order.Summary
-	err = cmp.Or(orderRecord(allColumns, r, &o), r.err)
-	return &o.Order, err
+	return &o.Order, nil
 }
 
 // OrderIDByNumber returns the id of the order with a number, whoever's it is.

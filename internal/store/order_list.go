@@ -39,16 +39,16 @@ func (q Queries) Orders(ctx context.Context, f *order.Filter, after *order.Curso
 	return orders, cursorAt(f.Sort, &orders[want-1]), nil
 }
 
-// OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses.
+// OrderPage returns a page of the orders that the filter chooses, by its number from 1, and how many it chooses. Newest
+// orders have pages of all states together.
 func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int) ([]order.Summary, int64, error) {
+	if f.Sort == order.Newest {
+		return q.newestPage(ctx, f, page, limit)
+	}
 	total, err := q.orderTotal(ctx, f)
 	offset := int64(page-1) * int64(limit) // too large for a number behind the last page
 	if err != nil || int64(page-1) > total/int64(limit) || offset >= total {
 		return nil, total, err
-	}
-	if f.Sort == order.Newest { // the sequence is dense: the number of an order is its position
-		orders, _, err := q.Orders(ctx, f, &order.Cursor{At: total - offset + 1}, limit)
-		return orders, total, err
 	}
 	after, skip, err := q.orderPosition(ctx, f, offset)
 	if err != nil {
@@ -58,6 +58,44 @@ func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int
 	text, args := l.query(skip, limit)
 	orders, err := q.summaries(ctx, l.columns, text, args, limit)
 	return orders, total, err
+}
+
+// newestPage reads a page and the total in one statement: the sequence is dense, so that the number of an order is its
+// position. Behind the last page there is a row with the total alone.
+func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit int) (
+	orders []order.Summary, total int64, err error,
+) {
+	c, text := allColumns, newestAll
+	if f.Brief {
+		c, text = briefColumns, newestBrief
+	}
+	offset := int64(math.MaxInt64 / 2) // behind every last page
+	if int64(page-1) < offset/int64(limit) {
+		offset = int64(page-1) * int64(limit)
+	}
+	orders = make([]order.Summary, 0, limit)
+	err = q.record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)}, c.n+1,
+		func(r *record) error {
+			if total = r.integer(c.n); r.null(0) {
+				return nil
+			}
+			orders = append(orders, order.Summary{})
+			return orderRecord(c, r, &orders[len(orders)-1])
+		})
+	return orders, total, err
+}
+
+// The statements of newestPage.
+var (
+	newestBrief = newest(briefColumns)
+	newestAll   = newest(allColumns)
+)
+
+func newest(c orderColumns) string {
+	return "SELECT " + c.text + `, b.orders FROM balances AS b LEFT JOIN orders AS o
+		ON o.account_id = b.account_id AND o.environment = b.environment
+		AND o.seq <= b.orders - $3 AND o.seq > b.orders - $3 - $4
+		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`
 }
 
 func (q Queries) summaries(
@@ -248,12 +286,6 @@ func statuses(f *order.Filter) []order.Status {
 // orderTotal returns how many orders a filter chooses. Nothing is counted but what one reviewer holds.
 func (q Queries) orderTotal(ctx context.Context, f *order.Filter) (total int64, err error) {
 	switch {
-	case f.Sort == order.Newest:
-		var r *record
-		if r, err = q.record(ctx, "SELECT orders FROM balances WHERE account_id = $1 AND environment = $2",
-			[]any{f.Tenant.AccountID, string(f.Tenant.Environment)}, 1); err == nil {
-			total = r.integer(0)
-		}
 	case f.AssigneeID != "":
 		args := arguments{f.AssigneeID, string(f.Environment)}
 		err = q.row(ctx, "SELECT COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = $2 AND status IN "+

@@ -190,6 +190,42 @@ func TestPagesBeyond(t *testing.T) {
 	})
 }
 
+// bySequence is a range of the index of an account's sequence with both its ends.
+var bySequence = regexp.MustCompile(`sqlite_autoindex_orders_3 \(.* AND seq>\? AND seq<\?\)|` +
+	`orders_account_id_environment_seq_key .*\n\s*Index Cond: .*\(seq <= .*\(seq > `)
+
+// TestNewestPages checks that a page of an account's orders is a range of the index of its sequence.
+func TestNewestPages(t *testing.T) {
+	eachCrowd(t, func(t *testing.T, s *store.Store) {
+		first, _, err := s.Orders(t.Context(), &order.Filter{Sort: order.DueFirst, Environment: access.Live}, nil, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := order.Filter{Tenant: first[0].Tenant(), Brief: true}
+		ids := listAll(t, s, f)
+		const limit = 7
+		for _, page := range []int{1, 2, len(ids) / limit, len(ids)/limit + 1} {
+			orders, total, err := s.OrderPage(t.Context(), &f, page, limit)
+			if err != nil || total != int64(len(ids)) {
+				t.Fatalf("page %d of %d orders, want %d: %v", page, total, len(ids), err)
+			}
+			want := ids[(page-1)*limit : min(page*limit, len(ids))]
+			if got := idsOf(orders); !slices.Equal(got, want) {
+				t.Errorf("page %d has %v, want %v", page, got, want)
+			}
+		}
+		for _, offset := range []int64{0, int64(len(ids) / 2)} {
+			plan, err := s.NewestPagePlan(t.Context(), f.Tenant, offset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !bySequence.MatchString(plan) || strings.Contains(plan, "TEMP B-TREE") {
+				t.Errorf("the plan of the page after %d orders:\n%s", offset, plan)
+			}
+		}
+	})
+}
+
 // moveSome moves queued orders to all other statuses, some without a due date.
 func moveSome(t *testing.T, s *store.Store) {
 	t.Helper()

@@ -5,27 +5,57 @@ import (
 	"database/sql"
 	"fmt"
 	"time"
+
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/assayhq/assay/internal/domain/enum"
+	"github.com/assayhq/assay/internal/domain/order"
 )
 
-// record is a row of which the columns are taken by their places, as the drivers give them. The reads that run with
+// record is a row of which the columns are taken by their places, while the read stands at it. The reads that run with
 // every request use it: to scan into pointers costs as much as the read itself.
 type record struct {
-	values []any
-	err    error // the first column that was not what was asked for
+	row    *sqliteStatement // of a direct connection; nil: values
+	values []any            // as the drivers give them
+	err    error            // the first column that was not what was asked for
 }
 
 // text returns a text; NULL is the empty string.
 func (r *record) text(i int) string {
-	s, ok := r.values[i].(string)
-	if !ok && r.values[i] != nil {
-		r.wrong(i, "a text")
+	if r.row != nil {
+		if kind := r.row.kind(i); kind != sqlite3.SQLITE_TEXT {
+			r.wrong(i, kind != sqlite3.SQLITE_NULL, "a text")
+			return ""
+		}
+		return string(r.row.bytes(i))
 	}
+	s, ok := r.values[i].(string)
+	r.wrong(i, !ok && r.values[i] != nil, "a text")
 	return s
 }
 
+// word is text for a column with few values, which are not made anew for every row.
+func (r *record) word(i int) string {
+	if r.row != nil {
+		if known, ok := words[string(r.row.bytes(i))]; ok {
+			return known
+		}
+	}
+	return r.text(i)
+}
+
+// words are the states of orders.
+var words = func() map[string]string {
+	all := make(map[string]string)
+	for _, w := range append(enum.Names(order.Statuses), enum.Names(order.Outcomes)...) {
+		all[w] = w
+	}
+	return all
+}()
+
 // textOrNil returns a text; NULL is nil.
 func (r *record) textOrNil(i int) *string {
-	if r.values[i] == nil {
+	if r.null(i) {
 		return nil
 	}
 	s := r.text(i)
@@ -34,6 +64,11 @@ func (r *record) textOrNil(i int) *string {
 
 // integer returns a number; NULL is 0.
 func (r *record) integer(i int) int64 {
+	if r.row != nil {
+		kind := r.row.kind(i)
+		r.wrong(i, kind != sqlite3.SQLITE_INTEGER && kind != sqlite3.SQLITE_NULL, "a number")
+		return r.row.integer(i)
+	}
 	switch n := r.values[i].(type) {
 	case int64:
 		return n
@@ -42,13 +77,20 @@ func (r *record) integer(i int) int64 {
 	case nil:
 		return 0
 	}
-	r.wrong(i, "a number")
+	r.wrong(i, true, "a number")
 	return 0
+}
+
+func (r *record) null(i int) bool {
+	if r.row != nil {
+		return r.row.kind(i) == sqlite3.SQLITE_NULL
+	}
+	return r.values[i] == nil
 }
 
 // time returns a time; NULL is the zero time.
 func (r *record) time(i int) time.Time {
-	if r.values[i] == nil {
+	if r.null(i) {
 		return time.Time{}
 	}
 	return timeOf(r.integer(i))
@@ -56,16 +98,17 @@ func (r *record) time(i int) time.Time {
 
 // timeOrNil returns a time; NULL is nil.
 func (r *record) timeOrNil(i int) *time.Time {
-	if r.values[i] == nil {
+	if r.null(i) {
 		return nil
 	}
 	t := timeOf(r.integer(i))
 	return &t
 }
 
-func (r *record) wrong(i int, want string) {
-	if r.err == nil {
-		r.err = fmt.Errorf("column %d is %T, want %s", i, r.values[i], want)
+// wrong notes that a column is not what was asked for.
+func (r *record) wrong(i int, is bool, want string) {
+	if is && r.err == nil {
+		r.err = fmt.Errorf("column %d is not %s", i, want)
 	}
 }
 
@@ -73,9 +116,12 @@ func (r *record) wrong(i int, want string) {
 func (q Queries) records(
 	ctx context.Context, text string, args []any, columns int, each func(*record) error,
 ) error {
-	ctx, cancel := q.limited(q.uncancelable(ctx))
+	ctx, cancel := q.limited(ctx)
 	defer cancel()
-	r := &record{values: make([]any, columns)}
+	r := &record{}
+	if _, direct := q.c.(*readers); !direct {
+		r.values = make([]any, columns)
+	}
 	return Classify(q.c.records(ctx, text, args, r, func() error {
 		if err := each(r); err != nil {
 			return err
@@ -85,15 +131,16 @@ func (q Queries) records(
 }
 
 // record reads one row, or returns ErrNotFound.
-func (q Queries) record(ctx context.Context, text string, args []any, columns int) (r *record, err error) {
-	err = q.records(ctx, text, args, columns, func(found *record) error {
-		r = found
-		return nil
+func (q Queries) record(ctx context.Context, text string, args []any, columns int, take func(*record) error) error {
+	found := false
+	err := q.records(ctx, text, args, columns, func(r *record) error {
+		found = true
+		return take(r)
 	})
-	if err == nil && r == nil {
+	if err == nil && !found {
 		err = ErrNotFound
 	}
-	return r, err
+	return err
 }
 
 // scanRecords is how a connection of database/sql reads records.

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/assayhq/assay/internal/domain/audit"
 )
@@ -85,7 +86,7 @@ func openSQLite(ctx context.Context, path string) (*Store, error) {
 	}
 	go w.loop()
 	readers, err := newReaders(newStatements(db.PrepareContext, maxStatements),
-		sqliteDSN(path, "query_only(1)", hotCache), max(2, runtime.NumCPU()))
+		path, max(2, runtime.NumCPU()))
 	if err != nil {
 		return nil, errors.Join(err, w.close(), db.Close())
 	}
@@ -113,13 +114,19 @@ const (
 )
 
 func sqliteDSN(path string, pragmas ...string) string {
-	q := url.Values{}
-	for _, p := range append([]string{
+	return sqliteURI(path) + "?" + url.Values{"_pragma": sqlitePragmas(pragmas...)}.Encode()
+}
+
+// sqlitePragmas returns the settings of every connection, and more.
+func sqlitePragmas(more ...string) []string {
+	return append([]string{
 		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-	}, pragmas...) {
-		q.Add("_pragma", p)
-	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+	}, more...)
+}
+
+// sqliteURI is the file of a database as SQLite takes it.
+func sqliteURI(path string) string {
+	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
 }
 
 // SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.

@@ -37,8 +37,8 @@ func TestAllocations(t *testing.T) { // not parallel: others would be counted
 	}{
 		"Catalog": {"/catalog/brands", 11},
 		"Balance": {"/balance", 41},
-		"Detail":  {"/orders/" + id, 72},
-		"List":    {"/orders?page=1&limit=10", 96},
+		"Detail":  {"/orders/" + id, 36},
+		"List":    {"/orders?page=1&limit=10", 80},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, integration.Prefix+tt.path, http.NoBody)

@@ -1,0 +1,269 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"unsafe"
+
+	"modernc.org/libc"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+// sqliteConn is a connection to SQLite without database/sql and its driver, whose locks, conversions and descriptions
+// of columns take longer than SQLite for a read of one row. One goroutine uses it at a time: SQLite need not lock it.
+type sqliteConn struct {
+	tls    *libc.TLS
+	db     uintptr
+	byText map[string]*sqliteStatement
+	texts  uintptr // memory of SQLite for the texts of parameters
+	room   int     // in texts
+}
+
+// sqliteStatement is a prepared statement of a connection. It stands at a row while it runs.
+type sqliteStatement struct {
+	*sqliteConn
+	handle uintptr
+	args   []int // the argument of each parameter
+}
+
+// sqliteError is an error of SQLite: of the driver or of a sqliteConn.
+type sqliteError interface {
+	error
+	Code() int // an extended result code
+}
+
+type connError struct {
+	code    int
+	message string
+}
+
+func (e *connError) Code() int     { return e.code }
+func (e *connError) Error() string { return fmt.Sprintf("%s (%d)", e.message, e.code) }
+
+var errNoMemory = errors.New("out of memory")
+
+// openConn opens a connection; uri names the file, and pragmas are run on it.
+func openConn(uri string, pragmas []string) (*sqliteConn, error) {
+	c := &sqliteConn{tls: libc.NewTLS(), byText: make(map[string]*sqliteStatement)}
+	name, err := libc.CString(uri)
+	if err != nil {
+		c.tls.Close()
+		return nil, err
+	}
+	defer libc.Xfree(c.tls, name)
+	code := c.withPointer(func(to uintptr) int32 {
+		const flags = sqlite3.SQLITE_OPEN_READWRITE | sqlite3.SQLITE_OPEN_NOMUTEX | sqlite3.SQLITE_OPEN_URI
+		return sqlite3.Xsqlite3_open_v2(c.tls, name, to, flags, 0)
+	}, &c.db)
+	if code == sqlite3.SQLITE_OK {
+		code = sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
+	}
+	if code != sqlite3.SQLITE_OK {
+		return nil, errors.Join(c.failed(code), c.close())
+	}
+	ignore := func() error { return nil }
+	for _, pragma := range pragmas {
+		if err := c.records(context.Background(), "PRAGMA "+pragma, nil, new(record), ignore); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, c.forget()
+}
+
+// withPointer calls f with the address of a pointer, and puts what f wrote there into p.
+func (c *sqliteConn) withPointer(f func(to uintptr) int32, p *uintptr) int32 {
+	at := libc.Xcalloc(c.tls, 1, libc.Tsize_t(unsafe.Sizeof(*p)))
+	if at == 0 {
+		return sqlite3.SQLITE_NOMEM
+	}
+	defer libc.Xfree(c.tls, at)
+	code := f(at)
+	*p = *(*uintptr)(unsafe.Pointer(unsafe.SliceData(libc.GoBytes(at, int(unsafe.Sizeof(*p))))))
+	return code
+}
+
+// failed returns the error of a result code.
+func (c *sqliteConn) failed(code int32) error {
+	message := libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, code))
+	if c.db != 0 {
+		if detail := libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db)); detail != message {
+			message += ": " + detail
+		}
+	}
+	return &connError{int(code), message}
+}
+
+// close closes the connection and its statements.
+func (c *sqliteConn) close() error {
+	err := c.forget()
+	if code := sqlite3.Xsqlite3_close_v2(c.tls, c.db); code != sqlite3.SQLITE_OK {
+		err = errors.Join(err, c.failed(code))
+	}
+	libc.Xfree(c.tls, c.texts)
+	c.tls.Close()
+	return err
+}
+
+// maxDirect is how many statements a connection keeps: more than there are texts of reads with every request.
+const maxDirect = 100
+
+func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
+	if s, ok := c.byText[text]; ok {
+		return s, nil
+	}
+	if len(c.byText) >= maxDirect {
+		if err := c.forget(); err != nil {
+			return nil, err
+		}
+	}
+	sql, err := libc.CString(unnamed(text))
+	if err != nil {
+		return nil, err
+	}
+	defer libc.Xfree(c.tls, sql)
+	s := &sqliteStatement{sqliteConn: c}
+	if code := c.withPointer(func(to uintptr) int32 {
+		return sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, sql, -1, sqlite3.SQLITE_PREPARE_PERSISTENT, to, 0)
+	}, &s.handle); code != sqlite3.SQLITE_OK {
+		return nil, c.failed(code)
+	}
+	s.args = make([]int, sqlite3.Xsqlite3_bind_parameter_count(c.tls, s.handle))
+	for i := range s.args {
+		s.args[i] = i
+		if name := sqlite3.Xsqlite3_bind_parameter_name(c.tls, s.handle, place(i)+1); name != 0 {
+			n, err := strconv.Atoi(libc.GoString(name)[len("$"):])
+			if err != nil {
+				return nil, errors.Join(err, s.finalize())
+			}
+			s.args[i] = n - 1
+		}
+	}
+	c.byText[text] = s
+	return s, nil
+}
+
+// place is the number of a column or parameter as SQLite takes it. There are never more than it allows.
+func place(i int) int32 { return int32(i) } //nolint:gosec // below 32,767
+
+// forget closes all statements.
+func (c *sqliteConn) forget() (err error) {
+	for _, s := range c.byText {
+		err = errors.Join(err, s.finalize())
+	}
+	clear(c.byText)
+	return err
+}
+
+func (s *sqliteStatement) finalize() error {
+	if code := sqlite3.Xsqlite3_finalize(s.tls, s.handle); code != sqlite3.SQLITE_OK {
+		return s.failed(code)
+	}
+	return nil
+}
+
+// records runs a statement and calls each at every row.
+func (c *sqliteConn) records(_ context.Context, text string, args []any, r *record, each func() error) error {
+	s, err := c.statement(text)
+	if err != nil {
+		return err
+	}
+	if err := s.bind(args); err != nil {
+		return err
+	}
+	r.row = s
+	defer func() {
+		r.row = nil
+		sqlite3.Xsqlite3_reset(s.tls, s.handle) // repeats the error of the last step, if there was one
+	}()
+	for {
+		switch code := sqlite3.Xsqlite3_step(s.tls, s.handle); code {
+		case sqlite3.SQLITE_ROW:
+			if err := each(); err != nil {
+				return err
+			}
+		case sqlite3.SQLITE_DONE:
+			return nil
+		default:
+			return s.failed(code)
+		}
+	}
+}
+
+// bind gives all parameters their values. Texts are copied to one place, which holds those of one statement.
+func (s *sqliteStatement) bind(args []any) error {
+	size := 1 // for an empty text, which needs a place, too
+	for _, a := range args {
+		if text, ok := a.(string); ok {
+			size += len(text)
+		}
+	}
+	if err := s.reserve(size); err != nil {
+		return err
+	}
+	used := 0
+	for i, from := range s.args {
+		if from >= len(args) {
+			return fmt.Errorf("parameter %d has no value", from+1)
+		}
+		var code int32
+		switch a := args[from].(type) {
+		case string:
+			copy(libc.GoBytes(s.texts, s.room)[used:], a)
+			at := s.texts + uintptr(used)
+			code = sqlite3.Xsqlite3_bind_text(s.tls, s.handle, place(i)+1, at, int32(len(a)), 0) //nolint:gosec // reserve
+			used += len(a)
+		case int64:
+			code = sqlite3.Xsqlite3_bind_int64(s.tls, s.handle, place(i)+1, a)
+		case int:
+			code = sqlite3.Xsqlite3_bind_int64(s.tls, s.handle, place(i)+1, int64(a))
+		case nil:
+			code = sqlite3.Xsqlite3_bind_null(s.tls, s.handle, place(i)+1)
+		default:
+			return fmt.Errorf("parameter %d is a %T", from+1, a)
+		}
+		if code != sqlite3.SQLITE_OK {
+			return s.failed(code)
+		}
+	}
+	return nil
+}
+
+// maxTexts is how long the texts of a statement may be together.
+const maxTexts = 64 << 20
+
+// reserve makes room for texts.
+func (c *sqliteConn) reserve(size int) error {
+	if size <= c.room {
+		return nil
+	}
+	if size > maxTexts {
+		return errNoMemory
+	}
+	libc.Xfree(c.tls, c.texts)
+	c.room = max(4<<10, 2*size)
+	if c.texts = libc.Xmalloc(c.tls, libc.Tsize_t(c.room)); c.texts == 0 { //nolint:gosec // is positive
+		c.room = 0
+		return errNoMemory
+	}
+	return nil
+}
+
+// kind returns the type of a column: SQLITE_NULL, SQLITE_INTEGER, SQLITE_TEXT, …
+func (s *sqliteStatement) kind(i int) int32 {
+	return sqlite3.Xsqlite3_column_type(s.tls, s.handle, place(i))
+}
+
+func (s *sqliteStatement) integer(i int) int64 {
+	return sqlite3.Xsqlite3_column_int64(s.tls, s.handle, place(i))
+}
+
+// bytes returns a text, as long as the statement stands at the row.
+func (s *sqliteStatement) bytes(i int) []byte {
+	at := sqlite3.Xsqlite3_column_text(s.tls, s.handle, place(i))
+	if at == 0 {
+		return nil
+	}
+	return libc.GoBytes(at, int(sqlite3.Xsqlite3_column_bytes(s.tls, s.handle, place(i))))
+}
