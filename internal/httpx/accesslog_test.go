@@ -16,7 +16,7 @@ func TestAccessLine(t *testing.T) {
 	lines := map[string]accessLine{
 		"Ordinary": {
 			time: noon, method: "GET", path: "/v1/orders/1", route: "GET /v1/orders/{id}", status: 200, bytes: 319,
-			duration: 1234567, requestID: newRequestID(), remote: "192.0.2.7",
+			duration: 1234567, requestID: newRequestID(noon).String(), remote: "192.0.2.7",
 		},
 		"Aborted": {time: noon.In(time.FixedZone("JST", 9*3600)), method: "POST", status: 0, aborted: true},
 		"Escaped": {

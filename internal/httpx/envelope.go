@@ -52,6 +52,9 @@ func (p *Responder) WriteError(w http.ResponseWriter, r *http.Request, err error
 }
 
 func (p *Responder) writeFault(w http.ResponseWriter, r *http.Request, f *fault.Error) {
+	if x := exchangeFrom(r.Context()); x != nil {
+		x.fault = f
+	}
 	status := Status(f.Kind)
 	h := w.Header()
 	for _, name := range [...]string{

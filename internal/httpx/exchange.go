@@ -6,6 +6,10 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/domain/fault"
 )
 
 // exchange is what the middleware knows about one request and its response, and the context of the request: all of it
@@ -13,11 +17,14 @@ import (
 type exchange struct {
 	Recorder
 	requestContext
-	id     string
+	began  time.Time
+	uuid   uuid.UUID
+	id     string    // uuid as text
 	ids    [1]string // id as the values of a header
 	url    *url.URL  // as requested, before any prefix was stripped
 	route  string
-	remote string // for which ip was computed
+	fault  *fault.Error // that the request was refused with
+	remote string       // for which ip was computed
 	ip     string
 }
 
@@ -31,13 +38,31 @@ func exchangeFrom(ctx context.Context) *exchange {
 	return x
 }
 
+// Answered is what is known of a request once it has been answered.
+type Answered struct {
+	ID    uuid.UUID
+	Began time.Time
+	Route string       // empty: there is no such operation
+	Fault *fault.Error // that it was refused with; nil: it was not
+}
+
+// AnsweredFrom returns what is known of the request that ctx belongs to; the zero value outside of RequestID.
+func AnsweredFrom(ctx context.Context) Answered {
+	x := exchangeFrom(ctx)
+	if x == nil {
+		return Answered{}
+	}
+	return Answered{x.uuid, x.began, x.route, x.fault}
+}
+
 // begin returns a new exchange and the request with it as its context.
 func begin(w http.ResponseWriter, r *http.Request) (*exchange, *http.Request) {
 	parent := r.Context()
 	x := &exchange{
-		Recorder: Recorder{ResponseWriter: w}, requestContext: requestContext{parent: parent}, id: newRequestID(),
-		url: r.URL,
+		Recorder: Recorder{ResponseWriter: w}, requestContext: requestContext{parent: parent}, began: time.Now(), url: r.URL,
 	}
+	x.uuid = newRequestID(x.began)
+	x.id = x.uuid.String()
 	x.conn, _ = parent.Value(gatherKey{}).(*gatherConn)
 	x.ids[0] = x.id
 	return x, r.WithContext(x)

@@ -39,14 +39,17 @@ func (p *Responder) Handle(h Handler) http.Handler {
 			SetRoute(r.Context(), r.Pattern)
 		}
 		rec := Record(w)
-		err := h(rec, r)
-		if err == nil {
-			return
+		if err := h(rec, r); err != nil {
+			p.Fail(rec, r, err)
 		}
-		if rec.Begun() {
-			p.logTruncated(r, err)
-			panic(http.ErrAbortHandler)
-		}
-		p.WriteError(rec, r, err)
 	})
+}
+
+// Fail answers a request whose handler returned an error, as Handle does.
+func (p *Responder) Fail(rec *Recorder, r *http.Request, err error) {
+	if rec.Begun() {
+		p.logTruncated(r, err)
+		panic(http.ErrAbortHandler)
+	}
+	p.WriteError(rec, r, err)
 }

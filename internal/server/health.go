@@ -56,6 +56,7 @@ var (
 		"max-photo-bytes", "auth-failure-limit", "webhook-retry-delays", "webhook-timeout", "webhook-allow-private",
 		"webhook-ca-file", "webhook-in-flight", "photo-request-expiry", "unused-photo-expiry", "claim-expiry",
 		"attempt-retention", "delivery-retention", "photo-retention", "test-event-delay", "event-retention",
+		"request-log-retention",
 		"secret-overlap", "mail-from",
 		"smtp-ca-file",
 		"log-format", "shutdown-delay", "trusted-proxies",

@@ -31,6 +31,7 @@ import (
 	"github.com/assayhq/assay/internal/worker/lease"
 	"github.com/assayhq/assay/internal/worker/mail"
 	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/requestlog"
 	"golang.org/x/sync/errgroup"
 	"golang.org/x/sys/unix"
 )
@@ -47,7 +48,8 @@ type Server struct {
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
-	checks   []*check // of /readyz
+	checks   []*check        // of /readyz
+	requests *requestlog.Log // nil: requests are not recorded
 	clients  *connections
 	leaving  atomic.Bool // requests should go to other nodes
 	leases   []*lease.Lease
@@ -61,6 +63,7 @@ const (
 	pingAfter     = 30 * time.Second // without a frame on a connection of HTTP/2
 	pingTimeout   = 15 * time.Second
 	maxStreams    = 100
+	flushTimeout  = 2 * time.Second
 )
 
 // New makes the server over an open app and binds its listeners; nothing is answered before Run.
@@ -87,10 +90,16 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	integrationAPI := integration.New(integration.Config{
+	config := integration.Config{
 		Service: app.Service, Limiter: limiter, Failures: failures, Staging: staging,
 		MaxPhotoBytes: int64(set.MaxPhotoBytes), Responder: responder, PublicURL: set.PublicURL,
-	})
+	}
+	if set.RequestLogAge > 0 && set.Roles.Has(RoleAPI) {
+		s.requests = requestlog.New(app.Service, app.Log, s.metrics.registry)
+		s.workers = append(s.workers, s.requests)
+		config.Requests = s.requests
+	}
+	integrationAPI := integration.New(config)
 	deskAPI := desk.New(desk.Config{
 		Service: app.Service, Failures: failures, Responder: responder,
 		Limiter: limiter, RateLimit: set.DeskRateLimit,
@@ -122,7 +131,7 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 			&housekeeping.Keeper{
 				Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
 				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
-				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, Now: time.Now,
+				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, RequestLogAge: set.RequestLogAge, Now: time.Now,
 				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
 			},
 			&housekeeping.Sweeper{
@@ -321,7 +330,21 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	s.app.Log.InfoContext(ctx, "stopping")
 	stopWorkers()
 	s.shutdown(ctx)
-	return running.Wait()
+	err = running.Wait()
+	s.flushRequests(ctx)
+	return err
+}
+
+// flushRequests stores the requests that were answered last.
+func (s *Server) flushRequests(ctx context.Context) {
+	if s.requests == nil {
+		return
+	}
+	limit, cancel := context.WithTimeout(store.Unhurried(context.WithoutCancel(ctx)), flushTimeout)
+	defer cancel()
+	if err := s.requests.Flush(limit); err != nil {
+		s.app.Log.WarnContext(ctx, "the last requests are missing in the request log", "error", err)
+	}
 }
 
 // leave says for --shutdown-delay that this node is not ready, so that nobody sends it requests anymore when its

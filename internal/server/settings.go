@@ -58,6 +58,7 @@ type Settings struct {
 	PhotoAge          time.Duration
 	TestEventDelay    time.Duration
 	EventAge          time.Duration
+	RequestLogAge     time.Duration
 	SecretOverlap     time.Duration
 	SMTPURL           string
 	SMTPCAFile        string
@@ -121,6 +122,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
+	fs.DurationVar(&s.RequestLogAge, "request-log-retention", 168*time.Hour,
+		"how long API requests are kept in the request log; 0: they are not recorded")
 	fs.DurationVar(&s.SecretOverlap, "secret-overlap", 24*time.Hour,
 		"how long webhooks are signed with the previous secret as well after a rotation; 0: not at all")
 	s.bindSecret(fs, &s.SMTPURL, "smtp-url",
@@ -216,6 +219,7 @@ func (s *Settings) Check() error {
 	}
 	for name, d := range map[string]time.Duration{
 		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap, "photo-retention": s.PhotoAge,
+		"request-log-retention": s.RequestLogAge,
 	} {
 		if d < 0 {
 			refuse("--%s must not be negative", name)

@@ -222,6 +222,7 @@ var eraseOfAccount = [][2]string{
 	{"browsers", "DELETE FROM sign_in_devices WHERE audience = 'portal' AND user_id" + usersOf},
 	{"mails", "DELETE FROM mails WHERE account_id = $1"},
 	{"capture_links", "DELETE FROM capture_links WHERE account_id = $1"},
+	{"request_log", "DELETE FROM request_log WHERE account_id = $1"},
 	{"links", "DELETE FROM links WHERE account_id = $1"},
 	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
 	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/api"
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
@@ -27,7 +28,13 @@ type Config struct {
 	MaxPhotoBytes int64
 	Responder     *httpx.Responder
 	PublicURL     string // in the OpenAPI documents
+
+	// Requests records every request of a valid key. Nil: none is recorded.
+	Requests Recorder
 }
+
+// Recorder keeps requests for those who look for one. Add does not wait.
+type Recorder interface{ Add(e requestlog.Entry) }
 
 // API answers the requests of the interface.
 type API struct {
@@ -35,7 +42,6 @@ type API struct {
 	routes   []Route
 	paths    *httpx.Paths
 	pages    pageCache
-	handler  http.Handler
 	document func() api.Document
 }
 
@@ -51,8 +57,9 @@ type Route struct {
 
 // call is one authenticated request of an operation.
 type call struct {
-	key *access.Key
-	id  string // the unescaped {id} of the path
+	key     *access.Key
+	id      string // the unescaped {id} of the path
+	orderID string // of the order that the request turned out to be about
 }
 
 // actor returns the key of the request as the actor of a use case.
@@ -71,7 +78,6 @@ func New(c Config) *API {
 		Config: c, paths: httpx.NewPaths(Prefix),
 		document: sync.OnceValue(func() api.Document { return api.IntegrationAt(c.PublicURL) }),
 	}
-	a.handler = c.Responder.Handle(a.serve)
 	a.routes = []Route{
 		{Method: "GET", Path: "/catalog/categories", Category: ratelimit.Catalog, handle: a.rendered(a.listCategories)},
 		{Method: "GET", Path: "/catalog/brands", Category: ratelimit.Catalog, handle: a.rendered(a.listBrands)},
@@ -148,22 +154,31 @@ func (a *API) Routes() []Route { return a.routes }
 
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !a.serveDocument(w, r) {
-		a.handler.ServeHTTP(w, r)
+	if a.serveDocument(w, r) {
+		return
+	}
+	rec, c := httpx.Record(w), new(call)
+	if a.Requests != nil {
+		defer a.record(rec, r, c)
+	}
+	if err := a.serve(rec, r, c); err != nil {
+		a.Responder.Fail(rec, r, err)
 	}
 }
 
 // serve checks in the order that integrators are told: authentication, route, rate limit, scope. The handler then
 // checks the body and the rules.
-func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
+func (a *API) serve(w http.ResponseWriter, r *http.Request, c *call) error {
 	key, err := a.authenticate(r)
 	if err != nil {
 		return err
 	}
+	c.key = key
 	row, id, err := a.paths.Find(w, r)
 	if err != nil {
 		return err
 	}
+	c.id = id
 	route := &a.routes[row]
 	if err := a.take(w, r, key, route.Category); err != nil {
 		return err
@@ -171,5 +186,5 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	if !key.Allows(route.Scope) {
 		return access.MissingScope(route.Scope)
 	}
-	return route.handle(w, httpx.Limit(route.Timeout, w, r), &call{key: key, id: id})
+	return route.handle(w, httpx.Limit(route.Timeout, w, r), c)
 }

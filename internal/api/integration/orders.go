@@ -41,6 +41,7 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	defer idem.End()
 	if idem != nil && idem.Answer != "" {
 		w.Header().Set("Idempotency-Replayed", "true")
+		c.orderID = receiptID([]byte(idem.Answer))
 		httpx.WriteRaw(w, http.StatusCreated, []byte(idem.Answer))
 		return nil
 	}
@@ -52,6 +53,7 @@ func (a *API) createOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
+	c.orderID = receiptID(answer)
 	httpx.WriteRaw(w, http.StatusCreated, answer)
 	return nil
 }
@@ -162,6 +164,7 @@ func (a *API) getOrder(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err != nil {
 		return err
 	}
+	c.orderID = detail.ID
 	body := httpx.NewBody()
 	body.Bytes = detail.Append(body.Bytes)
 	body.Send(w, http.StatusOK)
@@ -184,6 +187,7 @@ func (a *API) submitUpdatePhotos(w http.ResponseWriter, r *http.Request, c *call
 	if err != nil {
 		return err
 	}
+	c.orderID = id
 	return httpx.WriteJSON(w, http.StatusAccepted, struct {
 		ID     string `json:"id"`
 		Status string `json:"status"`
@@ -201,6 +205,7 @@ func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
+	c.orderID = canceled.ID
 	return httpx.WriteJSON(w, http.StatusOK, struct {
 		ID     string       `json:"id"`
 		Status order.Status `json:"status"`

@@ -282,6 +282,21 @@ CREATE TABLE events (
 );
 CREATE INDEX events_by_age ON events (created_at);
 
+-- The log of API requests. A row is a block of requests of one account and environment that were answered within a second:
+-- a row for each request would cost more than many of them. id is the highest request id in it and first_id the lowest,
+-- both of version 7, so that a block is found by time; seq counts the requests of the tenant up to this block. body is read
+-- by the program only.
+CREATE TABLE request_log (
+  id          TEXT PRIMARY KEY,
+  account_id  TEXT NOT NULL,
+  environment TEXT NOT NULL,
+  first_id    TEXT NOT NULL,
+  requests    BIGINT NOT NULL,
+  seq         BIGINT NOT NULL,
+  body        TEXT NOT NULL
+);
+CREATE INDEX request_log_of_account ON request_log (account_id, environment, id);
+
 -- The outbox: written in the transaction that moves the order, with the exact bytes to send, and never changed. A
 -- delivery outlives its endpoint once it has ended; a pending one is dropped with it.
 CREATE TABLE deliveries (

@@ -23,6 +23,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
+	"github.com/assayhq/assay/internal/worker/requestlog"
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Where the world says that its media and its pages are.
@@ -40,8 +42,9 @@ var Start = time.Date(2026, time.March, 2, 1, 0, 0, 0, time.UTC)
 // World is an installation with the integration API.
 type World struct {
 	*shop.Installation
-	API    *integration.API
-	Server *httptest.Server
+	API      *integration.API
+	Server   *httptest.Server
+	Requests *requestlog.Log // what the API has answered; Flush stores it
 
 	validator *apitest.Validator
 	log       child.Output
@@ -108,10 +111,11 @@ func (w *World) serve(t testing.TB, o Options, log *slog.Logger) {
 		limiter = o.Limiter(limiter)
 	}
 	responder := &httpx.Responder{Log: log, Now: w.Clock.Now}
+	w.Requests = requestlog.New(w.Service, log, prometheus.NewRegistry())
 	w.API = integration.New(integration.Config{
 		Service: w.Service, Limiter: limiter, Failures: ratelimit.NewFailures(o.FailureLimit, w.Clock.Now),
 		Staging: w.Staging, MaxPhotoBytes: o.MaxPhotoBytes, Responder: responder,
-		PublicURL: PublicURL,
+		PublicURL: PublicURL, Requests: w.Requests,
 	})
 	w.Server = httptest.NewServer(httpx.RequestID(responder.AccessLog(responder.Recover(fromAddress(w.API)))))
 	t.Cleanup(func() {

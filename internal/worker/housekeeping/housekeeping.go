@@ -30,6 +30,7 @@ type Keeper struct {
 	AttemptAge      time.Duration // after which delivery attempts and failed mails are deleted
 	EventAge        time.Duration // after which events are deleted
 	DeliveryAge     time.Duration // after which ended deliveries are deleted
+	RequestLogAge   time.Duration // after which requests are deleted from the request log
 	PhotoAge        time.Duration // after which the photos of ended orders are erased; 0: never
 
 	Lease   *lease.Lease          // nil: there is no other node
@@ -139,6 +140,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
 		{"leases forgotten", expired(s.DeleteOldLeases)},
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
+		{"requests forgotten", older(k.RequestLogAge, s.DeleteOldRequests)},
 		{"paused deliveries ended", expired(s.FailPausedDeliveries)},
 		{"mails given up or forgotten", older(k.AttemptAge, s.DeleteOldMail)},
 		{"days counted", s.SaveStatistics},

@@ -1,0 +1,157 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/store"
+)
+
+const (
+	requestBlocks = 32    // that are read at a time
+	requestScan   = 8_000 // blocks that one page looks through at most
+
+	// longestRequest is how much later than its id a request may be stored: uploads take their time.
+	longestRequest = 15 * time.Minute
+)
+
+// RecordRequests stores requests that were answered.
+func (s *Service) RecordRequests(ctx context.Context, blocks []*requestlog.Block) error {
+	return s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertRequests(blocks, requestlog.MaxRequests) })
+}
+
+// DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
+func (s *Service) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	some, err := s.store.HasRequests(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldRequests(before, limit) })
+}
+
+// Request returns a request of the actor's account in either environment, or requestlog.NotFound.
+func (s *Service) Request(ctx context.Context, actor access.Actor, id string) (*requestlog.Entry, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	text, ok := store.ParseID(id)
+	if !ok {
+		return nil, requestlog.NotFound
+	}
+	wanted := uuid.MustParse(text)
+	for _, env := range access.Environments {
+		tenant := access.Tenant{AccountID: actor.Tenant.AccountID, Environment: env}
+		if !actor.Sees(tenant) {
+			continue
+		}
+		found, _, err := s.searchRequests(ctx, requestlog.Filter{Tenant: tenant, Before: nextID(wanted)}, 1)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 1 && found[0].ID == wanted {
+			return found[0], nil
+		}
+	}
+	return nil, requestlog.NotFound
+}
+
+// nextID returns the id that follows another.
+func nextID(id uuid.UUID) uuid.UUID {
+	for i := len(id) - 1; i >= 0; i-- {
+		if id[i]++; id[i] != 0 {
+			break
+		}
+	}
+	return id
+}
+
+// Requests returns up to limit requests that the filter chooses, newest first, and the id to go on before; it is zero
+// when there are no more. A page may have fewer than limit, or none, where many were looked through.
+func (s *Service) Requests(
+	ctx context.Context, actor access.Actor, f requestlog.Filter, limit int,
+) ([]*requestlog.Entry, uuid.UUID, error) {
+	if err := actor.RequireIn(access.ViewAccount, f.AccountID); err != nil {
+		return nil, uuid.Nil, err
+	}
+	return s.searchRequests(ctx, f, limit)
+}
+
+func (s *Service) searchRequests(
+	ctx context.Context, f requestlog.Filter, limit int,
+) (found []*requestlog.Entry, more uuid.UUID, err error) {
+	var after, until uuid.UUID
+	end := f.Until
+	if f.Before != uuid.Nil {
+		if t := requestlog.TimeOf(f.Before); end.IsZero() || t.Before(end) {
+			end = t
+		}
+	}
+	if !end.IsZero() { // a block has what was answered later, too
+		after = uuid.MustParse(store.FirstID(end.Add(longestRequest)))
+	}
+	if !f.Since.IsZero() {
+		until = uuid.MustParse(store.FirstID(f.Since))
+	}
+	merged := requestMerge{filter: &f}
+	for scanned := 0; scanned < requestScan; {
+		blocks, err := s.store.RequestBlocks(ctx, f.Tenant, after, until, f.Before, requestBlocks)
+		if err != nil {
+			return nil, uuid.Nil, err
+		}
+		for i, b := range blocks {
+			if found = merged.upTo(found, b.Last, limit); len(found) == limit {
+				return found, found[limit-1].ID, nil
+			}
+			if err := merged.add(&blocks[i]); err != nil {
+				return nil, uuid.Nil, err
+			}
+			after = b.Last
+		}
+		if scanned += len(blocks); len(blocks) < requestBlocks {
+			if found = merged.upTo(found, uuid.Nil, limit+1); len(found) > limit {
+				return found[:limit], found[limit-1].ID, nil
+			}
+			return found, uuid.Nil, nil
+		}
+	}
+	return found, nextID(after), nil
+}
+
+// requestMerge puts the requests of blocks into the order of their ids. Blocks overlap: several nodes write them, and a
+// request is in the block of the time when it ended.
+type requestMerge struct {
+	filter *requestlog.Filter
+	wait   []*requestlog.Entry // the lowest first
+}
+
+func (m *requestMerge) add(b *store.StoredBlock) error {
+	err := requestlog.Read(m.filter.Tenant, b.Body, func(e *requestlog.Entry) bool {
+		if m.filter.Matches(e) {
+			kept := *e
+			m.wait = append(m.wait, &kept)
+		}
+		return true
+	})
+	slices.SortFunc(m.wait, func(a, b *requestlog.Entry) int {
+		if requestlog.Less(a.ID, b.ID) {
+			return -1
+		}
+		return 1
+	})
+	return err
+}
+
+// upTo appends to found, up to limit, the requests that no block can precede whose last id is last.
+func (m *requestMerge) upTo(found []*requestlog.Entry, last uuid.UUID, limit int) []*requestlog.Entry {
+	for len(m.wait) > 0 && len(found) < limit {
+		e := m.wait[len(m.wait)-1]
+		if !requestlog.Less(last, e.ID) {
+			break
+		}
+		found = append(found, e)
+		m.wait = m.wait[:len(m.wait)-1]
+	}
+	return found
+}

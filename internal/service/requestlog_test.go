@@ -1,0 +1,136 @@
+package service_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/shop"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// requestAt returns a request that began at a time.
+func requestAt(t access.Tenant, at time.Time, status int) *requestlog.Entry {
+	id := uuid.MustParse(store.FirstID(at))
+	for i := 8; i < len(id); i++ {
+		id[i] |= byte(rand.Uint32())
+	}
+	return &requestlog.Entry{ID: id, Tenant: t, KeyID: "k", Method: "GET", Route: "GET /v1/x", Status: status}
+}
+
+// TestRequestLogPages reads blocks that overlap, as several nodes and long uploads write them.
+func TestRequestLogPages(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		i := shop.Open(t, target, t.TempDir())
+		tenant := access.Tenant{AccountID: store.NewID(), Environment: access.Live}
+		begin := i.Clock.Now()
+		var all []*requestlog.Entry
+		for n := range 60 {
+			block := requestlog.NewBlock(tenant)
+			for range 1 + n%7 {
+				status := []int{200, 404, 500}[len(all)%3]
+				at := begin.Add(time.Duration(n)*time.Second + time.Duration(rand.IntN(5000))*time.Millisecond)
+				if n%10 == 9 && block.Requests == 0 {
+					at = at.Add(-10 * time.Minute) // an upload
+				}
+				e := requestAt(tenant, at, status)
+				all = append(all, e)
+				block.Add(e)
+			}
+			must.NoError(t, i.Service.RecordRequests(t.Context(), []*requestlog.Block{block}))
+		}
+		slices.SortFunc(all, func(a, b *requestlog.Entry) int {
+			if requestlog.Less(a.ID, b.ID) {
+				return 1
+			}
+			return -1
+		})
+		pages := func(t *testing.T, f requestlog.Filter, want []*requestlog.Entry) {
+			t.Helper()
+			f.Tenant = tenant
+			var got []*requestlog.Entry
+			for range len(all) {
+				page, more, err := i.Service.Requests(t.Context(), access.Operator, f, 7)
+				must.NoError(t, err)
+				got = append(got, page...)
+				if f.Before = more; more == uuid.Nil {
+					break
+				}
+			}
+			if !slices.EqualFunc(got, want, func(a, b *requestlog.Entry) bool { return a.ID == b.ID }) {
+				t.Errorf("%d requests were found, want %d in the order of their ids", len(got), len(want))
+			}
+		}
+		chosen := func(f func(*requestlog.Entry) bool) (some []*requestlog.Entry) {
+			for _, e := range all {
+				if f(e) {
+					some = append(some, e)
+				}
+			}
+			return some
+		}
+		t.Run("All", func(t *testing.T) { pages(t, requestlog.Filter{}, all) })
+		t.Run("Class", func(t *testing.T) {
+			pages(t, requestlog.Filter{Class: 4}, chosen(func(e *requestlog.Entry) bool { return e.Status == 404 }))
+		})
+		t.Run("Time", func(t *testing.T) {
+			since, until := begin.Add(10*time.Second), begin.Add(30*time.Second)
+			pages(t, requestlog.Filter{Since: since, Until: until}, chosen(func(e *requestlog.Entry) bool {
+				return !e.At().Before(since) && e.At().Before(until)
+			}))
+		})
+		t.Run("OneById", func(t *testing.T) {
+			for _, e := range all {
+				actor := access.Actor{Kind: access.ByUser, Role: access.Viewer, Tenant: access.Tenant{AccountID: tenant.AccountID}}
+				if _, err := i.Service.Request(t.Context(), actor, e.ID.String()); err != nil {
+					t.Fatalf("the request %s of %s: %v", e.ID, e.At(), err)
+				}
+			}
+		})
+		t.Run("StoredTwice", func(t *testing.T) { // a commit whose answer was lost
+			block := requestlog.NewBlock(access.Tenant{AccountID: store.NewID(), Environment: access.Test})
+			block.Add(requestAt(block.Tenant, begin, 200))
+			for range 2 {
+				must.NoError(t, i.Service.RecordRequests(t.Context(), []*requestlog.Block{block}))
+			}
+		})
+		t.Run("Retention", func(t *testing.T) {
+			n, err := i.Service.DeleteOldRequests(t.Context(), begin.Add(40*time.Second), 1000)
+			must.NoError(t, err)
+			left, _, err := i.Service.Requests(t.Context(), access.Operator, requestlog.Filter{Tenant: tenant}, 1000)
+			must.NoError(t, err)
+			if n < 20 || n > 45 || len(left) == 0 || len(left) >= len(all) {
+				t.Errorf("%d blocks were deleted, %d requests are left", n, len(left))
+			}
+		})
+	})
+}
+
+// TestRequestLogBound checks that the oldest requests go when a tenant has too many.
+func TestRequestLogBound(t *testing.T) {
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		tenant := access.Tenant{AccountID: store.NewID(), Environment: access.Test}
+		begin := time.Date(2026, 3, 2, 0, 0, 0, 0, time.UTC)
+		for n := range 50 {
+			block := requestlog.NewBlock(tenant)
+			for k := range 10 {
+				block.Add(requestAt(tenant, begin.Add(time.Duration(n)*time.Second+time.Duration(k)*time.Millisecond), 200))
+			}
+			must.NoError(t, s.Update(t.Context(), func(tx *store.Tx) error {
+				return tx.InsertRequests([]*requestlog.Block{block}, 100)
+			}))
+		}
+		blocks, err := s.RequestBlocks(t.Context(), tenant, uuid.Nil, uuid.Nil, uuid.Nil, 100)
+		must.NoError(t, err)
+		if len(blocks) != 10 || requestlog.TimeOf(blocks[0].Last).Before(begin.Add(49*time.Second)) {
+			t.Errorf("%d blocks are left", len(blocks))
+		}
+	})
+}

@@ -1,0 +1,92 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
+)
+
+// oldBlocks is how many of the oldest blocks are looked at when a tenant has too many requests: with each new one.
+const oldBlocks = 8
+
+// InsertRequests stores blocks of the request log. Of a tenant with more than most requests the oldest are deleted.
+func (t *Tx) InsertRequests(blocks []*requestlog.Block, most int64) error {
+	for _, b := range blocks {
+		seq, err := value[int64](t.ctx, t.Queries, `INSERT INTO request_log
+			(id, account_id, environment, first_id, requests, seq, body)
+			VALUES ($1, $2, $3, $4, $5, CAST($5 AS BIGINT) + COALESCE((SELECT newest.seq FROM request_log AS newest
+				WHERE newest.account_id = $2 AND newest.environment = $3 ORDER BY newest.id DESC LIMIT 1), 0), $6)
+			ON CONFLICT (id) DO NOTHING RETURNING seq`, b.Last.String(), b.AccountID, string(b.Environment),
+			b.First.String(), int64(b.Requests), b.Text())
+		if errors.Is(err, ErrNotFound) {
+			continue // stored by a transaction whose end was not heard of
+		}
+		if err != nil {
+			return err
+		}
+		if seq > most {
+			if err := t.deleteSurplus(b.Tenant, seq-most); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// deleteSurplus deletes the oldest blocks of a tenant, as far as a number in its sequence.
+func (t *Tx) deleteSurplus(tenant access.Tenant, upTo int64) error {
+	_, err := t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log
+		WHERE account_id = $1 AND environment = $2 ORDER BY id LIMIT $3) AND seq <= $4`,
+		tenant.AccountID, string(tenant.Environment), oldBlocks, upTo)
+	return err
+}
+
+// StoredBlock is a block of the request log as it is stored.
+type StoredBlock struct {
+	First, Last uuid.UUID
+	Body        string
+}
+
+// RequestBlocks returns up to limit blocks of a tenant, by their last ids from the highest. They follow after, which is
+// excluded unless it is zero, are not below until, and have at least one id below before, unless it is zero.
+func (q Queries) RequestBlocks(
+	ctx context.Context, tenant access.Tenant, after, until, before uuid.UUID, limit int,
+) ([]StoredBlock, error) {
+	args := arguments{tenant.AccountID, string(tenant.Environment), limit, until.String()}
+	where := ""
+	if after != uuid.Nil {
+		where += " AND id < " + args.add(after.String())
+	}
+	if before != uuid.Nil {
+		where += " AND first_id < " + args.add(before.String())
+	}
+	return collect(ctx, q, func(scan scanner) (b StoredBlock, err error) {
+		var first, last string
+		if err = scan(&first, &last, &b.Body); err != nil {
+			return b, err
+		}
+		if b.First, err = uuid.Parse(first); err == nil {
+			b.Last, err = uuid.Parse(last)
+		}
+		return b, err
+	}, `SELECT first_id, id, body FROM request_log WHERE account_id = $1 AND environment = $2 AND id >= $4`+where+
+		" ORDER BY id DESC LIMIT $3", args...)
+}
+
+// HasRequests reports whether there are requests from before the time.
+func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error) {
+	return q.exists(ctx, "FROM request_log WHERE id < $1", FirstID(before))
+}
+
+// DeleteOldRequests deletes up to limit blocks of requests from before the time, the oldest first, and returns how
+// many.
+func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
+	n, err := t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log WHERE id < $1
+		ORDER BY id LIMIT $2)`, FirstID(before), limit)
+	return int(n), err
+}
