@@ -131,10 +131,10 @@ func (p *past) open() error {
 		return err
 	}
 	p.shops = []*shop{
-		{owner: p.demo.Owner, key: p.demo.Live, share: 35},
-		{owner: made.Owner, key: key, share: 65, down: [2]time.Time{p.end.AddDate(0, 0, -5), p.end.AddDate(0, 0, -4)}},
+		{owner: p.demo.Owner, key: p.demo.Live, share: 35, down: p.outage(9, 8)},
+		{owner: made.Owner, key: key, share: 65, down: p.outage(5, 4)},
 	}
-	p.sandbox = &shop{owner: p.demo.Owner, key: p.demo.Test}
+	p.sandbox = &shop{owner: p.demo.Owner, key: p.demo.Test, down: p.outage(3, 2)}
 	for _, e := range []struct {
 		shop          *shop
 		name, address string
@@ -148,6 +148,11 @@ func (p *past) open() error {
 		}
 	}
 	return p.portalWork(p.shops[1])
+}
+
+// outage is from some days ago to some days ago.
+func (p *past) outage(from, to int) [2]time.Time {
+	return [2]time.Time{p.end.AddDate(0, 0, -from), p.end.AddDate(0, 0, -to)}
 }
 
 var portalOrigin = access.Origin{IP: "203.0.113.24", UserAgent: "Mozilla/5.0 (Macintosh)"}
