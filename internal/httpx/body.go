@@ -26,6 +26,15 @@ func ReadBody(r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
+// ReadObject returns the JSON object that is the body.
+func ReadObject(r *http.Request) (Object, error) {
+	body, err := ReadBody(r)
+	if err != nil {
+		return Object{}, err
+	}
+	return ParseObject(body)
+}
+
 func readBody(r *http.Request) ([]byte, error) {
 	if err := checkContentType(r.Header["Content-Type"]); err != nil {
 		return nil, err

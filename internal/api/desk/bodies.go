@@ -12,7 +12,7 @@ import (
 
 // readRequest checks the shape of a photo request; what its codes name is for the use case to say.
 func readRequest(r *http.Request) ([]order.RequestDraft, error) {
-	o, err := readObject(r)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func readRequest(r *http.Request) ([]order.RequestDraft, error) {
 
 // readVerdict checks the shape of a verdict, and what its outcome asks of the rest.
 func readVerdict(r *http.Request) (v *order.Verdict, note string, err error) {
-	o, err := readObject(r)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return nil, "", err
 	}
@@ -80,13 +80,4 @@ func readNote(r *http.Request) (string, error) {
 	}
 	note := o.String("note", httpx.MaxChars(order.MaxNote))
 	return note, o.Done()
-}
-
-// readObject reads the JSON object that is the body.
-func readObject(r *http.Request) (httpx.Object, error) {
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return httpx.Object{}, err
-	}
-	return httpx.ParseObject(body)
 }

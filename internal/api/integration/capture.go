@@ -38,11 +38,7 @@ type capturePhotoView struct {
 }
 
 func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return err
-	}
-	n, err := readCaptureLink(body)
+	n, err := readCaptureLink(r)
 	if err != nil {
 		return err
 	}
@@ -55,9 +51,9 @@ func (a *API) createCaptureLink(w http.ResponseWriter, r *http.Request, c *call)
 }
 
 // readCaptureLink reads a link for an item, or for the photo request of an order, which says itself what the item is.
-func readCaptureLink(body []byte) (service.NewCaptureLink, error) {
+func readCaptureLink(r *http.Request) (service.NewCaptureLink, error) {
 	var n service.NewCaptureLink
-	o, err := httpx.ParseObject(body)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return n, err
 	}

@@ -22,11 +22,7 @@ func (a *API) quote(w http.ResponseWriter, r *http.Request, c *call) error {
 	if err := params.Done(); err != nil {
 		return err
 	}
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return err
-	}
-	o, err := httpx.ParseObject(body)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return err
 	}

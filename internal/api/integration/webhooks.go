@@ -44,11 +44,7 @@ func viewEndpoint(e *webhook.Endpoint) endpointView {
 }
 
 func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return err
-	}
-	n, err := readEndpoint(body)
+	n, err := readEndpoint(r)
 	if err != nil {
 		return err
 	}
@@ -61,9 +57,9 @@ func (a *API) createWebhook(w http.ResponseWriter, r *http.Request, c *call) err
 	return httpx.WriteJSON(w, http.StatusCreated, view)
 }
 
-func readEndpoint(body []byte) (service.NewEndpoint, error) {
+func readEndpoint(r *http.Request) (service.NewEndpoint, error) {
 	var n service.NewEndpoint
-	o, err := httpx.ParseObject(body)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return n, err
 	}
@@ -129,11 +125,7 @@ func (c *call) endpointID() (string, error) {
 
 // updateWebhook pauses an endpoint or lets it go on: nothing else of it can be changed.
 func (a *API) updateWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	body, err := httpx.ReadBody(r)
-	if err != nil {
-		return err
-	}
-	o, err := httpx.ParseObject(body)
+	o, err := httpx.ReadObject(r)
 	if err != nil {
 		return err
 	}

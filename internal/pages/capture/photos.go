@@ -113,15 +113,7 @@ func (p *Pages) showPhoto(w http.ResponseWriter, r *http.Request) error {
 	if at < 0 {
 		return ui.PageNotFound()
 	}
-	err = p.Images.Serve(w, r, c.Photos[at].Name, imaging.Thumb)
-	switch {
-	case errors.Is(err, media.ErrNotFound):
-		return ui.PageNotFound()
-	case errors.Is(err, imaging.ErrUndecodable):
-		p.Site.NoPicture(w, r)
-		return nil
-	}
-	return err
+	return p.Site.PhotoFailed(w, r, p.Images.Serve(w, r, c.Photos[at].Name, imaging.Thumb))
 }
 
 // maxForm is how many bytes of a submission are read.

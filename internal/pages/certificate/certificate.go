@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
-	"errors"
 	"net/http"
 	"runtime"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/imaging"
-	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/ttlcache"
@@ -187,13 +185,5 @@ func (c *Certificates) photo(w http.ResponseWriter, r *http.Request) error {
 		return ui.PageNotFound()
 	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	err = c.images.Serve(w, r, names[n-1], imaging.Size(name))
-	switch {
-	case errors.Is(err, media.ErrNotFound):
-		return ui.PageNotFound()
-	case errors.Is(err, imaging.ErrUndecodable):
-		c.pages.Site().NoPicture(w, r)
-		return nil
-	}
-	return err
+	return c.pages.Site().PhotoFailed(w, r, c.images.Serve(w, r, names[n-1], imaging.Size(name)))
 }

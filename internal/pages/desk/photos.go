@@ -1,12 +1,10 @@
 package desk
 
 import (
-	"errors"
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
-	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
@@ -59,14 +57,7 @@ func (d *Desk) servePhoto(w http.ResponseWriter, r *http.Request, _ *visitor) er
 	for key, values := range plain {
 		header[key] = values
 	}
-	switch {
-	case errors.Is(err, media.ErrNotFound):
-		return ui.PageNotFound()
-	case errors.Is(err, imaging.ErrUndecodable):
-		d.Site.NoPicture(w, r)
-		return nil
-	}
-	return err
+	return d.Site.PhotoFailed(w, r, err)
 }
 
 func (d *Desk) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {

@@ -1,7 +1,6 @@
 package portal
 
 import (
-	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
-	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
@@ -192,14 +190,7 @@ func (p *Portal) servePhoto(w http.ResponseWriter, r *http.Request, who *visitor
 		return nil
 	}
 	h.Set("Content-Security-Policy", before) // of the page that tells the error
-	switch {
-	case errors.Is(err, media.ErrNotFound):
-		return ui.PageNotFound()
-	case errors.Is(err, imaging.ErrUndecodable):
-		p.Site.NoPicture(w, r)
-		return nil
-	}
-	return err
+	return p.Site.PhotoFailed(w, r, err)
 }
 
 func (p *Portal) serveStored(w http.ResponseWriter, r *http.Request, name string, format photo.Format) error {

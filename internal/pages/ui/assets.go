@@ -14,6 +14,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/imaging"
+	"github.com/assayhq/assay/internal/media"
 )
 
 const (
@@ -138,8 +141,16 @@ func acceptsGzip(r *http.Request) bool {
 	return false
 }
 
-// NoPicture answers for a photo that cannot be shown: with a picture that says so, for now.
-func (s *Site) NoPicture(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Cache-Control", "no-store")
-	http.Redirect(w, r, s.AssetURL("ui/unavailable.svg"), http.StatusFound)
+// PhotoFailed answers for a photo that was not served because of err: with a picture that says so, for now, where it
+// cannot be decoded.
+func (s *Site) PhotoFailed(w http.ResponseWriter, r *http.Request, err error) error {
+	switch {
+	case errors.Is(err, media.ErrNotFound):
+		return PageNotFound()
+	case errors.Is(err, imaging.ErrUndecodable):
+		w.Header().Set("Cache-Control", "no-store")
+		http.Redirect(w, r, s.AssetURL("ui/unavailable.svg"), http.StatusFound)
+		return nil
+	}
+	return err
 }
