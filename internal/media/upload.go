@@ -32,6 +32,9 @@ func (s *Staging) Accept(
 	u.OriginalName = photo.OriginalName(name)
 	if u.Staged, err = s.Stage(ctx, r, maxBytes); err == nil {
 		if u.Info, err = photo.Inspect(u.Staged, u.Staged.Size()); err == nil {
+			err = photo.CheckWhole(u.Staged, u.Staged.Size(), u.Info.Format)
+		}
+		if err == nil {
 			return u, nil, nil
 		}
 		_ = u.Staged.Close()

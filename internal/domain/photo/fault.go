@@ -29,6 +29,13 @@ func InvalidFileType() *fault.Error {
 		With("allowed_formats", Formats)
 }
 
+// damaged refuses a file that begins like one of the formats and does not go on as one.
+func damaged(f Format, problem string) *fault.Error {
+	return fault.New(fault.Invalid, CodeInvalidFileType,
+		"The file begins like a supported image, but "+problem+".").
+		With("allowed_formats", Formats).With("format", f)
+}
+
 // ResolutionMissing refuses a file of a known format that does not tell its width and height.
 func ResolutionMissing(f Format) *fault.Error {
 	return fault.New(fault.Invalid, CodeResolutionMissing, "The width and height of the image cannot be read.").

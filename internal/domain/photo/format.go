@@ -1,8 +1,9 @@
 // Package photo holds the rules of photo files: which formats are taken, how large an image may be, what a stored file
 // is called and which URLs are ours.
 //
-// Everything is decided by a file's own bytes, never by its name or declared type, and only its header is read: the
-// work and memory spent on a file are bounded whatever it contains.
+// Everything is decided by a file's own bytes, never by its name or declared type. Nothing is decoded: the header is
+// read, and the parts of the file are walked to its end, so that the work and memory spent on a file are bounded
+// whatever it contains.
 package photo
 
 // Format is an image format that the service takes.

@@ -1,0 +1,38 @@
+package integration_test
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
+)
+
+// TestUploadPhotos_Damaged checks that a file is followed to its end: what begins like a photo and goes on as something
+// else is refused, and what cameras add to their photos is not.
+func TestUploadPhotos_Damaged(t *testing.T) {
+	integrationtest.Each(t, func(t *testing.T, w *world) {
+		c := w.NewAccount(t).Test(t)
+		jpg, png := integrationtest.JPEG(t, 12, 9), integrationtest.PNG(t, 12, 9)
+		archive := append([]byte("PK\x03\x04"), bytes.Repeat([]byte("anything "), 10_000)...)
+		film := append([]byte("\x00\x00\x00\x10ftypmp42\x00\x00\x00\x00\x00\x01\x86\xa8mdat"), make([]byte, 100_000)...)
+		for name, content := range map[string][]byte{
+			"JunkAfterThePNGHeader":  append(integrationtest.PNGHeader(5, 5), archive...),
+			"JunkAfterTheHEICHeader": append(integrationtest.HEIFHeader("heic", 5, 5), archive...),
+			"ArchiveBehindAJPEG":     append(bytes.Clone(jpg), archive...),
+			"ArchiveBehindAPNG":      append(bytes.Clone(png), archive...),
+		} {
+			t.Run(name, func(t *testing.T) {
+				e := c.Upload(t, part{Filename: "x.jpg", Content: content}).Refused(t, 400, "INVALID_FILE_TYPE")
+				e.Is(t, "details.data.0.error.code", "INVALID_FILE_TYPE")
+			})
+		}
+		t.Run("CamerasAddToPhotos", func(t *testing.T) {
+			c.Upload(t, part{Filename: "motion.jpg", Content: append(bytes.Clone(jpg), film...)},
+				part{Filename: "mpf.jpg", Content: append(bytes.Clone(jpg), jpg...)},
+				part{Filename: "padded.png", Content: append(bytes.Clone(png), make([]byte, 100_000)...)},
+				part{Filename: "trailer.jpg", Content: append(bytes.Clone(jpg), "a note of the editor"...)}).Want(t, 201).
+				Is(t, "data.0.status", "uploaded").Is(t, "data.1.status", "uploaded").
+				Is(t, "data.2.status", "uploaded").Is(t, "data.3.status", "uploaded")
+		})
+	})
+}

@@ -1,0 +1,335 @@
+package photo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be whose end is
+// missing. Cameras and editors leave small trailers of their own; a header and junk is no photo.
+const tolerated = 16 << 10
+
+// CheckWhole walks a file that Inspect has recognised from its first part to its end: the segments and scans of a JPEG,
+// the chunks of a PNG or WebP, the boxes of a HEIF file. It refuses with InvalidFileType, and says why, what begins
+// like a picture and goes on as something else. Nothing is decoded; the file is read once at most, in bounded memory.
+//
+// What cameras add after a picture passes: further pictures (MPF, gain maps), a film (motion photos), the trailer of
+// Samsung's phones, and padding.
+func CheckWhole(r io.ReaderAt, size int64, f Format) error {
+	buf, _ := walkBuffers.Get().(*walkBuffer) // the pool has no other type
+	defer walkBuffers.Put(buf)
+	w := &walk{r: r, size: size, buf: buf[:]}
+	var end int64
+	var problem string
+	switch f {
+	case JPEG:
+		end, problem = w.jpeg(0)
+	case PNG:
+		end, problem = w.png()
+	case WebP:
+		end, problem = w.webp()
+	case HEIC, HEIF, AVIF:
+		end, problem = w.boxes(0)
+	}
+	if problem == "" {
+		problem = w.rest(end)
+	}
+	switch {
+	case w.failure != nil:
+		return fmt.Errorf("read a photo: %w", w.failure)
+	case problem == cutOff && size <= tolerated, problem == "":
+		return nil
+	}
+	return damaged(f, problem)
+}
+
+// What is wrong with a file.
+const (
+	cutOff   = "its end is missing"
+	noImage  = "it has no picture data"
+	brokenAt = "it goes on as something else"
+	trailing = "something else follows it"
+)
+
+type walkBuffer [64 << 10]byte
+
+var walkBuffers = sync.Pool{New: func() any { return new(walkBuffer) }}
+
+// walk reads a file from its beginning to its end through one window.
+type walk struct {
+	r       io.ReaderAt
+	size    int64
+	buf     []byte
+	start   int64 // offset of window in the file
+	window  []byte
+	failure error
+}
+
+// fill moves the window to off.
+func (w *walk) fill(off int64) {
+	w.start, w.window = off, nil
+	if w.failure != nil || off >= w.size {
+		return
+	}
+	n, err := w.r.ReadAt(w.buf[:min(int64(len(w.buf)), w.size-off)], off)
+	if err != nil && !errors.Is(err, io.EOF) {
+		w.failure = err
+		return
+	}
+	w.window = w.buf[:n]
+}
+
+// at returns n bytes at off, nil where there are fewer. They are valid until the next call.
+func (w *walk) at(off int64, n int) []byte {
+	if off < 0 || off > w.size-int64(n) {
+		return nil
+	}
+	if off < w.start || off+int64(n) > w.start+int64(len(w.window)) {
+		w.fill(off)
+	}
+	if i := int(off - w.start); i+n <= len(w.window) {
+		return w.window[i : i+n]
+	}
+	return nil
+}
+
+// padding returns where something else than zeros and 0xff begins. A picture or film may begin with some of them.
+func (w *walk) padding(from int64) int64 {
+	off := from
+	for off < w.size && w.at(off, 1) != nil {
+		window := w.window[off-w.start:]
+		i := 0
+		for i < len(window) && (window[i] == 0 || window[i] == 0xff) {
+			i++
+		}
+		if off += int64(i); i < len(window) {
+			break
+		}
+	}
+	for before := max(from, off-3); before < off; before++ {
+		if isJPEG(w.at(before, 3)) || string(w.at(before+4, 4)) == "ftyp" {
+			return before
+		}
+	}
+	return off
+}
+
+func isJPEG(b []byte) bool { return len(b) >= 3 && string(b[:3]) == "\xff\xd8\xff" }
+
+// rest looks at what follows a picture.
+func (w *walk) rest(off int64) (problem string) {
+	for {
+		off = w.padding(off)
+		if w.size-off <= tolerated || w.samsung() {
+			return ""
+		}
+		var end int64
+		switch {
+		case isJPEG(w.at(off, 3)): // a further picture
+			end, problem = w.jpeg(off)
+		case string(w.at(off+4, 4)) == "ftyp": // a film
+			end, problem = w.boxes(off)
+		default:
+			return trailing
+		}
+		if problem == cutOff {
+			return ""
+		}
+		if problem != "" || end <= off {
+			return trailing
+		}
+		off = end
+	}
+}
+
+// samsung reports whether the file ends with the trailer of Samsung's phones, whose directory tells its own length.
+func (w *walk) samsung() bool {
+	tail := w.at(w.size-8, 8)
+	if tail == nil || string(tail[4:]) != "SEFT" {
+		return false
+	}
+	return string(w.at(w.size-8-int64(binary.LittleEndian.Uint32(tail)), 4)) == "SEFH"
+}
+
+// jpeg walks a JPEG that begins at off and returns where it ends.
+func (w *walk) jpeg(off int64) (end int64, problem string) {
+	off += 2
+	junk, scans := 0, 0
+	for {
+		b := w.at(off, 2)
+		switch {
+		case b == nil && junk > 0 && scans == 0:
+			return 0, brokenAt
+		case b == nil:
+			return 0, cutOff
+		case b[0] != 0xff:
+			off++
+			if junk++; junk > maxJPEGJunk {
+				return 0, brokenAt
+			}
+		case b[1] == 0xff: // fill byte
+			off++
+		case b[1] == jpegEOI:
+			if scans == 0 {
+				return 0, noImage
+			}
+			return off + 2, ""
+		case b[1] == 0, b[1] == jpegTEM, b[1] >= jpegRST && b[1] <= jpegSOI: // without a body
+			off += 2
+		case b[1] < 0xc0, b[1] >= 0xf0 && b[1] < 0xfe: // reserved
+			return 0, brokenAt
+		default:
+			marker := b[1]
+			length := w.at(off+2, 2)
+			if length == nil {
+				return 0, cutOff
+			}
+			if off += 2 + int64(binary.BigEndian.Uint16(length)); marker == jpegSOS {
+				scans++
+				off = w.scan(off)
+			}
+		}
+	}
+}
+
+// scan passes over the coded data of a JPEG, up to the marker that ends it.
+func (w *walk) scan(off int64) int64 {
+	for w.at(off, 2) != nil {
+		data := w.window[off-w.start:]
+		i := 0
+		for i+1 < len(data) {
+			found := bytes.IndexByte(data[i:len(data)-1], 0xff)
+			if found < 0 {
+				i = len(data) - 1
+				break
+			}
+			i += found
+			switch next := data[i+1]; {
+			case next == 0xff:
+				i++
+			case next == 0, next >= jpegRST && next < jpegSOI:
+				i += 2
+			default:
+				return off + int64(i)
+			}
+		}
+		off += int64(i)
+	}
+	return off
+}
+
+// png walks the chunks up to IEND.
+func (w *walk) png() (end int64, problem string) {
+	pixels := false
+	for off := int64(len(pngSignature)); ; {
+		head := w.at(off, 8)
+		if head == nil {
+			return 0, cutOff
+		}
+		length, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
+		if length >= 1<<31 || !isWord(kind, false) {
+			return 0, brokenAt
+		}
+		if kind == "IDAT" && !pixels && length >= 2 {
+			z := w.at(off+8, 2)
+			if z != nil && (z[0]&15 != 8 || (int(z[0])<<8|int(z[1]))%31 != 0) {
+				return 0, brokenAt // not what zlib writes
+			}
+			pixels = true
+		}
+		off += 12 + length
+		switch {
+		case off > w.size:
+			return 0, cutOff
+		case kind == "IEND" && !pixels:
+			return 0, noImage
+		case kind == "IEND":
+			return off, ""
+		}
+	}
+}
+
+// webp walks the chunks of the RIFF container.
+func (w *walk) webp() (end int64, problem string) {
+	head := w.at(4, 4)
+	if head == nil {
+		return 0, cutOff
+	}
+	end = 8 + int64(binary.LittleEndian.Uint32(head))
+	if end > w.size+1 { // some leave out the byte that pads the last chunk
+		return 0, cutOff
+	}
+	end = min(end, w.size)
+	pixels := false
+	for off := int64(webpChunk); off < end; {
+		head := w.at(off, 8)
+		if head == nil || !isWord(string(head[:4]), true) {
+			return 0, brokenAt
+		}
+		switch string(head[:4]) {
+		case "VP8 ", "VP8L", "ANMF":
+			pixels = true
+		}
+		length := int64(binary.LittleEndian.Uint32(head[4:]))
+		if off += 8 + length + length&1; off > end+1 {
+			return 0, brokenAt
+		}
+	}
+	if !pixels {
+		return 0, noImage
+	}
+	return end, ""
+}
+
+// boxes walks the boxes of an ISO base media file that begins at off, and returns where they end: at the end of the
+// file, or before what is no box.
+func (w *walk) boxes(off int64) (end int64, problem string) {
+	first, data := off, false
+	for off < w.size {
+		head := w.at(off, 8)
+		if head == nil || !isWord(string(head[4:]), true) {
+			break
+		}
+		length, kind := int64(binary.BigEndian.Uint32(head)), string(head[4:])
+		if kind == "ftyp" && off > first { // another file
+			break
+		}
+		data = data || kind == "mdat" || kind == "meta" // which may hold the data itself
+		switch length {
+		case 0:
+			length = w.size - off
+		case 1:
+			wide := w.at(off+8, 8)
+			if wide == nil || binary.BigEndian.Uint64(wide) > 1<<62 {
+				return 0, brokenAt
+			}
+			length = int64(binary.BigEndian.Uint64(wide)) //nolint:gosec // checked above
+		}
+		if length < 8 {
+			return 0, brokenAt
+		}
+		if off += length; off > w.size {
+			return 0, cutOff
+		}
+	}
+	if !data {
+		return 0, noImage
+	}
+	return off, ""
+}
+
+// isWord reports whether four bytes can be the name of a part: letters, and where others are used too, what can be
+// printed.
+func isWord(kind string, others bool) bool {
+	for i := range len(kind) {
+		letter := kind[i]|0x20 >= 'a' && kind[i]|0x20 <= 'z'
+		if !letter && (!others || kind[i] < 0x20 || kind[i] > 0x7e && kind[i] != 0xa9) {
+			return false
+		}
+	}
+	return len(kind) == 4
+}

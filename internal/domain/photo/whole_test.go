@@ -1,0 +1,177 @@
+package photo
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"testing"
+	"testing/iotest"
+
+	"github.com/assayhq/assay/internal/domain/fault"
+)
+
+func whole(file []byte) error {
+	info, err := Inspect(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
+		return err
+	}
+	return CheckWhole(bytes.NewReader(file), int64(len(file)), info.Format)
+}
+
+// noise is bytes of no format.
+func noise(n int) []byte {
+	random := rand.New(rand.NewPCG(7, 7))
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(random.Uint32())
+	}
+	return b
+}
+
+// samsungTrailer is what Samsung's phones put behind a photo, with a film of n bytes.
+func samsungTrailer(n int) []byte {
+	data := join([]byte{0, 0, 0x30, 0x0a, 16, 0, 0, 0}, []byte("MotionPhoto_Data"), ftyp("mp42"), noise(n))
+	directory := join([]byte("SEFH"), binary.LittleEndian.AppendUint32(nil, 106), binary.LittleEndian.AppendUint32(nil, 1),
+		[]byte{0, 0, 0x30, 0x0a}, binary.LittleEndian.AppendUint32(nil, uint32(len(data))),
+		binary.LittleEndian.AppendUint32(nil, uint32(len(data))))
+	return join(data, directory, binary.LittleEndian.AppendUint32(nil, uint32(len(directory))), []byte("SEFT"))
+}
+
+// riffOf is a WebP file with more in its container.
+func riffOf(file, more []byte) []byte {
+	file = join(file, more)
+	binary.LittleEndian.PutUint32(file[4:], uint32(len(file)-8))
+	return file
+}
+
+func pngChunk(kind string, body []byte) []byte {
+	return join(u32(uint32(len(body))), []byte(kind), body, u32(0))
+}
+
+// TestCheckWhole_Passes checks that what cameras and editors make is taken.
+func TestCheckWhole_Passes(t *testing.T) {
+	jpg, png := encodeJPEG(t, 300, 200), encodePNG(t, 30, 20)
+	film := join(ftyp("mp42"), isoBox("moov", noise(500)), isoBox("mdat", noise(100_000)))
+	lossless := webpOf("VP8L", join(vp8l(4, 4), noise(40_001)))
+	for name, file := range map[string][]byte{
+		"JPEG":                     jpg,
+		"JPEG/Motion":              join(jpg, film),
+		"JPEG/MotionWithTrailer":   join(jpg, film, []byte("LIVE_36999000")),
+		"JPEG/Samsung":             join(jpg, samsungTrailer(200_000)),
+		"JPEG/MPF":                 join(jpg, make([]byte, 3000), jpg, jpg),
+		"JPEG/GainMap":             join(jpg, encodeJPEG(t, 900, 700)),
+		"JPEG/PaddedToABlock":      join(jpg, make([]byte, 300_000)),
+		"JPEG/PaddedWithOnes":      join(jpg, bytes.Repeat([]byte{0xff}, 300_000)),
+		"JPEG/Trailer":             join(jpg, noise(tolerated)),
+		"JPEG/LargeComments":       afterSOI(jpg, segment(0xfe, noise(60_000)), segment(0xed, noise(60_000))),
+		"JPEG/BytesBetween":        afterSOI(jpg, segment(0xfe, nil), make([]byte, 100)),
+		"JPEG/SmallWithoutEnd":     jpg[:len(jpg)-2],
+		"JPEG/HeaderOnly":          jpegOf(frame(0xc0, 5, 5)),
+		"PNG":                      png,
+		"PNG/ExtraChunks":          join(png[:33], pngChunk("eXIf", noise(90_000)), pngChunk("prVt", noise(9)), png[33:]),
+		"PNG/Trailer":              join(png, noise(tolerated)),
+		"PNG/Samsung":              join(png, samsungTrailer(100_000)),
+		"PNG/HeaderOnly":           join(pngHeader(8000, 6250), u32(0)),
+		"WebP":                     lossless,
+		"WebP/WithoutPad":          lossless[:len(lossless)-len(lossless)&1],
+		"WebP/HeaderOnly":          webpOf("VP8 ", vp8(4, 4)),
+		"HEIC":                     heicOf(4, 4),
+		"HEIC/ExtraBoxes":          join(heicOf(4, 4), isoBox("free", noise(90_000)), isoBox("mpvd", film)),
+		"HEIC/OpenBox":             join(heicOf(4, 4)[:len(heicOf(4, 4))-72], openBox("mdat", noise(90_000))),
+		"HEIC/WideBox":             join(heicOf(4, 4), wideBox("mdat", noise(90_000))),
+		"HEIC/Copyright":           join(heicOf(4, 4), isoBox("\xa9xyz", noise(20_000))),
+		"HEIC/Uuid":                join(heicOf(4, 4), isoBox("uuid", noise(20_000))),
+		"HEIC/Samsung":             join(heicOf(4, 4), samsungTrailer(100_000)),
+		"JPEG/FilmThatIsCutOff":    join(jpg, film[:len(film)-50_000]),
+		"JPEG/PaddingThenTrailer":  join(jpg, make([]byte, 90_000), noise(100)),
+		"JPEG/PictureAndThenAFilm": join(jpg, jpg, make([]byte, 7), film),
+	} {
+		if err := whole(file); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCheckWhole_Refused checks that a header of a picture does not make a picture of what follows it.
+func TestCheckWhole_Refused(t *testing.T) {
+	jpg, png := encodeJPEG(t, 300, 200), encodePNG(t, 30, 20)
+	text := bytes.Repeat([]byte("all work and no play "), 5000)
+	scan := bytes.Index(jpg, []byte{0xff, jpegSOS})
+	for name, file := range map[string][]byte{
+		"JPEG/NoiseAfterTheHeader":  join(jpegOf(frame(0xc0, 5, 5)), noise(100)),
+		"JPEG/TextAfterTheHeader":   join(jpegOf(frame(0xc0, 5, 5)), text),
+		"JPEG/NoiseAsScan":          join(jpg[:scan+14], noise(100_000)),
+		"JPEG/LittleNoiseAsScan":    join(jpg[:scan+14], noise(2000), []byte{0xff, jpegEOI}),
+		"JPEG/TextAsScan":           join(jpg[:scan+14], text),
+		"JPEG/Archive":              join(jpg, []byte("PK\x03\x04"), noise(100_000)),
+		"JPEG/Program":              join(jpg, []byte("\x7fELF"), noise(100_000)),
+		"JPEG/BrokenFurtherPicture": join(jpg, []byte{0xff, 0xd8, 0xff}, text),
+		"JPEG/FilmAndArchive":       join(jpg, ftyp("mp42"), isoBox("mdat", noise(10)), noise(100_000)),
+		"JPEG/ClaimOfSamsung":       join(jpg, noise(100_000), []byte("\x10\x00\x00\x00SEFT")),
+		"JPEG/NoScan":               jpegOf(frame(0xc0, 5, 5), []byte{0xff, jpegEOI}),
+		"PNG/NoiseAfterTheHeader":   join(pngHeader(5, 5), u32(0), noise(100)),
+		"PNG/NoiseAsPixels":         join(pngHeader(5, 5), u32(0), pngChunk("IDAT", noise(100_000)), pngChunk("IEND", nil)),
+		"PNG/NoPixels":              join(pngHeader(5, 5), u32(0), pngChunk("tEXt", text), pngChunk("IEND", nil)),
+		"PNG/Archive":               join(png, []byte("PK\x03\x04"), noise(100_000)),
+		"PNG/CutOff":                join(png[:33], pngChunk("IDAT", join([]byte{0x78, 0x9c}, noise(100_000)))),
+		"WebP/Noise":                join(webpOf("VP8 ", vp8(4, 4)), noise(100_000)),
+		"WebP/CutOff":               webpOf("VP8L", join(vp8l(4, 4), noise(100_000)))[:90_000],
+		"WebP/NoiseAsChunks":        riffOf(webpOf("VP8L", join(vp8l(4, 4), []byte{0})), noise(100)),
+		"WebP/NoPixels":             webpOf("VP8X", vp8x(4, 4)),
+		"HEIC/Noise":                join(heicOf(4, 4), noise(100_000)),
+		"HEIC/NothingButNoise":      join(heicOf(4, 4)[:len(heicOf(4, 4))-72], noise(100_000)),
+		"HEIC/CutOff":               join(heicOf(4, 4), isoBox("mdat", noise(100_000)))[:90_000],
+		"HEIC/TooSmallABox":         join(heicOf(4, 4), claiming(4, isoBox("free", noise(100)))),
+	} {
+		if err := whole(file); fault.CodeOf(err) != CodeInvalidFileType {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCheckWhole_Reader checks that a file is read once, and that a reader that fails is not taken for a broken file.
+func TestCheckWhole_Reader(t *testing.T) {
+	file := join(encodeJPEG(t, 2000, 1000), noise(tolerated))
+	c := &countingReader{r: bytes.NewReader(file)}
+	if err := CheckWhole(c, int64(len(file)), JPEG); err != nil || c.bytes > 2*len(file)+3<<16 {
+		t.Errorf("%d bytes of %d were read: %v", c.bytes, len(file), err)
+	}
+	broken := struct{ io.ReaderAt }{failing{}}
+	if err := CheckWhole(broken, 1<<20, PNG); err == nil || fault.CodeOf(err) != "" {
+		t.Errorf("%v", err)
+	}
+}
+
+type failing struct{}
+
+func (failing) ReadAt([]byte, int64) (int, error) { return 0, iotest.ErrTimeout }
+
+func FuzzCheckWhole(f *testing.F) {
+	for _, seed := range [][]byte{encodeJPEG(f, 9, 9), encodePNG(f, 9, 9), heicOf(4, 4), webpOf("VP8L", vp8l(4, 4))} {
+		f.Add(seed, []byte("x"), uint16(9))
+	}
+	f.Fuzz(func(t *testing.T, file, junk []byte, times uint16) {
+		file = join(file, bytes.Repeat(junk, int(times)))
+		for _, format := range Formats {
+			err := CheckWhole(bytes.NewReader(file), int64(len(file)), format)
+			if _, refused := errors.AsType[*fault.Error](err); err != nil && !refused {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+func BenchmarkCheckWhole(b *testing.B) {
+	file := encodeJPEG(b, 300, 200)
+	scan := bytes.Index(file, []byte{0xff, jpegSOS}) + 14
+	data := bytes.ReplaceAll(noise(8<<20), []byte{0xff}, []byte{0xff, 0})
+	file = join(file[:scan], data, []byte{0xff, jpegEOI})
+	b.SetBytes(int64(len(file)))
+	for b.Loop() {
+		if err := whole(file); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
