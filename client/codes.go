@@ -38,6 +38,7 @@ const (
 	CodeResolutionTooLarge       Code = "RESOLUTION_TOO_LARGE"        // 400
 	CodeResolutionMissing        Code = "RESOLUTION_MISSING"          // 400
 	CodeFileTooLarge             Code = "FILE_TOO_LARGE"              // 413; see [Error.MaxBytes]
+	CodeStorageLimitReached      Code = "storage-limit-reached"       // 409; the operator's limit for the account
 	CodeCaptureLinkLimitReached  Code = "capture-link-limit-reached"  // 409; 1,000 open links for each account
 )
 

@@ -883,6 +883,7 @@ ErrorCode = Literal[
     "rate-limit-exceeded",
     "request-in-progress",
     "service-unavailable",
+    "storage-limit-reached",
     "unauthorized",
     "unsafe-webhook-url",
     "unsupported-photo-url",

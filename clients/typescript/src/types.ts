@@ -826,6 +826,7 @@ export type ErrorCode =
   | "rate-limit-exceeded"
   | "request-in-progress"
   | "service-unavailable"
+  | "storage-limit-reached"
   | "unauthorized"
   | "unsafe-webhook-url"
   | "unsupported-photo-url"

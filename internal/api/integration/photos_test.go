@@ -263,6 +263,16 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 	})
 }
 
+// TestUploadPhotos_StorageLimit refuses photos of an account that has used all its room.
+func TestUploadPhotos_StorageLimit(t *testing.T) {
+	integrationtest.EachWith(t, integrationtest.Options{StoredBytes: 100}, func(t *testing.T, w *world) {
+		c := w.NewAccount(t).Test(t)
+		r := c.Upload(t, part{Filename: "large.jpg", Content: integrationtest.JPEG(t, 64, 64)})
+		r.Want(t, 409).Is(t, "code", "storage-limit-reached")
+		r.Is(t, "details.limit", 100)
+	})
+}
+
 // TestPhotoURLs checks which URLs an order may name.
 func TestPhotoURLs(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {

@@ -81,7 +81,7 @@ func (p *Portal) renderOrder(
 			v.AskFor = append(v.AskFor, ui.Option{Value: x.Code, Label: x.Name.In(ui.LocaleOf(r))})
 		}
 	}
-	v.Curl = p.curl("/orders/"+o.ID)
+	v.Curl = p.curl("/orders/" + o.ID)
 	if o.Status == order.UpdatePhotos {
 		v.Curl += "\n\n" + p.answerCurl(env, o.Order)
 	}

@@ -56,6 +56,7 @@ type World struct {
 type Options struct {
 	Catalog       []byte                                    // instead of Catalog
 	MaxPhotoBytes int64                                     // instead of 10 MiB
+	StoredBytes   int64                                     // of the photos of an account; 0: no limit
 	FailureLimit  int                                       // failed authentications a minute, instead of 300
 	Limiter       func(ratelimit.Limiter) ratelimit.Limiter // wraps the limiter
 	Media         func(media.Store) media.Store             // wraps the media store
@@ -93,6 +94,7 @@ func New(t testing.TB, target string, o Options) *World {
 	w.Installation = shop.Open(t, target, t.TempDir(), func(c *service.Config) {
 		c.Guard, c.Log, c.TestEventDelay = &netguard.Guard{Resolver: resolver{}}, log, o.EventDelay
 		c.SecretOverlap = SecretOverlap
+		c.Limits.StoredBytes = o.StoredBytes
 		if o.Media != nil {
 			c.Media = o.Media(c.Media)
 		}
