@@ -1,119 +1,38 @@
-// Package docs serves the reference of the JSON interfaces: pages made from the OpenAPI documents on the server, in the
-// layout of all pages, and the documents themselves. They can be read without scripts.
+// Package docs serves the documentation for integrators: guides written in Markdown, the reference of the JSON
+// interfaces made from the OpenAPI documents, a search over both, and the documents themselves. All of it can be read
+// without scripts. Nothing is made before it is asked for.
 package docs
 
 import (
-	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
-	"fmt"
 	"html/template"
 	"net/http"
+	"strings"
 	"sync"
-	"time"
 
-	"github.com/assayhq/assay/api"
-	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/docs/guides"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
-// Path is where the reference of the integration interface is; everything else is below.
+// Path is where the overview is; everything else is below.
 const Path = "/docs"
 
 //go:embed templates messages static
 var files embed.FS
 
-// reference is the templates of what the pages hold, which have functions of their own.
-//
-//go:embed reference
-var reference embed.FS
-
-// samplePhoto is for first orders: a photo that anybody can upload.
-//
-//go:embed static/sample.jpg
-var samplePhoto []byte
-
 // Area is the pages, for ui.New.
 var Area = ui.Area{Name: "docs", Files: files}
 
-// page is what the template shows.
-type page struct {
-	*spec.Document
-	Key    string // environment variable that holds the credentials in samples
-	Groups []group
-}
-
-// group is the operations of one tag.
-type group struct {
-	spec.Tag
-	Operations []*spec.Operation
-	Webhooks   []*spec.Operation
-}
-
-func newPage(d *spec.Document, key string) page {
-	p := page{Document: d, Key: key}
-	for _, tag := range d.Tags {
-		p.Groups = append(p.Groups, group{Tag: tag, Operations: tagged(d.Operations, tag), Webhooks: tagged(d.Webhooks, tag)})
-	}
-	return p
-}
-
-func tagged(operations []*spec.Operation, tag spec.Tag) []*spec.Operation {
-	var out []*spec.Operation
-	for _, op := range operations {
-		if op.Tag == tag.Name {
-			out = append(out, op)
-		}
-	}
-	return out
-}
-
-// resource is one answer, ready to send.
-type resource struct {
-	contentType string
-	body        []byte
-	etag        string
-}
-
-func newResource(contentType string, body []byte) resource {
-	sum := sha256.Sum256(body)
-	return resource{contentType: contentType, body: body, etag: `"` + hex.EncodeToString(sum[:12]) + `"`}
-}
-
-const (
-	htmlType = "text/html; charset=utf-8"
-	jsonType = "application/json"
-	yamlType = "application/yaml"
-)
-
-// documents returns the documents of the service at a public URL.
-func documents(publicURL string) map[string]resource {
-	integration, desk := api.IntegrationAt(publicURL), api.DeskAt(publicURL)
-	return map[string]resource{
-		Path + "/openapi.json":     newResource(jsonType, integration.JSON),
-		Path + "/openapi.yaml":     newResource(yamlType, integration.YAML),
-		Path + "/openapi-3.0.json": newResource(jsonType, integration.JSON30),
-		Path + "/desk.json":        newResource(jsonType, desk.JSON),
-		Path + "/desk.yaml":        newResource(yamlType, desk.YAML),
-		Path + "/sample.jpg":       newResource("image/jpeg", samplePhoto),
-	}
-}
-
-// pages are the references, by their addresses.
-var pages = map[string]func() page{
-	Path:           func() page { return newPage(api.Integration(), "ASSAY_KEY") },
-	Path + "/desk": func() page { return newPage(api.Desk(), "ASSAY_STAFF_TOKEN") },
-}
-
-// Docs serves the reference.
+// Docs serves the documentation.
 type Docs struct {
-	pages     *ui.Pages
-	documents func() map[string]resource
+	site  *ui.Site
+	pages *ui.Pages
 
-	mu   sync.Mutex
-	made map[version]template.HTML
+	mu        sync.Mutex
+	made      map[version]*page
+	resources map[string]resource
+	indexes   map[text.Locale][]entry
 }
 
 // version is a page in a language.
@@ -122,26 +41,60 @@ type version struct {
 	locale text.Locale
 }
 
-// New returns the pages over a site that was made with Area. Nothing is made before it is asked for.
+// page is what stands between the navigation of the site and that of the page. It is the same for everybody, and kept
+// once it is made.
+type page struct {
+	Title, Lead string
+	English     bool // the texts are English, whatever the language of the page
+	Body        template.HTML
+	Sections    []link
+	Markdown    string // where the text is as it was written; empty: nowhere
+}
+
+// link leads somewhere.
+type link struct {
+	Href, Label string
+	Method      string // of an operation
+	Level       int
+	Current     bool
+}
+
+// New returns the pages over a site that was made with Area.
 func New(site *ui.Site) *Docs {
 	d := &Docs{
-		pages:     site.Pages(Area.Name),
-		documents: sync.OnceValue(func() map[string]resource { return documents(site.PublicURL) }),
-		made:      make(map[version]template.HTML),
+		site: site, pages: site.Pages(Area.Name), made: make(map[version]*page),
+		resources: make(map[string]resource), indexes: make(map[text.Locale][]entry),
 	}
 	d.pages.Shell = d.shell
 	return d
 }
 
-// Routes mounts the references and the documents beside them, as JSON and YAML.
+// Routes mounts the pages and the documents beside them.
 func (d *Docs) Routes(mux *http.ServeMux) {
-	for path := range pages {
+	for _, path := range d.Pages() {
 		mux.Handle(path, d.reading(d.show))
 	}
 	mux.Handle(Path+"/{$}", d.reading(d.show))
-	for path := range documents("") {
+	mux.Handle(searchPath, d.reading(d.search))
+	for _, name := range guides.Names() {
+		mux.Handle(markdownAddress(name), d.reading(d.markdown))
+	}
+	for path := range resources {
 		mux.Handle(path, d.reading(d.document))
 	}
+}
+
+// Pages are the addresses of all pages but the search.
+func (d *Docs) Pages() []string {
+	var out []string
+	for _, name := range guides.Names() {
+		out = append(out, address(name))
+	}
+	out = append(out, referencePath, deskPath)
+	for _, tag := range tags {
+		out = append(out, tagPath(tag))
+	}
+	return out
 }
 
 // reading refuses to do anything but read.
@@ -156,91 +109,92 @@ func (d *Docs) reading(h func(w http.ResponseWriter, r *http.Request) error) htt
 	})
 }
 
-// shell is the navigation: both references, and the documents of the one that is shown.
+// shell is the slim navigation: what people look for most.
 func (d *Docs) shell(r *http.Request) ui.Shell {
-	t := func(key string) string { return d.pages.Site().T(r, key) }
-	document := []ui.NavItem{
-		{Href: Path + "/openapi.json", Label: t("docs.nav.json"), Icon: "download"},
-		{Href: Path + "/openapi-3.0.json", Label: t("docs.nav.json30"), Icon: "download"},
-		{Href: Path + "/openapi.yaml", Label: t("docs.nav.yaml"), Icon: "download"},
-	}
-	if r.URL.Path == Path+"/desk" {
-		document = []ui.NavItem{
-			{Href: Path + "/desk.json", Label: t("docs.nav.json"), Icon: "download"},
-			{Href: Path + "/desk.yaml", Label: t("docs.nav.yaml"), Icon: "download"},
-		}
-	}
+	t := func(key string) string { return d.site.T(r, key) }
 	return ui.Shell{
 		Label: t("docs.area"), Home: Path,
-		Groups: []ui.NavGroup{
-			{Label: t("docs.nav.references"), Items: []ui.NavItem{
-				{Href: Path, Label: t("docs.nav.integration"), Icon: "book"},
-				{Href: Path + "/desk", Label: t("docs.nav.desk"), Icon: "shield"},
-			}},
-			{Label: t("docs.nav.document"), Items: document},
-		},
+		Groups: []ui.NavGroup{{Items: []ui.NavItem{
+			{Href: Path, Label: t("docs.nav.guides"), Icon: "book"},
+			{Href: referencePath, Label: t("docs.nav.reference"), Icon: "document"},
+			{Href: address("errors"), Label: t("docs.nav.errors"), Icon: "alert"},
+			{Href: searchPath, Label: t("docs.nav.search"), Icon: "search"},
+			{Href: "/portal", Label: t("docs.nav.portal"), Icon: "home"},
+		}}},
 	}
 }
 
 // view is what the page shows.
 type view struct {
-	Title string
-	Body  template.HTML
+	*page
+	Contents       []contents
+	Previous, Next *link
+	Query          string
 }
 
 func (d *Docs) show(w http.ResponseWriter, r *http.Request) error {
-	path := r.URL.Path
-	newPage, ok := pages[path]
-	if !ok {
-		path, newPage = Path, pages[Path]
-	}
-	p := newPage()
-	body, err := d.body(version{path, ui.LocaleOf(r)}, p)
+	path, l := strings.TrimSuffix(r.URL.Path, "/"), ui.LocaleOf(r)
+	p, err := d.page(version{path, l})
 	if err != nil {
 		return err
 	}
-	return d.pages.Render(w, r, ui.Page{Template: "reference", Data: view{Title: p.Title, Body: body}, Wide: true})
+	v := view{page: p, Contents: d.contents(path, l)}
+	v.Previous, v.Next = neighbours(v.Contents)
+	return d.pages.Render(w, r, ui.Page{Template: "page", Data: v, Wide: true})
 }
 
-// body returns what a page holds. It is the same for everybody, and kept once it is made.
-func (d *Docs) body(v version, p page) (template.HTML, error) {
+// page returns a page, which it makes when nobody has asked for it before.
+func (d *Docs) page(v version) (*page, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if made, ok := d.made[v]; ok {
 		return made, nil
 	}
-	t, err := template.New("page.html").Funcs(functions).Funcs(d.words(v.locale)).ParseFS(reference, "reference/*.html")
+	p, err := d.newPage(v)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	var b bytes.Buffer
-	if err := t.Execute(&b, p); err != nil {
-		return "", err
-	}
-	d.made[v] = template.HTML(b.String()) //nolint:gosec // made by a template
-	return d.made[v], nil
+	d.made[v] = p
+	return p, nil
 }
 
-// words are the functions of templates that say something in a language.
-func (d *Docs) words(l text.Locale) template.FuncMap {
-	messages := d.pages.Site().Messages
-	return template.FuncMap{
-		"lang": func() string { return string(l) },
-		"t": func(key string, args ...any) (string, error) {
-			if !messages.Has(key) {
-				return "", fmt.Errorf("there is no message %q", key)
-			}
-			return messages.T(l, key, args...), nil
-		},
+func (d *Docs) newPage(v version) (*page, error) {
+	for _, name := range guides.Names() {
+		if address(name) == v.path {
+			return d.guidePage(name, v.locale)
+		}
 	}
+	switch v.path {
+	case referencePath:
+		return d.referencePage(v.locale)
+	case deskPath:
+		return d.deskPage(v.locale)
+	}
+	for _, tag := range tags {
+		if tagPath(tag) == v.path {
+			return d.tagPage(tag, v.locale)
+		}
+	}
+	return nil, ui.PageNotFound()
 }
 
-func (d *Docs) document(w http.ResponseWriter, r *http.Request) error {
-	found := d.documents()[r.URL.Path]
-	h := w.Header()
-	h.Set("Content-Type", found.contentType)
-	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", found.etag)
-	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(found.body))
-	return nil
+func (d *Docs) guidePage(name string, l text.Locale) (*page, error) {
+	g, err := d.readGuide(name, l)
+	if err != nil {
+		return nil, err
+	}
+	p := &page{Title: g.Title, Lead: g.Lead, Body: g.Body, Markdown: markdownAddress(name)}
+	if name == guides.Overview {
+		cards, err := d.cards(l)
+		if err != nil {
+			return nil, err
+		}
+		p.Body += cards
+	}
+	for _, s := range g.Sections[1:] {
+		if s.Level == 2 || name == "errors" && s.Level == 3 {
+			p.Sections = append(p.Sections, link{Href: "#" + s.ID, Label: s.Title, Level: s.Level})
+		}
+	}
+	return p, nil
 }

@@ -87,8 +87,8 @@ func TestBetween(t *testing.T) {
 }
 
 func TestSample(t *testing.T) {
-	p := page{Document: api.Integration(), Key: "ASSAY_KEY"}
-	const host = "'http://localhost:8080/v1/integrations/"
+	a := integrationAPI(publicURL)
+	const host = "'https://assay.example/v1/integrations/"
 	const authorization = " \\\n  -H \"Authorization: Bearer $ASSAY_KEY\""
 	for id, want := range map[string]string{
 		"getOpenAPI":    "curl " + host + "openapi.json'",
@@ -96,15 +96,32 @@ func TestSample(t *testing.T) {
 		"listModels":    "curl " + host + "catalog/models?brand_code=chanel&category_code=bags'" + authorization,
 		"deleteWebhook": "curl -X DELETE " + host + "webhooks/0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10'" + authorization,
 		"uploadPhotos": "curl " + host + "photos'" + authorization +
-			" \\\n  -F photos=@front.jpg \\\n  -F photos=@serial.heic",
+			" \\\n  -F photos=@front.jpg \\\n  -F photos=@serial.jpg",
 	} {
-		got, err := sampleOf(p, operationOf(t, id))
-		if err != nil || got != want {
-			t.Errorf("%s: %v, got\n%s\nwant\n%s", id, err, got, want)
+		samples, err := samplesOf(a, operationOf(t, id))
+		if err != nil || samples[0].Text() != want+"\n" {
+			t.Errorf("%s: %v, got\n%s\nwant\n%s", id, err, samples[0].Text(), want)
 		}
 	}
 	if got := shellQuote("it's"); got != `'it'\''s'` {
 		t.Errorf("quoted as %s", got)
+	}
+}
+
+func TestLiteral(t *testing.T) {
+	v, err := readValue([]byte(`{"a":true,"b-c":[1,null],"d":"$x #{y}"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for language, want := range map[string]string{
+		"ts":     `{ a: true, "b-c": [1, null], d: "$x #{y}" }`,
+		"python": `{"a": True, "b-c": [1, None], "d": "$x #{y}"}`,
+		"php":    `["a" => true, "b-c" => [1, null], "d" => "\$x \#{y}"]`,
+		"ruby":   `{ "a" => true, "b-c" => [1, nil], "d" => "\$x \#{y}" }`,
+	} {
+		if got := literal(language, v, 0); got != want {
+			t.Errorf("%s: got %s", language, got)
+		}
 	}
 }
 
@@ -114,7 +131,7 @@ func TestHighlight(t *testing.T) {
   <span class="key">&#34;a&lt;b&#34;</span>: <span class="str">&#34;x\&#34;y&#34;</span>,
   <span class="key">&#34;n&#34;</span>: [
     <span class="lit">-1.5</span>,
-    <span class="lit">null</span>
+    <span class="word">null</span>
   ]
 }`
 	if err != nil || string(got) != want {

@@ -7,61 +7,120 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// sampleOf returns a command that calls the operation with the examples of its document.
-func sampleOf(p page, op *spec.Operation) (string, error) {
-	path := op.Path
-	query := url.Values{}
-	var headers []string
-	for _, parameter := range op.Parameters {
-		if parameter.Example == "" {
+// Sample calls one operation in one language. Setup and Call together are a whole program; samples of one document and
+// language have the same Setup, or none.
+type Sample struct {
+	Operation, Language, Setup, Call string
+}
+
+// Text is the whole program.
+func (s Sample) Text() string { return strings.Trim(s.Setup+"\n\n"+s.Call, "\n") + "\n" }
+
+// apiDoc is a document with what its samples need to know.
+type apiDoc struct {
+	*spec.Document
+	Variable string // environment variable that holds the credentials
+	Clients  bool   // the clients have a method for every operation
+}
+
+// call is a request with the examples of a document.
+type call struct {
+	op      *spec.Operation
+	api     apiDoc
+	path    string      // with the examples of its parameters
+	id      string      // example of the path's parameter; empty: it has none
+	query   [][2]string // the parameters that a first call needs
+	headers [][2]string
+	body    []byte // JSON; nil: none
+	files   []string
+}
+
+func newCall(a apiDoc, op *spec.Operation) call {
+	c := call{op: op, api: a, path: op.Path}
+	for _, p := range op.Parameters {
+		if p.Example == "" {
 			continue
 		}
 		switch {
-		case parameter.In == "path":
-			path = strings.ReplaceAll(path, "{"+parameter.Name+"}", url.PathEscape(parameter.Example))
-		case parameter.In == "query" && parameter.Required:
-			query.Set(parameter.Name, parameter.Example)
-		case parameter.Name == "Idempotency-Key":
-			headers = append(headers, parameter.Name+": "+parameter.Example)
+		case p.In == "path":
+			c.id = p.Example
+			c.path = strings.ReplaceAll(c.path, "{"+p.Name+"}", url.PathEscape(p.Example))
+		case p.In == "query" && p.Required:
+			c.query = append(c.query, [2]string{p.Name, p.Example})
+		case p.Name == "Idempotency-Key":
+			c.headers = append(c.headers, [2]string{p.Name, p.Example})
 		}
 	}
-	target := p.Server + path
-	if len(query) > 0 {
-		target += "?" + query.Encode()
+	if op.Body == nil {
+		return c
 	}
-	lines := []string{"curl"}
-	if op.Method == "DELETE" || op.Method == "POST" && op.Body == nil {
-		lines[0] += " -X " + op.Method
+	content := op.Body.Content[0]
+	if content.MediaType != "application/json" {
+		c.files = []string{"front.jpg", "serial.jpg"}
+	} else if len(content.Examples) > 0 && op.Body.Required {
+		c.body = content.Examples[0].JSON
+		c.headers = append(c.headers, [2]string{"Content-Type", "application/json"})
 	}
-	lines[0] += " " + shellQuote(target)
-	if !op.Public {
-		lines = append(lines, `-H "Authorization: Bearer $`+p.Key+`"`)
-	}
-	for _, h := range headers {
-		lines = append(lines, "-H "+shellQuote(h))
-	}
-	if op.Body != nil {
-		body, err := sampleBody(op.Body.Content[0])
-		if err != nil {
-			return "", err
-		}
-		lines = append(lines, body...)
-	}
-	return strings.Join(lines, " \\\n  "), nil
+	return c
 }
 
-func sampleBody(c *spec.Content) ([]string, error) {
-	if c.MediaType != "application/json" {
-		return []string{"-F photos=@front.jpg", "-F photos=@serial.heic"}, nil
+// url is the address without the base URL.
+func (c call) url() string {
+	if len(c.query) == 0 {
+		return c.path
 	}
-	if len(c.Examples) == 0 {
-		return nil, nil
+	var pairs []string
+	for _, q := range c.query {
+		pairs = append(pairs, q[0]+"="+url.QueryEscape(q[1]))
 	}
-	body, err := indent(c.Examples[0].JSON)
-	if err != nil {
-		return nil, err
+	return c.path + "?" + strings.Join(pairs, "&")
+}
+
+// hasMethod reports whether the clients have a method for the operation.
+func (c call) hasMethod() bool { return c.api.Clients && !c.op.Public }
+
+// samplesOf returns the samples of an operation in the order of languages.
+func samplesOf(a apiDoc, op *spec.Operation) ([]Sample, error) {
+	c := newCall(a, op)
+	var out []Sample
+	for _, l := range languages {
+		setup, text, err := writers[l.Name](c)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, Sample{op.ID, l.Name, setup, text})
 	}
-	return []string{"-H 'Content-Type: application/json'", "-d " + shellQuote(body)}, nil
+	return out, nil
+}
+
+// writers write a call in a language: what comes before it, and the call.
+var writers = map[string]func(c call) (setup, text string, err error){
+	"sh": curlSample, "go": goSample, "ts": tsSample, "python": pythonSample, "php": phpSample, "ruby": rubySample,
+}
+
+func curlSample(c call) (setup, text string, err error) {
+	lines := []string{"curl"}
+	if c.op.Method == "DELETE" || c.op.Method == "PATCH" || c.op.Method == "POST" && c.body == nil && c.files == nil {
+		lines[0] += " -X " + c.op.Method
+	}
+	lines[0] += " " + shellQuote(c.api.Server+c.url())
+	if !c.op.Public {
+		lines = append(lines, `-H "Authorization: Bearer $`+c.api.Variable+`"`)
+	}
+	for _, h := range c.headers {
+		lines = append(lines, "-H "+shellQuote(h[0]+": "+h[1]))
+	}
+	for _, f := range c.files {
+		lines = append(lines, "-F photos=@"+f)
+	}
+	if c.body != nil {
+		body, err := indent(c.body)
+		if err != nil {
+			return "", "", err
+		}
+		lines = append(lines, "-d "+shellQuote(body))
+	}
+	return "", strings.Join(lines, " \\\n  "), nil
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -9,36 +9,49 @@ import (
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/renderer"
+	"github.com/yuin/goldmark/util"
 
 	"github.com/assayhq/assay/api/spec"
 )
 
 var functions = template.FuncMap{
 	"markdown":   markdown,
-	"code":       highlight,
+	"whole":      pageMarkdown,
+	"code":       func(body []byte) (template.HTML, error) { return highlight(body) },
 	"request":    func(s *spec.Schema) table { return table{Fields: fieldsOf(s)} },
 	"answer":     func(s *spec.Schema) table { return table{Fields: fieldsOf(s), Answer: true} },
 	"describe":   describe,
-	"sample":     sampleOf,
 	"lower":      strings.ToLower,
 	"anchor":     anchor,
-	"sections":   sectionsOf,
 	"isError":    func(r *spec.Response) bool { return r.Status >= "400" && r.Status <= "599" },
 	"isExample":  func(c []*spec.Content) bool { return len(c) > 0 && len(c[0].Examples) > 0 },
+	"isAddition": isAddition,
 	"splitParts": func(path string) []string { return strings.SplitAfter(path, "/") },
-	"operation":  func(p page, op *spec.Operation) shown { return shown{Page: p, Operation: op} },
-}
-
-// shown is an operation on its page.
-type shown struct {
-	Page      page
-	Operation *spec.Operation
+	"operation":  func(a apiDoc, op *spec.Operation) shown { return shown{API: a, Operation: op} },
+	"try":        tryOf,
+	"errorURL":   ErrorURL,
 }
 
 // Descriptions are CommonMark with tables. Raw HTML in them is dropped by the renderer.
 var descriptions = goldmark.New(goldmark.WithExtensions(extension.Table),
-	goldmark.WithParserOptions(parser.WithAutoHeadingID()))
+	goldmark.WithParserOptions(parser.WithAutoHeadingID()),
+	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(scrolledTables{}, 100))))
+
+// scrolledTables wraps tables, which may be wider than the page.
+type scrolledTables struct{}
+
+// RegisterFuncs implements renderer.NodeRenderer.
+func (scrolledTables) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
+	r.Register(extast.KindTable, renderTable)
+}
+
+// pageMarkdown is the description of a whole document, whose headings are those of the page.
+func pageMarkdown(text string) (template.HTML, error) {
+	return markdown(heading.ReplaceAllString(text, "## $1"))
+}
 
 func markdown(text string) (template.HTML, error) {
 	var b bytes.Buffer
@@ -77,31 +90,11 @@ func indent(body []byte) (string, error) {
 	return b.String(), nil
 }
 
-// token finds what is coloured in JSON: a string, with the colon that makes it a name, a word or a number.
-var token = regexp.MustCompile(`("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\b\d+(?:\.\d+)?\b`)
-
 // highlight returns JSON, indented and with its tokens marked.
 func highlight(body []byte) (template.HTML, error) {
 	text, err := indent(body)
 	if err != nil {
 		return "", err
 	}
-	var b strings.Builder
-	end := 0
-	for _, m := range token.FindAllStringSubmatchIndex(text, -1) {
-		b.WriteString(template.HTMLEscapeString(text[end:m[0]]))
-		class := "lit"
-		last := m[1]
-		switch {
-		case m[4] >= 0:
-			class, last = "key", m[3]
-		case m[2] >= 0:
-			class = "str"
-		}
-		b.WriteString(`<span class="` + class + `">` + template.HTMLEscapeString(text[m[0]:last]) + `</span>`)
-		b.WriteString(template.HTMLEscapeString(text[last:m[1]]))
-		end = m[1]
-	}
-	b.WriteString(template.HTMLEscapeString(text[end:]))
-	return template.HTML(b.String()), nil //nolint:gosec // everything from the document is escaped above
+	return paint("json", text), nil
 }
