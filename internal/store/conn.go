@@ -29,7 +29,7 @@ type conn interface {
 type command struct {
 	text string
 	args []any
-	each func(scanner) error // called for every row of the result; nil: there is none
+	each func(*record) error // called for every row of the result; nil: there is none
 }
 
 // oneByOne is a batch on a connection to which statements go one by one.
@@ -41,7 +41,7 @@ func oneByOne(ctx context.Context, c conn, commands []command) error {
 			}
 			continue
 		}
-		if err := (Queries{c: c}).rows(ctx, cmd.text, cmd.args, cmd.each); err != nil {
+		if err := (Queries{c: c}).records(ctx, cmd.text, cmd.args, cmd.each); err != nil {
 			return err
 		}
 	}
@@ -70,16 +70,7 @@ func (p pool) records(ctx context.Context, q string, args []any, r *record, each
 		if err != nil {
 			return err
 		}
-		defer rows.Close()
-		for rows.Next() {
-			if r.values, err = rows.Values(); err != nil {
-				return err
-			}
-			if err := each(); err != nil {
-				return err
-			}
-		}
-		return rows.Err()
+		return rawRecords(rows, r, each)
 	})
 	return errors.Join(err, c.Close())
 }

@@ -20,7 +20,7 @@ func (q Queries) Remembered(
 	var found Remembered
 	err := q.record(ctx, `SELECT body_hash, answer FROM idempotency_keys
 		WHERE account_id = $1 AND environment = $2 AND key = $3 AND created_at > $4`,
-		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, 2, func(r *record) error {
+		[]any{tenant.AccountID, string(tenant.Environment), key, micros(since)}, func(r *record) error {
 			found = Remembered{BodyHash: r.text(0), Answer: r.text(1)}
 			return nil
 		})

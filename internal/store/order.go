@@ -126,17 +126,16 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 	}
 	if id, ok := ParseID(idOrExternalID); ok {
 		args[2] = id
-		err := q.record(ctx, shownByID, args, shownColumns, take)
+		err := q.record(ctx, shownByID, args, take)
 		if o != nil && err == nil || err != nil && !errors.Is(err, ErrNotFound) {
 			return o, err
 		}
 		args[2] = idOrExternalID
 	}
-	return o, q.record(ctx, shownByExternalID, args, shownColumns, take)
+	return o, q.record(ctx, shownByExternalID, args, take)
 }
 
 const (
-	shownColumns = 11
 	shownText    = `, o.id, o.status, o.outcome, o.due_at, o.time_left, o.updated_at, o.ended_at, o.delayed,
 		o.certificate_id, o.facts FROM orders AS o WHERE `
 	shownByID = "SELECT CASE WHEN o.account_id = $1 AND o.environment = $2 THEN 1 ELSE 0 END" + shownText +
@@ -157,7 +156,7 @@ func shownOrder(r *record) (*order.Order, error) {
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {
 	var o order.Summary
-	err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args, allColumns.n,
+	err := q.record(ctx, "SELECT "+allColumns.text+" FROM orders AS o WHERE "+where, args,
 		func(r *record) error { return orderRecord(allColumns, r, &o) })
 	if err != nil {
 		return nil, err

@@ -187,8 +187,9 @@ func (t *Tx) createOrders(group []*Creation) error {
 		b := new(credit.AccountTotals)
 		balances[tenant] = b
 		args := []any{tenant.AccountID, string(tenant.Environment)}
-		reads = append(reads, command{selectTotals + t.d.forUpdate, args, func(scan scanner) error {
-			return scan(&b.Credits, &b.Orders, &b.Entries, &b.LowCredits)
+		reads = append(reads, command{selectTotals + t.d.forUpdate, args, func(r *record) error {
+			b.Credits, b.Orders, b.Entries, b.LowCredits = r.integer(0), r.integer(1), r.integer(2), r.integer(3)
+			return nil
 		}})
 	}
 	if err := t.batch(reads, false); err != nil {
@@ -253,14 +254,10 @@ func (t *Tx) photoReads(group []*Creation, known map[string]*knownPhoto) []comma
 			}
 		}
 	}
-	each := func(scan scanner) error {
-		var name string
-		var used int64
-		k := new(knownPhoto)
-		err := scan(&name, &k.AccountID, &k.Environment, &used)
-		k.used = used == 1
-		known[name] = k
-		return err
+	each := func(r *record) error {
+		tenant := access.Tenant{AccountID: r.text(1), Environment: access.Environment(r.text(2))}
+		known[r.text(0)] = &knownPhoto{Tenant: tenant, used: r.integer(3) == 1}
+		return nil
 	}
 	const text = "SELECT name, account_id, environment, used FROM photos WHERE erased_at IS NULL AND name IN "
 	var reads []command

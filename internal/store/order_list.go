@@ -74,7 +74,7 @@ func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit in
 		offset = int64(page-1) * int64(limit)
 	}
 	orders = make([]order.Summary, 0, limit)
-	err = q.record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)}, c.n+1,
+	err = q.record(ctx, text, []any{f.Tenant.AccountID, string(f.Tenant.Environment), offset, int64(limit)},
 		func(r *record) error {
 			if total = r.integer(c.n); r.null(0) {
 				return nil
@@ -102,7 +102,7 @@ func (q Queries) summaries(
 	ctx context.Context, c orderColumns, text string, args []any, limit int,
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
-	err := q.records(ctx, text, args, c.n, func(r *record) error {
+	err := q.records(ctx, text, args, func(r *record) error {
 		orders = append(orders, order.Summary{})
 		return orderRecord(c, r, &orders[len(orders)-1])
 	})

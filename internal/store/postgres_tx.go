@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -108,12 +109,8 @@ func (p *pgTx) batch(ctx context.Context, commands []command, commit bool) error
 			continue
 		}
 		queued.Query(func(rows pgx.Rows) error {
-			for rows.Next() {
-				if err := cmd.each(rows.Scan); err != nil {
-					return err
-				}
-			}
-			return rows.Err()
+			r := new(record)
+			return rawRecords(rows, r, func() error { return cmp.Or(cmd.each(r), r.err) })
 		})
 	}
 	if commit {

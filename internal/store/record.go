@@ -3,9 +3,14 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"fmt"
+	"strconv"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/assayhq/assay/internal/domain/enum"
@@ -15,9 +20,11 @@ import (
 // record is a row of which the columns are taken by their places, while the read stands at it. The reads that run with
 // every request use it: to scan into pointers costs as much as the read itself.
 type record struct {
-	row    *sqliteStatement // of a direct connection; nil: values
-	values []any            // as the drivers give them
-	err    error            // the first column that was not what was asked for
+	row    *sqliteStatement          // of SQLite, or
+	raw    [][]byte                  // as PostgreSQL has sent it; NULL is nil, or
+	fields []pgconn.FieldDescription // of raw
+	values []any                     // as a driver of database/sql gives them
+	err    error                     // the first column that was not what was asked for
 }
 
 // text returns a text; NULL is the empty string.
@@ -29,6 +36,10 @@ func (r *record) text(i int) string {
 		}
 		return string(r.row.bytes(i))
 	}
+	if r.raw != nil {
+		r.wrong(i, r.raw[i] != nil && r.fields[i].DataTypeOID != pgtype.TextOID, "a text")
+		return string(r.raw[i])
+	}
 	s, ok := r.values[i].(string)
 	r.wrong(i, !ok && r.values[i] != nil, "a text")
 	return s
@@ -38,6 +49,11 @@ func (r *record) text(i int) string {
 func (r *record) word(i int) string {
 	if r.row != nil {
 		if known, ok := words[string(r.row.bytes(i))]; ok {
+			return known
+		}
+	}
+	if r.raw != nil {
+		if known, ok := words[string(r.raw[i])]; ok {
 			return known
 		}
 	}
@@ -69,13 +85,30 @@ func (r *record) integer(i int) int64 {
 		r.wrong(i, kind != sqlite3.SQLITE_INTEGER && kind != sqlite3.SQLITE_NULL, "a number")
 		return r.row.integer(i)
 	}
-	switch n := r.values[i].(type) {
-	case int64:
-		return n
-	case int32: // PostgreSQL's, of an expression
-		return int64(n)
-	case nil:
+	if r.raw != nil {
+		return r.rawInteger(i)
+	}
+	n, ok := r.values[i].(int64)
+	r.wrong(i, !ok && r.values[i] != nil, "a number")
+	return n
+}
+
+// rawInteger reads a number in the format that it was sent in.
+func (r *record) rawInteger(i int) int64 {
+	b := r.raw[i]
+	binaryFormat := r.fields[i].Format == pgtype.BinaryFormatCode
+	switch oid := r.fields[i].DataTypeOID; {
+	case b == nil:
 		return 0
+	case oid != pgtype.Int8OID && oid != pgtype.Int4OID:
+	case !binaryFormat: // a setting in the URL, for proxies that do not know prepared statements
+		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+			return n
+		}
+	case len(b) == 8:
+		return int64(binary.BigEndian.Uint64(b)) //nolint:gosec // the same bits
+	case len(b) == 4: // of an expression
+		return int64(int32(binary.BigEndian.Uint32(b))) //nolint:gosec // the same bits
 	}
 	r.wrong(i, true, "a number")
 	return 0
@@ -84,6 +117,9 @@ func (r *record) integer(i int) int64 {
 func (r *record) null(i int) bool {
 	if r.row != nil {
 		return r.row.kind(i) == sqlite3.SQLITE_NULL
+	}
+	if r.raw != nil {
+		return r.raw[i] == nil
 	}
 	return r.values[i] == nil
 }
@@ -112,16 +148,11 @@ func (r *record) wrong(i int, is bool, want string) {
 	}
 }
 
-// records calls each for every row of a read with so many columns. What each takes from the record is its own.
-func (q Queries) records(
-	ctx context.Context, text string, args []any, columns int, each func(*record) error,
-) error {
+// records calls each for every row of a read. What each takes from the record is its own.
+func (q Queries) records(ctx context.Context, text string, args []any, each func(*record) error) error {
 	ctx, cancel := q.limited(ctx)
 	defer cancel()
-	r := &record{}
-	if _, direct := q.c.(*readers); !direct {
-		r.values = make([]any, columns)
-	}
+	r := new(record)
 	return Classify(q.c.records(ctx, text, args, r, func() error {
 		if err := each(r); err != nil {
 			return err
@@ -131,9 +162,9 @@ func (q Queries) records(
 }
 
 // record reads one row, or returns ErrNotFound.
-func (q Queries) record(ctx context.Context, text string, args []any, columns int, take func(*record) error) error {
+func (q Queries) record(ctx context.Context, text string, args []any, take func(*record) error) error {
 	found := false
-	err := q.records(ctx, text, args, columns, func(r *record) error {
+	err := q.records(ctx, text, args, func(r *record) error {
 		found = true
 		return take(r)
 	})
@@ -143,10 +174,28 @@ func (q Queries) record(ctx context.Context, text string, args []any, columns in
 	return err
 }
 
+// rawRecords is how pgx reads records.
+func rawRecords(rows pgx.Rows, r *record, each func() error) error {
+	defer rows.Close()
+	r.fields = rows.FieldDescriptions()
+	for rows.Next() {
+		r.raw = rows.RawValues()
+		if err := each(); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
 // scanRecords is how a connection of database/sql reads records.
 func scanRecords(rows *sql.Rows, r *record, each func() error) error {
 	defer rows.Close()
-	dest := make([]any, len(r.values))
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	r.values = make([]any, len(columns))
+	dest := make([]any, len(columns))
 	for i := range dest {
 		dest[i] = &r.values[i]
 	}

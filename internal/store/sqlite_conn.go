@@ -17,15 +17,15 @@ type sqliteConn struct {
 	tls    *libc.TLS
 	db     uintptr
 	byText map[string]*sqliteStatement
-	texts  uintptr // memory of SQLite for the texts of parameters
-	room   int     // in texts
 }
 
 // sqliteStatement is a prepared statement of a connection. It stands at a row while it runs.
 type sqliteStatement struct {
 	*sqliteConn
 	handle uintptr
-	args   []int // the argument of each parameter
+	args   []int   // the argument of each parameter
+	texts  uintptr // memory of SQLite for the texts of parameters
+	room   int     // in texts
 }
 
 // sqliteError is an error of SQLite: of the driver or of a sqliteConn.
@@ -101,7 +101,6 @@ func (c *sqliteConn) close() error {
 	if code := sqlite3.Xsqlite3_close_v2(c.tls, c.db); code != sqlite3.SQLITE_OK {
 		err = errors.Join(err, c.failed(code))
 	}
-	libc.Xfree(c.tls, c.texts)
 	c.tls.Close()
 	return err
 }
@@ -109,6 +108,7 @@ func (c *sqliteConn) close() error {
 // maxDirect is how many statements a connection keeps: more than there are texts of reads with every request.
 const maxDirect = 100
 
+// statement returns the prepared statement of a text, which the connection keeps.
 func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
 	if s, ok := c.byText[text]; ok {
 		return s, nil
@@ -118,7 +118,16 @@ func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
 			return nil, err
 		}
 	}
-	sql, err := libc.CString(unnamed(text))
+	s, err := c.prepare(unnamed(text))
+	if err == nil {
+		c.byText[text] = s
+	}
+	return s, err
+}
+
+// prepare returns a statement that the caller finalizes.
+func (c *sqliteConn) prepare(text string) (*sqliteStatement, error) {
+	sql, err := libc.CString(text)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +149,6 @@ func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
 			s.args[i] = n - 1
 		}
 	}
-	c.byText[text] = s
 	return s, nil
 }
 
@@ -157,6 +165,7 @@ func (c *sqliteConn) forget() (err error) {
 }
 
 func (s *sqliteStatement) finalize() error {
+	libc.Xfree(s.tls, s.texts)
 	if code := sqlite3.Xsqlite3_finalize(s.tls, s.handle); code != sqlite3.SQLITE_OK {
 		return s.failed(code)
 	}
@@ -169,33 +178,44 @@ func (c *sqliteConn) records(_ context.Context, text string, args []any, r *reco
 	if err != nil {
 		return err
 	}
-	if err := s.bind(args); err != nil {
+	if err := bind(s, args); err != nil {
 		return err
 	}
 	r.row = s
 	defer func() {
 		r.row = nil
-		sqlite3.Xsqlite3_reset(s.tls, s.handle) // repeats the error of the last step, if there was one
+		s.reset()
 	}()
 	for {
-		switch code := sqlite3.Xsqlite3_step(s.tls, s.handle); code {
-		case sqlite3.SQLITE_ROW:
-			if err := each(); err != nil {
-				return err
-			}
-		case sqlite3.SQLITE_DONE:
-			return nil
-		default:
-			return s.failed(code)
+		if more, err := s.step(); err != nil || !more {
+			return err
+		}
+		if err := each(); err != nil {
+			return err
 		}
 	}
 }
 
-// bind gives all parameters their values. Texts are copied to one place, which holds those of one statement.
-func (s *sqliteStatement) bind(args []any) error {
+// step goes to the next row, or to the end.
+func (s *sqliteStatement) step() (more bool, err error) {
+	switch code := sqlite3.Xsqlite3_step(s.tls, s.handle); code {
+	case sqlite3.SQLITE_ROW:
+		return true, nil
+	case sqlite3.SQLITE_DONE:
+		return false, nil
+	default:
+		return false, s.failed(code)
+	}
+}
+
+// reset ends a run of the statement. Its result is that of the last step.
+func (s *sqliteStatement) reset() { sqlite3.Xsqlite3_reset(s.tls, s.handle) }
+
+// bind gives all parameters their values. Texts are copied to one place, which holds those of one run.
+func bind[T any](s *sqliteStatement, args []T) error {
 	size := 1 // for an empty text, which needs a place, too
 	for _, a := range args {
-		if text, ok := a.(string); ok {
+		if text, ok := any(a).(string); ok {
 			size += len(text)
 		}
 	}
@@ -208,7 +228,7 @@ func (s *sqliteStatement) bind(args []any) error {
 			return fmt.Errorf("parameter %d has no value", from+1)
 		}
 		var code int32
-		switch a := args[from].(type) {
+		switch a := any(args[from]).(type) {
 		case string:
 			copy(libc.GoBytes(s.texts, s.room)[used:], a)
 			at := s.texts + uintptr(used)
@@ -234,17 +254,17 @@ func (s *sqliteStatement) bind(args []any) error {
 const maxTexts = 64 << 20
 
 // reserve makes room for texts.
-func (c *sqliteConn) reserve(size int) error {
-	if size <= c.room {
+func (s *sqliteStatement) reserve(size int) error {
+	if size <= s.room {
 		return nil
 	}
 	if size > maxTexts {
 		return errNoMemory
 	}
-	libc.Xfree(c.tls, c.texts)
-	c.room = max(4<<10, 2*size)
-	if c.texts = libc.Xmalloc(c.tls, libc.Tsize_t(c.room)); c.texts == 0 { //nolint:gosec // is positive
-		c.room = 0
+	libc.Xfree(s.tls, s.texts)
+	s.room = max(128, size+size/2)
+	if s.texts = libc.Xmalloc(s.tls, libc.Tsize_t(s.room)); s.texts == 0 { //nolint:gosec // is positive
+		s.room = 0
 		return errNoMemory
 	}
 	return nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -12,8 +13,9 @@ import (
 // is on disk.
 type writer struct {
 	*statements
-	db   *sql.DB
-	conn *sql.Conn
+	db     *sql.DB
+	conn   *sql.Conn
+	direct *sqliteConn // conn without database/sql
 
 	jobs    chan *job
 	closing chan struct{}
@@ -27,19 +29,41 @@ const maxGroup = 256
 var errClosed = errors.New("the database is closed")
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db, err := sql.Open("sqlite", sqliteDSN(path, hotCache))
-	if err != nil {
-		return nil, err
-	}
+	db := sql.OpenDB(sqliteDriver{sqliteURI(path), sqlitePragmas(hotCache)})
 	db.SetMaxOpenConns(1)
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
+	below, err := direct(c)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(), db.Close())
+	}
 	return &writer{
-		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c,
+		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below,
 		jobs: make(chan *job, maxGroup), closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
+}
+
+// records reads without database/sql.
+func (w *writer) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
+	return w.direct.records(ctx, q, args, r, each)
+}
+
+// batch runs statements without database/sql.
+func (w *writer) batch(ctx context.Context, commands []command, _ bool) error {
+	var r record
+	ignore := func() error { return nil }
+	for i := range commands {
+		each := ignore
+		if cmd := &commands[i]; cmd.each != nil {
+			each = func() error { return cmp.Or(cmd.each(&r), r.err) }
+		}
+		if err := w.direct.records(ctx, commands[i].text, commands[i].args, &r, each); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // run runs a job in the next group and waits until it is on disk or has failed.
@@ -117,7 +141,7 @@ func (w *writer) commit(group []*job) {
 
 // transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.
 func (w *writer) transaction(f func(*Tx) error) (err error, ended bool) { //nolint:revive // the error is what matters
-	tx := newTx(context.Background(), w.statements, &sqliteDialect)
+	tx := newTx(context.Background(), w, &sqliteDialect)
 	if err := tx.control("BEGIN IMMEDIATE"); err != nil {
 		return err, true
 	}

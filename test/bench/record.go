@@ -35,7 +35,9 @@ func serveRecorded(ctx context.Context) (err error) {
 	}
 	to := bufio.NewWriterSize(file, 1<<20)
 	defer func() { err = errors.Join(err, to.Flush(), file.Close()) }()
-	sqltrace.RecordSQLite(to)
+	if err := sqltrace.RecordSQLite(to); err != nil {
+		return err
+	}
 	if code := cli.Run(ctx, []string{"serve"}, cli.IO{
 		Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr, LookupEnv: os.LookupEnv, Program: os.Getenv(programVariable),
 	}); code != 0 {

@@ -5,16 +5,13 @@ package sqltrace
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"reflect"
 	"strings"
 	"sync"
 	"unsafe"
 
 	"modernc.org/libc"
-	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -39,25 +36,25 @@ var recorder struct {
 
 // RecordSQLite writes every statement that SQLite runs in this process from now on. It must be called once, before the
 // first connection is opened.
-func RecordSQLite(to io.Writer) {
+func RecordSQLite(to io.Writer) error {
 	recorder.to = json.NewEncoder(to)
-	sqlite.RegisterConnectionHook(func(c sqlite.ExecQuerierContext, _ string) error {
-		// The driver has no way to trace: SQLite itself is asked, with the handle inside the driver's connection.
-		fields := reflect.ValueOf(c).Elem()
-		handle, tls := fields.FieldByName("db"), fields.FieldByName("tls")
-		if !handle.IsValid() || !tls.IsValid() {
-			return errors.New("sqltrace: this version of the driver has other connections")
-		}
-		db := uintptr(handle.Uint())
-		callback := struct {
-			f func(*libc.TLS, uint32, uintptr, uintptr, uintptr) int32
-		}{record}
-		if code := sqlite3.Xsqlite3_trace_v2((*libc.TLS)(tls.UnsafePointer()), db, sqlite3.SQLITE_TRACE_STMT,
-			*(*uintptr)(unsafe.Pointer(&callback)), db); code != sqlite3.SQLITE_OK {
-			return fmt.Errorf("sqltrace: SQLite refuses with %d", code)
-		}
-		return nil
-	})
+	callback := struct {
+		f func(tls *libc.TLS, db, message, functions uintptr) int32
+	}{trace}
+	tls := libc.NewTLS()
+	defer tls.Close()
+	if code := sqlite3.Xsqlite3_auto_extension(tls, *(*uintptr)(unsafe.Pointer(&callback))); code != sqlite3.SQLITE_OK {
+		return fmt.Errorf("sqltrace: SQLite refuses with %d", code)
+	}
+	return nil
+}
+
+// trace is called by SQLite for every connection that is opened, whoever opens it.
+func trace(tls *libc.TLS, db, _, _ uintptr) int32 {
+	callback := struct {
+		f func(*libc.TLS, uint32, uintptr, uintptr, uintptr) int32
+	}{record}
+	return sqlite3.Xsqlite3_trace_v2(tls, db, sqlite3.SQLITE_TRACE_STMT, *(*uintptr)(unsafe.Pointer(&callback)), db)
 }
 
 // record is called by SQLite when a statement begins.

@@ -16,7 +16,7 @@ import (
 // TestLoop records transactions of SQLite and repeats one: what was unique is made anew, what others refer to stays.
 func TestLoop(t *testing.T) {
 	var trace bytes.Buffer
-	sqltrace.RecordSQLite(&trace)
+	must.NoError(t, sqltrace.RecordSQLite(&trace))
 	path := filepath.Join(t.TempDir(), "a.db")
 	rawsql.Exec(t, path, "CREATE TABLE photos (name TEXT PRIMARY KEY)")
 	rawsql.Exec(t, path, "INSERT INTO photos VALUES ('photo-of-a-bag'), ('it''s $1 of it')")
