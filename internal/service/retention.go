@@ -31,11 +31,26 @@ func (s *Service) pruned(
 	return n, err
 }
 
+// MakePartitions makes the parts ahead in which the database keeps what is deleted by its age, and returns how many.
+func (s *Service) MakePartitions(ctx context.Context) (int, error) {
+	return s.store.MakePartitions(ctx, s.now())
+}
+
 // DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
-// many.
+// many. PostgreSQL drops whole parts of them, which do not count.
 func (s *Service) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
+	parts, err := s.store.DropOldDeliveries(ctx, before)
+	if s.tellDropped(ctx, "deliveries", parts); err != nil {
+		return 0, err
+	}
 	some, err := s.store.HasDeliveries(ctx, before)
 	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldDeliveries(before, limit) })
+}
+
+func (s *Service) tellDropped(ctx context.Context, table string, parts int) {
+	if parts > 0 {
+		s.log.InfoContext(ctx, "partitions dropped", "table", table, "count", parts)
+	}
 }
 
 // DeleteOldLinks deletes up to limit links that have ended a while ago, and returns how many.

@@ -47,13 +47,13 @@ func (q Queries) LastEvent(ctx context.Context, t access.Tenant) (webhook.Cursor
 		t.AccountID, string(t.Environment))
 }
 
-// HasEvents reports whether there are events from before the time.
+// HasEvents reports whether there are events from before the time that DeleteOldEvents would delete.
 func (q Queries) HasEvents(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM events WHERE created_at < $1", micros(before))
+	return q.exists(ctx, "FROM "+q.rest("events")+" WHERE created_at < $1", micros(before))
 }
 
 // DeleteOldEvents deletes up to limit events from before the time, the oldest first, and returns how many. Their keys
-// remember it.
+// remember it. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOldEvents.
 func (t *Tx) DeleteOldEvents(before time.Time, limit int) (int, error) {
 	type place struct {
 		keyID string
@@ -62,13 +62,13 @@ func (t *Tx) DeleteOldEvents(before time.Time, limit int) (int, error) {
 	gone, err := collect(t.ctx, t.Queries, func(scan scanner) (p place, err error) {
 		err = scan(&p.keyID, &p.seq)
 		return p, err
-	}, `SELECT api_key_id, seq FROM events WHERE created_at < $1 ORDER BY created_at, api_key_id, seq LIMIT $2`,
+	}, "SELECT api_key_id, seq FROM "+t.rest("events")+" WHERE created_at < $1 ORDER BY created_at, api_key_id, seq LIMIT $2",
 		micros(before), limit)
 	if err != nil {
 		return 0, err
 	}
 	for _, p := range gone {
-		if err := t.one("DELETE FROM events WHERE api_key_id = $1 AND seq = $2", p.keyID, p.seq); err != nil {
+		if err := t.one("DELETE FROM "+t.rest("events")+" WHERE api_key_id = $1 AND seq = $2", p.keyID, p.seq); err != nil {
 			return 0, err
 		}
 		const forget = "UPDATE api_keys SET events_gone = $1 WHERE id = $2 AND events_gone < $1"

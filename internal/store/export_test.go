@@ -206,3 +206,33 @@ func AddMigration(t testing.TB, name, text string) {
 	migrations = files
 	t.Cleanup(func() { migrations = before })
 }
+
+// FillDeliveries adds ended deliveries of now, with an attempt each.
+func (s *Store) FillDeliveries(ctx context.Context, n int) error {
+	return s.Update(ctx, func(tx *Tx) error {
+		for range n {
+			id := NewID()
+			if err := tx.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)",
+				id, "e", "a", "live", id, "order-outcome", "{}", 1); err != nil {
+				return err
+			}
+			if err := tx.insert("delivery_attempts ("+attemptColumns+", ended, next_at, kept)", id, 1, 1, 1, 200, "", "",
+				"delivered", nil, 1); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// PartitionPlans returns how PostgreSQL runs statements on partitioned tables, by their names.
+func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
+	const of = " WHERE d.account_id = $2 AND d.environment = $3 AND d.id < $4 ORDER BY d.id DESC LIMIT $1"
+	return s.explain(ctx, map[string]explained{
+		"one":      {"ANALYZE SELECT " + deliveryColumns + ", d.body" + deliveryTables + " WHERE d.id = $1", []any{NewID()}},
+		"attempts": {"ANALYZE SELECT number FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1", []any{NewID()}},
+		"list":     {"SELECT " + deliveryColumns + deliveryTables + of, []any{20, "a", "live", NewID()}},
+		"due":      {dueDeliveries(32), []any{NewID(), int64(1), NewID(), int64(2)}},
+		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{NewID()}},
+	})
+}

@@ -73,7 +73,7 @@ func (s *Store) integrityPostgres(ctx context.Context, deep bool, f func(where, 
 		indexes, err := column[string](ctx, s.Queries, `SELECT i.indexrelid::regclass::text FROM pg_index AS i
 			JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			JOIN pg_am AS a ON a.oid = c.relam
-			WHERE n.nspname = current_schema() AND a.amname = 'btree' AND i.indisvalid ORDER BY 1`)
+			WHERE n.nspname = current_schema() AND c.relkind = 'i' AND a.amname = 'btree' AND i.indisvalid ORDER BY 1`)
 		if err != nil {
 			return "", err
 		}

@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -119,7 +120,10 @@ func migratePostgres(ctx context.Context, db *sql.DB, to int64) error {
 	if err != nil {
 		return err
 	}
-	return migrate(ctx, db, database.DialectPostgres, to, goose.WithSessionLocker(locker))
+	if err := migrate(ctx, db, database.DialectPostgres, to, goose.WithSessionLocker(locker)); err != nil {
+		return err
+	}
+	return setUpPartitions(ctx, db, time.Now())
 }
 
 // migrateSQLite migrates through its own connection, under a lock on the database file: a command may run while

@@ -13,7 +13,8 @@ type deliveryAge struct {
 }
 
 // DeleteOldDeliveries deletes up to limit deliveries that were made before the time, with their attempts, and returns
-// how many. One that is still to be sent, or was attempted after the time, stays. Ids are in the order of time: the
+// how many. One that is still to be sent, or was attempted after the time, stays. In PostgreSQL those are deleted that
+// belong to no part; the others go with their part, see DropOldDeliveries. Ids are in the order of time: the
 // deliveries are walked from the oldest, and not farther than the first that is too young.
 func (t *Tx) DeleteOldDeliveries(before time.Time, limit int) (deleted int, err error) {
 	for after := ""; deleted < limit; {
@@ -54,13 +55,13 @@ func (t *Tx) oldestDeliveries(after string, before time.Time, limit int) ([]deli
 	}, `SELECT d.id, d.created_at, CASE WHEN EXISTS (SELECT 1 FROM delivery_queue AS q
 				WHERE q.endpoint_id = d.endpoint_id AND q.delivery_id = d.id)
 			OR EXISTS (SELECT 1 FROM delivery_attempts AS a WHERE a.delivery_id = d.id AND a.at >= $2) THEN 1 ELSE 0 END
-		FROM deliveries AS d WHERE d.id > $1 ORDER BY d.id LIMIT $3`, after, micros(before), limit)
+		FROM `+t.rest("deliveries")+" AS d WHERE d.id > $1 ORDER BY d.id LIMIT $3", after, micros(before), limit)
 }
 
 // HasDeliveries reports whether the oldest delivery was made before the time.
 func (q Queries) HasDeliveries(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM (SELECT created_at FROM deliveries ORDER BY id LIMIT 1) AS oldest WHERE created_at < $1",
-		micros(before))
+	return q.exists(ctx, "FROM (SELECT created_at FROM "+q.rest("deliveries")+
+		" ORDER BY id LIMIT 1) AS oldest WHERE created_at < $1", micros(before))
 }
 
 // DeleteOldLinks deletes up to limit links that ended before the time, used or not, and returns how many.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/assayhq/assay/internal/store"
 )
@@ -80,6 +81,9 @@ func Load(ctx context.Context, target string, r io.Reader) (header *Header, err 
 		return nil, fmt.Errorf("load the database: %w", err)
 	}
 	if err := db.Migrate(ctx, store.Newest); err != nil {
+		return nil, err
+	}
+	if err := db.Arrange(ctx, time.Now()); err != nil {
 		return nil, err
 	}
 	if db.Postgres() { // its planner would learn the new sizes by itself, after some slow minutes

@@ -270,15 +270,17 @@ CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE pau
 -- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
 -- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
 -- appears behind one that was read. delivery_ids is separated by spaces.
+-- PostgreSQL keeps events, deliveries and delivery_attempts in parts by time: see partition.go. So their primary keys hold the
+-- time, as such or in an id, and they have no foreign keys, for which other tables would be locked when a part is made.
 CREATE TABLE events (
-  api_key_id   TEXT NOT NULL REFERENCES api_keys (id),
+  api_key_id   TEXT NOT NULL,
   seq          BIGINT NOT NULL,
   order_id     TEXT NOT NULL,
   event        TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
   delivery_ids TEXT NOT NULL,
   body         TEXT NOT NULL,
   created_at   BIGINT NOT NULL,
-  PRIMARY KEY (api_key_id, seq)
+  PRIMARY KEY (api_key_id, seq, created_at)
 );
 CREATE INDEX events_by_age ON events (created_at);
 

@@ -58,7 +58,8 @@ func (b *Bulk) WithoutIndexes(ctx context.Context, fill func() error) error {
 	query := "SELECT name, sql FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"
 	if b.postgres {
 		query = `SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'
-			AND indexname NOT IN (SELECT conname FROM pg_constraint)`
+			AND indexname NOT IN (SELECT conname FROM pg_constraint)
+			AND NOT EXISTS (SELECT 1 FROM pg_class WHERE oid = indexname::regclass AND relispartition)`
 	}
 	indexes, err := b.pairs(ctx, query)
 	if err != nil {
@@ -86,7 +87,8 @@ func (b *Bulk) TablesWith(ctx context.Context, column string) ([]string, error) 
 		WHERE m.type = 'table' AND c.name = '%s'`, column)
 	if b.postgres {
 		query = fmt.Sprintf(`SELECT table_name, column_name FROM information_schema.columns
-			WHERE table_schema = 'public' AND column_name = '%s'`, column)
+			WHERE table_schema = 'public' AND column_name = '%s'
+			AND NOT (SELECT relispartition FROM pg_class WHERE oid = table_name::regclass)`, column)
 	}
 	found, err := b.pairs(ctx, query)
 	names := make([]string, len(found))

@@ -139,6 +139,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"capture links forgotten", expired(s.DeleteOldCaptureLinks)},
 		{"catalogs forgotten", expired(s.DeleteOldCatalogs)},
 		{"leases forgotten", expired(s.DeleteOldLeases)},
+		{"partitions made", s.MakePartitions},
 		{"events forgotten", older(k.EventAge, s.DeleteOldEvents)},
 		{"requests forgotten", older(k.RequestLogAge, s.DeleteOldRequests)},
 		{"paused deliveries ended", expired(s.FailPausedDeliveries)},

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// partitionedNamed returns the partitioned table of a name.
+func partitionedNamed(name string) *partitionedTable {
+	for i := range partitionedTables {
+		if partitionedTables[i].name == name {
+			return &partitionedTables[i]
+		}
+	}
+	return nil
+}
+
+// expired returns the parts of a table of which all rows are from before a time.
+func (s *Store) expired(ctx context.Context, table string, before time.Time) ([]part, error) {
+	if !s.Shared() {
+		return nil, nil
+	}
+	all, err := partitionedNamed(table).parts(ctx, s.db)
+	for i, p := range all {
+		if p.end().After(before) {
+			return all[:i], err
+		}
+	}
+	return all, err
+}
+
+// DropOldDeliveries drops the parts of deliveries, and of their attempts, that are all from before a time, and returns
+// how many. A delivery that is still to be sent, or was attempted after the time, goes on in the rest, and is deleted
+// from there by DeleteOldDeliveries.
+func (s *Store) DropOldDeliveries(ctx context.Context, before time.Time) (dropped int, err error) {
+	old, err := s.expired(ctx, "deliveries", before)
+	for i := 0; i < len(old) && err == nil; i++ {
+		err = maintenance(ctx, s.db, func(tx *sql.Tx) error { return dropDeliveries(ctx, tx, old[i], before) })
+		if err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
+// unlessBusy is nil for what is tried again in the next round of housekeeping.
+func unlessBusy(err error) error {
+	if busy(err) {
+		return nil
+	}
+	return err
+}
+
+func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
+	attempts := part{partitionedNamed("delivery_attempts"), p.start}
+	from, to := p.bound(p.start), p.bound(p.end())
+	gone, err := texts(ctx, tx, "SELECT 'gone' WHERE to_regclass($1) IS NULL", p.String())
+	if err != nil || len(gone) > 0 { // another node was faster
+		return err
+	}
+	// Who survives is looked up before the tables are locked, which takes a while in a large part; what was queued in the
+	// meantime is added while nothing else can happen.
+	const queued = "INSERT INTO surviving SELECT delivery_id FROM delivery_queue WHERE delivery_id >= %s AND delivery_id < %s"
+	if err := attempts.create(ctx, tx); err != nil { // unless it exists
+		return err
+	}
+	return execAll(ctx, tx,
+		fmt.Sprintf("CREATE TEMPORARY TABLE surviving ON COMMIT DROP AS SELECT delivery_id FROM %s WHERE at >= %d",
+			attempts, micros(before)),
+		"LOCK TABLE delivery_queue IN SHARE MODE",
+		"LOCK TABLE delivery_attempts, deliveries IN ACCESS EXCLUSIVE MODE",
+		fmt.Sprintf(queued, from, to),
+		fmt.Sprintf("ALTER TABLE deliveries DETACH PARTITION %s", p),
+		fmt.Sprintf("ALTER TABLE delivery_attempts DETACH PARTITION %s", attempts),
+		fmt.Sprintf("INSERT INTO deliveries SELECT * FROM %s WHERE id IN (SELECT delivery_id FROM surviving)", p),
+		fmt.Sprintf("INSERT INTO delivery_attempts SELECT * FROM %s WHERE delivery_id IN (SELECT delivery_id FROM surviving)",
+			attempts),
+		fmt.Sprintf("DROP TABLE %s, %s", p, attempts))
+}
+
+// DropOldEvents drops the parts of events that are all from before a time, and returns how many. The keys remember it.
+func (s *Store) DropOldEvents(ctx context.Context, before time.Time) (dropped int, err error) {
+	old, err := s.expired(ctx, "events", before)
+	for _, p := range old {
+		if err != nil {
+			return dropped, unlessBusy(err)
+		}
+		// First for the keys, in a transaction of its own: nobody waits for the part to be read.
+		_, err = s.db.ExecContext(ctx, fmt.Sprintf(`UPDATE api_keys SET events_gone = g.seq
+			FROM (SELECT api_key_id, MAX(seq) AS seq FROM %s GROUP BY api_key_id) AS g
+			WHERE api_keys.id = g.api_key_id AND api_keys.events_gone < g.seq`, p))
+		if err != nil {
+			return dropped, Classify(err)
+		}
+		if err = s.dropPart(ctx, p); err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
+// dropPart drops a part, unless another node has.
+func (s *Store) dropPart(ctx context.Context, p part) error {
+	err := maintenance(ctx, s.db, func(tx *sql.Tx) error {
+		return execAll(ctx, tx, fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p), "DROP TABLE "+p.String())
+	})
+	if err != nil {
+		return fmt.Errorf("drop %s: %w", p, err)
+	}
+	return nil
+}
+
+// Arrange moves rows into the parts that they belong to, those of old parts too, after a database was filled. On SQLite
+// there is nothing to do.
+func (d *Database) Arrange(ctx context.Context, now time.Time) error {
+	if !d.Postgres() {
+		return nil
+	}
+	var all error
+	for i := range partitionedTables {
+		t := &partitionedTables[i]
+		from := t.span.start(now)
+		for range maxParts {
+			older, err := texts(ctx, d.DB, fmt.Sprintf("SELECT 'older' FROM %s WHERE %s < %s LIMIT 1", t.name+restSuffix,
+				t.column, t.bound(from)))
+			if err != nil {
+				return err
+			}
+			if len(older) == 0 {
+				break
+			}
+			from = t.span.start(from.Add(-day))
+		}
+		_, err := t.makeParts(ctx, d.DB, from, now)
+		all = errors.Join(all, err)
+	}
+	return all
+}

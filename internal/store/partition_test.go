@@ -1,0 +1,233 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/store/dump"
+	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
+	"github.com/assayhq/assay/internal/testkit/storetest"
+)
+
+// partsOf returns the parts of a table.
+func partsOf(t *testing.T, target, table string) []string {
+	t.Helper()
+	var names []string
+	for _, row := range rawsql.Rows(t, target, "SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = '"+
+		table+"'::regclass ORDER BY 1") {
+		names = append(names, row[0])
+	}
+	return names
+}
+
+// monthsAhead are the parts of this month and those ahead of it.
+func monthsAhead(table string, now time.Time) []string {
+	first := time.Date(now.UTC().Year(), now.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
+	var names []string
+	for i := range 3 {
+		names = append(names, table+first.AddDate(0, i, 0).Format("_p20060102"))
+	}
+	return append(names, table+"_rest")
+}
+
+// put adds an ended delivery of a time with its attempt, and an event.
+func put(t *testing.T, target string, at time.Time, name string) (id string) {
+	t.Helper()
+	id = store.FirstID(at)[:24] + fmt.Sprintf("%012x", []byte(name))[:12]
+	micros := at.UnixMicro()
+	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO deliveries (id, endpoint_id, account_id, environment, order_id, event,
+		body, created_at) VALUES ('%s', 'e', 'a', 'live', 'o', 'order-outcome', '{}', %d)`, id, micros))
+	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status,
+		failure, answer, ended, kept) VALUES ('%s', 1, %d, 0, 200, '', '', 'delivered', 0)`, id, micros))
+	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO events (api_key_id, seq, order_id, event, delivery_ids, body, created_at)
+		VALUES ('k', %d, 'o', 'order-outcome', '%s', '{}', %d)`, micros, id, micros))
+	return id
+}
+
+func deliveries(t *testing.T, s *store.Store) (ids []string) {
+	t.Helper()
+	found, err := s.Deliveries(t.Context(), webhook.DeliveryFilter{Tenant: access.Tenant{AccountID: "a"}}, 100)
+	must.NoError(t, err)
+	for _, d := range found {
+		ids = append(ids, d.ID)
+	}
+	return ids
+}
+
+// TestPartitions follows rows through months: made ahead, moved into their part, dropped with it, except for what is
+// still needed.
+func TestPartitions(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	now := time.Now().UTC()
+	for _, table := range []string{"deliveries", "delivery_attempts"} {
+		if got, want := partsOf(t, target, table), monthsAhead(table, now); !slices.Equal(got, want) {
+			t.Fatalf("parts %v, want %v", got, want)
+		}
+	}
+	if got := partsOf(t, target, "events"); len(got) != 4 {
+		t.Errorf("parts of events: %v", got)
+	}
+	made, err := s.MakePartitions(t.Context(), now)
+	if made != 0 || err != nil {
+		t.Errorf("%d parts were missing, %v", made, err)
+	}
+	then := time.Date(2020, time.May, 10, 12, 0, 0, 0, time.UTC)
+	old := put(t, target, then, "old")
+	redelivered := put(t, target, then.Add(time.Hour), "again")
+	pending := put(t, target, then.Add(2*time.Hour), "pending")
+	young := put(t, target, then.AddDate(0, 1, 0), "young")
+	current := put(t, target, now, "now")
+	if n := rawsql.Rows(t, target, "SELECT COUNT(*) FROM deliveries_rest")[0][0]; n != "4" {
+		t.Errorf("%s rows belong to no part, want 4", n)
+	}
+	for month := range 2 { // as housekeeping would have, at the time
+		if _, err := s.MakePartitions(t.Context(), then.AddDate(0, month, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := rawsql.Rows(t, target, "SELECT COUNT(*) FROM deliveries_rest")[0][0]; n != "0" {
+		t.Errorf("%s rows are left in the rest", n)
+	}
+	if got := deliveries(t, s); !slices.Equal(got, []string{current, young, pending, redelivered, old}) {
+		t.Errorf("the newest first: %v", got)
+	}
+
+	// At the end of June everything of May is old.
+	before := time.Date(2020, time.June, 5, 0, 0, 0, 0, time.UTC)
+	rawsql.Exec(t, target, fmt.Sprintf("UPDATE delivery_attempts SET at = %d WHERE delivery_id = '%s'",
+		before.Add(time.Hour).UnixMicro(), redelivered))
+	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_queue (endpoint_id, due_at, delivery_id, failures, attempts)
+		VALUES ('e', 1, '%s', 0, 1)`, pending))
+	dropped, err := s.DropOldDeliveries(t.Context(), before)
+	if dropped != 1 || err != nil {
+		t.Errorf("%d parts dropped, %v", dropped, err)
+	}
+	if got := deliveries(t, s); !slices.Equal(got, []string{current, young, pending, redelivered}) {
+		t.Errorf("left are %v", got)
+	}
+	if d, err := s.Delivery(t.Context(), redelivered); err != nil || d.Status != webhook.Delivered {
+		t.Errorf("%+v, %v", d, err)
+	}
+	for _, table := range []string{"deliveries_p20200501", "delivery_attempts_p20200501"} {
+		if got := rawsql.Rows(t, target, "SELECT to_regclass('"+table+"') IS NULL")[0][0]; got != "true" {
+			t.Errorf("%s is left", table)
+		}
+	}
+	// What has survived goes row by row once nobody needs it.
+	rawsql.Exec(t, target, "DELETE FROM delivery_queue")
+	must.NoError(t, s.Update(t.Context(), func(tx *store.Tx) error {
+		n, err := tx.DeleteOldDeliveries(before.AddDate(0, 0, 2), 100)
+		if n != 2 {
+			t.Errorf("%d deliveries deleted, want 2", n)
+		}
+		return err
+	}))
+	if got := deliveries(t, s); !slices.Equal(got, []string{current, young}) {
+		t.Errorf("left are %v", got)
+	}
+}
+
+// TestPartitions_Events has keys remember which of their events went with a part.
+func TestPartitions_Events(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	then := time.Date(2020, time.May, 13, 12, 0, 0, 0, time.UTC) // a Wednesday
+	_, err := s.MakePartitions(t.Context(), then)
+	must.NoError(t, err)
+	rawsql.Exec(t, target, "INSERT INTO accounts (id, name, locale, created_at) VALUES ('a', 'A', 'en', 1)")
+	rawsql.Exec(t, target, `INSERT INTO users (id, account_id, email, role, password_hash, created_at)
+		VALUES ('u', 'a', 'u', 'owner', '', 1)`)
+	rawsql.Exec(t, target, `INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, created_by,
+		created_at) VALUES ('k', 'a', 'live', '', '', '', '', '{}', 'u', 1)`)
+	put(t, target, then, "old")
+	last := then.Add(24 * time.Hour)
+	put(t, target, last, "last")
+	put(t, target, then.AddDate(0, 0, 7), "young")
+	for _, round := range []struct {
+		before        time.Time
+		dropped, left int
+	}{
+		{time.Date(2020, time.May, 17, 23, 0, 0, 0, time.UTC), 0, 3},
+		{time.Date(2020, time.May, 18, 0, 0, 0, 0, time.UTC), 1, 1},
+		{time.Date(2020, time.May, 18, 0, 0, 0, 0, time.UTC), 0, 1},
+	} {
+		dropped, err := s.DropOldEvents(t.Context(), round.before)
+		must.NoError(t, err)
+		found, err := s.Events(t.Context(), "k", 0, 10)
+		must.NoError(t, err)
+		if dropped != round.dropped || len(found) != round.left {
+			t.Errorf("%s: %d parts dropped, %d events left", round.before, dropped, len(found))
+		}
+	}
+	gone, err := s.EventsGone(t.Context(), "k")
+	if err != nil || gone != webhook.Cursor(last.UnixMicro()) {
+		t.Errorf("gone up to %d, %v", gone, err)
+	}
+}
+
+// TestPartitions_Moved loads rows of past months, from either engine: they are in their parts afterwards.
+func TestPartitions_Moved(t *testing.T) {
+	t.Parallel()
+	storetest.EachTarget(t, func(t *testing.T, from string) {
+		s := storetest.Open(t, from)
+		past := time.Now().UTC().AddDate(0, -3, 0)
+		id := put(t, from, past, "past")
+		target := pgtest.Database(t)
+		_, err := dump.Load(t.Context(), target, bytes.NewReader(dumped(t, s)))
+		must.NoError(t, err)
+		part := past.Format("deliveries_p200601") + "01"
+		if got := rawsql.Rows(t, target, "SELECT tableoid::regclass::text FROM deliveries"); len(got) != 1 || got[0][0] != part {
+			t.Errorf("%s is in %v, want %s", id, got, part)
+		}
+		if got := rawsql.Rows(t, target, "SELECT COUNT(*) FROM events_rest")[0][0]; got != "0" {
+			t.Errorf("%s events are in the rest", got)
+		}
+	})
+}
+
+// TestPartitions_Plans checks that what is asked by an id touches one part, and that the work of the sender and lists
+// walk through indexes.
+func TestPartitions_Plans(t *testing.T) {
+	t.Parallel()
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	now := time.Now().UTC()
+	must.NoError(t, s.FillDeliveries(t.Context(), 3000))
+	for _, analyzed := range []bool{false, true} {
+		if analyzed {
+			for _, table := range []string{"deliveries", "delivery_attempts", "delivery_queue"} {
+				must.NoError(t, s.Analyze(t.Context(), table))
+			}
+		}
+		plans, err := s.PartitionPlans(t.Context())
+		must.NoError(t, err)
+		current := now.Format("_p200601") + "01"
+		for name, plan := range plans {
+			for _, table := range []string{"deliveries", "delivery_attempts"} {
+				if strings.Contains(plan, "Seq Scan on "+table+current) {
+					t.Errorf("%s (statistics: %v) reads a whole part:\n%s", name, analyzed, plan)
+				}
+			}
+		}
+		for _, name := range []string{"one", "attempts"} {
+			for line := range strings.Lines(plans[name]) {
+				other := strings.Contains(line, "_p2") && !strings.Contains(line, current) || strings.Contains(line, "_rest")
+				if other && !strings.Contains(line, "never executed") {
+					t.Errorf("%s touches another part:\n%s", name, plans[name])
+				}
+			}
+		}
+	}
+}
