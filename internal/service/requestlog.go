@@ -27,6 +27,10 @@ func (s *Service) RecordRequests(ctx context.Context, blocks []*requestlog.Block
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
 func (s *Service) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
+	parts, err := s.store.DropOldRequests(ctx, before)
+	if s.tellDropped(ctx, "request_log", parts); err != nil {
+		return 0, err
+	}
 	some, err := s.store.HasRequests(ctx, before)
 	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldRequests(before, limit) })
 }

@@ -21,6 +21,7 @@ var partitionedTables = []partitionedTable{
 	{"deliveries", "id", idBound, months},
 	{"delivery_attempts", "delivery_id", idBound, months},
 	{"events", "created_at", timeBound, weeks},
+	{"request_log", "id", idBound, days},
 }
 
 // partitionedTable is a table in parts: by the time in a column, each as long as span says.
@@ -56,6 +57,10 @@ var (
 			return t.UTC().Truncate(day).AddDate(0, 0, -(int(t.UTC().Weekday())+6)%7) // Monday
 		},
 		next: func(t time.Time) time.Time { return t.AddDate(0, 0, 7) },
+	}
+	days = span{
+		start: func(t time.Time) time.Time { return t.UTC().Truncate(day) },
+		next:  func(t time.Time) time.Time { return t.AddDate(0, 0, 1) },
 	}
 )
 

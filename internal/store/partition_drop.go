@@ -102,6 +102,17 @@ func (s *Store) DropOldEvents(ctx context.Context, before time.Time) (dropped in
 	return dropped, unlessBusy(err)
 }
 
+// DropOldRequests drops the parts of the request log that are all from before a time, and returns how many.
+func (s *Store) DropOldRequests(ctx context.Context, before time.Time) (dropped int, err error) {
+	old, err := s.expired(ctx, "request_log", before)
+	for i := 0; i < len(old) && err == nil; i++ {
+		if err = s.dropPart(ctx, old[i]); err == nil {
+			dropped++
+		}
+	}
+	return dropped, unlessBusy(err)
+}
+
 // dropPart drops a part, unless another node has.
 func (s *Store) dropPart(ctx context.Context, p part) error {
 	err := maintenance(ctx, s.db, func(tx *sql.Tx) error {

@@ -78,15 +78,16 @@ func (q Queries) RequestBlocks(
 		" ORDER BY id DESC LIMIT $3", args...)
 }
 
-// HasRequests reports whether there are requests from before the time.
+// HasRequests reports whether there are requests from before the time that DeleteOldRequests would delete.
 func (q Queries) HasRequests(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM request_log WHERE id < $1", FirstID(before))
+	return q.exists(ctx, "FROM "+q.rest("request_log")+" WHERE id < $1", FirstID(before))
 }
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, the oldest first, and returns how
-// many.
+// many. In PostgreSQL those are deleted that belong to no part; the others go with it, see DropOldRequests.
 func (t *Tx) DeleteOldRequests(before time.Time, limit int) (int, error) {
-	n, err := t.exec(`DELETE FROM request_log WHERE id IN (SELECT id FROM request_log WHERE id < $1
-		ORDER BY id LIMIT $2)`, FirstID(before), limit)
+	from := t.rest("request_log")
+	n, err := t.exec("DELETE FROM "+from+" WHERE id IN (SELECT id FROM "+from+" WHERE id < $1 ORDER BY id LIMIT $2)",
+		FirstID(before), limit)
 	return int(n), err
 }

@@ -270,7 +270,7 @@ CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE pau
 -- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
 -- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
 -- appears behind one that was read. delivery_ids is separated by spaces.
--- PostgreSQL keeps events, deliveries and delivery_attempts in parts by time: see partition.go. So their primary keys hold the
+-- PostgreSQL keeps events, request_log, deliveries and delivery_attempts in parts by time: see partition.go. So their primary keys hold the
 -- time, as such or in an id, and they have no foreign keys, for which other tables would be locked when a part is made.
 CREATE TABLE events (
   api_key_id   TEXT NOT NULL,
