@@ -68,7 +68,7 @@ const send = async (form) => {
     const id = answer.headers.get("X-Request-Id") ?? "";
     at("request-id").textContent = `X-Request-Id: ${id} · `;
     const link = document.createElement("a");
-    link.href = `/portal/test/requests?q=${encodeURIComponent(id)}`;
+    link.href = `/portal/requests/${encodeURIComponent(id)}`;
     link.textContent = form.dataset.log;
     at("request-id").append(link);
     at("result").hidden = false;
