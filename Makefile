@@ -16,6 +16,8 @@ LDFLAGS := -s -w -X $(BUILDINFO).Version=$(VERSION) -X $(BUILDINFO).Commit=$(COM
 GOLANGCI_VERSION := v2.12.2
 GOLANGCI := .tools/bin/golangci-lint-$(GOLANGCI_VERSION)-$(shell $(GO) env GOVERSION)
 
+GOVULNCHECK_VERSION := v1.1.4
+
 # One PostgreSQL server and one built program serve the whole test run.
 WITH_POSTGRES := $(GO) run ./internal/testkit/cmd/with-postgres --
 GO_TEST := $(GO) test -tags $(TAGS) -timeout 20m $(GOTESTFLAGS)
@@ -66,8 +68,18 @@ test-deps: ## install what the tests need and the machine lacks
 	@scripts/install-test-deps
 
 .PHONY: lint
-lint: $(GOLANGCI) ## formatting, static analysis and the floors of the design
+lint: $(GOLANGCI) ## formatting, static analysis, the floors of the design, licences, and a search for secrets
 	GOLANGCI_LINT_CACHE=$(CURDIR)/.tools/cache $(GOLANGCI) run ./...
+	$(GO) test -count 1 -run 'TestLicences|TestNoSecrets' ./internal/release/
+
+.PHONY: release
+release: ## programs for all platforms, with licences, bills of materials and sums, in dist; RELEASE_KEY=FILE signs
+	scripts/release $(VERSION) dist $(PLATFORMS)
+
+.PHONY: vulncheck
+vulncheck: ## look up known vulnerabilities of what is used; needs the network
+	@$(GO) run golang.org/x/vuln/cmd/govulncheck@$(GOVULNCHECK_VERSION) -tags $(TAGS) ./cmd/... || { \
+		echo "govulncheck failed: it found something, or https://vuln.go.dev could not be reached (then nothing is known)"; exit 1; }
 
 .PHONY: fmt
 fmt: $(GOLANGCI) ## format the code (gofumpt)
@@ -97,7 +109,7 @@ tidy-check: ## fail when go.mod or go.sum is not tidy
 
 .PHONY: clean
 clean: ## remove what the targets made, except ./data
-	rm -rf bin .tools coverage.out coverage.html
+	rm -rf bin dist .tools coverage.out coverage.html
 
 $(GOLANGCI):
 	@echo "building golangci-lint $(GOLANGCI_VERSION); this takes a few minutes, once"

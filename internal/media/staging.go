@@ -20,7 +20,14 @@ const stagedPrefix = "staged-"
 
 // Staging is a directory for complete, hashed uploads until they are stored or refused. Files on disk instead of
 // buffers keep the memory of an upload independent of its size.
-type Staging struct{ dir string }
+type Staging struct {
+	dir           string
+	stripLocation bool
+}
+
+// StripLocation removes from now on where photos were taken from those that are accepted. It is called before uploads
+// are.
+func (s *Staging) StripLocation() { s.stripLocation = true }
 
 // NewStaging opens or creates the directory and removes leftovers of earlier runs. For a Disk store it is the
 // store's StagingDir.
@@ -127,6 +134,26 @@ func (s *Staged) fill(ctx context.Context, r io.Reader, maxBytes int64) error {
 			return readErr
 		}
 	}
+}
+
+// stripLocation removes where the photo was taken. What is stored, and hashed, is what is left.
+func (s *Staged) stripLocation(f photo.Format) error {
+	edits, err := photo.StripLocation(s.file, s.size, f)
+	if err != nil || len(edits) == 0 {
+		return err
+	}
+	for _, e := range edits {
+		if _, err := s.file.WriteAt(e.Bytes, e.At); err != nil {
+			return unavailable("stage a file", err)
+		}
+	}
+	hash := sha256.New()
+	if _, err := io.Copy(hash, s.Reader()); err != nil {
+		return unavailable("stage a file", err)
+	}
+	hash.Sum(s.sum[:0])
+	beginFlush(s.file)
+	return nil
 }
 
 // readMost reads until buf is full or r ends or fails. Unlike io.ReadFull it returns r's error unchanged, so that a

@@ -34,6 +34,9 @@ func (s *Staging) Accept(
 		if u.Info, err = photo.Inspect(u.Staged, u.Staged.Size()); err == nil {
 			err = photo.CheckWhole(u.Staged, u.Staged.Size(), u.Info.Format)
 		}
+		if err == nil && s.stripLocation {
+			err = u.Staged.stripLocation(u.Info.Format)
+		}
 		if err == nil {
 			return u, nil, nil
 		}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"fmt"
+	"github.com/assayhq/assay/internal/host"
 	"io"
 	"log/slog"
 	"net"
@@ -11,8 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/assayhq/assay/internal/httpx"
 )
@@ -30,13 +29,7 @@ const (
 )
 
 // descriptorLimit returns how many files and connections the process may have open.
-func descriptorLimit() int {
-	var limit unix.Rlimit
-	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 1<<30 {
-		return 1 << 30
-	}
-	return int(limit.Cur)
-}
+func descriptorLimit() int { return host.OpenFiles() }
 
 // reserve is how many descriptors are kept for what is not a client: database, files and deliveries, but not more than
 // half of all.

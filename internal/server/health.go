@@ -62,6 +62,7 @@ var (
 		"log-format", "shutdown-delay", "trusted-proxies",
 		"webhook-ports", "webhook-deny-network", "desk-networks", "require-second-factor",
 		"issuer-name", "issuer-address", "issuer-logo", "roles", "oidc-issuer", "oidc-client-id",
+		"security-contact", "strip-location",
 	}
 	addressSettings = []string{"database", "smtp-url", "redis"} // they may contain passwords
 )

@@ -53,6 +53,9 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 		Images: images,
 	}).Routes(mux)
 	docs.New(site).Routes(mux)
+	if contact := set.SecurityContact; contact != "" {
+		mux.Handle("GET "+securityTextPath, securityText(contact, set.PublicURL, time.Now))
+	}
 	mux.Handle("GET /{$}", http.RedirectHandler("/portal", http.StatusSeeOther))
 	return site.Wrap(mux), nil
 }

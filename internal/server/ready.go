@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"github.com/assayhq/assay/internal/host"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 )
@@ -163,12 +162,11 @@ func diskSpace(dir string) error {
 
 // freeSpace returns how many bytes of a file system the program may still write.
 func freeSpace(dir string) (free, size uint64, err error) {
-	var fs unix.Statfs_t
-	if err := unix.Statfs(dir, &fs); err != nil {
+	s, err := host.SpaceOf(dir)
+	if err != nil {
 		return 0, 0, fmt.Errorf("read the free space of --data: %w", err)
 	}
-	unit := uint64(fs.Bsize) //nolint:gosec // the size of a block is positive
-	return fs.Bavail * unit, fs.Blocks * unit, nil
+	return s.Usable, s.Total, nil
 }
 
 // progressing is a worker that tells how long ago it last got something done, and for how long that may be normal.

@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"github.com/assayhq/assay/internal/host"
 	"io"
 	"log/slog"
 	"net"
@@ -33,7 +34,6 @@ import (
 	"github.com/assayhq/assay/internal/worker/progress"
 	"github.com/assayhq/assay/internal/worker/requestlog"
 	"golang.org/x/sync/errgroup"
-	"golang.org/x/sys/unix"
 )
 
 // Server runs everything in one process.
@@ -82,6 +82,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	staging, err := media.NewStaging(app.Media.StagingDir())
 	if err != nil {
 		return nil, err
+	}
+	if app.Settings.StripLocation {
+		staging.StripLocation()
 	}
 	s.metrics.registry.MustRegister(newLogHeads(app.Service.AuditHeads))
 	set := &app.Settings
@@ -219,7 +222,7 @@ func lockData(dir string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	if err := host.Lock(f, false); err != nil {
 		return nil, errors.Join(fmt.Errorf("another server is running on the data folder %s", dir), f.Close())
 	}
 	return f, nil

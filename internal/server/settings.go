@@ -22,6 +22,7 @@ import (
 type Settings struct {
 	AccessSettings
 	IssuerSettings
+	SafetySettings
 	NodeSettings
 	OpenID OpenIDSettings
 
@@ -80,6 +81,7 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 
 	s.AccessSettings.bind(fs)
 	s.IssuerSettings.bind(fs)
+	s.SafetySettings.bind(fs)
 	s.bindNodes(fs)
 	s.bindOpenID(fs)
 	fs.StringVar(&s.Data, "data", "data",
@@ -190,6 +192,7 @@ func (s *Settings) Check() error {
 	}
 	s.AccessSettings.check(refuse)
 	s.IssuerSettings.check(refuse)
+	s.SafetySettings.check(refuse)
 	s.checkNodes(refuse)
 	s.OpenID.check(refuse)
 	if (s.TLSCert == "") != (s.TLSKey == "") {

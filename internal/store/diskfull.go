@@ -3,9 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
+	"github.com/assayhq/assay/internal/host"
 	"path/filepath"
 
-	"golang.org/x/sys/unix"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
@@ -24,11 +24,7 @@ func diskFull(path string, err error) error {
 	switch e.Code() & 0xff {
 	case sqlite3.SQLITE_FULL:
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN:
-		var disk unix.Statfs_t
-		if unix.Statfs(filepath.Dir(path), &disk) != nil {
-			return err
-		}
-		if free := disk.Bavail * uint64(disk.Bsize); free > nearlyFull { //nolint:gosec // a block size is positive
+		if disk, unknown := host.SpaceOf(filepath.Dir(path)); unknown != nil || disk.Usable > nearlyFull {
 			return err
 		}
 	default:

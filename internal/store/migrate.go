@@ -6,6 +6,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"github.com/assayhq/assay/internal/host"
 	"io/fs"
 	"math"
 	"os"
@@ -16,7 +17,6 @@ import (
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
 	"github.com/pressly/goose/v3/lock"
-	"golang.org/x/sys/unix"
 )
 
 //go:embed migrations/*.sql
@@ -134,7 +134,7 @@ func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, f.Close()) }()
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil { // released when the file is closed
+	if err := host.Lock(f, true); err != nil { // released when the file is closed
 		return fmt.Errorf("lock the schema: %w", err)
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path))

@@ -48,6 +48,7 @@ func formatOfBrands(h *header) (Format, bool) {
 // are stored.
 type itemBoxes struct {
 	pitm, iinf, iloc, iref, iprp box
+	idat                         box   // data of small items
 	ipco                         box   // in iprp
 	end                          int64 // of the meta box
 }
@@ -56,6 +57,7 @@ func readItemBoxes(h *header, meta box) itemBoxes {
 	m := itemBoxes{end: meta.end}
 	h.firstBoxes(meta.start+4, meta.end, map[string]*box{ // after version and flags
 		"pitm": &m.pitm, "iinf": &m.iinf, "iloc": &m.iloc, "iref": &m.iref, "iprp": &m.iprp,
+		"idat": &m.idat,
 	})
 	h.firstBoxes(m.iprp.start, m.iprp.end, map[string]*box{"ipco": &m.ipco})
 	return m

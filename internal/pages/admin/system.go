@@ -8,9 +8,9 @@ import (
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
-	"golang.org/x/sys/unix"
 )
 
 type systemView struct {
@@ -99,13 +99,14 @@ func (a *Admin) logTrouble(r *http.Request, h *service.Health) {
 
 // diskOf looks at the file system of a folder; nil when it cannot be told.
 func diskOf(dir string) *diskUse {
-	var fs unix.Statfs_t
-	if dir == "" || unix.Statfs(dir, &fs) != nil || fs.Blocks == 0 {
+	if dir == "" {
 		return nil
 	}
-	block := fs.Bsize
-	total, free := int64(fs.Blocks)*block, int64(fs.Bavail)*block //nolint:gosec // no file system is that large
-	used := total - int64(fs.Bfree)*block                         //nolint:gosec // as above
+	s, err := host.SpaceOf(dir)
+	if err != nil || s.Total == 0 {
+		return nil
+	}
+	total, free, used := int64(s.Total), int64(s.Usable), int64(s.Total-s.Free) //nolint:gosec // no disk is that large
 	percent := int(used * 100 / max(1, used+free))
 	return &diskUse{
 		Used: size(used), Free: size(free), Total: size(total), Percent: percent, Low: percent >= lowDiskPercent,

@@ -1,0 +1,37 @@
+//go:build unix
+
+package host
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// SpaceOf returns the room on the file system of a folder.
+func SpaceOf(dir string) (Space, error) {
+	var fs unix.Statfs_t
+	if err := unix.Statfs(dir, &fs); err != nil {
+		return Space{}, err
+	}
+	block := uint64(fs.Bsize) //nolint:gosec,unconvert // a block size is positive; its type differs between systems
+	return Space{Total: fs.Blocks * block, Free: fs.Bfree * block, Usable: fs.Bavail * block}, nil
+}
+
+// Lock takes a file for this process until it is closed. It waits for another process that has it, or fails.
+func Lock(f *os.File, wait bool) error {
+	how := unix.LOCK_EX
+	if !wait {
+		how |= unix.LOCK_NB
+	}
+	return unix.Flock(int(f.Fd()), how)
+}
+
+// OpenFiles returns how many files and connections the process may have open.
+func OpenFiles() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > NoLimit {
+		return NoLimit
+	}
+	return int(limit.Cur)
+}

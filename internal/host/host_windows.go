@@ -1,0 +1,29 @@
+package host
+
+import (
+	"os"
+
+	"golang.org/x/sys/windows"
+)
+
+// SpaceOf returns the room on the file system of a folder.
+func SpaceOf(dir string) (s Space, err error) {
+	path, err := windows.UTF16PtrFromString(dir)
+	if err != nil {
+		return s, err
+	}
+	err = windows.GetDiskFreeSpaceEx(path, &s.Usable, &s.Total, &s.Free)
+	return s, err
+}
+
+// Lock takes a file for this process until it is closed. It waits for another process that has it, or fails.
+func Lock(f *os.File, wait bool) error {
+	how := uint32(windows.LOCKFILE_EXCLUSIVE_LOCK)
+	if !wait {
+		how |= windows.LOCKFILE_FAIL_IMMEDIATELY
+	}
+	return windows.LockFileEx(windows.Handle(f.Fd()), how, 0, 1, 0, new(windows.Overlapped))
+}
+
+// OpenFiles returns how many files and connections the process may have open.
+func OpenFiles() int { return NoLimit }

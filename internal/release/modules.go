@@ -1,0 +1,125 @@
+// Package release is what a release is made and checked with: the licences of what is linked into the program, and a
+// search for secrets in the files of the repository.
+package release
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Platforms are those that releases are made for.
+var Platforms = []string{
+	"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
+}
+
+// Module is a module that is linked into the program, on any of the platforms.
+type Module struct {
+	Path    string
+	Version string
+	Licence string   // its SPDX name, empty when it is not known
+	Texts   []string // its licence, and its notice where it has one
+}
+
+// Linked returns the modules that are linked into the program, and the Go standard library, in order of their paths.
+// root is the folder of the repository.
+func Linked(ctx context.Context, root string) ([]Module, error) {
+	dirs := map[string]string{} // by path and version
+	for _, platform := range Platforms {
+		system, arch, _ := strings.Cut(platform, "/")
+		cmd := exec.CommandContext(ctx, "go", "list", "-deps", "-tags", "nodynamic",
+			"-f", "{{with .Module}}{{if not .Main}}{{.Path}} {{.Version}}\t{{.Dir}}{{end}}{{end}}", "./cmd/assay")
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH="+arch, "CGO_ENABLED=0", "GOFLAGS=")
+		out, err := cmd.Output()
+		if err != nil {
+			return nil, fmt.Errorf("list the modules for %s: %w", platform, withOutput(err))
+		}
+		for line := range strings.Lines(string(out)) {
+			if name, dir, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+				dirs[name] = dir
+			}
+		}
+	}
+	goroot, err := exec.CommandContext(ctx, "go", "env", "GOROOT", "GOVERSION").Output()
+	if err != nil {
+		return nil, withOutput(err)
+	}
+	dir, version, _ := strings.Cut(strings.TrimSpace(string(goroot)), "\n")
+	dirs["std "+version] = dir
+	modules := make([]Module, 0, len(dirs))
+	for name, dir := range dirs {
+		path, version, _ := strings.Cut(name, " ")
+		m := Module{Path: path, Version: version}
+		if m.Licence, m.Texts, err = licenceIn(dir); err != nil {
+			return nil, err
+		}
+		modules = append(modules, m)
+	}
+	slices.SortFunc(modules, func(a, b Module) int { return cmp.Compare(a.Path, b.Path) })
+	return modules, nil
+}
+
+func withOutput(err error) error {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("%w: %s", err, e.Stderr)
+	}
+	return err
+}
+
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([.-].*)?$`)
+
+// licenceIn reads the licence and notice of a folder.
+func licenceIn(dir string) (licence string, texts []string, err error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", nil, err
+	}
+	for _, e := range entries {
+		if e.IsDir() || !licenceFile.MatchString(e.Name()) || strings.HasSuffix(e.Name(), ".go") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(filepath.Clean(dir), e.Name()))
+		if err != nil {
+			return "", nil, err
+		}
+		if licence == "" {
+			licence = classify(string(text))
+		}
+		texts = append(texts, strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
+	}
+	return licence, texts, nil
+}
+
+// classify recognises the licences that may be used: those that ask for nothing but their text and notices.
+func classify(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	has := func(part string) bool { return strings.Contains(strings.ToLower(text), strings.ToLower(part)) }
+	switch {
+	case has("GNU General Public License"), has("GNU Lesser"), has("GNU Affero"), has("Server Side Public"):
+		return ""
+	case has("Apache License") && has("Version 2.0"):
+		return "Apache-2.0"
+	case has("Mozilla Public License"):
+		return ""
+	case has("Permission is hereby granted, free of charge"):
+		return "MIT"
+	case has("Permission to use, copy, modify, and/or distribute this software for any purpose"),
+		has("Permission to use, copy, modify, and distribute this software for any purpose"):
+		return "ISC"
+	case has("Redistribution and use in source and binary forms") && has("Neither the name"):
+		return "BSD-3-Clause"
+	case has("Redistribution and use in source and binary forms"):
+		return "BSD-2-Clause"
+	case has("This is free and unencumbered software"):
+		return "Unlicense"
+	}
+	return ""
+}
