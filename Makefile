@@ -74,6 +74,7 @@ lint: $(GOLANGCI) ## formatting, static analysis, the floors of the design, lice
 
 .PHONY: release
 release: ## programs for all platforms, with licences, bills of materials and sums, in dist; RELEASE_KEY=FILE signs
+	$(GO) mod verify
 	scripts/release $(VERSION) dist $(PLATFORMS)
 
 .PHONY: vulncheck

@@ -59,7 +59,7 @@ func makeRelease(t *testing.T, from, key string) string {
 	out := filepath.Join(t.TempDir(), "dist")
 	cmd := exec.CommandContext(t.Context(), "scripts/release", "v0.0.1", out, runtime.GOOS+"/"+runtime.GOARCH)
 	cmd.Dir = from
-	cmd.Env = append(os.Environ(), "COMMIT=0123456789", "SOURCE_DATE_EPOCH=1700000000", "NO_SBOM=1", "RELEASE_KEY="+key)
+	cmd.Env = append(os.Environ(), "COMMIT=0123456789", "SOURCE_DATE_EPOCH=1700000000", "RELEASE_KEY="+key)
 	if output, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, output)
 	}
@@ -76,7 +76,8 @@ func TestRelease(t *testing.T) {
 	run(t, "", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "releases@assay.example", "-f", key)
 	here, there := makeRelease(t, root, key), makeRelease(t, checkout(t), "")
 	archive := "assay_v0.0.1_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
-	for _, name := range []string{archive, "NOTICE", "SHA256SUMS"} {
+	bill := strings.TrimSuffix(archive, ".tar.gz") + ".cdx.json"
+	for _, name := range []string{archive, bill, "NOTICE", "SHA256SUMS"} {
 		a, b := read(t, here, name), read(t, there, name)
 		if !bytes.Equal(a, b) {
 			t.Errorf("%s differs when it is made in another folder", name)

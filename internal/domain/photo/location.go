@@ -169,8 +169,8 @@ func (s *stripper) png(w *walk) {
 	}
 }
 
-// stripPNGText edits a text of a PNG: its keyword, a zero, and more. Where it holds metadata in a coding of its own, all
-// of it goes but the keyword.
+// stripPNGText edits a text of a PNG: its keyword, a zero, and more. Where it holds metadata in a coding of its own,
+// all of it goes but the keyword.
 func stripPNGText(b []byte) bool {
 	end := bytes.IndexByte(b, 0)
 	if end < 0 {

@@ -73,8 +73,13 @@ func heicWithExif(t *testing.T) []byte {
 // TestStripLocation checks that positions go, in every format, and that everything else stays.
 func TestStripLocation(t *testing.T) {
 	jpg, pic := encodeJPEG(t, 30, 20), encodePNG(t, 30, 20)
-	film := join(ftyp("mp42"), isoBox("moov", isoBox("udta", isoBox("\xa9xyz", []byte("\x00\x12\x15\xc7+35.0114+135.7681/")))),
-		isoBox("mdat", noise(70_000)))
+	spot := isoBox("\xa9xyz", []byte("\x00\x12\x15\xc7+35.0114+135.7681/"))
+	film := join(ftyp("mp42"), isoBox("moov", isoBox("udta", spot)), isoBox("mdat", noise(70_000)))
+	text := func(kind, keyword string) []byte {
+		return join(pic[:33], checkedChunk(kind, join([]byte(keyword), xmpWithGPS())), pic[33:])
+	}
+	tiff := tiffWithGPS(binary.BigEndian)
+	exifChunk := join([]byte("EXIF"), binary.LittleEndian.AppendUint32(nil, uint32(len(tiff))), tiff, []byte{0})
 	app1 := func(prefix string, b []byte) []byte { return segment(0xe1, join([]byte(prefix), b)) }
 	little := bytes.Clone(latitude)
 	for i := range 6 {
@@ -87,9 +92,9 @@ func TestStripLocation(t *testing.T) {
 		"JPEG/SecondOne":  join(jpg, make([]byte, 5), afterSOI(jpg, app1(exifPrefix, tiffWithGPS(binary.BigEndian)))),
 		"JPEG/Film":       join(jpg, film),
 		"PNG":             join(pic[:33], checkedChunk("eXIf", tiffWithGPS(binary.BigEndian)), pic[33:]),
-		"PNG/XMP":         join(pic[:33], checkedChunk("iTXt", join([]byte("XML:com.adobe.xmp\x00\x00\x00\x00\x00"), xmpWithGPS())), pic[33:]),
-		"PNG/Raw profile": join(pic[:33], checkedChunk("tEXt", join([]byte("Raw profile type xmp\x00"), xmpWithGPS())), pic[33:]),
-		"WebP":            riffOf(webpOf("VP8L", join(vp8l(4, 4), []byte{0})), join([]byte("EXIF"), binary.LittleEndian.AppendUint32(nil, uint32(len(tiffWithGPS(binary.BigEndian)))), tiffWithGPS(binary.BigEndian), []byte{0})),
+		"PNG/XMP":         text("iTXt", "XML:com.adobe.xmp\x00\x00\x00\x00\x00"),
+		"PNG/Raw profile": text("tEXt", "Raw profile type xmp\x00"),
+		"WebP":            riffOf(webpOf("VP8L", join(vp8l(4, 4), []byte{0})), exifChunk),
 		"HEIC":            heicWithExif(t),
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -137,6 +142,7 @@ func TestStripLocation(t *testing.T) {
 				_, err = jpeg.Decode(bytes.NewReader(after))
 			case PNG:
 				_, err = png.Decode(bytes.NewReader(after)) // checks the sums
+			default: // no decoder here
 			}
 			if err != nil {
 				t.Error(err)
