@@ -36,6 +36,9 @@ func (w *world) tryInBrowser(t *testing.T) {
 	if got := b.Text("#getMe [data-answer]"); !strings.Contains(got, `"environment": "test"`) {
 		t.Errorf("the answer is %s", got)
 	}
+	if uitest.Eval[bool](b, `document.querySelector("#getMe [data-problem]").checkVisibility()`) {
+		t.Error("the refusal before is still shown")
+	}
 	shown := b.Text("#getMe [data-request]")
 	if !strings.Contains(shown, "GET /v1/integrations/me") || strings.Contains(shown, key) {
 		t.Errorf("the request is shown as %s", shown)

@@ -228,6 +228,9 @@ func TestErrorCodes(t *testing.T) {
 				if ErrorURL(s.Title) != "/docs/errors#"+s.ID {
 					t.Errorf("%s is at %s", s.Title, s.ID)
 				}
+				if !strings.Contains(string(g.Body), `id="`+s.Title+`"`) {
+					t.Errorf("nothing has the id %s as it is written", s.Title)
+				}
 			}
 		}
 		slices.SortFunc(explained, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"html/template"
+	"regexp"
 	"strings"
 	"unicode"
 
@@ -101,6 +102,9 @@ func (g *guide) takeHead(page ast.Node, content []byte) (title, lead string) {
 	return title, lead
 }
 
+// shouted are the codes whose id, in lower case, is not the code. They can be linked to as they are written, too.
+var shouted = regexp.MustCompile(`^[A-Z_]+$`)
+
 // prepare gives headings their ids, links their addresses on the site and neighbouring code its tabs, and returns the
 // sections.
 func prepare(page ast.Node, content []byte, ids []string) []section {
@@ -114,6 +118,9 @@ func prepare(page ast.Node, content []byte, ids []string) []section {
 				id = ids[i]
 			}
 			h.SetAttributeString("id", []byte(id))
+			if shouted.MatchString(title) {
+				h.SetAttributeString("as-written", []byte(title))
+			}
 			sections = append(sections, section{ID: id, Title: title, Level: h.Level})
 			continue
 		}

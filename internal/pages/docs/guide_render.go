@@ -103,7 +103,11 @@ func (g *guideRenderer) heading(w util.BufWriter, _ []byte, n ast.Node, entering
 	id, _ := h.AttributeString("id")
 	name, _ := id.([]byte)
 	if entering {
-		write(w, fmt.Sprintf(`<h%d id="%s"><a class="self" href="#%s">`, h.Level, name, name))
+		write(w, fmt.Sprintf(`<h%d id="%s">`, h.Level, name))
+		if written, ok := h.AttributeString("as-written"); ok {
+			write(w, fmt.Sprintf(`<span id="%s"></span>`, written))
+		}
+		write(w, fmt.Sprintf(`<a class="self" href="#%s">`, name))
 	} else {
 		write(w, fmt.Sprintf("</a></h%d>\n", h.Level))
 	}
