@@ -19,7 +19,7 @@ import (
 )
 
 // pages combines the HTML pages. What has to end when the server stops is added to s.stopping.
-func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.Handler, error) {
+func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, operations []string) (http.Handler, error) {
 	set := &s.app.Settings
 	issuer, err := set.issuer()
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter) (http.
 	}).Routes(mux)
 	portal.New(portal.Config{
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
-		Images: images,
+		Images: images, Operations: operations,
 	}).Routes(mux)
 	docs.New(site).Routes(mux)
 	if contact := set.SecurityContact; contact != "" {

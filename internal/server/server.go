@@ -114,7 +114,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	s.clients = newConnections(set.connectionLimit(descriptorLimit()), set.MaxConnectionsPerAddress, set.TrustedProxies,
 		app.Log)
 	s.metrics.registry.MustRegister(&stateMetrics{s})
-	pages, err := s.pages(staging, limiter)
+	pages, err := s.pages(staging, limiter, integrationAPI.Operations())
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,17 @@ func (s *Service) Endpoint(ctx context.Context, actor access.Actor, id string) (
 	return e, nil
 }
 
+// EndpointHours returns how the attempts on an endpoint went in each hour since a time in which there were any.
+func (s *Service) EndpointHours(
+	ctx context.Context, actor access.Actor, id string, since time.Time,
+) ([]webhook.HourCount, error) {
+	e, err := s.Endpoint(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	return s.store.Lists(ctx).EndpointHours(ctx, e.ID, since)
+}
+
 // DeleteEndpoint removes an endpoint with what is still to be sent to it.
 func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id string) error {
 	if err := actor.Require(access.ManageWebhooks); err != nil {
@@ -161,7 +172,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 	if err != nil {
 		return err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID) })
+	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()) })
 	return orNotFound(err, webhook.NotFound())
 }
 

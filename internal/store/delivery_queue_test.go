@@ -255,7 +255,7 @@ func TestReceiving(t *testing.T) {
 		q.lease(sender, noon, noon.Add(time.Hour))
 		d, later := q.due(e, store.Place{}, noon, 1)[0], noon.Add(time.Minute)
 		q.record(result(e, d, 500, &later, noon))
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID) })
+		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
 		q.record(result(e, d, 200, nil, noon)) // harmless, though the delivery is gone
 		if _, err := q.store.Delivery(q.Context(), first[0].ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("a pending delivery of a deleted endpoint: %v", err)

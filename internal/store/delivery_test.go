@@ -168,7 +168,7 @@ func TestRedeliver(t *testing.T) {
 		if err := redeliver(store.NewID()); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("an unknown delivery was sent again: %v", err)
 		}
-		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID) })
+		q.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(q.outbox.Key.ID, e.ID, time.Now()) })
 		if err := redeliver(d.ID); !errors.Is(err, store.ErrNotFound) {
 			q.Errorf("sent again to a deleted endpoint: %v", err)
 		}

@@ -226,7 +226,9 @@ var eraseOfAccount = [][2]string{
 	{"links", "DELETE FROM links WHERE account_id = $1"},
 	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
 	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN
-		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
+		(SELECT id FROM webhook_endpoints WHERE account_id = $1
+		UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1)`},
+	{"deleted_endpoints", "DELETE FROM deleted_endpoints WHERE account_id = $1"},
 	{"delivery_queue", `DELETE FROM delivery_queue WHERE endpoint_id IN
 		(SELECT id FROM webhook_endpoints WHERE account_id = $1)`},
 	{

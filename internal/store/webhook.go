@@ -72,7 +72,12 @@ func (q Queries) endpoints(ctx context.Context, text string, args ...any) ([]*we
 }
 
 // DeleteEndpoint removes an endpoint of an API key together with its pending deliveries, or returns ErrNotFound.
-func (t *Tx) DeleteEndpoint(keyID, id string) error {
+func (t *Tx) DeleteEndpoint(keyID, id string, now time.Time) error {
+	if err := t.one(`INSERT INTO deleted_endpoints (id, account_id, environment, deleted_at)
+		SELECT id, account_id, environment, CAST($3 AS BIGINT) FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2`,
+		id, keyID, micros(now)); err != nil {
+		return err
+	}
 	if err := t.one("DELETE FROM webhook_endpoints WHERE id = $1 AND api_key_id = $2", id, keyID); err != nil {
 		return err
 	}
@@ -198,9 +203,21 @@ func (q Queries) EndpointHealth(
 		CAST(SUM(CASE WHEN h.hour >= $4 THEN h.failed ELSE 0 END) AS BIGINT),
 		CAST(SUM(h.acknowledged) AS BIGINT), CAST(SUM(h.failed) AS BIGINT),
 		MAX(CASE WHEN h.acknowledged > 0 THEN h.hour ELSE 0 END), MAX(CASE WHEN h.failed > 0 THEN h.hour ELSE 0 END)
-		FROM webhook_endpoints e JOIN endpoint_hours h ON h.endpoint_id = e.id
-		WHERE e.account_id = $1 AND e.environment = $2 AND h.hour >= $3 GROUP BY e.id`,
+		FROM (SELECT id FROM webhook_endpoints WHERE account_id = $1 AND environment = $2
+			UNION ALL SELECT id FROM deleted_endpoints WHERE account_id = $1 AND environment = $2) AS e
+		JOIN endpoint_hours h ON h.endpoint_id = e.id WHERE h.hour >= $3 GROUP BY e.id`,
 		accountID, string(env), hour-7*24, hour-24)
+}
+
+// EndpointHours returns how the attempts on an endpoint went in each hour since a time in which there were any.
+func (q Queries) EndpointHours(ctx context.Context, endpointID string, since time.Time) ([]webhook.HourCount, error) {
+	return collect(ctx, q, func(scan scanner) (c webhook.HourCount, err error) {
+		var hour int64
+		err = scan(&hour, &c.Acknowledged, &c.Failed)
+		c.Hour = hourOrZero(hour)
+		return c, err
+	}, `SELECT hour, acknowledged, failed FROM endpoint_hours WHERE endpoint_id = $1 AND hour >= $2 ORDER BY hour`,
+		endpointID, micros(since)/microsPerHour)
 }
 
 func hourOrZero(hour int64) time.Time {
@@ -212,6 +229,9 @@ func hourOrZero(hour int64) time.Time {
 
 // DeleteOldEndpointHours removes the counts from before a time.
 func (t *Tx) DeleteOldEndpointHours(before time.Time) error {
+	if _, err := t.exec("DELETE FROM deleted_endpoints WHERE deleted_at < $1", micros(before)); err != nil {
+		return err
+	}
 	_, err := t.exec("DELETE FROM endpoint_hours WHERE hour < $1", micros(before)/microsPerHour)
 	return err
 }

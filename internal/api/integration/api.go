@@ -152,6 +152,15 @@ func New(c Config) *API {
 // Routes returns the table of operations.
 func (a *API) Routes() []Route { return a.routes }
 
+// Operations returns the operations as the request log names them.
+func (a *API) Operations() []string {
+	names := make([]string, len(a.routes))
+	for i, r := range a.routes {
+		names[i] = r.Method + " " + Prefix + r.Path
+	}
+	return names
+}
+
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.serveDocument(w, r) {

@@ -65,6 +65,9 @@ const (
 // Acknowledged reports whether the receiver accepted the delivery, with a 2xx status. Redirects are not followed.
 func (a Attempt) Acknowledged() bool { return a.HTTPStatus >= 200 && a.HTTPStatus <= 299 }
 
+// Redirected reports whether the receiver named another address, which is not followed.
+func (a Attempt) Redirected() bool { return a.HTTPStatus >= 300 && a.HTTPStatus <= 399 }
+
 // Reached reports whether the request was probably sent: not if the host has no address, must not be called or has
 // no trusted certificate, or if there was no access token.
 func (a Attempt) Reached() bool {

@@ -18,6 +18,12 @@ type DeliveryFilter struct {
 // AttemptCount is how many attempts were acknowledged, and how many were not.
 type AttemptCount struct{ Acknowledged, Failed int64 }
 
+// HourCount is how the attempts on an endpoint went within an hour.
+type HourCount struct {
+	Hour time.Time
+	AttemptCount
+}
+
 // EndpointHealth is how the attempts on an endpoint went lately.
 type EndpointHealth struct {
 	EndpointID       string

@@ -33,6 +33,8 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 		return fill("id", w.orderIn(t, env))
 	case strings.Contains(path, "/webhooks/{id}"):
 		return fill("id", w.endpoint(t, env).ID)
+	case strings.Contains(path, "/requests/{id}"):
+		return fill("id", w.request(t, env))
 	case strings.Contains(path, "/deliveries/{id}"):
 		return fill("id", w.delivery(t, env))
 	case strings.Contains(path, "/keys/{id}"):

@@ -163,7 +163,7 @@ func verify(t *testing.T, secret string, d received) {
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
 var noPages = []string{
 	"GET /portal/join", "GET /portal/reset", "GET /portal/sign-in/code", // opened below
-	"GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
+	"GET /portal/requests/{id}", "GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
 	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
 	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
 	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
@@ -185,6 +185,7 @@ func TestLooks(t *testing.T) {
 	waiting := w.Order(t, w.Test, order.MockUpdatePhotos)
 	fake := w.Order(t, w.Test, order.MockFake)
 	w.delivery(t, access.Test)
+	w.request(t, access.Test)
 	key := w.key(t, access.Live)
 	passkey := w.passkey(t, w.Owner)
 	token, _ := w.invitation(t, "new@acme.example", access.Viewer)
@@ -213,6 +214,9 @@ func TestLooks(t *testing.T) {
 	pages["orders-waiting"] = "/portal/test/orders?status=update-photos"
 	pages["orders-none"] = "/portal/test/orders?q=nothing"
 	pages["order-fake"] = "/portal/test/orders/" + fake
+	endpoint := w.attempted(t)
+	pages["endpoint-health"] = "/portal/test/webhooks/" + endpoint.ID
+	pages["requests-none"] = "/portal/test/requests?code=no-such-code"
 	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
 
 	b := uitest.NewBrowser(t, w.Server.URL)

@@ -32,6 +32,8 @@ type Config struct {
 	MaxPhotoBytes int64             // of one uploaded file
 	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts
 
+	Operations []string // of the integration API, as the request log names them
+
 	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
 	Images Images
 }
@@ -167,7 +169,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	}
 	inEnv := ui.NavGroup{Label: p.Site.T(r, "portal.env."+string(env)), Items: []ui.NavItem{
 		item(base, "overview", "home"), item(base+"/orders", "orders", "box"), item(base+"/webhooks", "webhooks", "hook"),
-		item(base+"/deliveries", "deliveries", "send"), item(base+"/credits", "credits", "coins"),
+		item(base+"/deliveries", "deliveries", "send"), item(base+"/requests", "requests", "list"),
+		item(base+"/credits", "credits", "coins"),
 	}}
 	if env == access.Test {
 		inEnv.Items = append(inEnv.Items, item(base+"/sandbox", "sandbox", "flask"))

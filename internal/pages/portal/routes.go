@@ -44,6 +44,7 @@ func (p *Portal) table() []route {
 		as(access.Viewer, "GET /portal/audit.csv", p.exportAudit),
 		as(access.Viewer, "GET /portal/audit/{seq}", p.showAuditEvent),
 		as(access.Viewer, "GET /portal/verify", p.showVerify),
+		as(access.Viewer, "GET /portal/requests/{id}", p.goToRequest),
 		as(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),
 
 		as(access.Viewer, "GET /portal/team", p.showTeam),
@@ -95,6 +96,10 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		as(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
 		as(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
 		as(access.Viewer, "GET", "/webhooks", p.showWebhooks),
+		as(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
+		as(access.Developer, "POST", "/webhooks/{id}/pause", p.pauseEndpoint),
+		as(access.Developer, "GET", "/webhooks/{id}/rotate", p.showRotateSecret),
+		as(access.Developer, "POST", "/webhooks/{id}/rotate", p.rotateSecret),
 		as(access.Developer, "GET", "/webhooks/new", p.showNewEndpoint),
 		as(access.Developer, "POST", "/webhooks", p.createEndpoint),
 		as(access.Developer, "GET", "/webhooks/{id}/delete", p.showDeleteEndpoint),
@@ -104,6 +109,8 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		as(access.Developer, "POST", "/deliveries", p.redeliverFailed),
 		as(access.Viewer, "GET", "/deliveries/{id}", p.showDelivery),
 		as(access.Developer, "POST", "/deliveries/{id}/again", p.redeliver),
+		as(access.Viewer, "GET", "/requests", p.showRequests),
+		as(access.Viewer, "GET", "/requests/{id}", p.showRequest),
 		as(access.Viewer, "GET", "/credits", p.showCredits),
 		as(access.Viewer, "GET", "/credits.csv", p.exportCredits),
 	}

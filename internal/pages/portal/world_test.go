@@ -3,8 +3,12 @@ package portal_test
 import (
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
@@ -51,6 +55,50 @@ func (w *world) delivery(t *testing.T, env access.Environment) string {
 	id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
 	must.NoError(t, err)
 	return id
+}
+
+// request records a refused request of the account and returns its id.
+func (w *world) request(t *testing.T, env access.Environment) string {
+	t.Helper()
+	tenant, key := access.Tenant{AccountID: w.Account.ID, Environment: env}, w.key(t, env)
+	block := requestlog.NewBlock(tenant)
+	e := requestlog.Entry{
+		ID: uuid.Must(uuid.NewV7()), Tenant: tenant, KeyID: key.ID, Method: "POST", Route: "POST /v1/integrations/orders",
+		Status: 400, Code: "validation-error", Duration: 3 * time.Millisecond,
+		Refusal: `{"message":"The request is not valid.","details":{"limit":75,"errors":[` +
+			`{"field":"photos[3].url","code":"required","message":"is required"}]}}`,
+	}
+	block.Add(&e)
+	must.NoError(t, w.Service.RecordRequests(t.Context(), []*requestlog.Block{block}))
+	return e.ID.String()
+}
+
+// attempted makes an endpoint that is paused, has a second secret and has been tried.
+func (w *world) attempted(t *testing.T) *webhook.Endpoint {
+	t.Helper()
+	e, owner := w.endpoint(t, access.Test), w.Owner.Actor(access.Test, access.Origin{})
+	for n := range 3 {
+		id, err := w.Service.SendTestEvent(t.Context(), owner, e.ID, webhook.OrderOutcome)
+		must.NoError(t, err)
+		due, err := w.Store.DueDeliveries(t.Context(), e.ID, store.Place{}, w.Clock.Now(), 10)
+		must.NoError(t, err)
+		for _, d := range due {
+			if d.ID != id {
+				continue
+			}
+			must.NoError(t, w.Store.RecordAttempts(t.Context(), store.NewID(), []store.AttemptResult{{
+				Attempt: webhook.Attempt{
+					DeliveryID: id, Number: 1, At: w.Clock.Now().Add(-time.Duration(n) * 20 * time.Hour), HTTPStatus: 200 + 151*n,
+				},
+				EndpointID: e.ID, DueAt: d.DueAt,
+			}}))
+		}
+	}
+	_, _, err := w.Service.RotateSecret(t.Context(), owner, e.ID)
+	must.NoError(t, err)
+	_, err = w.Service.PauseEndpoint(t.Context(), owner, e.ID, true)
+	must.NoError(t, err)
+	return e
 }
 
 // invitation returns the token of an invitation to the account, and its id.

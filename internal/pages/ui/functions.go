@@ -35,6 +35,8 @@ func (f *functions) all() template.FuncMap {
 		"status":    f.status,
 		"outcome":   f.outcome,
 		"time":      f.time,
+		"instant":   f.instant,
+		"errordocs": ErrorDocs,
 		"date":      f.date,
 		"ago":       f.ago,
 		"clock":     f.clock,

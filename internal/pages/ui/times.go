@@ -12,7 +12,10 @@ import (
 
 // Times are written by the server in UTC and say so; a script turns them into the visitor's time zone where it runs.
 var (
-	timeLayouts = map[text.Locale]string{text.English: "2 Jan 2006, 15:04 UTC", text.Japanese: "2006年1月2日 15:04 UTC"}
+	timeLayouts    = map[text.Locale]string{text.English: "2 Jan 2006, 15:04 UTC", text.Japanese: "2006年1月2日 15:04 UTC"}
+	instantLayouts = map[text.Locale]string{
+		text.English: "2 Jan 2006, 15:04:05 UTC", text.Japanese: "2006年1月2日 15:04:05 UTC",
+	}
 	dateLayouts = map[text.Locale]string{text.English: "2 January 2006", text.Japanese: "2006年1月2日"}
 )
 
@@ -55,6 +58,15 @@ func (f *functions) timeElement(v any, kind, shown string, more ...string) (temp
 
 // time is a moment.
 func (f *functions) time(v any) (template.HTML, error) { return f.timeElement(v, "local", "") }
+
+// instant is a moment to the second with its time zone: for logs, where seconds decide.
+func (f *functions) instant(v any) (template.HTML, error) {
+	t, _, err := moment(v)
+	if err != nil {
+		return "", err
+	}
+	return f.timeElement(v, "instant", t.UTC().Format(instantLayouts[f.locale]))
+}
 
 // date is a day in UTC, the same for everyone: of a certificate, say.
 func (f *functions) date(v any) (template.HTML, error) {

@@ -640,6 +640,15 @@ CREATE TABLE endpoint_hours (
 );
 CREATE INDEX endpoint_hours_by_age ON endpoint_hours (hour);
 
+-- Whose endpoints were that are deleted, as long as their hours are kept: what they failed to receive still counts.
+CREATE TABLE deleted_endpoints (
+  id          TEXT PRIMARY KEY,
+  account_id  TEXT NOT NULL,
+  environment TEXT NOT NULL,
+  deleted_at  BIGINT NOT NULL
+);
+CREATE INDEX deleted_endpoints_of_account ON deleted_endpoints (account_id, environment);
+
 CREATE INDEX orders_open_by_category ON orders (environment, category_code, status, COALESCE(due_at, 9223372036854775807), id)
   WHERE environment = 'live' AND ended_at IS NULL;
 

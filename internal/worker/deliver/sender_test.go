@@ -291,7 +291,7 @@ func TestStoppedEndpoints(t *testing.T) {
 		r := newReceiver(t, w.clock, nil)
 		deleted, other := w.endpoint(r.URL+"/deleted"), w.endpoint(r.URL+"/other")
 		w.queue(2, deleted, other)
-		w.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.outbox.Key.ID, deleted.ID) })
+		w.update(func(tx *store.Tx) error { return tx.DeleteEndpoint(w.outbox.Key.ID, deleted.ID, time.Now()) })
 		w.queue(1, deleted) // by a transaction that had seen the endpoint
 		s := w.start(r, nil)
 		eventually(t, "the deliveries", func() bool { return w.pending() == 0 })

@@ -1,6 +1,7 @@
 // Times: the server writes them in UTC; here they become the visitor's own, the time since, or a live countdown.
 const locale = document.documentElement.lang || "en";
 const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
+const instant = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
 const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const units = [["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
@@ -35,6 +36,9 @@ function show(element, now) {
   switch (element.dataset.time) {
     case "local":
       element.textContent = moment.format(date);
+      break;
+    case "instant":
+      element.textContent = instant.format(date);
       break;
     case "ago":
       element.textContent = since(date, now);

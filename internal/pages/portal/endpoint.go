@@ -1,0 +1,138 @@
+package portal
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+)
+
+// healthStep is what one bar of an endpoint's health stands for, endpointDeliveries how many deliveries its page shows.
+const (
+	healthStep         = 6 * time.Hour
+	healthSteps        = 28
+	endpointDeliveries = 10
+)
+
+type endpointView struct {
+	place
+	*webhook.Endpoint
+	Key      *access.Key
+	Usable   bool
+	Overlap  bool // deliveries are signed with the previous secret as well
+	Rate     string
+	Health   *ui.Chart // nil: there were no attempts
+	Recent   []*webhook.Delivery
+	PausedBy time.Time // when waiting deliveries begin to fail
+}
+
+func (p *Portal) showEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	actor := actorIn(who, env)
+	e, err := p.Service.Endpoint(r.Context(), actor, r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := &endpointView{place: p.place(r, who, env, "/webhooks"), Endpoint: e}
+	if v.Key, err = p.Service.Key(r.Context(), actor, e.APIKeyID); err != nil {
+		return err
+	}
+	now := p.Site.Now()
+	v.Usable = v.Key.UsableAt(now)
+	v.Overlap = e.Rotation != nil && now.Before(e.Rotation.PreviousUntil)
+	if e.PausedAt != nil {
+		v.PausedBy = e.PausedAt.Add(webhook.MaxPause)
+	}
+	begin := now.Truncate(healthStep).Add(-(healthSteps - 1) * healthStep)
+	hours, err := p.Service.EndpointHours(r.Context(), actor, e.ID, begin)
+	if err != nil {
+		return err
+	}
+	v.Rate, v.Health = p.health(r, hours, begin)
+	v.Recent, err = p.Service.Deliveries(r.Context(), actor,
+		webhook.DeliveryFilter{Tenant: e.Tenant, EndpointID: e.ID}, endpointDeliveries)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "endpoint", Data: v})
+}
+
+// health draws how attempts went, and tells the share of those that were acknowledged.
+func (p *Portal) health(r *http.Request, hours []webhook.HourCount, begin time.Time) (string, *ui.Chart) {
+	layout := "2 Jan 15:04"
+	if ui.LocaleOf(r) == text.Japanese {
+		layout = "1/2 15:04"
+	}
+	acknowledged, failed := make([]float64, healthSteps), make([]float64, healthSteps)
+	c := &ui.Chart{
+		Kind: ui.Bars, Stack: true, Title: p.Site.T(r, "portal.endpoint.health"),
+		Text: p.Site.T(r, "portal.endpoint.health_text"),
+	}
+	for i := range healthSteps {
+		c.Labels = append(c.Labels, begin.Add(time.Duration(i)*healthStep).UTC().Format(layout))
+	}
+	var sum webhook.AttemptCount
+	for _, h := range hours {
+		if i := int(h.Hour.Sub(begin) / healthStep); i >= 0 && i < healthSteps {
+			acknowledged[i] += float64(h.Acknowledged)
+			failed[i] += float64(h.Failed)
+			sum.Acknowledged += h.Acknowledged
+			sum.Failed += h.Failed
+		}
+	}
+	if sum == (webhook.AttemptCount{}) {
+		return successRate(sum), nil
+	}
+	c.Series = []ui.Series{
+		{Name: p.Site.T(r, "portal.endpoint.acknowledged"), Values: acknowledged},
+		{Name: p.Site.T(r, "portal.endpoint.failed"), Values: failed},
+	}
+	return successRate(sum), c
+}
+
+func (p *Portal) pauseEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	pause := form.Get("paused") == "1"
+	e, err := p.Service.PauseEndpoint(r.Context(), actorIn(who, env), r.PathValue("id"), pause)
+	if err != nil {
+		return err
+	}
+	done := "portal.endpoint.resumed"
+	if pause {
+		done = "portal.endpoint.paused"
+	}
+	return p.Site.Redirect(w, r, endpointPath(e), ui.Done(done))
+}
+
+func endpointPath(e *webhook.Endpoint) string {
+	return home + "/" + string(e.Environment) + "/webhooks/" + e.ID
+}
+
+func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	e, err := p.Service.Endpoint(r.Context(), actorIn(who, env), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	if e.OAuth != nil {
+		return webhook.NotHMAC()
+	}
+	return p.confirm(w, r, confirmView{
+		Title: p.Site.T(r, "portal.endpoint.rotate_title"), Text: p.Site.T(r, "portal.endpoint.rotate_text", "url", e.URL),
+		Button: p.Site.T(r, "portal.endpoint.rotate"), Action: r.URL.Path, Back: endpointPath(e),
+	})
+}
+
+// rotateSecret shows the new signing secret once, in the answer itself.
+func (p *Portal) rotateSecret(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	e, secret, err := p.Service.RotateSecret(r.Context(), actorIn(who, env), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := madeEndpointView{place: p.place(r, who, env, "/webhooks"), Endpoint: e, Secret: secret}
+	return p.pages.Render(w, r, ui.Page{Template: "secret_made", Data: v})
+}

@@ -1,0 +1,92 @@
+package portal_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/testkit/must"
+)
+
+func TestRequests(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Viewer)
+	id, live := w.request(t, access.Test), w.request(t, access.Live)
+	t.Run("List", func(t *testing.T) {
+		v.Get("/portal/test/requests").Want(t, http.StatusOK, id, "/docs/errors#validation-error", "POST /v1/integrations/orders")
+		for _, filter := range []string{
+			"class=4", "code=validation-error", "route=POST+%2Fv1%2Fintegrations%2Forders", "from=2026-01-01", "class=x",
+		} {
+			v.Get("/portal/test/requests?"+filter).Want(t, http.StatusOK, id)
+		}
+		for _, filter := range []string{"class=2", "code=x", "route=GET+%2Fx", "key=x", "order=x", "to=2020-01-01"} {
+			if p := v.Get("/portal/test/requests?" + filter); strings.Contains(p.Body, id) || p.Status != http.StatusOK {
+				t.Errorf("%s: %d shows the request", filter, p.Status)
+			}
+		}
+	})
+	t.Run("Detail", func(t *testing.T) {
+		v.Get("/portal/test/requests/"+id).Want(t, http.StatusOK, "photos[3].url", "is required", `&#34;limit&#34;: 75`,
+			"/docs/errors#validation-error")
+		v.Get("/portal/test/requests/"+live).Want(t, http.StatusNotFound)
+	})
+	t.Run("RequestIDLeadsThere", func(t *testing.T) {
+		for _, from := range []string{"/portal/test/requests?find=+" + live, "/portal/requests/" + live} {
+			if p := v.Get(from); p.Location != "/portal/live/requests/"+live {
+				t.Errorf("%s leads to %q", from, p.Location)
+			}
+		}
+		if p := v.Get("/portal/test/requests?find=shop-1"); p.Location != "/portal/test/requests?order=shop-1" {
+			t.Errorf("an external id leads to %q", p.Location)
+		}
+	})
+	t.Run("OfAnotherAccount", func(t *testing.T) {
+		stranger := w.AsUser(t, w.Stranger)
+		stranger.Get("/portal/test/requests/"+id).Want(t, http.StatusNotFound)
+		stranger.Get("/portal/requests/"+id).Want(t, http.StatusNotFound)
+		if p := stranger.Get("/portal/test/requests"); strings.Contains(p.Body, id) {
+			t.Error("another account sees the request")
+		}
+	})
+}
+
+func TestEndpointPage(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Developer)
+	e := w.endpoint(t, access.Test)
+	path := "/portal/test/webhooks/" + e.ID
+	endpoint := func(t *testing.T) *webhook.Endpoint {
+		t.Helper()
+		now, err := w.Service.Endpoint(t.Context(), access.Operator, e.ID)
+		must.NoError(t, err)
+		return now
+	}
+	t.Run("PauseAndResume", func(t *testing.T) {
+		v.Get(path).Want(t, http.StatusOK, e.URL, "Pause", "No attempts")
+		if p := v.Post(path+"/pause", "paused", "1"); p.Location != path || endpoint(t).PausedAt == nil {
+			t.Errorf("led to %q, not paused", p.Location)
+		}
+		v.Get(path).Want(t, http.StatusOK, "Resume", "Deliveries wait")
+		if v.Post(path + "/pause"); endpoint(t).PausedAt != nil {
+			t.Error("still paused")
+		}
+	})
+	t.Run("RotateSecret", func(t *testing.T) {
+		v.Get(path+"/rotate").Want(t, http.StatusOK, "Rotate the signing secret?")
+		before := endpoint(t).SealedSecret
+		v.Post(path+"/rotate").Want(t, http.StatusOK, "shown only once", "valid until", `class="secret"`)
+		after := endpoint(t)
+		if after.SealedSecret == before || after.Rotation == nil || after.Rotation.SealedPrevious != before {
+			t.Error("the secret is not rotated")
+		}
+	})
+	t.Run("HealthOfDeletedEndpointsCounts", func(t *testing.T) {
+		tried := w.attempted(t)
+		v.Get("/portal/test/webhooks/"+tried.ID).Want(t, http.StatusOK, "33.3 %", "Attempts, 7 days")
+		v.Get("/portal/test").Want(t, http.StatusOK, "33.3 %")
+		v.Post("/portal/test/webhooks/" + tried.ID + "/delete")
+		v.Get("/portal/test").Want(t, http.StatusOK, "33.3 %")
+	})
+}
