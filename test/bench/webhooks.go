@@ -309,7 +309,7 @@ func (w *webhookSite) awaitHanging(ctx context.Context, right func(hanging int64
 func (w *webhookSite) deleteEndpoints(ctx context.Context, endpoints []*webhook.Endpoint) error {
 	return w.store.Update(ctx, func(tx *store.Tx) error {
 		for _, e := range endpoints {
-			if err := tx.DeleteEndpoint(e.APIKeyID, e.ID); err != nil {
+			if err := tx.DeleteEndpoint(e.APIKeyID, e.ID, time.Now()); err != nil {
 				return err
 			}
 		}

@@ -12,8 +12,8 @@ import (
 
 // healthStep is what one bar of an endpoint's health stands for, endpointDeliveries how many deliveries its page shows.
 const (
-	healthStep         = 6 * time.Hour
-	healthSteps        = 28
+	healthStep         = 24 * time.Hour
+	healthSteps        = 7
 	endpointDeliveries = 10
 )
 
@@ -61,9 +61,9 @@ func (p *Portal) showEndpoint(w http.ResponseWriter, r *http.Request, who *visit
 
 // health draws how attempts went, and tells the share of those that were acknowledged.
 func (p *Portal) health(r *http.Request, hours []webhook.HourCount, begin time.Time) (string, *ui.Chart) {
-	layout := "2 Jan 15:04"
+	layout := "2 Jan"
 	if ui.LocaleOf(r) == text.Japanese {
-		layout = "1/2 15:04"
+		layout = "1/2"
 	}
 	acknowledged, failed := make([]float64, healthSteps), make([]float64, healthSteps)
 	c := &ui.Chart{
