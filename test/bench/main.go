@@ -98,6 +98,7 @@ func steps() []step {
 		{[]string{flowName}, flow},
 		{[]string{detailName, listName, deepListName, brandsName, viewName, depthName}, reads},
 		{[]string{createName}, creations},
+		{[]string{requestLogName}, requestLog},
 		{[]string{uploadName}, uploads},
 		{[]string{webhooksName}, webhooks},
 		{[]string{postgresName}, postgresFigures},

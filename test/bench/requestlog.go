@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"errors"
+)
+
+const (
+	requestLogName = "request log: "
+	withoutLog     = "the same with --request-log-retention 0"
+)
+
+// requestLog measures what it costs to record requests: the same loads on two installations, of which one does not.
+func requestLog(ctx context.Context, s *suite) (err error) {
+	on, err := s.startFresh(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, on.close()) }()
+	off, err := s.startFresh(ctx, "ASSAY_REQUEST_LOG_RETENTION=0")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, off.close()) }()
+	for _, f := range []struct {
+		name, unit string
+		load       func(*shop) (*target, error)
+	}{
+		{brandsName, requestUnit, func(x *shop) (*target, error) { return x.get(ctx, prefix+"/catalog/brands") }},
+		{"GET /balance", requestUnit, func(x *shop) (*target, error) { return x.get(ctx, prefix+"/balance") }},
+		{createName, "orders/s", func(x *shop) (*target, error) { return x.creation(ctx, 1) }},
+	} {
+		name := requestLogName + f.name
+		if !s.wanted(name) {
+			continue
+		}
+		recorded, err := f.load(on)
+		if err != nil {
+			return err
+		}
+		base, err := f.load(off)
+		if err != nil {
+			return err
+		}
+		a, b := recorded.side(name), base.side(withoutLog)
+		if err := s.interleave(ctx, a, b); err != nil {
+			return err
+		}
+		s.rates(name, f.unit, atLeast(0.97), a, b)
+		if err := s.saveProfile(ctx, name, recorded); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// startFresh starts the program on an installation of its own.
+func (s *suite) startFresh(ctx context.Context, settings ...string) (*shop, error) {
+	i, err := s.install(ctx, sqlite, 1, settings...)
+	if err != nil {
+		return nil, err
+	}
+	running, err := i.start(ctx)
+	if err != nil {
+		return nil, errors.Join(err, i.remove())
+	}
+	return running, nil
+}
