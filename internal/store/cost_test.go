@@ -131,7 +131,7 @@ func TestAllocations(t *testing.T) {
 		most float64
 		run  func() error
 	}{
-		{"Create", 250, func() error { create(); return nil }},
+		{"Create", 104, func() error { create(); return nil }},
 		{"Detail", 18, func() error {
 			_, err := s.ShownOrder(t.Context(), b.tenant, last.Order.ID)
 			return err

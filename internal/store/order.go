@@ -136,7 +136,7 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 }
 
 const (
-	shownText    = `, o.id, o.status, o.outcome, o.due_at, o.time_left, o.updated_at, o.ended_at, o.delayed,
+	shownText = `, o.id, o.status, o.outcome, o.due_at, o.time_left, o.updated_at, o.ended_at, o.delayed,
 		o.certificate_id, o.facts FROM orders AS o WHERE `
 	shownByID = "SELECT CASE WHEN o.account_id = $1 AND o.environment = $2 THEN 1 ELSE 0 END" + shownText +
 		"o.id = $3" // which alone finds the row: see FindOrder

@@ -60,7 +60,7 @@ type scale struct {
 
 var (
 	fullScale = scale{
-		rounds: 5, round: 3 * time.Second, warmUp: time.Second, few: 10_000, many: 1_000_000, most: 10_000_000,
+		rounds: 5, round: 2 * time.Second, warmUp: time.Second, few: 10_000, many: 1_000_000, most: 10_000_000,
 		postgres: 100_000, history: 2_000_000, events: 1_000_000,
 		accounts: 20,
 	}

@@ -40,8 +40,16 @@ func groupIndexRules(rules []IndexRule) map[Context][]orderedIndexRule {
 }
 
 // PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models
-// apply only if the context names them.
+// apply only if the context names them. They are put together once, because every order asks for them: callers only read.
 func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
+	if indexes, ok := s.photoIndexes.Load(c); ok {
+		return indexes.([]*PhotoIndex)
+	}
+	indexes, _ := s.photoIndexes.LoadOrStore(c, s.mergeIndexes(c))
+	return indexes.([]*PhotoIndex)
+}
+
+func (s *Snapshot) mergeIndexes(c Context) []*PhotoIndex {
 	var matching []orderedIndexRule
 	for _, context := range c.matching() {
 		matching = append(matching, s.indexRules[context]...)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/assayhq/assay/internal/domain/fault"
@@ -35,9 +36,11 @@ type Snapshot struct {
 	brandsIn map[string][]*Brand  // by category
 	modelsIn map[Context][]*Model // by brand and category
 
-	indexRules map[Context][]orderedIndexRule
-	timeRules  map[timeKey]*AnswerTimeRule
-	agreed     map[string]map[int]int64 // price by account id and answer time
+	indexRules   map[Context][]orderedIndexRule
+	photoIndexes sync.Map // []*PhotoIndex by Context, of those that were asked for
+
+	timeRules map[timeKey]*AnswerTimeRule
+	agreed    map[string]map[int]int64 // price by account id and answer time
 
 	reason      map[string]*Reason
 	condition   map[string]*Phrase
