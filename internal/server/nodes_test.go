@@ -116,12 +116,12 @@ func TestRoles(t *testing.T) {
 		"All": {
 			"housekeeping,api,desk,images,deliver",
 			map[string]int{api: 401, deskAPI: 401, "/docs": 200, portal: 200},
-			"catalog housekeeping media-sweeper webhooks images",
+			"request log catalog housekeeping media-sweeper webhooks images",
 		},
 		"API": {
 			"api",
 			map[string]int{api: 401, "/docs": 200, deskAPI: 503, portal: 503, "/desk": 503, "/media/x": 404},
-			"catalog webhook-announcer photo-announcer",
+			"request log catalog webhook-announcer photo-announcer",
 		},
 		"Desk": {
 			"desk",

@@ -35,6 +35,7 @@ type App struct {
 	ordered  func(accountID string, names []string) // tells the image cache which photos will be viewed; set by the server
 	wake     func()                                 // tells the sender that the outbox has grown; set by the server
 	attempts signInWindows                          // its Redis is set by the server
+	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
 	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
 }
 
@@ -98,6 +99,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		return nil, fmt.Errorf("--data: %w", err)
 	}
 	app := &App{Settings: s, Log: log, ordered: func(string, []string) {}, wake: func() {}, wakeMail: func() {}}
+	app.changed = app.announce
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, app.Close())
@@ -128,10 +130,25 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		SecretOverlap:  s.SecretOverlap, OpenID: s.OpenID.config(),
 	}
 	if s.SMTPURL != "" {
-		config.OnMail = func() { app.wakeMail() }
+		config.OnMail = func() {
+			app.wakeMail()
+			app.changed(service.MailChange)
+		}
 	}
+	config.OnChange = func(c service.Change) { app.changed(c) }
 	app.Config, app.Service = config, service.New(config)
 	return app, app.Service.RefreshCatalog(ctx)
+}
+
+// announceTimeout is how long a command waits to tell running servers of what it has changed, which find out anyway.
+const announceTimeout = time.Second
+
+func (a *App) announce(c service.Change) {
+	ctx, cancel := context.WithTimeout(context.Background(), announceTimeout)
+	defer cancel()
+	if err := a.Store.AnnounceChange(ctx, string(c)); err != nil {
+		a.Log.Warn("a change could not be announced to running servers", "change", c, "error", err)
+	}
 }
 
 // Close closes what was opened.

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/pages/portal"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/service"
 )
 
 // pages combines the HTML pages. What has to end when the server stops is added to s.stopping.
@@ -33,7 +34,13 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, operat
 		return nil, err
 	}
 	images := s.imageCache(staging)
-	deskPages := desk.New(desk.Config{Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site)})
+	deskPages := desk.New(desk.Config{
+		Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site),
+		OnChange: func() { s.app.changed(service.DeskChange) },
+	})
+	if s.changes != nil {
+		s.changes.heard[service.DeskChange] = deskPages.Changed
+	}
 	s.stopping = append(s.stopping, deskPages.Close)
 	mux := http.NewServeMux()
 	site.Routes(mux)

@@ -26,6 +26,7 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/ratelimit"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
@@ -53,7 +54,8 @@ type Server struct {
 	clients  *connections
 	leaving  atomic.Bool // requests should go to other nodes
 	leases   []*lease.Lease
-	stopping []func() // ends requests that would never end by themselves
+	changes  *changeExchange // nil: there are no other nodes
+	stopping []func()        // ends requests that would never end by themselves
 }
 
 const (
@@ -128,7 +130,16 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 // addWorkers adds the workers of this node's roles, and those that every node has.
 func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app, set := s.app, &s.app.Settings
-	s.workers = append(s.workers, &catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New()})
+	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New(), make(chan struct{}, 1)}
+	s.workers = append(s.workers, refresher)
+	if app.Store.Shared() {
+		s.changes = newChangeExchange(app.Store, app.Log)
+		s.changes.heard[service.CatalogChange], s.changes.heard[service.KeyChange] = refresher.wake, app.Service.ForgetKeys
+		app.changed = s.changes.tell
+		s.workers = append(s.workers, s.changes)
+	} else {
+		app.changed = func(service.Change) {}
+	}
 	if set.Roles.Has(RoleHousekeeping) {
 		s.workers = append(s.workers,
 			&housekeeping.Keeper{
@@ -212,6 +223,9 @@ func (s *Server) addMail(ctx context.Context) error {
 	c.Lease = s.lease("mail")
 	sender := mail.New(c)
 	s.app.wakeMail = sender.Wake
+	if s.changes != nil {
+		s.changes.heard[service.MailChange] = sender.Wake
+	}
 	s.workers = append(s.workers, sender)
 	return nil
 }

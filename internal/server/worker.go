@@ -61,6 +61,15 @@ type catalogRefresher struct {
 	refresh func(context.Context) error
 	log     *slog.Logger
 	done    *progress.Mark
+	now     chan struct{} // look at once; nil: nobody says so
+}
+
+// wake has it look at once. It does not block.
+func (c *catalogRefresher) wake() {
+	select {
+	case c.now <- struct{}{}:
+	default:
+	}
 }
 
 // catalogInterval leaves time to load the catalog within the promised second.
@@ -83,6 +92,7 @@ func (c *catalogRefresher) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-tick.C:
+		case <-c.now:
 		}
 		err := c.refresh(ctx)
 		if err != nil && !failing && ctx.Err() == nil {

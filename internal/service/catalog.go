@@ -89,6 +89,7 @@ func (s *Service) ImportCatalog(
 	}); err != nil {
 		return nil, err
 	}
+	s.onChange(CatalogChange)
 	return changes, s.RefreshCatalog(ctx)
 }
 
@@ -255,6 +256,7 @@ func (s *Service) ConfirmCatalog(ctx context.Context, actor access.Actor, draftI
 	if err != nil {
 		return nil, err
 	}
+	s.onChange(CatalogChange)
 	return plan.Changes, s.RefreshCatalog(ctx)
 }
 
@@ -319,5 +321,6 @@ func (s *Service) changePause(
 	}); err != nil {
 		return err
 	}
+	s.onChange(CatalogChange)
 	return s.RefreshCatalog(ctx)
 }

@@ -246,7 +246,7 @@ func (s *Service) changeKey(
 		}
 		return f(tx, k)
 	})
-	s.keys.Clear()
+	s.keysChanged(err)
 	return err
 }
 
@@ -278,7 +278,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyRevoked, k, map[string]any{"environment": string(k.Environment)})
 	})
-	s.keys.Clear()
+	s.keysChanged(err)
 	return k, err
 }
 
@@ -375,3 +375,13 @@ func (s *Service) checkKeys(ctx context.Context, tx *store.Tx, actor access.Acto
 // KeyLimitReached is the refusal of a key to an account that has as many as it may have.
 var KeyLimitReached = fault.New(fault.Conflict, "key-limit-reached",
 	"The account has as many API keys as it may have. Revoke one that is not used any more.")
+
+// keysChanged forgets what is known of keys, here and on all nodes, unless the transaction has failed with err.
+func (s *Service) keysChanged(err error) {
+	if s.ForgetKeys(); err == nil {
+		s.onChange(KeyChange)
+	}
+}
+
+// ForgetKeys has all keys read from the database again.
+func (s *Service) ForgetKeys() { s.keys.Clear() }

@@ -54,12 +54,26 @@ type Config struct {
 	// OpenID is where staff can sign in as well; without an issuer, nowhere.
 	OpenID openid.Config
 
+	// OnChange is called after a change that other nodes look for now and then. Nil is allowed.
+	OnChange func(Change)
+
 	// SignInWindows counts attempts to sign in for all nodes; nil: they are counted in the database.
 	SignInWindows signin.SharedWindows
 
 	// OnMail is called after a transaction that has queued mail. Nil: there is no mail server, and nothing is queued.
 	OnMail func()
 }
+
+// Change is something that nodes look for now and then, and that is announced so that they do so at once.
+type Change string
+
+// What is announced.
+const (
+	CatalogChange Change = "catalog" // a catalog was imported, or an answer time paused
+	KeyChange     Change = "keys"    // an API key was changed or revoked
+	DeskChange    Change = "desk"    // orders were moved at the pages of the desk
+	MailChange    Change = "mail"    // mail was queued
+)
 
 // Limits are caps that an operator sets; zero is no cap.
 type Limits struct {
@@ -93,6 +107,7 @@ type Service struct {
 	onDeliveries  func()
 	onPhotos      func(accountID string, names []string)
 	onMail        func()
+	onChange      func(Change)
 
 	signIns    map[access.Audience]*signin.SignIn
 	catalog    atomic.Pointer[catalog.Snapshot]
@@ -112,8 +127,11 @@ func New(c Config) *Service {
 	if c.OnPhotos == nil {
 		c.OnPhotos = func(string, []string) {}
 	}
+	if c.OnChange == nil {
+		c.OnChange = func(Change) {}
+	}
 	s := &Service{
-		store: c.Store, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
+		store: c.Store, onChange: c.OnChange, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
 		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,

@@ -2,19 +2,18 @@ package store
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
-	"time"
-
-	"github.com/jackc/pgx/v5"
 )
 
 // The channels of announcements.
 const (
 	deliveryChannel = "assay_deliveries"
 	photoChannel    = "assay_photos"
+	changeChannel   = "assay_changes"
 )
+
+var channels = []string{deliveryChannel, photoChannel, changeChannel}
 
 // Shared says whether other nodes may work on this database: on PostgreSQL they may, on SQLite there is one server.
 func (s *Store) Shared() bool { return s.writer == nil }
@@ -58,60 +57,20 @@ func (s *Store) announce(ctx context.Context, channel, message string) error {
 	return Classify(err)
 }
 
-// ListenDeliveries calls heard for each announcement, with the name of who made it, on a connection of its own. It
+// ListenDeliveries calls heard for each announcement, with the name of who made it. It
 // returns when ctx ends or the connection breaks, never nil. heard is also called, with an empty name, once it listens:
 // what was announced before is not heard.
 func (s *Store) ListenDeliveries(ctx context.Context, heard func(from string)) error {
 	return s.listen(ctx, deliveryChannel, heard)
 }
 
-func (s *Store) listen(ctx context.Context, channel string, heard func(message string)) error {
-	if !s.Shared() {
-		<-ctx.Done()
-		return ctx.Err()
-	}
-	c, err := pgx.ConnectConfig(ctx, s.config)
-	if err != nil {
-		return errors.New("connect to PostgreSQL to listen for announcements") // the cause may hold the password
-	}
-	defer func() {
-		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), checkTimeout)
-		defer cancel()
-		_ = c.Close(closing)
-	}()
-	beginning, cancel := context.WithTimeout(ctx, readTimeout)
-	_, err = c.Exec(beginning, "LISTEN "+channel)
-	cancel()
-	if err != nil {
-		return Classify(err)
-	}
-	heard("")
-	for {
-		message, err := nextNotification(ctx, c)
-		if err != nil {
-			return Classify(err)
-		}
-		if message != "" {
-			heard(message)
-		}
-	}
+// AnnounceChange tells all nodes that something has changed which they look at now and then.
+func (s *Store) AnnounceChange(ctx context.Context, change string) error {
+	return s.announce(ctx, changeChannel, change)
 }
 
-// listenCheck is after how much silence the connection that listens is checked.
-const listenCheck = 10 * time.Second
-
-// nextNotification returns the next announcement, or, after a silence in which the connection still answers, nothing.
-func nextNotification(ctx context.Context, c *pgx.Conn) (message string, err error) {
-	waiting, cancel := context.WithTimeout(ctx, listenCheck)
-	defer cancel()
-	n, err := c.WaitForNotification(waiting)
-	if err == nil {
-		return n.Payload, nil
-	}
-	if ctx.Err() != nil || waiting.Err() == nil {
-		return "", err
-	}
-	checking, cancel := context.WithTimeout(ctx, checkTimeout)
-	defer cancel()
-	return "", c.Ping(checking)
+// ListenChanges calls heard for each announced change, and with an empty one once it listens. It returns when ctx ends
+// or the connection breaks, never nil.
+func (s *Store) ListenChanges(ctx context.Context, heard func(change string)) error {
+	return s.listen(ctx, changeChannel, heard)
 }

@@ -43,6 +43,7 @@ type Store struct {
 	path    string // of SQLite
 	chain   atomic.Pointer[audit.Chain]
 	replica *replica
+	ears    ears
 	probe   string // id of the row that ProbeWrite writes
 }
 

@@ -30,6 +30,9 @@ type Config struct {
 		Serve(w http.ResponseWriter, r *http.Request, name string, size imaging.Size) error
 	}
 
+	// OnChange is called when orders have moved through these pages. Nil is allowed.
+	OnChange func()
+
 	// Nav returns further groups of the navigation for a staff user: the administrator's pages. Nil: none.
 	Nav func(r *http.Request, who *access.Staff) []ui.NavGroup
 }
@@ -54,6 +57,7 @@ func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 // New returns the pages. The site has to know Area.
 func New(c Config) *Desk {
 	d := &Desk{Config: c, pages: c.Site.Pages(Area.Name), feed: newFeed(c.Service.OrderCounts, c.Site.Log)}
+	d.feed.tell = c.OnChange
 	d.pages.Shell = d.shell
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",

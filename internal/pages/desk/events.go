@@ -29,6 +29,7 @@ const (
 type feed struct {
 	look func(context.Context, access.Environment) (map[order.Status]int64, error)
 	log  *slog.Logger
+	tell func() // tells other nodes of changes; nil: there are none
 
 	mu       sync.Mutex
 	counts   map[order.Status]int64
@@ -126,8 +127,18 @@ func (f *feed) seen(counts map[order.Status]int64, changed bool) {
 	}
 }
 
-// changed makes the feed look at once: somebody has moved an order through this node.
+// changed makes the feeds of all nodes look at once: somebody has moved an order through this node.
 func (f *feed) changed() {
+	if f.tell != nil {
+		f.tell()
+	}
+	f.lookNow()
+}
+
+// Changed makes open pages look for changes at once: orders have moved through another node.
+func (d *Desk) Changed() { d.feed.lookNow() }
+
+func (f *feed) lookNow() {
 	select {
 	case f.nudge <- struct{}{}:
 	default:
