@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -27,6 +28,10 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 			responder.WriteError(w, r, fault.UnavailableError(fmt.Errorf("this node does not have the role %s", role)))
 			return
 		}
+		if writes(r.Method) && s.busy() {
+			responder.WriteError(w, r, fault.UnavailableError(errBusy))
+			return
+		}
 		if below(r.URL.Path, integration.Prefix) {
 			integrationAPI.ServeHTTP(w, r)
 			return
@@ -43,6 +48,12 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	}
 	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
 }
+
+// errBusy is why a request is refused before anything is done for it: under overload what is refused has to cost little,
+// or it takes the time of what is accepted.
+var errBusy = errors.New("more requests wait than the database can take in time")
+
+func writes(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
 // roleOf returns the role that a node needs to answer a path, or "": photos, certificates and what pages are made of
 // come from every node that listens.

@@ -14,7 +14,7 @@ const (
 
 	// gateWait is how long a request may wait for its turn, as things go. What would wait longer is refused at once, and
 	// what does wait longer, by a half, then.
-	gateWait = 800 * time.Millisecond
+	gateWait = 500 * time.Millisecond
 )
 
 var errOverloaded = errors.New("more transactions wait than the database can take within a second")
@@ -113,6 +113,18 @@ func (g *gate) end(e *line.Element, granted bool) {
 // room is how many may wait: as many as get their turn in time, as things go.
 func (g *gate) room() int {
 	return int(int64(g.limit) * int64(g.wait) / int64(max(g.mean, time.Millisecond)))
+}
+
+// Overloaded reports whether a transaction that came now would be refused. Whoever asks first is spared the work of a
+// request that ends with that.
+func (s *Store) Overloaded() bool {
+	s.gate.mu.Lock()
+	defer s.gate.mu.Unlock()
+	full := s.gate.running >= s.gate.limit && s.gate.waiting.Len() >= s.gate.room()
+	if full {
+		s.gate.refused++
+	}
+	return full
 }
 
 // Load tells how many transactions of requests run and wait, and how many were refused since the start.

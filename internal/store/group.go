@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 )
 
 // job is a use case that waits to become part of a transaction.
@@ -13,6 +14,15 @@ type job struct {
 	creation *Creation // what run does, where it can be done in one go with others
 	result   chan error
 	err      error
+	begun    atomic.Bool // taken by the writer, or given up before
+}
+
+// add adds the job to a group, unless whoever asked for it has given up.
+func (j *job) add(group []*job) []*job {
+	if j.begun.Swap(true) {
+		return group
+	}
+	return append(group, j)
 }
 
 func newJob(f func(*Tx) error) *job { return &job{run: f, result: make(chan error, 1)} }

@@ -190,7 +190,7 @@ func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
 	}
 	defer s.gate.leave(began)
 	if s.writer != nil {
-		return Classify(diskFull(s.path, s.writer.run(s.sealing(f))))
+		return Classify(diskFull(s.path, s.writer.run(s.sealing(f), !began.IsZero())))
 	}
 	return Classify(s.updatePostgres(context.WithoutCancel(ctx), s.sealing(f)))
 }
@@ -222,7 +222,7 @@ func (s *Store) together(ctx context.Context, row string, j *job) error {
 	}
 	defer s.gate.leave(began)
 	if s.writer != nil {
-		return Classify(diskFull(s.path, s.writer.run(j)))
+		return Classify(diskFull(s.path, s.writer.run(j, !began.IsZero())))
 	}
 	return Classify(s.groups.run(ctx, row, j, s.commitPostgres))
 }

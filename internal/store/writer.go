@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+	"time"
 )
 
 // writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs them, commits
@@ -18,6 +19,7 @@ type writer struct {
 	direct *sqliteConn // conn without database/sql
 
 	jobs    chan *job
+	limit   time.Duration // of a job of a request, from its arrival to its commit
 	closing chan struct{}
 	once    sync.Once
 	done    chan struct{}
@@ -26,7 +28,13 @@ type writer struct {
 // maxGroup is how many jobs become one transaction in SQLite.
 const maxGroup = 256
 
-var errClosed = errors.New("the database is closed")
+// writeLimit is how long a request waits for its write. A disk that holds it up does not hold up whoever asked.
+const writeLimit = 15 * time.Second
+
+var (
+	errClosed = errors.New("the database is closed")
+	errHeldUp = errors.New("the disk does not take the write in time")
+)
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
 	db := sql.OpenDB(sqliteDriver{sqliteURI(path), sqlitePragmas(hotCache)})
@@ -41,7 +49,7 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 	}
 	return &writer{
 		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below,
-		jobs: make(chan *job, maxGroup), closing: make(chan struct{}), done: make(chan struct{}),
+		jobs: make(chan *job, maxGroup), limit: writeLimit, closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
 
@@ -66,21 +74,33 @@ func (w *writer) batch(ctx context.Context, commands []command, _ bool) error {
 	return nil
 }
 
-// run runs a job in the next group and waits until it is on disk or has failed.
-func (w *writer) run(j *job) error {
+// run runs a job in the next group and waits until it is on disk or has failed, or for the limit where the job is in a
+// hurry: one that has not begun by then is never done, of one that has begun nobody knows.
+func (w *writer) run(j *job, hurry bool) error {
 	select {
 	case <-w.closing:
 		return errClosed
 	default:
 	}
+	var late <-chan time.Time
+	if hurry {
+		timer := time.NewTimer(w.limit)
+		defer timer.Stop()
+		late = timer.C
+	}
 	select {
 	case w.jobs <- j:
+	case <-late:
+		return errHeldUp
 	case <-w.closing:
 		return errClosed
 	}
 	select {
 	case err := <-j.result:
 		return err
+	case <-late:
+		j.begun.Store(true) // not to be begun anymore
+		return errHeldUp
 	case <-w.done: // the loop ended; it may have taken the job just before
 		select {
 		case err := <-j.result:
@@ -103,13 +123,16 @@ func (w *writer) loop() {
 	for {
 		select {
 		case j := <-w.jobs:
-			group = w.gather(append(group[:0], j))
-			w.commit(group)
+			if group = w.gather(j.add(group[:0])); len(group) > 0 {
+				w.commit(group)
+			}
 		case <-w.closing:
 			for { // jobs that were accepted are finished
 				select {
 				case j := <-w.jobs:
-					w.commit(append(group[:0], j))
+					if group = j.add(group[:0]); len(group) > 0 {
+						w.commit(group)
+					}
 				default:
 					return
 				}
@@ -122,7 +145,7 @@ func (w *writer) gather(group []*job) []*job {
 	for len(group) < maxGroup {
 		select {
 		case j := <-w.jobs:
-			group = append(group, j)
+			group = j.add(group)
 		default:
 			return group
 		}
