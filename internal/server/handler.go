@@ -42,7 +42,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 		}
 		mux.ServeHTTP(w, r)
 	}
-	served := s.hsts(httpx.RequestID(s.metrics.observe(responder.AccessLog(responder.Recover(http.HandlerFunc(route))))))
+	served := s.hsts(httpx.RequestID(s.traced(s.metrics.observe(
+		responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))))
 	if len(s.app.Settings.TrustedProxies) == 0 {
 		return httpx.WarnForwarded(s.warnForwarded, served)
 	}

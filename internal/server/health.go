@@ -61,7 +61,7 @@ var (
 		"smtp-ca-file",
 		"log-format", "shutdown-delay", "trusted-proxies",
 		"webhook-ports", "webhook-deny-network", "desk-networks", "require-second-factor",
-		"issuer-name", "issuer-address", "issuer-logo", "roles", "oidc-issuer", "oidc-client-id",
+		"issuer-name", "issuer-address", "issuer-logo", "roles", "otlp-endpoint", "oidc-issuer", "oidc-client-id",
 		"security-contact", "strip-location",
 	}
 	addressSettings = []string{"database", "smtp-url", "redis"} // they may contain passwords

@@ -28,6 +28,7 @@ import (
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/lease"
@@ -46,6 +47,7 @@ type Server struct {
 	servers  []*http.Server
 	lock     *os.File
 	redis    *ratelimit.Redis // nil: this node counts by itself
+	tracer   *tracing.Tracer  // nil: off
 	decoder  *imaging.Helper
 	images   *imaging.Cache
 	health   workerHealth
@@ -81,6 +83,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		if s.lock, err = lockData(app.Settings.Data); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.startTracing(ctx); err != nil {
+		return nil, fmt.Errorf("--otlp-endpoint: %w", err)
 	}
 	staging, err := media.NewStaging(app.Media.StagingDir())
 	if err != nil {
@@ -412,6 +417,7 @@ func (s *Server) close() error {
 	if s.decoder != nil {
 		s.decoder.Close()
 	}
+	s.stopTracing()
 	if s.images != nil {
 		s.images.Close()
 	}

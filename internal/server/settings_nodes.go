@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/ratelimit"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // NodeSettings are the settings of an installation with more than one node.
@@ -18,6 +19,7 @@ type NodeSettings struct {
 
 	DatabaseRead    string
 	DatabaseReadLag time.Duration
+	OTLPEndpoint    string
 }
 
 func (s *Settings) bindNodes(fs *flag.FlagSet) {
@@ -28,6 +30,8 @@ func (s *Settings) bindNodes(fs *flag.FlagSet) {
 		"pages; empty: everything is read from --database")
 	fs.DurationVar(&s.DatabaseReadLag, "database-read-lag", 5*time.Second,
 		"how far the replica may be behind; beyond it, lists and pages are read from --database")
+	fs.StringVar(&s.OTLPEndpoint, "otlp-endpoint", "",
+		"`URL` of an OpenTelemetry collector (OTLP over HTTP) for traces, such as http://127.0.0.1:4318; empty: off")
 	fs.Var(&s.Roles, "roles", "what this node does, `roles` separated by commas")
 }
 
@@ -41,6 +45,11 @@ func (s *Settings) checkNodes(refuse func(format string, args ...any)) {
 	if s.Redis != "" {
 		if err := ratelimit.CheckRedisURL(s.Redis); err != nil {
 			refuse("--redis %w", err)
+		}
+	}
+	if s.OTLPEndpoint != "" {
+		if err := tracing.CheckEndpoint(s.OTLPEndpoint); err != nil {
+			refuse("--otlp-endpoint %w", err)
 		}
 	}
 }

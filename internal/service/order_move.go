@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // moveFunc checks and changes an order, which is locked, and stores it: most do so with saveMove.
@@ -199,6 +200,7 @@ func (s *Service) emit(ctx context.Context, tx *store.Tx, o *order.Order) error 
 		if err != nil {
 			return err
 		}
+		d.Trace = tracing.Parent(ctx)
 		if o.Environment == access.Test {
 			d.NextAttemptAt = d.CreatedAt.Add(s.testDelay)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // NewEndpoint says what webhook endpoint to make; its shape has been checked.
@@ -282,6 +283,7 @@ func (s *Service) SendTestEvent(
 		return "", err
 	}
 	d.OrderID = "" // there is no such order
+	d.Trace = tracing.Parent(ctx)
 	if err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
 		return "", err
 	}

@@ -16,9 +16,9 @@ import (
 
 // InsertDelivery puts a delivery into the outbox and into the queue, due at its NextAttemptAt, or at once without one.
 func (t *Tx) InsertDelivery(d *webhook.Delivery, e *webhook.Endpoint) error {
-	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at)", d.ID,
-		e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
-		micros(d.CreatedAt)); err != nil {
+	if err := t.insert("deliveries (id, endpoint_id, account_id, environment, order_id, event, body, created_at, trace)",
+		d.ID, e.ID, e.AccountID, string(e.Environment), textOrNull(d.OrderID), string(d.Event), string(d.Body),
+		micros(d.CreatedAt), textOrNull(d.Trace)); err != nil {
 		return err
 	}
 	due := d.NextAttemptAt

@@ -79,15 +79,16 @@ type QueuedDelivery struct {
 	Place
 	Event    webhook.Event
 	Body     []byte
-	Failures int // attempts since it was put into the queue
-	Attempts int // that were ever made
+	Trace    string // traceparent of what caused it; empty: not traced
+	Failures int    // attempts since it was put into the queue
+	Attempts int    // that were ever made
 }
 
 // dueDeliveries reads the queues from a place on, across endpoints, and keeps what is the endpoint's and due. So much
 // as a condition on the endpoint makes PostgreSQL, as long as it has no statistics of the table, read and sort all that
 // the endpoint has; for the same reason, the limit is part of the text.
 func dueDeliveries(limit int) string {
-	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body FROM (
+	return `SELECT f.due_at, f.delivery_id, f.failures, f.attempts, d.event, d.body, COALESCE(d.trace, '') FROM (
 			SELECT endpoint_id, due_at, delivery_id, failures, attempts
 			FROM delivery_queue WHERE (endpoint_id, due_at, delivery_id) > ($1, $2, $3)
 			ORDER BY endpoint_id, due_at, delivery_id LIMIT ` + strconv.Itoa(limit) + `) AS f
@@ -105,7 +106,7 @@ func (q Queries) DueDeliveries(
 	}
 	found, err := collect(ctx, q, func(scan scanner) (*QueuedDelivery, error) {
 		d := new(QueuedDelivery)
-		return d, scan(asTime(&d.DueAt), &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body)
+		return d, scan(asTime(&d.DueAt), &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body, &d.Trace)
 	}, dueDeliveries(limit), endpointID, from, after.ID, micros(now))
 	slices.SortFunc(found, func(a, b *QueuedDelivery) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))

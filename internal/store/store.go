@@ -20,6 +20,7 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // ErrNotFound is returned by reads of a single row that does not exist in the caller's scope.
@@ -180,10 +181,12 @@ func (s *Store) ProbeWrite(ctx context.Context) error {
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
 // only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
 // not undo a transaction that has begun.
-func (s *Store) Update(ctx context.Context, f func(*Tx) error) error {
+func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	span := tracing.Transaction(ctx, s.d.name)
+	defer func() { span.End(err) }()
 	began, err := s.gate.enter(ctx)
 	if err != nil {
 		return Classify(err)
@@ -212,10 +215,12 @@ func (s *Store) sealing(f func(*Tx) error) *job {
 
 // together runs a job in a group: on SQLite, which has one writer, with all others, on PostgreSQL with those of its
 // row.
-func (s *Store) together(ctx context.Context, row string, j *job) error {
+func (s *Store) together(ctx context.Context, row string, j *job) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	span := tracing.Transaction(ctx, s.d.name)
+	defer func() { span.End(err) }()
 	began, err := s.gate.enter(ctx)
 	if err != nil {
 		return Classify(err)

@@ -27,6 +27,7 @@ type Delivery struct {
 	OrderID       string
 	Event         Event
 	Body          []byte // the exact bytes of every attempt
+	Trace         string // traceparent of what caused it; empty: not traced
 	Status        Status
 	Attempts      int       // made so far
 	CreatedAt     time.Time // also in the body

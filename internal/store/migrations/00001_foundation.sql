@@ -309,7 +309,8 @@ CREATE TABLE deliveries (
   order_id    TEXT,
   event       TEXT NOT NULL CHECK (event IN ('order-outcome', 'update-photos')),
   body        TEXT NOT NULL,
-  created_at  BIGINT NOT NULL
+  created_at  BIGINT NOT NULL,
+  trace       TEXT -- the traceparent of what caused it, where that was traced
 );
 CREATE INDEX deliveries_of_endpoint ON deliveries (endpoint_id, id);
 CREATE INDEX deliveries_of_account ON deliveries (account_id, environment, id);

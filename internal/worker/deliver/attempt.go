@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/tracing"
 )
 
 // maxDrain is how much of a response is read beyond what is stored, so that the connection can be reused.
@@ -71,8 +72,10 @@ func (c *httpSender) attempt(
 	a = webhook.Attempt{DeliveryID: d.ID, Number: d.Attempts + 1, At: c.now()}
 	limited, cancel := context.WithTimeout(ctx, c.timeout)
 	defer cancel()
+	limited, span := tracing.Attempt(limited, d.Trace, d.ID, string(d.Event), a.Number)
 	cause = c.exchange(limited, t, d, &a)
 	a.Duration = c.now().Sub(a.At)
+	tracing.EndAttempt(span, a.HTTPStatus, string(a.Failure), cause)
 	if ctx.Err() != nil && a.HTTPStatus == 0 {
 		return a, cause, context.Cause(ctx)
 	}
@@ -137,6 +140,7 @@ func (c *httpSender) request(
 	for _, h := range append(webhook.Headers(d.Event, d.ID), proof...) {
 		header[h.Name] = []string{h.Value}
 	}
+	tracing.Inject(ctx, header)
 	body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(d.Body)), nil }
 	first, _ := body()
 	return (&http.Request{
