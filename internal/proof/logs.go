@@ -2,6 +2,7 @@ package proof
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -58,6 +59,44 @@ func (c *check) auditLog(ctx context.Context, q store.Queries, a *audit.Head) er
 	return err
 }
 
+// portalLog computes the hash of every entry of an account's log of the portal that is kept. Those before were removed by
+// the program, which has left an entry that says so.
+func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string) error {
+	head, err := q.PortalHeadOf(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	log := &chain{
+		check: c, accountID: accountID, sequence: PortalSequence, hash: PortalHash, entryName: "entry",
+		seq: head.Gone, count: head.Gone, previous: head.Anchor,
+	}
+	seal, trimmed := c.Store.Chain(), int64(0)
+	if err := q.EachEvent(ctx, audit.PortalLog, accountID, func(e *audit.Event, metadata string) error {
+		log.entry(e.ID, e.Seq, e.Hash, func(previous string) string { return seal.EventHash(previous, e, metadata) })
+		if e.Code != audit.LogTrimmed {
+			return nil
+		}
+		var said struct{ Through int64 }
+		err := json.Unmarshal([]byte(metadata), &said)
+		if trimmed = said.Through; e.Personal.Salt == "" { // erased: what it said is not known
+			trimmed = head.Gone
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	if trimmed != head.Gone || head.Gone == 0 && head.Anchor != audit.PortalSeed {
+		log.problem(PortalTrimmed, "", "the entries up to %d are gone, the log says that those up to %d were removed",
+			head.Gone, trimmed)
+	}
+	if head.Number == 0 {
+		head.Hash = audit.PortalSeed
+	}
+	log.end(&head.Head, PortalHead)
+	c.report.PortalEvents += log.count - head.Gone
+	return nil
+}
+
 // staffLog computes the hash of every entry of the log of administration.
 func (c *check) staffLog(ctx context.Context, q store.Queries) error {
 	log := &chain{check: c, sequence: StaffSequence, hash: StaffHash, entryName: "entry"}
@@ -83,6 +122,15 @@ func (c *check) keptHeads(ctx context.Context, q store.Queries) error {
 	for _, h := range c.Heads {
 		if h.Number == 0 {
 			continue
+		}
+		if h.Chain == audit.OfThePortal {
+			kept, err := q.PortalHeadOf(ctx, h.AccountID)
+			if err != nil && !errors.Is(err, store.ErrNotFound) {
+				return err
+			}
+			if err == nil && h.Number <= kept.Gone { // too old to be kept
+				continue
+			}
 		}
 		hash, err := q.EntryHash(ctx, h)
 		if err != nil && !errors.Is(err, store.ErrNotFound) {

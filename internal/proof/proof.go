@@ -25,6 +25,7 @@ type Report struct {
 	LiveOrders    Counts    `json:"live_orders"` // by status
 	LedgerEntries int64     `json:"ledger_entries"`
 	AuditEvents   int64     `json:"audit_events"`
+	PortalEvents  int64     `json:"portal_events"`
 	Photos        int64     `json:"photos"`          // of orders; a photo in two orders counts twice
 	Notes         []string  `json:"notes,omitempty"` // what could not be checked, and why
 	Deep          *Deep     `json:"deep,omitempty"`  // nil: the check was not deep
@@ -80,6 +81,10 @@ const (
 	AuditHash       ProblemKind = "audit-hash"             // each event's hash seals it and the one before
 	AuditHead       ProblemKind = "audit-head"             // the account knows the hash of the last event
 	AuditKept       ProblemKind = "audit-kept-head"        // a head that was kept elsewhere is still in its chain
+	PortalSequence  ProblemKind = "portal-log-sequence"    // entries that are kept are numbered up to the counter
+	PortalHash      ProblemKind = "portal-log-hash"        // each entry's hash seals it and the one before
+	PortalHead      ProblemKind = "portal-log-head"        // the account knows the hash of the last entry
+	PortalTrimmed   ProblemKind = "portal-log-trimmed"     // what is not kept any more was removed by the program
 	StaffSequence   ProblemKind = "staff-log-sequence"     // entries are numbered from 1 to the counter
 	StaffHash       ProblemKind = "staff-log-hash"         // each entry's hash seals it and the one before
 	StaffHead       ProblemKind = "staff-log-head"         // the hash of the last entry is known
@@ -262,5 +267,8 @@ func (c *check) account(ctx context.Context, q store.Queries, a *audit.Head) err
 	if err := c.results(ctx, q, a.AccountID); err != nil {
 		return err
 	}
-	return c.auditLog(ctx, q, a)
+	if err := c.auditLog(ctx, q, a); err != nil {
+		return err
+	}
+	return c.portalLog(ctx, q, a.AccountID)
 }

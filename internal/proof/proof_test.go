@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 			// 8 charges, 2 refunds, the grants of Test and Live; a submission adds a photo to the 8 of the creations.
 			want := `{"ok":true,"accounts":1,"orders":8,` +
 				`"live_orders":{"completed":1,"error":1,"processing":0,"queued":1,"update-photos":0},` +
-				`"ledger_entries":12,"audit_events":2,"photos":9,` + notes + `"problem_count":0,"problems":[]}`
+				`"ledger_entries":12,"audit_events":2,"portal_events":3,"photos":9,` + notes + `"problem_count":0,"problems":[]}`
 			if string(got) != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
@@ -243,6 +243,29 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHash}, id: "{last-event}", // the number is sealed too
 	},
 	{
+		name: "PortalEntry", change: set("portal_events", "actor_name", "'nobody'", "'system'", "seq = 1"),
+		want: []proof.ProblemKind{proof.PortalHash}, id: "{portal-entry}",
+	},
+	{
+		name: "PortalHead", change: set("accounts", "portal_head", "'x' || portal_head", "substr(portal_head, 2)", "true"),
+		want: []proof.ProblemKind{proof.PortalHead},
+	},
+	{
+		name: "PortalCount", change: set("accounts", "portal_count", "portal_count + 1", "portal_count - 1", "true"),
+		want: []proof.ProblemKind{proof.PortalSequence},
+	},
+	{
+		name: "PortalCutShort", // as if the first entry had been too old to be kept
+		change: change{
+			do: "ALTER TABLE portal_events RENAME TO portal_kept; " +
+				"CREATE TABLE portal_events AS SELECT * FROM portal_kept WHERE seq > 1; " +
+				"UPDATE accounts SET portal_gone = 1, portal_anchor = (SELECT hash FROM portal_kept WHERE seq = 1)",
+			undo: "DROP TABLE portal_events; ALTER TABLE portal_kept RENAME TO portal_events; " +
+				"UPDATE accounts SET portal_gone = 0, portal_anchor = 'portal'",
+		},
+		want: []proof.ProblemKind{proof.PortalTrimmed},
+	},
+	{
 		name: "StaffAction", change: set("staff_actions", "staff_name", "'nobody'", "'operator'", "seq = 1"),
 		want: []proof.ProblemKind{proof.StaffHash}, id: "{action}", everywhere: true,
 	},
@@ -332,7 +355,8 @@ func testTamperedRows(t *testing.T, s *shop.Shop) {
 		"{open}", open, "{failed}", failed, "{charge}", charge(open), "{failed-charge}", charge(failed), "{grant}",
 		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND kind = 'grant'"), "{last}",
 		one("SELECT id FROM ledger_entries WHERE environment = 'live' AND seq = 6"), "{event}",
-		one("SELECT id FROM audit_events WHERE seq = 1"), "{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
+		one("SELECT id FROM audit_events WHERE seq = 1"), "{portal-entry}",
+		one("SELECT id FROM portal_events WHERE seq = 1"), "{last-event}", one("SELECT id FROM audit_events WHERE seq = 2"),
 		"{action}", one("SELECT id FROM staff_actions WHERE seq = 1"),
 		"{authentic}", one("SELECT id FROM orders WHERE outcome = 'authentic'"),
 		"{canceled}", one("SELECT id FROM orders WHERE outcome = 'canceled'"),
@@ -482,7 +506,8 @@ func TestRewrittenHistory(t *testing.T) {
 		}
 		heads, err := s.Service.AuditHeads(t.Context())
 		must.NoError(t, err)
-		if len(heads) != 2 || heads[0].Number != 3 || heads[1].AccountID != s.Account.ID || heads[1].Number != 2 {
+		if len(heads) != 3 || heads[0].Number != 3 || heads[1].AccountID != s.Account.ID || heads[1].Number != 2 ||
+			heads[2].Chain != audit.OfThePortal || heads[2].AccountID != s.Account.ID {
 			t.Fatalf("heads = %+v", heads)
 		}
 		o := s.Proof()

@@ -47,8 +47,11 @@ func (h *logHeads) Collect(to chan<- prometheus.Metric) {
 	}
 	for _, head := range heads[:min(len(heads), maxHeads+1)] {
 		log := head.AccountID
-		if log == "" {
+		switch head.Chain {
+		case audit.Administration:
 			log = head.Chain
+		case audit.OfThePortal:
+			log += " " + head.Chain
 		}
 		to <- prometheus.MustNewConstMetric(h.entries, prometheus.GaugeValue, float64(head.Number), log)
 		to <- prometheus.MustNewConstMetric(h.head, prometheus.GaugeValue, shortHash(head.Hash), log)

@@ -96,7 +96,7 @@ func isNumber(v flag.Value) bool {
 		return false
 	}
 	switch g.Get().(type) {
-	case int, bool, time.Duration:
+	case int, int64, bool, time.Duration:
 		return true
 	}
 	return false

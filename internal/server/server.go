@@ -153,7 +153,8 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 				Service: app.Service, Log: app.Log, PhotoRequestAge: set.PhotoRequestAge, UnusedPhotoAge: set.UnusedPhotoAge,
 				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
 				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, RequestLogAge: set.RequestLogAge, Now: time.Now,
-				Done: progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
+				PortalLogAge: set.PortalLogAge,
+				Done:         progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
 			},
 			&housekeeping.Sweeper{
 				Service: app.Service, Staging: staging, Log: app.Log, Lease: s.lease("media-sweeper"),

@@ -57,6 +57,7 @@ type Settings struct {
 	AttemptAge        time.Duration
 	DeliveryAge       time.Duration
 	PhotoAge          time.Duration
+	PortalLogAge      time.Duration
 	TestEventDelay    time.Duration
 	EventAge          time.Duration
 	RequestLogAge     time.Duration
@@ -121,6 +122,8 @@ func (s *Settings) Bind(fs *flag.FlagSet) {
 	fs.DurationVar(&s.DeliveryAge, "delivery-retention", 2160*time.Hour, "how long ended deliveries are kept")
 	fs.DurationVar(&s.PhotoAge, "photo-retention", 0,
 		"how long the photos of an order are kept after its end; 0: for good")
+	fs.DurationVar(&s.PortalLogAge, "portal-log-retention", 0,
+		"how long entries of the logs of the portal are kept; 0: for good")
 	fs.DurationVar(&s.TestEventDelay, "test-event-delay", 2*time.Second,
 		"how long the events of Test orders wait at least, so that they do not overtake the answer; 0: not at all")
 	fs.DurationVar(&s.EventAge, "event-retention", 720*time.Hour, "how long events can be read")
@@ -223,6 +226,7 @@ func (s *Settings) Check() error {
 	for name, d := range map[string]time.Duration{
 		"test-event-delay": s.TestEventDelay, "secret-overlap": s.SecretOverlap, "photo-retention": s.PhotoAge,
 		"request-log-retention": s.RequestLogAge,
+		"portal-log-retention":  s.PortalLogAge,
 	} {
 		if d < 0 {
 			refuse("--%s must not be negative", name)

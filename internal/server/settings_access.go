@@ -24,6 +24,8 @@ type AccessSettings struct {
 	DeskRateLimit  int
 	DeskNetworks   Networks
 	StaffTokenAge  time.Duration
+	FourEyes       bool
+	FourEyesCredit int64
 	WebhookPorts   netguard.Ports
 	WebhookDeny    Networks
 	Pprof          bool
@@ -55,6 +57,10 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"`networks` that the desk and the pages of administrators can be used from; empty: anywhere")
 	fs.DurationVar(&s.StaffTokenAge, "staff-token-expiry", 2160*time.Hour,
 		"how long a desk token works; 0: until it is replaced")
+	fs.BoolVar(&s.FourEyes, "four-eyes", false, "credits over --four-eyes-credits, roles of staff, further administrators and "+
+		"revocations of certificates need a second administrator")
+	fs.Int64Var(&s.FourEyesCredit, "four-eyes-credits", 1000,
+		"Live credits up to which one administrator changes a balance alone, with --four-eyes")
 	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")
 	fs.Var(&s.WebhookDeny, "webhook-deny-network", "`networks` that webhooks are never sent to")
 	fs.IntVar(&s.MaxConnections, "max-connections", 0,
@@ -77,6 +83,9 @@ func (s *AccessSettings) check(refuse func(format string, args ...any)) {
 	}
 	if !slices.Contains([]string{"", "staff", "all", "none"}, s.SecondFactor) {
 		refuse("--require-second-factor must be staff, all or none")
+	}
+	if s.FourEyesCredit < 0 {
+		refuse("--four-eyes-credits must not be negative")
 	}
 	if s.StaffTokenAge < 0 {
 		refuse("--staff-token-expiry must not be negative")
@@ -114,6 +123,7 @@ func (s *AccessSettings) serviceLimits() service.Limits {
 		SecondFactor: map[access.Audience]bool{
 			access.Desk: required == "staff" || required == "all", access.Portal: required == "all",
 		},
+		FourEyes:      service.FourEyes{On: s.FourEyes, Credits: s.FourEyesCredit},
 		StaffTokenAge: s.StaffTokenAge, DeskNetworks: access.Networks(s.DeskNetworks),
 	}
 }

@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"maps"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -23,16 +25,73 @@ func (s *Service) AuditPage(
 	return s.store.Lists(ctx).AuditPage(ctx, actor.Tenant.AccountID, f, page, limit)
 }
 
+// record writes to the log of the portal what a transaction does to an account, and to its audit log where that has a
+// code for it. Every use case that changes something of an account calls it, at the end of its transaction.
+func (s *Service) record(tx *store.Tx, by access.Actor, e audit.Event) error {
+	e.At, e.Actor = s.now(), auditActor(by)
+	if e.AccountID == "" {
+		e.AccountID = by.Tenant.AccountID
+	}
+	if e.UserID == "" && by.Kind == access.ByUser {
+		e.UserID = by.ID
+	}
+	return tx.AppendEvent(&e)
+}
+
+// RecordExport writes down that somebody takes data out of the portal; what is the name of the file.
+func (s *Service) RecordExport(ctx context.Context, actor access.Actor, what string) error {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return err
+	}
+	return s.store.Update(ctx, func(tx *store.Tx) error {
+		return s.record(tx, actor, audit.Event{
+			Code: audit.DataExported, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
+			Metadata: map[string]any{"file": what},
+		})
+	})
+}
+
+// TrimPortalLogs removes entries of the logs of the portal that are older than the time, of up to limit accounts, and
+// returns of how many. A log is trimmed once a day at most, because each time leaves an entry.
+func (s *Service) TrimPortalLogs(ctx context.Context, before time.Time, limit int) (int, error) {
+	aged, err := s.store.AgedPortalLogs(ctx, before.Add(-trimGap), limit)
+	if err != nil {
+		return 0, err
+	}
+	for _, id := range aged {
+		if err := s.store.Update(ctx, func(tx *store.Tx) error {
+			_, err := tx.TrimPortalLog(id, before, s.now(), trimBatch)
+			return err
+		}); err != nil {
+			return 0, err
+		}
+	}
+	return len(aged), nil
+}
+
+const (
+	trimGap   = 24 * time.Hour
+	trimBatch = 1000
+)
+
+// canRead returns the refusal of an actor who may not read a log of their account: that of the portal is for owners.
+func canRead(actor access.Actor, l audit.Log) error {
+	if l == audit.PortalLog {
+		return actor.Require(access.ViewPortalLog)
+	}
+	return actor.Require(access.ViewAccount)
+}
+
 // AuditEvents returns up to limit events of the actor's account that match and whose sequence number is not above seq,
 // newest first; 0 is the newest. It also returns how many events the log has in all.
 func (s *Service) AuditEvents(
 	ctx context.Context, actor access.Actor, f audit.Filter, seq int64, limit int,
 ) ([]*audit.Event, int64, error) {
-	if err := actor.Require(access.ViewAccount); err != nil {
+	if err := canRead(actor, f.Log); err != nil {
 		return nil, 0, err
 	}
 	q := s.store.Lists(ctx)
-	count, err := q.AuditCount(ctx, actor.Tenant.AccountID)
+	count, err := q.EventCount(ctx, f.Log, actor.Tenant.AccountID)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -64,12 +123,12 @@ func (s *Service) EachAuditEvent(
 	}
 }
 
-// AuditEvent returns an event of the actor's account by its sequence number.
-func (s *Service) AuditEvent(ctx context.Context, actor access.Actor, seq int64) (*audit.Event, error) {
-	if err := actor.Require(access.ViewAccount); err != nil {
+// AuditEvent returns an event of a log of the actor's account by its sequence number.
+func (s *Service) AuditEvent(ctx context.Context, actor access.Actor, of audit.Log, seq int64) (*audit.Event, error) {
+	if err := canRead(actor, of); err != nil {
 		return nil, err
 	}
-	e, err := s.store.AuditEvent(ctx, actor.Tenant.AccountID, seq)
+	e, err := s.store.AuditEvent(ctx, of, actor.Tenant.AccountID, seq)
 	return e, orNotFound(err, fault.Missing("audit event"))
 }
 
@@ -98,6 +157,26 @@ func onUser(u *access.User) audit.ActionTarget {
 
 func onKey(k *access.Key) audit.ActionTarget {
 	return audit.ActionTarget{Type: audit.OfKey, ID: k.ID, Name: k.Name}
+}
+
+// aboutUser is an event about a user of an account.
+func aboutUser(code audit.Code, u *access.User, metadata map[string]any) audit.Event {
+	e := audit.Event{
+		AccountID: u.AccountID, UserID: u.ID, Code: code, Target: audit.Target{Type: audit.OnUser, ID: u.ID},
+		Metadata: map[string]any{"email": u.Email},
+	}
+	maps.Copy(e.Metadata, metadata)
+	return e
+}
+
+// aboutOrder is an event about an order.
+func aboutOrder(code audit.Code, o *order.Order, metadata map[string]any) audit.Event {
+	e := audit.Event{
+		AccountID: o.AccountID, Code: code, Target: audit.Target{Type: audit.OnOrder, ID: o.ID},
+		Metadata: map[string]any{"environment": string(o.Environment), "number": o.Number},
+	}
+	maps.Copy(e.Metadata, metadata)
+	return e
 }
 
 // onOrder is an action on an order of a customer.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/capture"
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -56,7 +57,10 @@ func (s *Service) CreateCaptureLink(
 		if open >= capture.MaxOpen {
 			return capture.LimitReached
 		}
-		return tx.InsertCaptureLink(l)
+		if err := tx.InsertCaptureLink(l); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutCapture(audit.CaptureCreated, l))
 	})
 	if err != nil {
 		return nil, "", err
@@ -169,8 +173,19 @@ func (s *Service) RevokeCaptureLink(ctx context.Context, actor access.Actor, id 
 		return err
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		return orNotFound(tx.RevokeCaptureLink(l, s.now()), capture.NotFound)
+		if err := tx.RevokeCaptureLink(l, s.now()); err != nil {
+			return orNotFound(err, capture.NotFound)
+		}
+		return s.record(tx, actor, aboutCapture(audit.CaptureRevoked, l))
 	})
+}
+
+// aboutCapture is an event about a capture link.
+func aboutCapture(code audit.Code, l *capture.Link) audit.Event {
+	return audit.Event{
+		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnCaptureLink, ID: l.ID},
+		Metadata: map[string]any{"environment": string(l.Environment), "external_id": nullable(l.ExternalID)},
+	}
 }
 
 // captureIndexes returns what a link asks for; o is the order that it is for.

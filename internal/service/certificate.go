@@ -160,35 +160,56 @@ func (s *Service) RevokeCertificate(ctx context.Context, actor access.Actor, id,
 	case n > maxRevocationReason:
 		return fault.Validation(fault.Problem{Field: "reason", Code: "max_length", Message: "must be at most 500 characters"})
 	}
-	return s.store.Update(ctx, func(tx *store.Tx) error {
-		c, err := tx.Certificate(ctx, id)
-		if errors.Is(err, store.ErrNotFound) {
-			return CertificateNotFound
-		}
-		if err != nil {
-			return err
-		}
-		o, err := tx.OrderForUpdate(c.OrderID)
-		if err != nil {
-			return err
-		}
-		now := s.now()
-		err = tx.RevokeCertificate(id, reason, now)
-		if errors.Is(err, store.ErrNotFound) {
-			return fault.New(fault.Conflict, "certificate-revoked", "The certificate is revoked already.")
-		}
-		if err != nil {
-			return err
-		}
-		if err := tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
-			At: now, Event: "certificate-revoked", Actor: actor, Details: map[string]any{"reason": reason},
-		}); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: map[string]any{"reason": reason},
-			Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
-		})
+	if s.needsApproval(actor) {
+		return s.askToRevoke(ctx, actor, id, reason)
+	}
+	return s.store.Update(ctx, func(tx *store.Tx) error { return s.revokeIn(ctx, tx, actor, id, reason) })
+}
+
+// certificateRevoked is the refusal to revoke a certificate twice.
+var certificateRevoked = fault.New(fault.Conflict, "certificate-revoked", "The certificate is revoked already.")
+
+// askToRevoke asks another administrator to approve a revocation.
+func (s *Service) askToRevoke(ctx context.Context, actor access.Actor, id, reason string) error {
+	c, err := s.store.Certificate(ctx, id)
+	if err != nil {
+		return orNotFound(err, CertificateNotFound)
+	}
+	if c.Revoked != nil {
+		return certificateRevoked
+	}
+	o, err := s.store.Order(ctx, c.OrderID)
+	if err != nil {
+		return err
+	}
+	return s.ask(ctx, actor, access.Approval{
+		Kind: access.ApproveRevocation, AccountID: o.AccountID, TargetID: c.ID, TargetName: o.Number,
+		Deed: access.ApprovedDeed{Reason: reason},
+	})
+}
+
+// revokeIn revokes a certificate in a transaction.
+func (s *Service) revokeIn(ctx context.Context, tx *store.Tx, actor access.Actor, id, reason string) error {
+	c, err := tx.Certificate(ctx, id)
+	if err != nil {
+		return orNotFound(err, CertificateNotFound)
+	}
+	o, err := tx.OrderForUpdate(c.OrderID)
+	if err != nil {
+		return err
+	}
+	now := s.now()
+	if err := tx.RevokeCertificate(id, reason, now); err != nil {
+		return orNotFound(err, certificateRevoked)
+	}
+	if err := tx.AppendTimeline(c.OrderID, &order.TimelineEntry{
+		At: now, Event: "certificate-revoked", Actor: actor, Details: map[string]any{"reason": reason},
+	}); err != nil {
+		return err
+	}
+	return s.recordStaffAction(tx, actor, audit.Action{
+		Code: audit.CertificateRevoked, AccountID: o.AccountID, Details: map[string]any{"reason": reason},
+		Target: audit.ActionTarget{Type: audit.OfCertificate, ID: id, Name: o.Number},
 	})
 }
 

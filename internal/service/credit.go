@@ -42,22 +42,45 @@ func (s *Service) GrantCredits(
 	if err := p.Err(); err != nil {
 		return 0, err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		account, err := tx.Account(ctx, t.AccountID)
+	if limit := s.limits.FourEyes.Credits; s.needsApproval(actor) && t.Environment == access.Live &&
+		(amount > limit || amount < -limit) {
+		account, err := s.store.Account(ctx, t.AccountID)
 		if err != nil {
-			return orNotFound(err, fault.Missing("account"))
+			return 0, orNotFound(err, fault.Missing("account"))
 		}
-		if balance, err = tx.Grant(account.ID, t.Environment, amount, note, s.now()); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account),
-			Details: map[string]any{
-				"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note,
-			},
+		return 0, s.ask(ctx, actor, access.Approval{
+			Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
+			Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
 		})
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		balance, err = s.grantIn(ctx, tx, actor, t, amount, note)
+		return err
 	})
 	return balance, err
+}
+
+// grantIn changes a balance in a transaction.
+func (s *Service) grantIn(
+	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, amount int64, note string,
+) (int64, error) {
+	account, err := tx.Account(ctx, t.AccountID)
+	if err != nil {
+		return 0, orNotFound(err, fault.Missing("account"))
+	}
+	balance, err := tx.Grant(account.ID, t.Environment, amount, note, s.now())
+	if err != nil {
+		return 0, err
+	}
+	if err := s.record(tx, actor, aboutCredits(t, amount)); err != nil {
+		return 0, err
+	}
+	return balance, s.recordStaffAction(tx, actor, audit.Action{
+		Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account),
+		Details: map[string]any{
+			"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note,
+		},
+	})
 }
 
 // SetLowCredits chooses below which Live balance the owners of the actor's account are told, once each time it falls
@@ -71,8 +94,22 @@ func (s *Service) SetLowCredits(ctx context.Context, actor access.Actor, below i
 		return fault.Validation(fault.Problem{Field: "below", Code: "range", Message: rule})
 	}
 	return s.store.Update(ctx, func(tx *store.Tx) error {
-		return tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below)
+		if err := tx.SetLowCredits(actor.Tenant.AccountID, access.Live, below); err != nil {
+			return err
+		}
+		return s.record(tx, actor, audit.Event{
+			Code: audit.LowCreditsSet, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
+			Metadata: map[string]any{"below": below},
+		})
 	})
+}
+
+// aboutCredits is an event about a change of a balance that no order has made.
+func aboutCredits(t access.Tenant, amount int64) audit.Event {
+	return audit.Event{
+		AccountID: t.AccountID, Code: audit.CreditsChanged, Target: audit.Target{Type: audit.OnAccount, ID: t.AccountID},
+		Metadata: map[string]any{"environment": string(t.Environment), "amount": amount},
+	}
 }
 
 // Ledger returns a page of the ledger of a tenant, newest first, and its totals.

@@ -107,6 +107,12 @@ func (s *Service) Redeliver(ctx context.Context, actor access.Actor, id string) 
 		if err := tx.Redeliver(d.ID, s.now()); err != nil {
 			return orNotFound(err, webhook.NotRedeliverable())
 		}
+		if err := s.record(tx, actor, audit.Event{
+			AccountID: d.AccountID, Code: audit.Redelivered, Target: audit.Target{Type: audit.OnDelivery, ID: d.ID},
+			Metadata: map[string]any{"environment": string(d.Environment), "event": string(d.Event)},
+		}); err != nil {
+			return err
+		}
 		return s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.DeliveryRedelivered, AccountID: d.AccountID,
 			Target: audit.ActionTarget{Type: audit.OfDelivery, ID: d.ID, Name: string(d.Event)},
@@ -159,6 +165,14 @@ func (s *Service) redeliverAll(
 		}
 		if n == 0 {
 			return nil
+		}
+		if accountID != "" { // else an administrator sends those of all accounts
+			if err := s.record(tx, actor, audit.Event{
+				AccountID: accountID, Code: audit.Redelivered, Target: audit.Target{Type: audit.OnDelivery},
+				Metadata: map[string]any{"deliveries": n},
+			}); err != nil {
+				return err
+			}
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.DeliveriesRedelivered, AccountID: accountID, Target: audit.ActionTarget{Type: audit.OfDelivery},

@@ -196,7 +196,7 @@ func (s *Service) EraseAccount(
 	if err := e.unusedPhotos(ctx); err != nil {
 		return nil, err
 	}
-	return &e.report, e.auditLog(ctx)
+	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
 }
 
 func (e *eraser) unusedPhotos(ctx context.Context) error {
@@ -216,11 +216,11 @@ func (e *eraser) unusedPhotos(ctx context.Context) error {
 	}
 }
 
-func (e *eraser) auditLog(ctx context.Context) error {
+func (e *eraser) log(ctx context.Context, of audit.Log) error {
 	for last := int64(0); ; {
 		next := int64(0)
 		if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {
-			next, err = tx.EraseAuditLog(rows, e.report.AccountID, last, eraseBatch)
+			next, err = tx.EraseEvents(rows, of, e.report.AccountID, last, eraseBatch)
 			return nil, err
 		}); err != nil || next == 0 {
 			return err

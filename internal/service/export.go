@@ -23,6 +23,12 @@ func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *acce
 		return err
 	}
 	if err := s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := s.record(tx, actor, audit.Event{
+			AccountID: a.ID, Code: audit.DataExported, Target: audit.Target{Type: audit.OnAccount, ID: a.ID},
+			Metadata: map[string]any{"file": "everything"},
+		}); err != nil {
+			return err
+		}
 		return s.recordStaffAction(tx, actor, audit.Action{
 			Code: audit.AccountExported, AccountID: a.ID, Target: onAccount(a),
 		})

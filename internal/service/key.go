@@ -102,7 +102,7 @@ func (s *Service) CreateKey(ctx context.Context, actor access.Actor, n NewKey) (
 		if err := tx.InsertKey(k, access.HashSecretKey(secretKey)); err != nil {
 			return err
 		}
-		if err := tx.AppendAudit(keyEvent(audit.KeyCreated, k, actor, k.CreatedBy, now)); err != nil {
+		if err := tx.AppendEvent(keyEvent(audit.KeyCreated, k, actor, k.CreatedBy, now)); err != nil {
 			return err
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyCreated, k, map[string]any{
@@ -182,7 +182,7 @@ func (s *Service) RenameKey(ctx context.Context, actor access.Actor, id, name st
 		k.Name = name
 		e := keyEvent(audit.KeyRenamed, k, actor, userID, s.now())
 		e.Metadata["old_name"], e.Metadata["new_name"] = old, name
-		if err := tx.AppendAudit(e); err != nil {
+		if err := tx.AppendEvent(e); err != nil {
 			return err
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyRenamed, k, map[string]any{"old_name": old})
@@ -203,27 +203,32 @@ func (s *Service) SetKeyLimits(ctx context.Context, actor access.Actor, id strin
 		if err := tx.SetKeyLimits(k.ID, limits); err != nil {
 			return err
 		}
+		e := keyEvent(audit.KeyLimited, k, actor, "", s.now())
+		e.Metadata["limits"] = limits
+		if err := tx.AppendEvent(e); err != nil {
+			return err
+		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyLimited, k, map[string]any{"limits": limits})
 	})
 }
 
 // SetKeyNetworks replaces where a key may be used from; none: anywhere. It takes effect as a revocation does, within a
-// second. The audit log has no event for it, so it is in the log of the program.
+// second.
 func (s *Service) SetKeyNetworks(ctx context.Context, actor access.Actor, id string, networks access.Networks) error {
 	if err := actor.Require(access.ManageKeys); err != nil {
 		return err
 	}
-	err := s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
+	return s.changeKey(ctx, actor, id, func(tx *store.Tx, k *access.Key) error {
 		if err := tx.SetKeyNetworks(k.ID, networks); err != nil {
+			return err
+		}
+		e := keyEvent(audit.KeyNetworksSet, k, actor, "", s.now())
+		e.Metadata["networks"] = networks.Texts()
+		if err := tx.AppendEvent(e); err != nil {
 			return err
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyNetworks, k, map[string]any{"networks": networks.Texts()})
 	})
-	if err == nil && actor.Kind == access.ByUser {
-		s.log.InfoContext(ctx, "networks of a key set", "account_id", actor.Tenant.AccountID, "key_id", id,
-			"user_id", actor.ID, "ip", actor.Origin.IP, "networks", networks.String())
-	}
-	return err
 }
 
 // changeKey changes a key that is not revoked, in one transaction.
@@ -273,7 +278,7 @@ func (s *Service) RevokeKey(ctx context.Context, actor access.Actor, id string) 
 		if err != nil {
 			return err
 		}
-		if err := tx.AppendAudit(keyEvent(audit.KeyRevoked, k, actor, userID, now)); err != nil {
+		if err := tx.AppendEvent(keyEvent(audit.KeyRevoked, k, actor, userID, now)); err != nil {
 			return err
 		}
 		return s.recordKeyAction(tx, actor, audit.ActionKeyRevoked, k, map[string]any{"environment": string(k.Environment)})

@@ -130,6 +130,9 @@ func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note 
 		if err := s.saveMove(ctx, tx, o, actor, details); err != nil {
 			return err
 		}
+		if err := s.record(tx, actor, aboutOrder(audit.OrderCancel, o, nil)); err != nil {
+			return err
+		}
 		return s.recordStaffAction(tx, actor, onOrder(audit.OrderCanceled, o, details))
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/credit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -33,7 +34,13 @@ func (s *Service) CreateTestOrder(
 	if err := json.Unmarshal(answer, &receipt); err != nil {
 		return "", err
 	}
-	return receipt.ID, nil
+	// Orders are written many at a time, for programs: that a person has made this one is written down after it.
+	return receipt.ID, s.store.Update(ctx, func(tx *store.Tx) error {
+		return s.record(tx, actor, audit.Event{
+			AccountID: k.AccountID, Code: audit.OrderCreated, Target: audit.Target{Type: audit.OnOrder, ID: receipt.ID},
+			Metadata: map[string]any{"environment": string(access.Test)},
+		})
+	})
 }
 
 // usableTestKey returns a Test key of the account that is in force.
@@ -66,7 +73,10 @@ func (s *Service) SimulateState(
 		if err := o.SimulateState(to, drafts, s.Catalog(), s.PhotoIndexes(o), photos, now); err != nil {
 			return err
 		}
-		return s.saveMove(ctx, tx, o, actor, nil)
+		if err := s.saveMove(ctx, tx, o, actor, nil); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutOrder(audit.OrderSimulated, o, map[string]any{"state": string(to)}))
 	})
 }
 
@@ -84,7 +94,10 @@ func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id stri
 		if !late {
 			event = "marked-punctual"
 		}
-		return tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor})
+		if err := tx.AppendTimeline(o.ID, &order.TimelineEntry{At: now, Event: event, Actor: actor}); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutOrder(audit.OrderSimulated, o, map[string]any{"state": event}))
 	})
 }
 
@@ -136,7 +149,11 @@ func (s *Service) SetTestBalance(ctx context.Context, actor access.Actor, credit
 		if err != nil || current == credits {
 			return err
 		}
-		_, err = tx.Grant(accountID, access.Test, credits-current, "set in the portal by "+actor.Name, s.now())
-		return err
+		if _, err = tx.Grant(accountID, access.Test, credits-current, "set in the portal by "+actor.Name,
+			s.now()); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutCredits(access.Tenant{AccountID: accountID, Environment: access.Test},
+			credits-current))
 	})
 }

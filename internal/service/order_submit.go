@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/store"
@@ -105,10 +106,16 @@ func (s *Service) acceptSubmission(
 	if err := o.Apply(order.SubmitPhotos, now); err != nil {
 		return err
 	}
+	next := s.returnToReviewer
 	if o.Environment == access.Test {
-		return s.simulateAfterSubmission(ctx, tx, o, sub, now)
+		next = func(ctx context.Context, tx *store.Tx, o *order.Order, now time.Time) error {
+			return s.simulateAfterSubmission(ctx, tx, o, sub, now)
+		}
 	}
-	return s.returnToReviewer(ctx, tx, o, now)
+	if err := next(ctx, tx, o, now); err != nil || actor.Kind != access.ByUser { // what programs send is in the timeline
+		return err
+	}
+	return s.record(tx, actor, aboutOrder(audit.OrderPhotos, o, details))
 }
 
 // returnToReviewer gives a Live order whose photos have arrived back to the reviewer who asked, with a fresh claim, or

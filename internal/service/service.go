@@ -86,6 +86,8 @@ type Limits struct {
 	// SecondFactor is who must have more than a password before they can do anything else.
 	SecondFactor map[access.Audience]bool
 
+	FourEyes FourEyes // what a second administrator has to approve
+
 	StaffTokenAge time.Duration   // after which a token for the desk API ends
 	DeskNetworks  access.Networks // where staff may work from; empty: anywhere
 }

@@ -48,6 +48,9 @@ func (s *Service) CreateStaff(
 	if err != nil {
 		return nil, err
 	}
+	if s.needsApproval(actor) && role == access.Admin {
+		return nil, access.FourEyesCredentials
+	}
 	n := &NewStaff{Password: access.NewPassword()}
 	var token store.StaffToken
 	n.Token, token = s.newStaffToken(nil)
@@ -212,6 +215,8 @@ func (s *Service) changeActive(
 			return deactivated
 		case who.ID == actor.ID && code != audit.StaffTokenRevoked:
 			return ownCredentials
+		case who.Role == access.Admin && code != audit.StaffTokenRevoked && s.needsApproval(actor):
+			return access.FourEyesCredentials
 		}
 		if err := f(tx, who); err != nil {
 			return err
@@ -237,6 +242,7 @@ func (s *Service) DeactivateStaff(ctx context.Context, actor access.Actor, id st
 		if err := errors.Join(
 			tx.RevokeStaffToken(who.ID), tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
 			tx.DeleteInvitationsBy(access.Desk, who.ID), tx.ForgetDevices(access.Desk, who.ID),
+			tx.WithdrawApprovalsOf(who.ID, s.now()),
 		); err != nil {
 			return err
 		}
@@ -277,6 +283,12 @@ func (s *Service) ReactivateStaff(ctx context.Context, actor access.Actor, id st
 		if who.Active() {
 			return stillActive
 		}
+		if s.needsApproval(actor) && who.Role == access.Admin { // one alone makes no administrator
+			who.Role = access.Reviewer
+			if err := tx.SetStaffRole(who.ID, who.Role); err != nil {
+				return err
+			}
+		}
 		if err := errors.Join(
 			tx.ReactivateStaff(who.ID), tx.SetPassword(access.Desk, who.ID, hash), tx.RevokeStaffToken(who.ID),
 			tx.DeletePasskeys(access.Desk, who.ID), tx.DeleteResets(access.Desk, who.ID),
@@ -307,28 +319,61 @@ func (s *Service) ChangeStaffRole(
 			Field: "role", Code: "unknown_code", Message: "must be reviewer or admin",
 		})
 	}
+	if s.needsApproval(actor) {
+		return s.askForRole(ctx, actor, id, role)
+	}
 	return s.changeStaff(ctx, actor, id, func(tx *store.Tx, who *access.Staff) error {
-		switch {
-		case !who.Active():
-			return deactivated
-		case who.Role == role:
-			return nil
-		case who.ID == actor.ID:
-			return ownAccess
-		}
-		if err := errors.Join(
-			tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
-		); err != nil {
-			return err
-		}
-		if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
-			return err
-		}
-		from := who.Role
-		who.Role = role
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.StaffRoleChanged, Target: onStaff(who),
-			Details: map[string]any{"from": string(from), "to": string(role)},
-		})
+		return s.changeRoleIn(tx, actor, who, role)
+	})
+}
+
+// askForRole asks another administrator to approve a role. The same role changes nothing.
+func (s *Service) askForRole(
+	ctx context.Context, actor access.Actor, id string, role access.StaffRole,
+) (*access.Staff, error) {
+	if err := s.requireStaffChange(actor); err != nil {
+		return nil, err
+	}
+	m, err := s.StaffMember(ctx, actor, id)
+	switch {
+	case err != nil:
+		return nil, err
+	case !m.Active():
+		return nil, deactivated
+	case m.Role == role:
+		return &m.Staff, nil
+	case m.ID == actor.ID:
+		return nil, ownAccess
+	}
+	return nil, s.ask(ctx, actor, access.Approval{
+		Kind: access.ApproveRole, TargetID: m.ID, TargetName: m.Name,
+		Deed: access.ApprovedDeed{Role: role, From: m.Role},
+	})
+}
+
+// changeRoleIn gives a staff user another role in a transaction that holds their row.
+func (s *Service) changeRoleIn(tx *store.Tx, actor access.Actor, who *access.Staff, role access.StaffRole) error {
+	switch {
+	case !who.Active():
+		return deactivated
+	case who.Role == role:
+		return nil
+	case who.ID == actor.ID:
+		return ownAccess
+	}
+	if err := errors.Join(
+		tx.SetStaffRole(who.ID, role), tx.DeleteInvitationsBy(access.Desk, who.ID),
+		tx.WithdrawApprovalsOf(who.ID, s.now()),
+	); err != nil {
+		return err
+	}
+	if _, err := tx.DeleteSessions(access.Desk, who.ID, ""); err != nil {
+		return err
+	}
+	from := who.Role
+	who.Role = role
+	return s.recordStaffAction(tx, actor, audit.Action{
+		Code: audit.StaffRoleChanged, Target: onStaff(who),
+		Details: map[string]any{"from": string(from), "to": string(role)},
 	})
 }

@@ -24,30 +24,60 @@ func (s *Service) InviteStaff(
 	if err != nil {
 		return "", err
 	}
+	if s.needsApproval(actor) && role == access.Admin {
+		return "", s.askToInvite(ctx, actor, email, name, role)
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		address, err = s.inviteStaffIn(ctx, tx, actor, email, name, role)
+		return err
+	})
+	return s.handOver(address), s.afterMail(err)
+}
+
+// askToInvite asks another administrator to approve the invitation of a further one. The link is mailed: whoever it
+// passed could use it themselves.
+func (s *Service) askToInvite(
+	ctx context.Context, actor access.Actor, email, name string, role access.StaffRole,
+) error {
+	if !s.SendsMail() {
+		return access.FourEyesMail
+	}
+	if _, err := s.store.StaffByEmail(ctx, email); err == nil {
+		return staffEmailTaken
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return err
+	}
+	return s.ask(ctx, actor, access.Approval{
+		Kind: access.ApproveInvitation, TargetName: name + " <" + email + ">",
+		Deed: access.ApprovedDeed{Email: email, Name: name, Role: role},
+	})
+}
+
+// inviteStaffIn makes and mails an invitation in a transaction, and returns its address.
+func (s *Service) inviteStaffIn(
+	ctx context.Context, tx *store.Tx, actor access.Actor, email, name string, role access.StaffRole,
+) (address string, err error) {
 	locale := actor.Origin.Locale
 	if locale == "" {
 		locale = text.English
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		if _, err := tx.StaffByEmail(ctx, email); err == nil {
-			return staffEmailTaken
-		} else if !errors.Is(err, store.ErrNotFound) {
-			return err
-		}
-		if err := tx.DeleteInvitationsTo(access.Desk, "", email); err != nil {
-			return err
-		}
-		l := &access.Link{Kind: access.Invitation, Email: email, Name: name, Role: string(role), CreatedBy: actor.ID}
-		if address, err = s.SignIn(access.Desk).MakeLink(tx, l); err != nil {
-			return err
-		}
-		if err := s.recordStaffAction(tx, actor, onInvitation(audit.StaffInvited, l)); err != nil {
-			return err
-		}
-		mail := letter.InviteStaff(locale, role, actor.Name, address, access.InvitationLife)
-		return s.PostLetter(tx, "", email, mail, l)
-	})
-	return s.handOver(address), s.afterMail(err)
+	if _, err := tx.StaffByEmail(ctx, email); err == nil {
+		return "", staffEmailTaken
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return "", err
+	}
+	if err := tx.DeleteInvitationsTo(access.Desk, "", email); err != nil {
+		return "", err
+	}
+	l := &access.Link{Kind: access.Invitation, Email: email, Name: name, Role: string(role), CreatedBy: actor.ID}
+	if address, err = s.SignIn(access.Desk).MakeLink(tx, l); err != nil {
+		return "", err
+	}
+	mail := letter.InviteStaff(locale, role, actor.Name, address, access.InvitationLife)
+	if err := s.PostLetter(tx, "", email, mail, l); err != nil {
+		return "", err
+	}
+	return address, s.recordStaffAction(tx, actor, onInvitation(audit.StaffInvited, l))
 }
 
 func onInvitation(code audit.ActionCode, l *access.Link) audit.Action {

@@ -101,9 +101,20 @@ func (s *Service) Invite(
 			return err
 		}
 		mail := letter.Invite(account.Locale, account.Name, role, actor.Name, address, access.InvitationLife)
-		return s.PostLetter(tx, accountID, email, mail, l)
+		if err := s.PostLetter(tx, accountID, email, mail, l); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutInvitation(audit.UserInvited, l))
 	})
 	return s.handOver(address), s.afterMail(err)
+}
+
+// aboutInvitation is an event about an invitation to an account.
+func aboutInvitation(code audit.Code, l *access.Link) audit.Event {
+	return audit.Event{
+		AccountID: l.AccountID, Code: code, Target: audit.Target{Type: audit.OnInvitation, ID: l.ID},
+		Metadata: map[string]any{"email": l.Email, "role": l.Role},
+	}
 }
 
 // InviteAgain replaces an open invitation by another link for the same email and role. It returns what Invite does, and
@@ -137,8 +148,15 @@ func (s *Service) Uninvite(ctx context.Context, actor access.Actor, id string) e
 	if err := actor.Require(access.ManageTeam); err != nil {
 		return err
 	}
-	err := s.store.Update(ctx, func(tx *store.Tx) error {
-		return tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id)
+	l, err := s.openInvitation(ctx, access.Portal, actor.Tenant.AccountID, id)
+	if err != nil {
+		return err
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteInvitation(access.Portal, actor.Tenant.AccountID, id); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutInvitation(audit.UserUninvited, l))
 	})
 	if errors.Is(err, store.ErrNotFound) {
 		return signin.LinkUnusable
@@ -152,13 +170,21 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 		return errUnknownRole
 	}
 	accountID := actor.Tenant.AccountID
-	_, err := s.changeUser(ctx, actor, accountID, userID, role != access.Owner, func(tx *store.Tx, _ *access.User) error {
+	_, err := s.changeUser(ctx, actor, accountID, userID, role != access.Owner, func(tx *store.Tx, u *access.User) error {
+		if u.Role == role {
+			return nil
+		}
 		if role != access.Owner { // who may not invite any more
 			if err := tx.DeleteInvitationsBy(access.Portal, userID); err != nil {
 				return err
 			}
 		}
-		return tx.SetUserRole(accountID, userID, role)
+		if err := tx.SetUserRole(accountID, userID, role); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutUser(audit.RoleChanged, u, map[string]any{
+			"from": string(u.Role), "to": string(role),
+		}))
 	})
 	return err
 }
@@ -167,7 +193,7 @@ func (s *Service) ChangeRole(ctx context.Context, actor access.Actor, userID str
 // invitations of theirs with them. What else they made stays. One owner has to stay.
 func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID string) error {
 	accountID := actor.Tenant.AccountID
-	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, _ *access.User) error {
+	_, err := s.changeUser(ctx, actor, accountID, userID, true, func(tx *store.Tx, u *access.User) error {
 		if err := tx.RemoveUser(accountID, userID, s.now()); err != nil {
 			return err
 		}
@@ -177,7 +203,10 @@ func (s *Service) RemoveUser(ctx context.Context, actor access.Actor, userID str
 		); err != nil {
 			return err
 		}
-		return signin.RemoveFactors(tx, access.Portal, userID)
+		if err := signin.RemoveFactors(tx, access.Portal, userID); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutUser(audit.UserRemoved, u, map[string]any{"role": string(u.Role)}))
 	})
 	return err
 }
@@ -201,6 +230,9 @@ func (s *Service) ResetUserFactors(
 		mail := letter.ChangedSecondFactor(account.Locale, access.Portal, u.Email, false, s.now(),
 			s.publicURL+"/portal/settings")
 		if err := s.PostLetter(tx, accountID, u.Email, mail, nil); err != nil {
+			return err
+		}
+		if err := s.record(tx, actor, aboutUser(audit.UserFactorsReset, u, nil)); err != nil {
 			return err
 		}
 		return s.recordStaffAction(tx, actor, audit.Action{
@@ -234,14 +266,16 @@ func (s *Service) ResetUserPassword(
 		if err != nil {
 			return err
 		}
-		err = s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u),
-		})
-		if err != nil {
+		mail := letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife)
+		if err := s.PostLetter(tx, accountID, u.Email, mail, l); err != nil {
 			return err
 		}
-		mail := letter.MadeReset(account.Locale, u.Email, name, address, access.ResetLife)
-		return s.PostLetter(tx, accountID, u.Email, mail, l)
+		if err := s.record(tx, actor, aboutUser(audit.UserReset, u, nil)); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, audit.Action{
+			Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u),
+		})
 	})
 	if actor.Kind == access.ByUser {
 		address = s.handOver(address)
@@ -317,5 +351,13 @@ func (s *Service) SetPayloadLocale(ctx context.Context, actor access.Actor, l te
 	if err := actor.Require(access.ManageAccount); err != nil {
 		return err
 	}
-	return s.store.Update(ctx, func(tx *store.Tx) error { return tx.SetAccountLocale(actor.Tenant.AccountID, l) })
+	return s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.SetAccountLocale(actor.Tenant.AccountID, l); err != nil {
+			return err
+		}
+		return s.record(tx, actor, audit.Event{
+			Code: audit.LocaleChanged, Target: audit.Target{Type: audit.OnAccount, ID: actor.Tenant.AccountID},
+			Metadata: map[string]any{"language": string(l)},
+		})
+	})
 }

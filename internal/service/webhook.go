@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"maps"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
@@ -71,7 +72,7 @@ func (s *Service) CreateEndpoint(
 		if err := insertEndpoint(ctx, tx, e, n.URL.Canonical()); err != nil {
 			return err
 		}
-		return tx.AppendAudit(&audit.Event{
+		return tx.AppendEvent(&audit.Event{
 			AccountID: k.AccountID, UserID: userID, At: e.CreatedAt, Code: audit.WebhookCreated, Actor: auditActor(actor),
 			Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
 			Metadata: map[string]any{
@@ -83,6 +84,16 @@ func (s *Service) CreateEndpoint(
 		return nil, "", err
 	}
 	return e, signingSecret, nil
+}
+
+// aboutEndpoint is an event about an endpoint. Its address may hold a secret: it is not told.
+func aboutEndpoint(code audit.Code, e *webhook.Endpoint, metadata map[string]any) audit.Event {
+	x := audit.Event{
+		AccountID: e.AccountID, Code: code, Target: audit.Target{Type: audit.OnWebhook, ID: e.ID},
+		Metadata: map[string]any{"name": nullable(e.Name), "environment": string(e.Environment)},
+	}
+	maps.Copy(x.Metadata, metadata)
+	return x
 }
 
 // insertEndpoint adds an endpoint, unless its key has one with the same URL or has as many as it may have.
@@ -173,7 +184,12 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor access.Actor, id str
 	if err != nil {
 		return err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()) })
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutEndpoint(audit.WebhookDeleted, e, nil))
+	})
 	return orNotFound(err, webhook.NotFound())
 }
 
@@ -194,7 +210,12 @@ func (s *Service) RotateSecret(
 	signingSecret = webhook.NewSigningSecret()
 	now := s.now()
 	sealed, until := s.secrets.Seal(signingSecret, e.ID), now.Add(s.secretOverlap)
-	err = s.store.Update(ctx, func(tx *store.Tx) error { return tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until) })
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.RotateSecret(e.APIKeyID, e.ID, sealed, now, until); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutEndpoint(audit.SecretRotated, e, nil))
+	})
 	if err != nil {
 		return nil, "", orNotFound(err, webhook.NotFound())
 	}
@@ -216,9 +237,15 @@ func (s *Service) PauseEndpoint(
 	}
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if pause {
-			return tx.PauseEndpoint(e.APIKeyID, e.ID, s.now())
+			if err := tx.PauseEndpoint(e.APIKeyID, e.ID, s.now()); err != nil {
+				return err
+			}
+			return s.record(tx, actor, aboutEndpoint(audit.WebhookPaused, e, nil))
 		}
-		return tx.ResumeEndpoint(e.APIKeyID, e.ID)
+		if err := tx.ResumeEndpoint(e.APIKeyID, e.ID); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutEndpoint(audit.WebhookResumed, e, nil))
 	})
 	if err != nil {
 		return nil, orNotFound(err, webhook.NotFound())
@@ -284,7 +311,12 @@ func (s *Service) SendTestEvent(
 	}
 	d.OrderID = "" // there is no such order
 	d.Trace = tracing.Parent(ctx)
-	if err := s.store.Update(ctx, func(tx *store.Tx) error { return tx.InsertDelivery(d, e) }); err != nil {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.InsertDelivery(d, e); err != nil {
+			return err
+		}
+		return s.record(tx, actor, aboutEndpoint(audit.WebhookTested, e, map[string]any{"event": string(event)}))
+	}); err != nil {
 		return "", err
 	}
 	s.onDeliveries()

@@ -4,13 +4,39 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
-// AppendAudit seals the event into the account's chain and stores it. It sets ID, Seq and Hash.
-func (t *Tx) AppendAudit(e *audit.Event) error {
+// accountLog is where a log of accounts is kept: its table, and the columns of an account with its number of entries and
+// the hash of the last.
+type accountLog struct{ table, count, head string }
+
+var accountLogs = map[audit.Log]accountLog{
+	audit.AuditLog:  {"audit_events", "audit_count", "audit_head"},
+	audit.PortalLog: {"portal_events", "portal_count", "portal_head"},
+}
+
+// AppendEvent writes an event to the account's log of the portal and, where the integration API knows its code, to its
+// audit log. It belongs at the end of a transaction: everybody's events of the account wait for it.
+func (t *Tx) AppendEvent(e *audit.Event) error {
+	kept := *e
+	if err := t.appendEvent(audit.PortalLog, &kept); err != nil {
+		return err
+	}
+	if !slices.Contains(audit.Codes, e.Code) {
+		*e = kept
+		return nil
+	}
+	return t.AppendAudit(e)
+}
+
+// AppendAudit seals the event into the chain of the account's audit log and stores it. It sets ID, Seq and Hash.
+func (t *Tx) AppendAudit(e *audit.Event) error { return t.appendEvent(audit.AuditLog, e) }
+
+func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	if e.Metadata == nil {
 		e.Metadata = map[string]any{}
 	}
@@ -21,16 +47,17 @@ func (t *Tx) AppendAudit(e *audit.Event) error {
 	e.ID = NewID()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
 	var previous string
-	if err := t.row(t.ctx, `UPDATE accounts SET audit_count = audit_count + 1
-		WHERE id = $1 RETURNING audit_count, audit_head`, []any{e.AccountID}, &e.Seq, &previous); err != nil {
+	log := accountLogs[to]
+	if err := t.row(t.ctx, "UPDATE accounts SET "+log.count+" = "+log.count+" + 1 WHERE id = $1 RETURNING "+log.count+", "+
+		log.head, []any{e.AccountID}, &e.Seq, &previous); err != nil {
 		return err
 	}
 	e.Personal = audit.NewPersonal()
 	e.Hash = t.chain.EventHash(previous, e, string(metadata))
-	if err := t.one("UPDATE accounts SET audit_head = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
+	if err := t.one("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
 		return err
 	}
-	return t.insert("audit_events ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
+	return t.insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
 		string(e.Actor.Type), textOrNull(e.Actor.ID), e.Actor.Name, string(e.Actor.Source), string(e.Target.Type),
 		textOrNull(e.Target.ID), textOrNull(e.Actor.IP), textOrNull(e.Actor.UserAgent), string(metadata), e.Hash,
 		e.Personal.Salt, nil)
@@ -106,7 +133,12 @@ func scanStoredEvent(scan scanner) (e *audit.Event, metadata string, err error) 
 
 // AuditCount returns how many audit events an account has; the newest has this sequence number.
 func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error) {
-	return value[int64](ctx, q, "SELECT audit_count FROM accounts WHERE id = $1", accountID)
+	return q.EventCount(ctx, audit.AuditLog, accountID)
+}
+
+// EventCount returns the sequence number of the newest event of a log of an account.
+func (q Queries) EventCount(ctx context.Context, of audit.Log, accountID string) (int64, error) {
+	return value[int64](ctx, q, "SELECT "+accountLogs[of].count+" FROM accounts WHERE id = $1", accountID)
 }
 
 // AuditBelow returns up to limit events that match the filter and whose sequence number is not above seq, newest first.
@@ -115,8 +147,9 @@ func (q Queries) AuditCount(ctx context.Context, accountID string) (int64, error
 func (q Queries) AuditBelow(
 	ctx context.Context, accountID string, f audit.Filter, seq int64, limit int,
 ) ([]*audit.Event, error) {
+	table := accountLogs[f.Log].table
 	if f.To != nil { // times and sequence run alike: begin where the time is reached
-		high, err := q.auditSeqBefore(ctx, accountID, micros(*f.To))
+		high, err := q.auditSeqBefore(ctx, table, accountID, micros(*f.To))
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +157,7 @@ func (q Queries) AuditBelow(
 	}
 	low := int64(0)
 	if f.From != nil {
-		first, err := q.auditSeqBefore(ctx, accountID, micros(*f.From))
+		first, err := q.auditSeqBefore(ctx, table, accountID, micros(*f.From))
 		if err != nil {
 			return nil, err
 		}
@@ -137,8 +170,8 @@ func (q Queries) AuditBelow(
 		span, sorted = "("+lead+", seq) <= ($5, $2) AND ("+lead+", seq) > ($5, $3)", lead+" DESC, seq DESC"
 	}
 	where := auditConditions(f, &args)
-	return collect(ctx, q, scanEvent, "SELECT "+auditColumns+` FROM audit_events
-		WHERE account_id = $1 AND `+span+where+" ORDER BY "+sorted+" LIMIT $4", args...)
+	return collect(ctx, q, scanEvent, "SELECT "+auditColumns+" FROM "+table+
+		" WHERE account_id = $1 AND "+span+where+" ORDER BY "+sorted+" LIMIT $4", args...)
 }
 
 // auditLead takes out of the filter what an index of the log begins with: the code, or else the actor.
@@ -157,14 +190,14 @@ func auditLead(f *audit.Filter) (column, value string) {
 // auditSkew is how far sequence and time may be apart where events were written at the same moment by several nodes.
 const auditSkew = 1000
 
-func (q Queries) auditSeqBefore(ctx context.Context, accountID string, at int64) (int64, error) {
-	return value[int64](ctx, q, `SELECT COALESCE((SELECT seq FROM audit_events
-		WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)`, accountID, at)
+func (q Queries) auditSeqBefore(ctx context.Context, table, accountID string, at int64) (int64, error) {
+	return value[int64](ctx, q, "SELECT COALESCE((SELECT seq FROM "+table+
+		" WHERE account_id = $1 AND at < $2 ORDER BY at DESC LIMIT 1), 0)", accountID, at)
 }
 
-// AuditEvent returns an event of the account by its sequence number.
-func (q Queries) AuditEvent(ctx context.Context, accountID string, seq int64) (*audit.Event, error) {
-	e, err := first(q.AuditBelow(ctx, accountID, audit.Filter{}, seq, 1))
+// AuditEvent returns an event of a log of the account by its sequence number.
+func (q Queries) AuditEvent(ctx context.Context, of audit.Log, accountID string, seq int64) (*audit.Event, error) {
+	e, err := first(q.AuditBelow(ctx, accountID, audit.Filter{Log: of}, seq, 1))
 	if err == nil && e.Seq != seq {
 		return nil, ErrNotFound
 	}
@@ -257,22 +290,62 @@ func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([
 	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", accountID, limit)
 }
 
+// PortalHeads is AuditHeads for the logs of the portal that have entries.
+func (q Queries) PortalHeads(ctx context.Context, accountID string, limit int) ([]audit.Head, error) {
+	return collect(ctx, q, func(scan scanner) (audit.Head, error) {
+		h, err := scanPortalHead(scan)
+		return h.Head, err
+	}, "SELECT "+portalHeadColumns+" FROM accounts WHERE id > $1 AND portal_count > 0 ORDER BY id LIMIT $2", accountID,
+		limit)
+}
+
+// PortalHeadOf returns the newest entry of an account's log of the portal.
+func (q Queries) PortalHeadOf(ctx context.Context, accountID string) (PortalHead, error) {
+	return first(collect(ctx, q, scanPortalHead, "SELECT "+portalHeadColumns+" FROM accounts WHERE id = $1", accountID))
+}
+
+const portalHeadColumns = "id, portal_count, portal_head, portal_gone, portal_anchor"
+
+func scanPortalHead(scan scanner) (PortalHead, error) {
+	h := PortalHead{Head: audit.Head{Chain: audit.OfThePortal}}
+	return h, scan(&h.AccountID, &h.Number, &h.Hash, &h.Gone, &h.Anchor)
+}
+
+// PortalHead is the newest entry of an account's log of the portal, with how many entries are not kept any more and the
+// hash of the last of them.
+type PortalHead struct {
+	audit.Head
+	Gone   int64
+	Anchor string
+}
+
 const headBatch = 500
 
-// LogHeads returns the newest entry of the log of administration and of every account's log.
+// LogHeads returns the newest entry of the log of administration and of the logs of every account.
 func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
 	head, err := q.AdministrationHead(ctx)
 	if err != nil {
 		return nil, err
 	}
-	heads := []audit.Head{head}
-	for {
-		page, err := q.AuditHeads(ctx, heads[len(heads)-1].AccountID, headBatch)
+	heads, err := allHeads(ctx, []audit.Head{head}, q.AuditHeads)
+	if err != nil {
+		return nil, err
+	}
+	return allHeads(ctx, heads, q.PortalHeads)
+}
+
+// allHeads adds the heads that page returns, account by account.
+func allHeads(
+	ctx context.Context, heads []audit.Head, page func(context.Context, string, int) ([]audit.Head, error),
+) ([]audit.Head, error) {
+	for last := ""; ; {
+		more, err := page(ctx, last, headBatch)
 		if err != nil {
 			return nil, err
 		}
-		if heads = append(heads, page...); len(page) < headBatch {
+		if heads = append(heads, more...); len(more) < headBatch {
 			return heads, nil
 		}
+		last = more[len(more)-1].AccountID
 	}
 }

@@ -223,6 +223,9 @@ var eraseOfAccount = [][2]string{
 	{"mails", "DELETE FROM mails WHERE account_id = $1"},
 	{"capture_links", "DELETE FROM capture_links WHERE account_id = $1"},
 	{"request_log", "DELETE FROM request_log WHERE account_id = $1"},
+	{"approvals", `UPDATE approvals SET target_name = '', deed = '{}',
+		status = CASE WHEN status = 'open' THEN 'withdrawn' ELSE status END,
+		decided_at = COALESCE(decided_at, requested_at) WHERE account_id = $1 AND deed <> '{}'`},
 	{"links", "DELETE FROM links WHERE account_id = $1"},
 	{"idempotency_keys", "DELETE FROM idempotency_keys WHERE account_id = $1"},
 	{"endpoint_hours", `DELETE FROM endpoint_hours WHERE endpoint_id IN
@@ -264,9 +267,12 @@ func (t *Tx) closed(text, accountID string, at time.Time) error {
 	return err
 }
 
-// EraseAuditLog erases what up to limit entries of an account's audit log after a number say of people. It returns the
+// EraseEvents erases what up to limit entries of a log of an account after a number say of people. It returns the
 // number of the last of them, 0 when there was none. The chain holds as before.
-func (t *Tx) EraseAuditLog(e Erasure, accountID string, after int64, limit int) (last int64, err error) {
+func (t *Tx) EraseEvents(
+	e Erasure, of audit.Log, accountID string, after int64, limit int,
+) (last int64, err error) {
+	table := accountLogs[of].table
 	type entry struct {
 		*audit.Event
 		metadata string
@@ -274,15 +280,15 @@ func (t *Tx) EraseAuditLog(e Erasure, accountID string, after int64, limit int) 
 	entries, err := collect(t.ctx, t.Queries, func(scan scanner) (x entry, err error) {
 		x.Event, x.metadata, err = scanStoredEvent(scan)
 		return x, err
-	}, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
+	}, "SELECT "+auditColumns+" FROM "+table+" WHERE account_id = $1 AND seq > $2 ORDER BY seq LIMIT $3",
 		accountID, after, limit)
 	for _, x := range entries {
 		if last = x.Seq; x.Personal.Salt == "" {
 			continue
 		}
-		n, err := t.exec(`UPDATE audit_events SET actor_name = '', ip = NULL, user_agent = NULL, metadata = $1, salt = NULL,
+		n, err := t.exec("UPDATE "+table+` SET actor_name = '', ip = NULL, user_agent = NULL, metadata = $1, salt = NULL,
 			seal = $2 WHERE id = $3`, audit.Nothing, t.chain.EventSeal(x.Event, x.metadata), x.ID)
-		if err := e.add("audit_events", n, err); err != nil {
+		if err := e.add(table, n, err); err != nil {
 			return 0, err
 		}
 	}

@@ -172,15 +172,27 @@ func (q Queries) EntryHash(ctx context.Context, h audit.Head) (string, error) {
 	if h.AccountID == "" {
 		return value[string](ctx, q, "SELECT hash FROM staff_actions WHERE seq = $1", h.Number)
 	}
-	return value[string](ctx, q, "SELECT hash FROM audit_events WHERE account_id = $1 AND seq = $2", h.AccountID, h.Number)
+	table := "audit_events"
+	if h.Chain == audit.OfThePortal {
+		table = "portal_events"
+	}
+	return value[string](ctx, q, "SELECT hash FROM "+table+" WHERE account_id = $1 AND seq = $2", h.AccountID, h.Number)
 }
 
-// EachAuditEvent calls f for the audit events of an account in their sequence, each with the stored text of its
-// metadata, which is what its hash was made over.
+// EachAuditEvent calls f for the events of the audit log of an account in their sequence, each with the stored text of
+// its metadata, which is what its hash was made over.
 func (q Queries) EachAuditEvent(
 	ctx context.Context, accountID string, f func(e *audit.Event, metadata string) error,
 ) error {
-	return q.rows(ctx, "SELECT "+auditColumns+" FROM audit_events WHERE account_id = $1 ORDER BY seq", []any{accountID},
+	return q.EachEvent(ctx, audit.AuditLog, accountID, f)
+}
+
+// EachEvent is EachAuditEvent for a log of an account.
+func (q Queries) EachEvent(
+	ctx context.Context, of audit.Log, accountID string, f func(e *audit.Event, metadata string) error,
+) error {
+	return q.rows(ctx, "SELECT "+auditColumns+" FROM "+accountLogs[of].table+" WHERE account_id = $1 ORDER BY seq",
+		[]any{accountID},
 		func(scan scanner) error {
 			e, metadata, err := scanStoredEvent(scan)
 			if err != nil {

@@ -19,6 +19,7 @@ const (
 	Redeliver                        // send deliveries again
 	ManageTeam                       // invite, change and remove account users
 	ManageAccount                    // change the settings of an account
+	ViewPortalLog                    // read what everybody has done in the portal of an account
 	ReviewOrders                     // claim orders and judge them
 	Administer                       // accounts, credits, staff, catalog, certificates, statistics, any order
 )
@@ -38,6 +39,7 @@ var permissions = map[Permission]struct {
 	Redeliver:      {user: Developer, staff: Admin},
 	ManageTeam:     {user: Owner, staff: Admin},
 	ManageAccount:  {user: Owner},
+	ViewPortalLog:  {user: Owner, staff: Admin},
 	ReviewOrders:   {staff: Reviewer},
 	Administer:     {staff: Admin},
 }

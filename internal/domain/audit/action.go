@@ -45,6 +45,11 @@ const (
 	AccountExported       ActionCode = "account.exported"
 	AccountErased         ActionCode = "account.erased"
 	OrderErased           ActionCode = "order.erased"
+	ApprovalRequested     ActionCode = "approval.requested"
+	ApprovalApproved      ActionCode = "approval.approved"
+	ApprovalRefused       ActionCode = "approval.refused"
+	ApprovalWithdrawn     ActionCode = "approval.withdrawn"
+	ApprovalExpired       ActionCode = "approval.expired"
 )
 
 // ActionCodes lists every action.
@@ -55,7 +60,8 @@ var ActionCodes = []ActionCode{
 	StaffTokenRevoked, AccountCreated, UserPasswordReset, UserFactorReset, CreditsGranted, ActionKeyCreated,
 	ActionKeyRenamed, ActionKeyLimited, ActionKeyNetworks, ActionKeyRevoked, CatalogImported, AnswerTimePaused,
 	AnswerTimeResumed, DeliveryRedelivered, DeliveriesRedelivered, CertificateRevoked, OrderCanceled, OrderReassigned,
-	AccountExported, AccountErased, OrderErased,
+	AccountExported, AccountErased, OrderErased, ApprovalRequested, ApprovalApproved, ApprovalRefused, ApprovalWithdrawn,
+	ApprovalExpired,
 }
 
 // Action is an entry of the log of administration: who did what, when and from where. Entries are never changed or
@@ -97,4 +103,5 @@ const (
 	OfDelivery    ActionTargetType = "delivery"
 	OfCertificate ActionTargetType = "certificate"
 	OfOrder       ActionTargetType = "order"
+	OfApproval    ActionTargetType = "approval"
 )

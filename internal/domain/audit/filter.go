@@ -4,6 +4,7 @@ import "time"
 
 // Filter chooses events of an account's log; zero values choose all.
 type Filter struct {
+	Log        Log
 	From, To   *time.Time // From inclusive, To exclusive
 	Code       Code
 	ActorType  ActorType

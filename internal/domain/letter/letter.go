@@ -27,6 +27,7 @@ const (
 	FactorOff       Kind = "second-factor-off" // to the user
 	PasskeyRemoved  Kind = "passkey-removed"   // to the user
 	CodesRenewed    Kind = "recovery-codes"    // to the user
+	ApprovalAsked   Kind = "approval-asked"    // to an administrator
 	TokenMade       Kind = "token-made"        // to a staff user
 	TokenRevoked    Kind = "token-revoked"     // to a staff user
 	NewDevice       Kind = "new-device"        // to the user
@@ -126,6 +127,15 @@ func ChangedToken(l text.Locale, email string, made bool, at time.Time, link str
 		kind = TokenMade
 	}
 	return write(kind, l, link, noticeFacts(l, access.Desk, email, at))
+}
+
+// RequestApproval asks an administrator to look at what another one wants to do; link leads to the requests.
+func RequestApproval(
+	l text.Locale, kind access.ApprovalKind, by, target, link string, life time.Duration,
+) Letter {
+	return write(ApprovalAsked, l, link, facts{
+		"by": by, "what": texts().Approvals[kind].In(l), "target": target, "days": strconv.Itoa(int(life.Hours() / 24)),
+	})
 }
 
 // NewDeviceUsed tells a user that they have signed in with a browser that is not known; link leads to the sessions.

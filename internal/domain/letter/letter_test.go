@@ -28,6 +28,7 @@ func all(l text.Locale) map[letter.Kind]letter.Letter {
 		letter.AddedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
 		letter.RemovedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
 		letter.RenewedCodes(l, access.Portal, "hana@acme.example", at, link),
+		letter.RequestApproval(l, access.ApproveCredits, "Aoi", "Acme", link, access.ApprovalLife),
 		letter.ChangedToken(l, "mika@example.com", true, at, link),
 		letter.ChangedToken(l, "mika@example.com", false, at, link),
 		letter.NewDeviceUsed(l, access.Portal, "hana@acme.example", "192.0.2.7", "Firefox", at, link),

@@ -30,12 +30,14 @@ var textLayout string
 
 // collection is the content of letters.yaml.
 type collection struct {
-	Roles    map[string]text.Text          `yaml:"roles"`
-	Places   map[access.Audience]text.Text `yaml:"places"`
-	Contacts map[access.Audience]text.Text `yaml:"contacts"` // whom to tell when it was somebody else
-	Operator text.Text                     `yaml:"operator"`
-	Footer   text.Text                     `yaml:"footer"`
-	Letters  map[Kind]wording              `yaml:"letters"`
+	Roles  map[string]text.Text          `yaml:"roles"`
+	Places map[access.Audience]text.Text `yaml:"places"`
+
+	Approvals map[access.ApprovalKind]text.Text `yaml:"approvals"`
+	Contacts  map[access.Audience]text.Text     `yaml:"contacts"` // whom to tell when it was somebody else
+	Operator  text.Text                         `yaml:"operator"`
+	Footer    text.Text                         `yaml:"footer"`
+	Letters   map[Kind]wording                  `yaml:"letters"`
 
 	html *htmltemplate.Template
 	text *texttemplate.Template

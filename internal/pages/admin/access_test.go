@@ -90,6 +90,12 @@ var answers = map[string]answer{
 	"POST /desk/admin/staff/{staff}/password":                {200, nil},
 	"POST /desk/admin/staff/{staff}/second-factor":           {303, nil},
 
+	"GET /desk/admin/approvals":                      {200, nil},
+	"GET /desk/admin/approvals/{approval}/{action}":  {303, nil},
+	"POST /desk/admin/approvals/{approval}/approve":  {404, nil}, // there is no such request
+	"POST /desk/admin/approvals/{approval}/refuse":   {404, nil},
+	"POST /desk/admin/approvals/{approval}/withdraw": {404, nil},
+
 	"GET /desk/admin/log":     {200, nil},
 	"GET /desk/admin/log.csv": {200, nil},
 
@@ -161,7 +167,8 @@ func (w *world) fill(t *testing.T, path string) string {
 			must.NoError(t, err)
 			return open[0].ID
 		},
-		"{staff}": func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
+		"{approval}": store.NewID,
+		"{staff}":    func() string { return w.AddStaff(t, store.NewID()+"@example.com", "Some One", access.Reviewer).ID },
 	} {
 		if strings.Contains(path, name) {
 			path = strings.ReplaceAll(path, name, value())
@@ -185,5 +192,5 @@ func TestMessages(t *testing.T) {
 		"admin.since.", "admin.section.",
 		"admin.column.", "admin.failure.", "admin.credits.kinds.", "admin.chart.", "admin.account.live_",
 		"admin.account.test_",
-		"admin.action.", "admin.target.", "admin.detail.")
+		"admin.action.", "admin.target.", "admin.detail.", "admin.approval.", "admin.approvals.")
 }

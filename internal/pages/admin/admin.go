@@ -75,7 +75,7 @@ func New(c Config) *Admin {
 const home = "/desk/admin"
 
 // Nav returns the administrators' part of the navigation, for desk.Config. Others get none.
-func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
+func Nav(site *ui.Site, s *service.Service) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 	return func(r *http.Request, who *access.Staff) []ui.NavGroup {
 		if adminOnly(who) != nil {
 			return nil
@@ -94,6 +94,15 @@ func Nav(site *ui.Site) func(r *http.Request, who *access.Staff) []ui.NavGroup {
 			group.Items = append(
 				group.Items, ui.NavItem{Href: home + "/" + x.path, Label: site.T(r, "admin.nav."+x.path), Icon: x.icon},
 			)
+		}
+		if s.NeedsFourEyes() {
+			n, err := s.ApprovalsToDecide(r.Context(), who.Actor(access.Origin{}))
+			if err != nil {
+				site.Log.WarnContext(r.Context(), "requests for approval are not counted", "error", err)
+			}
+			group.Items = append(group.Items, ui.NavItem{
+				Href: approvals, Label: site.T(r, "admin.nav.approvals"), Icon: "check", Count: n,
+			})
 		}
 		return []ui.NavGroup{group}
 	}
@@ -180,6 +189,12 @@ func (a *Admin) table() []route {
 		{"POST /desk/admin/staff/{staff}/password", a.resetPassword},
 		{"POST /desk/admin/staff/{staff}/second-factor", a.resetSecondFactor},
 
+		{"GET /desk/admin/approvals", a.listApprovals},
+		{"GET /desk/admin/approvals/{approval}/{action}", a.to(approvals)},
+		{"POST /desk/admin/approvals/{approval}/approve", a.decide(a.Service.Approve, "admin.approvals.approved_done")},
+		{"POST /desk/admin/approvals/{approval}/refuse", a.decide(a.Service.Refuse, "admin.approvals.refused_done")},
+		{"POST /desk/admin/approvals/{approval}/withdraw", a.decide(a.Service.Withdraw, "admin.approvals.withdrawn_done")},
+
 		{"GET /desk/admin/log", a.showLog},
 		{"GET /desk/admin/log.csv", a.exportLog},
 
@@ -190,7 +205,7 @@ func (a *Admin) table() []route {
 // Routes mounts the pages.
 func (a *Admin) Routes(mux *http.ServeMux) {
 	for _, r := range a.table() {
-		mux.Handle(r.pattern, a.guard.Handle(r.handle, adminOnly))
+		mux.Handle(r.pattern, a.guard.Handle(a.asked(r.handle), adminOnly))
 	}
 }
 
@@ -217,7 +232,7 @@ func pageOf(r *http.Request) int {
 // visitor's language. An error that is not the visitor's is returned.
 func (a *Admin) refuse(form *ui.Form, err error) error {
 	f, ok := errors.AsType[*fault.Error](err)
-	if !ok {
+	if !ok || f.Code == access.ApprovalRequested.Code {
 		return err
 	}
 	list, _ := f.Details["errors"].([]fault.Problem)

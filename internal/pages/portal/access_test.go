@@ -3,12 +3,15 @@ package portal_test
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 )
 
@@ -44,6 +47,10 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 		return fill("id", id)
 	case strings.Contains(path, "/users/{id}"):
 		return fill("id", w.AddUser(t, w.Account.ID, "member-"+store.NewID()+"@acme.example", access.Viewer).ID)
+	case strings.Contains(path, "/activity/{seq}"):
+		n, err := w.Store.EventCount(t.Context(), audit.PortalLog, w.Account.ID)
+		must.NoError(t, err)
+		return fill("seq", strconv.FormatInt(n, 10)) // the other account has fewer
 	case strings.Contains(path, "/audit/{seq}"):
 		w.key(t, access.Test) // so that there is an event that the other account does not have
 		return fill("seq", "3")

@@ -11,7 +11,20 @@ import (
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
+// accountLog is one of the two logs of an account as the portal shows it: they share their pages.
+type accountLog struct {
+	audit.Log
+	Path string // of its page
+	Name string // of its texts and its file
+}
+
+var (
+	auditLog    = accountLog{audit.AuditLog, "/portal/audit", "audit"}
+	activityLog = accountLog{audit.PortalLog, "/portal/activity", "activity"}
+)
+
 type auditView struct {
+	accountLog
 	Form     *ui.Form
 	Codes    []ui.Option
 	Actors   []ui.Option
@@ -25,10 +38,10 @@ type auditView struct {
 	Curl     string
 }
 
-// auditFilter reads the filter of an address. What is no value of it does not filter.
-func auditFilter(q url.Values) audit.Filter {
-	var f audit.Filter
-	if c := audit.Code(q.Get("code")); slices.Contains(audit.Codes, c) {
+// filter reads the filter of an address. What is no value of it does not filter.
+func (l accountLog) filter(q url.Values) audit.Filter {
+	f := audit.Filter{Log: l.Log}
+	if c := audit.Code(q.Get("code")); slices.Contains(audit.CodesOf(l.Log), c) {
 		f.Code = c
 	}
 	f.ActorID, _ = parseID(q.Get("actor"))
@@ -36,18 +49,27 @@ func auditFilter(q url.Values) audit.Filter {
 	return f
 }
 
-func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// showLog shows a log of the account.
+func (p *Portal) showLog(l accountLog) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logPage(w, r, who, l) }
+}
+
+func (p *Portal) logPage(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	q := r.URL.Query()
-	f := auditFilter(q)
+	f := l.filter(q)
 	seq, _ := strconv.ParseInt(q.Get("below"), 10, 64)
 	events, total, err := p.Service.AuditEvents(r.Context(), actorOf(who), f, max(0, seq-1), pageSize+1)
 	if err != nil {
 		return err
 	}
 	v := auditView{
-		Form:   ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")),
-		Events: events, Total: total,
-		Filtered: f != audit.Filter{}, Labels: p.codeLabels(r), Curl: p.curl("/audit/events?page=1&limit=50"),
+		accountLog: l,
+		Form:       ui.NewForm("code", q.Get("code"), "actor", q.Get("actor"), "from", q.Get("from"), "to", q.Get("to")),
+		Events:     events, Total: total,
+		Filtered: f != audit.Filter{Log: l.Log}, Labels: p.codeLabels(r),
+	}
+	if l.Log == audit.AuditLog {
+		v.Curl = p.curl("/audit/events?page=1&limit=50")
 	}
 	rest := url.Values{}
 	for _, name := range []string{"code", "actor", "from", "to"} {
@@ -55,17 +77,17 @@ func (p *Portal) showAudit(w http.ResponseWriter, r *http.Request, who *visitor)
 			rest.Set(name, value)
 		}
 	}
-	v.Export = "/portal/audit.csv?" + rest.Encode()
+	v.Export = l.Path + ".csv?" + rest.Encode()
 	if seq > 0 {
-		v.Newest = "/portal/audit?" + rest.Encode()
+		v.Newest = l.Path + "?" + rest.Encode()
 	}
 	if len(events) > pageSize {
 		v.Events = events[:pageSize]
 		rest.Set("below", strconv.FormatInt(v.Events[pageSize-1].Seq, 10))
-		v.Older = "/portal/audit?" + rest.Encode()
+		v.Older = l.Path + "?" + rest.Encode()
 	}
 	v.Codes = []ui.Option{{Label: p.Site.T(r, "portal.any")}}
-	for _, c := range audit.Codes {
+	for _, c := range audit.CodesOf(l.Log) {
 		v.Codes = append(v.Codes, ui.Option{Value: string(c), Label: v.Labels[c]})
 	}
 	if v.Actors, err = p.auditActors(r, who); err != nil {
@@ -92,20 +114,26 @@ func (p *Portal) auditActors(r *http.Request, who *visitor) ([]ui.Option, error)
 
 func (p *Portal) codeLabels(r *http.Request) map[audit.Code]string {
 	labels := make(map[audit.Code]string)
-	for _, c := range audit.Codes {
+	for _, c := range audit.PortalCodes {
 		labels[c] = p.Site.T(r, "portal.audit.code."+string(c))
 	}
 	return labels
 }
 
-func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// exportLog sends a log of the account as a file.
+func (p *Portal) exportLog(l accountLog) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logFile(w, r, who, l) }
+}
+
+func (p *Portal) logFile(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	header := []string{
 		"seq", "id", "occurred_at", "event_code", "actor_type", "actor_id", "actor_name", "source", "target_type",
 		"target_id", "ip_address", "user_agent",
 		"metadata", "hash",
 	}
-	return ui.WriteCSV(w, "audit.csv", header, func(write func(...string) error) error {
-		return p.Service.EachAuditEvent(r.Context(), actorOf(who), auditFilter(r.URL.Query()), func(e *audit.Event) error {
+	actor, filter := actorOf(who), l.filter(r.URL.Query())
+	return p.sendCSV(w, r, actor, l.Name+".csv", header, func(write func(...string) error) error {
+		return p.Service.EachAuditEvent(r.Context(), actor, filter, func(e *audit.Event) error {
 			metadata, err := json.Marshal(e.Metadata)
 			if err != nil {
 				return err
@@ -118,17 +146,23 @@ func (p *Portal) exportAudit(w http.ResponseWriter, r *http.Request, who *visito
 }
 
 type auditEventView struct {
+	accountLog
 	*audit.Event
 	Label string
 	JSON  string
 }
 
-func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *visitor) error {
+// showLogEvent shows an entry of a log of the account.
+func (p *Portal) showLogEvent(l accountLog) visitorHandler {
+	return func(w http.ResponseWriter, r *http.Request, who *visitor) error { return p.logEventPage(w, r, who, l) }
+}
+
+func (p *Portal) logEventPage(w http.ResponseWriter, r *http.Request, who *visitor, l accountLog) error {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	if err != nil || seq < 1 {
 		return ui.PageNotFound()
 	}
-	e, err := p.Service.AuditEvent(r.Context(), actorOf(who), seq)
+	e, err := p.Service.AuditEvent(r.Context(), actorOf(who), l.Log, seq)
 	if err != nil {
 		return err
 	}
@@ -136,10 +170,7 @@ func (p *Portal) showAuditEvent(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return err
 	}
-	return p.pages.Render(
-		w, r,
-		ui.Page{
-			Template: "audit_event", Data: auditEventView{Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata)},
-		},
-	)
+	return p.pages.Render(w, r, ui.Page{Template: "audit_event", Data: auditEventView{
+		accountLog: l, Event: e, Label: p.codeLabels(r)[e.Code], JSON: string(metadata),
+	}})
 }

@@ -102,8 +102,8 @@ func (p *Portal) setLowCredits(w http.ResponseWriter, r *http.Request, who *visi
 
 func (p *Portal) exportCredits(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
 	header := []string{"seq", "created_at", "kind", "amount", "balance_after", "order_number", "order_id", "note"}
-	return ui.WriteCSV(w, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
-		actor, number := actorIn(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
+	actor, number := actorIn(who, env), func(n int64) string { return strconv.FormatInt(n, 10) }
+	return p.sendCSV(w, r, actor, "credits-"+string(env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachLedgerEntry(r.Context(), actor, actor.Tenant, func(e *credit.Entry) error {
 			return write(number(e.Seq), ui.CSVTime(e.CreatedAt), string(e.Kind), number(e.Amount), number(e.BalanceAfter),
 				e.OrderNumber, e.OrderID, ui.CSVText(e.Note))

@@ -151,7 +151,7 @@ func (p *Portal) exportOrders(w http.ResponseWriter, r *http.Request, who *visit
 		"price", "created_at", "due_date", "updated_at", "ended_at",
 	}
 	actor, filter := who.User.Actor(env, who.Origin), orderFilter(r.URL.Query())
-	return ui.WriteCSV(w, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
+	return p.sendCSV(w, r, actor, "orders-"+string(env)+".csv", header, func(write func(...string) error) error {
 		return p.Service.EachOrder(r.Context(), actor, filter, func(o *order.Summary) error {
 			externalID, item := "", &o.Classification
 			if o.ExternalID != nil {

@@ -179,9 +179,13 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 		}
 	}
 	account := ui.NavGroup{Label: who.User.Account.Name, Items: []ui.NavItem{
-		item("/portal/keys", "keys", "key"), item("/portal/audit", "audit", "shield"), item("/portal/team", "team", "users"),
-		item("/portal/settings", "settings", "settings"),
+		item("/portal/keys", "keys", "key"), item("/portal/audit", "audit", "shield"),
 	}}
+	if who.User.Role.Includes(access.Owner) {
+		account.Items = append(account.Items, item("/portal/activity", "activity", "document"))
+	}
+	account.Items = append(account.Items,
+		item("/portal/team", "team", "users"), item("/portal/settings", "settings", "settings"))
 	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
 		item("/portal/verify", "verify", "check"), {Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
 	}}

@@ -56,17 +56,12 @@ func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor) er
 	if err != nil {
 		return err
 	}
-	proof, from := proofIn(form, "password"), who.Origin
-	from.Session = nil // what is given is checked in full
-	if err := p.SignIn.Confirm(r.Context(), who.Person, proof, from); err != nil {
+	if err := p.SignIn.ProveAgain(r.Context(), who.Person, proofIn(form, "password"), who.Origin); err != nil {
 		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))
 		if pageErr != nil {
 			return pageErr
 		}
 		return p.refuse(w, r, page, form, "password", err)
-	}
-	if err := p.SignIn.ConfirmSession(r.Context(), who.Session); err != nil {
-		return err
 	}
 	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.base), ui.Done("signin.confirm.done"))
 }

@@ -93,7 +93,7 @@ func (p *Pages) renamePasskey(w http.ResponseWriter, r *http.Request, who *Visit
 	if err != nil {
 		return err
 	}
-	if err := p.SignIn.RenamePasskey(r.Context(), who.ID, k.ID, form.Get("name")); err != nil {
+	if err := p.SignIn.RenamePasskey(r.Context(), who.Person, k.ID, form.Get("name"), who.Origin); err != nil {
 		return p.refusePasskey(w, r, who, k, form, nil, err)
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.passkey.renamed", "name", form.Get("name")))

@@ -137,7 +137,7 @@ func (p *Pages) endSession(w http.ResponseWriter, r *http.Request, who *Visitor)
 	if err != nil {
 		return ui.PageNotFound()
 	}
-	if err := p.SignIn.RevokeSession(r.Context(), p.Audience, who.ID, id.String()); err != nil {
+	if err := p.SignIn.RevokeSession(r.Context(), p.Audience, who.ID, id.String(), who.Origin); err != nil {
 		return err
 	}
 	if id.String() == who.Session.ID {
@@ -147,7 +147,7 @@ func (p *Pages) endSession(w http.ResponseWriter, r *http.Request, who *Visitor)
 }
 
 func (p *Pages) endOtherSessions(w http.ResponseWriter, r *http.Request, who *Visitor) error {
-	if err := p.SignIn.RevokeSessions(r.Context(), p.Audience, who.ID, who.Session.ID); err != nil {
+	if err := p.SignIn.RevokeSessions(r.Context(), p.Audience, who.ID, who.Session.ID, who.Origin); err != nil {
 		return err
 	}
 	return p.Site.Redirect(w, r, p.Settings, ui.Done("signin.sessions.all_ended"))

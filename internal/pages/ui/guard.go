@@ -19,7 +19,7 @@ type Sessions interface {
 	StartSession(
 		ctx context.Context, audience access.Audience, userID string, from access.Origin,
 	) (*access.Session, string, error)
-	EndSession(ctx context.Context, session *access.Session) error
+	EndSession(ctx context.Context, session *access.Session, from access.Origin) error
 
 	// Written returns how far the database has written, ReadAfter a context in which lists show that; see writtenCookie.
 	Written(ctx context.Context) string
@@ -122,7 +122,7 @@ func (g *Guard[U]) Who(r *http.Request) (*Visitor[U], error) {
 	}
 	user, err := g.User(r.Context(), session.UserID)
 	if f, ok := errors.AsType[*fault.Error](err); ok && (f.Kind == fault.NotFound || f.Kind == fault.Unauthorized) {
-		return nil, errors.Join(access.NoSession, g.Sessions.EndSession(r.Context(), session))
+		return nil, errors.Join(access.NoSession, g.Sessions.EndSession(r.Context(), session, g.Origin(r)))
 	}
 	if err != nil {
 		return nil, err
@@ -286,7 +286,7 @@ func (g *Guard[U]) end(r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	return g.Sessions.EndSession(r.Context(), session)
+	return g.Sessions.EndSession(r.Context(), session, g.Origin(r))
 }
 
 // OriginOf tells where a request came from, for sessions, the audit log and mail.

@@ -44,6 +44,23 @@ func (g *SignIn) Confirm(ctx context.Context, who *access.Person, p Proof, from 
 	return g.ConfirmSession(ctx, from.Session)
 }
 
+// ProveAgain is Confirm with nothing taken on trust, for who wants to change something within the next minutes.
+func (g *SignIn) ProveAgain(ctx context.Context, who *access.Person, p Proof, from access.Origin) error {
+	session := from.Session
+	from.Session = nil
+	if err := g.Confirm(ctx, who, p, from); err != nil {
+		return err
+	}
+	err := g.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.ConfirmSession(session.ID, g.now()); err != nil {
+			return err
+		}
+		return g.record(tx, who, from, confirmed, nil)
+	})
+	g.ForgetSessions()
+	return err
+}
+
 // ConfirmSession notes that the person of a session has proved who they are.
 func (s *SessionStore) ConfirmSession(ctx context.Context, session *access.Session) error {
 	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {

@@ -48,8 +48,11 @@ func (g *SignIn) ChangeEmail(
 		if err != nil {
 			return err
 		}
-		return g.Host.PostLetter(tx, who.AccountID, address,
-			letter.ConfirmEmail(locale, who.Email, address, link, access.ResetLife), l)
+		if err := g.Host.PostLetter(tx, who.AccountID, address,
+			letter.ConfirmEmail(locale, who.Email, address, link, access.ResetLife), l); err != nil {
+			return err
+		}
+		return g.record(tx, who, from, emailRequested, map[string]any{"email": address})
 	})
 	if err == nil {
 		g.Host.WakeMail()

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -72,7 +71,10 @@ func (g *SignIn) AnswerReset(ctx context.Context, tx *store.Tx, r RequestedReset
 		return err
 	}
 	mail := letter.RequestedReset(r.Locale, g.audience, who.Email, address, access.ResetLife)
-	return g.Host.PostLetter(tx, who.AccountID, who.Email, mail, l)
+	if err := g.Host.PostLetter(tx, who.AccountID, who.Email, mail, l); err != nil {
+		return err
+	}
+	return g.record(tx, who, access.Origin{}, resetRequested, nil)
 }
 
 // ResetLink returns a link with which a person chooses a new password, for MakeLink; by is the id of who makes it.
@@ -162,7 +164,7 @@ func (g *SignIn) AcceptInvitation(
 		if g.audience == access.Desk {
 			userID, err = g.joinStaff(tx, l, hash, from)
 		} else {
-			userID, err = g.joinAccount(ctx, tx, l, hash)
+			userID, err = g.joinAccount(ctx, tx, l, hash, from)
 		}
 		return err
 	})
@@ -173,14 +175,20 @@ func (g *SignIn) AcceptInvitation(
 }
 
 // joinAccount makes an account user, or brings back one who has left the account.
-func (g *SignIn) joinAccount(ctx context.Context, tx *store.Tx, l *access.Link, hash string) (string, error) {
+func (g *SignIn) joinAccount(
+	ctx context.Context, tx *store.Tx, l *access.Link, hash string, from access.Origin,
+) (string, error) {
 	role := access.Role(l.Role)
 	former, err := tx.FormerUser(ctx, l.AccountID, l.Email)
 	if err == nil {
 		if err := RemoveFactors(tx, g.audience, former.ID); err != nil { // what was added in the very moment of their removal
 			return "", err
 		}
-		return former.ID, tx.RestoreUser(former.ID, role, hash)
+		if err := tx.RestoreUser(former.ID, role, hash); err != nil {
+			return "", err
+		}
+		former.Role = role
+		return former.ID, g.record(tx, former.Person(), from, joined, map[string]any{"role": l.Role})
 	}
 	if !errors.Is(err, store.ErrNotFound) {
 		return "", err
@@ -188,7 +196,10 @@ func (g *SignIn) joinAccount(ctx context.Context, tx *store.Tx, l *access.Link, 
 	u := &access.User{
 		ID: store.NewID(), AccountID: l.AccountID, Email: l.Email, Role: role, PasswordHash: hash, CreatedAt: g.now(),
 	}
-	return u.ID, tx.InsertUser(u)
+	if err := tx.InsertUser(u); err != nil {
+		return "", err
+	}
+	return u.ID, g.record(tx, u.Person(), from, joined, map[string]any{"role": l.Role})
 }
 
 // joinStaff makes a staff user, who has no token for the desk API until one is made.
@@ -200,7 +211,7 @@ func (g *SignIn) joinStaff(tx *store.Tx, l *access.Link, hash string, from acces
 	if err := tx.InsertStaff(s, store.StaffToken{}); err != nil {
 		return "", err
 	}
-	return s.ID, g.record(tx, s.Person(), from, event{staff: audit.StaffCreated}, map[string]any{"role": l.Role})
+	return s.ID, g.record(tx, s.Person(), from, joined, map[string]any{"role": l.Role})
 }
 
 // ResetPassword gives the person of a link the password they have chosen, and returns the person. The link is spent and

@@ -175,17 +175,22 @@ func newCredential(w *webauthn.WebAuthn, user *passkeyUser, c *ceremony, answer 
 }
 
 // RenamePasskey gives a passkey of the person another name. It is no change of how they sign in.
-func (g *SignIn) RenamePasskey(ctx context.Context, userID, id, name string) error {
+func (g *SignIn) RenamePasskey(
+	ctx context.Context, who *access.Person, id, name string, from access.Origin,
+) error {
 	name = strings.TrimSpace(name)
 	if err := checkPasskeyName(name); err != nil {
 		return err
 	}
-	k, err := g.PasskeyOf(ctx, userID, id)
+	k, err := g.PasskeyOf(ctx, who.ID, id)
 	if err != nil {
 		return err
 	}
 	return orPasskeyNotFound(g.Store.Update(ctx, func(tx *store.Tx) error {
-		return tx.RenamePasskey(g.audience, userID, k.ID, name)
+		if err := tx.RenamePasskey(g.audience, who.ID, k.ID, name); err != nil {
+			return err
+		}
+		return g.record(tx, who, from, passkeyRenamed, map[string]any{"old_name": k.Name, "name": name})
 	}))
 }
 

@@ -408,7 +408,7 @@ func TestPasskeyChange(t *testing.T) {
 				t.Error("another session goes on after a passkey was added")
 			}
 			token = w.token(t, w.who)
-			must.NoError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, "Tablet"))
+			must.NoError(t, w.RenamePasskey(t.Context(), w.who, k.ID, "Tablet", w.fresh()))
 			if ended(t, token) {
 				t.Error("another session has ended for a name")
 			}
@@ -425,7 +425,7 @@ func TestPasskeyChange(t *testing.T) {
 		t.Run("Name", func(t *testing.T) {
 			k := w.add(t, &device.Device{Origin: address})
 			for _, name := range []string{"", "  ", "a\nb", strings.Repeat("x", 101)} {
-				if err := w.RenamePasskey(t.Context(), w.who.ID, k.ID, name); fault.CodeOf(err) != fault.CodeValidation {
+				if err := w.RenamePasskey(t.Context(), w.who, k.ID, name, origin); fault.CodeOf(err) != fault.CodeValidation {
 					t.Errorf("renamed to %.20q: %v", name, err)
 				}
 				if _, err := w.BeginNewPasskey(
@@ -434,7 +434,7 @@ func TestPasskeyChange(t *testing.T) {
 					t.Errorf("added as %.20q: %v", name, err)
 				}
 			}
-			must.NoError(t, w.RenamePasskey(t.Context(), w.who.ID, k.ID, " 会社のノート "))
+			must.NoError(t, w.RenamePasskey(t.Context(), w.who, k.ID, " 会社のノート ", origin))
 			got, err := w.PasskeyOf(t.Context(), w.who.ID, k.ID)
 			must.NoError(t, err)
 			if got.Name != "会社のノート" {
@@ -447,7 +447,7 @@ func TestPasskeyChange(t *testing.T) {
 			for _, id := range []string{k.ID, store.NewID(), "x", ""} {
 				_, err := w.PasskeyOf(t.Context(), colleague.ID, id)
 				for _, err := range []error{
-					err, w.RenamePasskey(t.Context(), colleague.ID, id, "Mine"),
+					err, w.RenamePasskey(t.Context(), colleague, id, "Mine", origin),
 					w.RemovePasskey(t.Context(), colleague, id, with(password), "", origin),
 				} {
 					if !errors.Is(err, signin.PasskeyNotFound) {

@@ -130,8 +130,8 @@ func (s *SessionStore) Sessions(
 }
 
 // EndSession signs out. A session that is gone already is no error.
-func (s *SessionStore) EndSession(ctx context.Context, session *access.Session) error {
-	err := s.RevokeSession(ctx, session.Audience, session.UserID, session.ID)
+func (s *SessionStore) EndSession(ctx context.Context, session *access.Session, from access.Origin) error {
+	err := s.endSession(ctx, session.Audience, session.UserID, session.ID, from, signedOut)
 	if errors.Is(err, SessionNotFound) {
 		return nil
 	}
@@ -143,8 +143,21 @@ var SessionNotFound = fault.New(fault.NotFound, fault.CodeNotFound,
 	"There is no such session.").With("entity", "session")
 
 // RevokeSession ends one session of a person, or returns SessionNotFound. Every node refuses it within a second.
-func (s *SessionStore) RevokeSession(ctx context.Context, audience access.Audience, userID, id string) error {
-	err := s.config.Store.Update(ctx, func(tx *store.Tx) error { return tx.DeleteSession(audience, userID, id) })
+func (s *SessionStore) RevokeSession(
+	ctx context.Context, audience access.Audience, userID, id string, from access.Origin,
+) error {
+	return s.endSession(ctx, audience, userID, id, from, sessionsEnded)
+}
+
+func (s *SessionStore) endSession(
+	ctx context.Context, audience access.Audience, userID, id string, from access.Origin, e event,
+) error {
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		if err := tx.DeleteSession(audience, userID, id); err != nil {
+			return err
+		}
+		return s.recordSessions(ctx, tx, audience, userID, from, e, 1)
+	})
 	s.ForgetSessions()
 	if errors.Is(err, store.ErrNotFound) {
 		return SessionNotFound
@@ -152,11 +165,30 @@ func (s *SessionStore) RevokeSession(ctx context.Context, audience access.Audien
 	return err
 }
 
-// RevokeSessions ends all sessions of a person but one, which may be empty.
-func (s *SessionStore) RevokeSessions(ctx context.Context, audience access.Audience, userID, exceptID string) error {
-	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
-		_, err := tx.DeleteSessions(audience, userID, exceptID)
+// recordSessions writes down that sessions of somebody were ended; who has left may have had some.
+func (s *SessionStore) recordSessions(
+	ctx context.Context, tx *store.Tx, a access.Audience, userID string, from access.Origin, e event, n int64,
+) error {
+	who, err := tx.Person(ctx, a, userID)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
 		return err
+	}
+	return s.config.record(tx, who, from, e, map[string]any{"sessions": n})
+}
+
+// RevokeSessions ends all sessions of a person but one, which may be empty.
+func (s *SessionStore) RevokeSessions(
+	ctx context.Context, audience access.Audience, userID, exceptID string, from access.Origin,
+) error {
+	err := s.config.Store.Update(ctx, func(tx *store.Tx) error {
+		n, err := tx.DeleteSessions(audience, userID, exceptID)
+		if err != nil {
+			return err
+		}
+		return s.recordSessions(ctx, tx, audience, userID, from, sessionsEnded, n)
 	})
 	s.ForgetSessions()
 	return err

@@ -162,19 +162,19 @@ func TestRevokeSession(t *testing.T) {
 		if _, err := s.Session(ctx, access.Portal, token); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID); !errors.Is(err, signin.SessionNotFound) {
+		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID, access.Origin{}); !errors.Is(err, signin.SessionNotFound) {
 			t.Errorf("another user may revoke a session: %v", err)
 		}
-		if err := s.RevokeSessions(ctx, access.Portal, "u1", mine.ID); err != nil {
+		if err := s.RevokeSessions(ctx, access.Portal, "u1", mine.ID, access.Origin{}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := s.Session(ctx, access.Portal, second); !errors.Is(err, access.NoSession) {
 			t.Errorf("a revoked session lives: %v", err)
 		}
-		if err := s.EndSession(ctx, mine); err != nil {
+		if err := s.EndSession(ctx, mine, access.Origin{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.EndSession(ctx, mine); err != nil {
+		if err := s.EndSession(ctx, mine, access.Origin{}); err != nil {
 			t.Errorf("signing out twice: %v", err)
 		}
 		if _, err := s.Session(ctx, access.Portal, token); !errors.Is(err, access.NoSession) {

@@ -158,7 +158,7 @@ func (g *SignIn) failed(
 	return refusal
 }
 
-// event is something that is recorded: of account users in the audit log of the account, of staff in the log of
+// event is something that is recorded: of account users in the logs of the account, of staff in the log of
 // administration. Without a code it is not recorded there.
 type event struct {
 	user   audit.Code
@@ -171,11 +171,18 @@ var (
 	signInFailed    = event{user: audit.LoginFailed, staff: audit.StaffSignInFailed}
 	passwordChanged = event{audit.PasswordChanged, audit.StaffPasswordChanged, "password"}
 	emailChanged    = event{user: audit.EmailChanged, change: "email"}
-	factorAdded     = event{staff: audit.StaffFactorAdded, change: "second factor added"}
-	factorRemoved   = event{staff: audit.StaffFactorRemoved, change: "second factor removed"}
-	passkeyAdded    = event{staff: audit.StaffPasskeyAdded, change: "passkey added"}
-	passkeyRemoved  = event{staff: audit.StaffPasskeyRemoved, change: "passkey removed"}
-	codesRenewed    = event{staff: audit.StaffCodesRenewed, change: "recovery codes renewed"}
+	factorAdded     = event{audit.FactorAdded, audit.StaffFactorAdded, "second factor added"}
+	factorRemoved   = event{audit.FactorRemoved, audit.StaffFactorRemoved, "second factor removed"}
+	passkeyAdded    = event{audit.PasskeyAdded, audit.StaffPasskeyAdded, "passkey added"}
+	passkeyRemoved  = event{audit.PasskeyRemoved, audit.StaffPasskeyRemoved, "passkey removed"}
+	passkeyRenamed  = event{user: audit.PasskeyRenamed}
+	codesRenewed    = event{audit.CodesRenewed, audit.StaffCodesRenewed, "recovery codes renewed"}
+	confirmed       = event{user: audit.Confirmed}
+	resetRequested  = event{user: audit.ResetRequested}
+	emailRequested  = event{user: audit.EmailRequested}
+	joined          = event{user: audit.UserJoined, staff: audit.StaffCreated}
+	signedOut       = event{user: audit.SignedOut}
+	sessionsEnded   = event{user: audit.SessionsEnded}
 )
 
 // record writes down what a person did about themselves.
@@ -186,7 +193,7 @@ func (c *Config) record(tx *store.Tx, who *access.Person, from access.Origin, e 
 	}
 	switch {
 	case who.Audience == access.Portal && e.user != "":
-		return tx.AppendAudit(&audit.Event{
+		return tx.AppendEvent(&audit.Event{
 			AccountID: who.AccountID, UserID: who.ID, At: c.now(), Code: e.user, Actor: audit.By(who.Actor(from)),
 			Target: audit.Target{Type: audit.OnUser, ID: who.ID}, Metadata: details,
 		})

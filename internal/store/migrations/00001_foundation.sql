@@ -25,7 +25,11 @@ CREATE TABLE accounts (
   locale      TEXT NOT NULL CHECK (locale IN ('en', 'ja')),
   audit_count BIGINT NOT NULL DEFAULT 0,
   audit_head  TEXT NOT NULL DEFAULT '',
-  created_at  BIGINT NOT NULL
+  created_at  BIGINT NOT NULL,
+  portal_count  BIGINT NOT NULL DEFAULT 0,        -- entries of the log of the portal, with those that are not kept any more
+  portal_head   TEXT NOT NULL DEFAULT 'portal',
+  portal_gone   BIGINT NOT NULL DEFAULT 0,        -- those
+  portal_anchor TEXT NOT NULL DEFAULT 'portal'    -- the hash of the last of them
 );
 
 CREATE TABLE users (
@@ -241,6 +245,33 @@ CREATE TABLE audit_events (
   UNIQUE (account_id, seq)
 );
 CREATE INDEX audit_events_by_time ON audit_events (account_id, at);
+
+-- What people do in the portal of an account, and what programs set up: entries as in audit_events, with more codes.
+CREATE TABLE portal_events (
+  id          TEXT PRIMARY KEY,
+  account_id  TEXT NOT NULL REFERENCES accounts (id),
+  seq         BIGINT NOT NULL,
+  user_id     TEXT NOT NULL,
+  at          BIGINT NOT NULL,
+  code        TEXT NOT NULL,
+  actor_type  TEXT NOT NULL,
+  actor_id    TEXT,
+  actor_name  TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  target_type TEXT NOT NULL,
+  target_id   TEXT,
+  ip          TEXT,
+  user_agent  TEXT,
+  metadata    TEXT NOT NULL,
+  hash        TEXT NOT NULL,
+  salt        TEXT,
+  seal        TEXT,
+  UNIQUE (account_id, seq)
+);
+CREATE INDEX portal_events_by_time ON portal_events (account_id, at);
+CREATE INDEX portal_events_by_code ON portal_events (account_id, code, seq);
+CREATE INDEX portal_events_by_actor ON portal_events (account_id, actor_id, seq);
+CREATE INDEX portal_events_by_age ON portal_events (at);
 
 CREATE TABLE webhook_endpoints (
   id            TEXT PRIMARY KEY,
@@ -674,6 +705,27 @@ CREATE TABLE staff_actions (
   salt        TEXT, -- as in audit_events
   seal        TEXT
 );
+-- What administrators want to do and others have to approve first. deed is JSON.
+CREATE TABLE approvals (
+  id           TEXT PRIMARY KEY,
+  kind         TEXT NOT NULL,
+  account_id   TEXT REFERENCES accounts (id),
+  target_id    TEXT NOT NULL,
+  target_name  TEXT NOT NULL,
+  deed         TEXT NOT NULL,
+  requested_by TEXT NOT NULL REFERENCES staff (id),
+  requester    TEXT NOT NULL,
+  requested_at BIGINT NOT NULL,
+  expires_at   BIGINT NOT NULL,
+  status       TEXT NOT NULL CHECK (status IN ('open', 'approved', 'refused', 'withdrawn', 'expired')),
+  decided_by   TEXT REFERENCES staff (id),
+  decider      TEXT,
+  decided_at   BIGINT,
+  CHECK (decided_by IS NULL OR decided_by <> requested_by OR status = 'withdrawn')
+);
+CREATE INDEX approvals_open ON approvals (expires_at) WHERE status = 'open';
+CREATE INDEX approvals_ended ON approvals (decided_at, id) WHERE status <> 'open';
+
 -- The number and the hash of its last entry.
 CREATE TABLE staff_actions_head (
   id      BIGINT PRIMARY KEY CHECK (id = 1),

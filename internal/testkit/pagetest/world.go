@@ -110,7 +110,7 @@ func (w *World) serve(t testing.TB) {
 	w.Portal = portal.New(portal.Config{
 		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: w.limiter, Images: w.images,
 	})
-	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: w.images, Nav: admin.Nav(w.Site)})
+	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: w.images, Nav: admin.Nav(w.Site, w.Service)})
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
 	w.Admin = admin.New(admin.Config{
 		Site: w.Site, Service: w.Service, Guard: w.Desk.Guard(), Data: w.data, Started: w.Clock.Now(),

@@ -32,6 +32,7 @@ type Keeper struct {
 	DeliveryAge     time.Duration // after which ended deliveries are deleted
 	RequestLogAge   time.Duration // after which requests are deleted from the request log
 	PhotoAge        time.Duration // after which the photos of ended orders are erased; 0: never
+	PortalLogAge    time.Duration // after which entries of the logs of the portal are removed; 0: never
 
 	Lease   *lease.Lease          // nil: there is no other node
 	Clock   *ClockGuard           // nil: Now is always right
@@ -122,7 +123,12 @@ func (k *Keeper) tasks(now time.Time) []task {
 	if k.PhotoAge > 0 {
 		erasePhotos = older(k.PhotoAge, s.EraseOldPhotos)
 	}
+	trimLogs := func(context.Context) (int, error) { return 0, nil }
+	if k.PortalLogAge > 0 {
+		trimLogs = older(k.PortalLogAge, s.TrimPortalLogs)
+	}
 	return []task{
+		{"logs of the portal trimmed", trimLogs},
 		{"photo requests expired", older(k.PhotoRequestAge, s.ExpirePhotoRequests)},
 		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
 		{"sessions ended", expired(s.DeleteExpiredSessions)},
@@ -134,6 +140,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
 		{"deliveries forgotten", older(k.DeliveryAge, s.DeleteOldDeliveries)},
+		{"approvals expired", expired(s.ExpireApprovals)},
 		{"links forgotten", expired(s.DeleteOldLinks)},
 		{"capture links expired", expired(s.ExpireCaptureLinks)},
 		{"capture links forgotten", expired(s.DeleteOldCaptureLinks)},

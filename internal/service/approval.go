@@ -1,0 +1,264 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/domain/letter"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// FourEyes is what a second administrator has to approve; the zero value is nothing.
+type FourEyes struct {
+	On      bool
+	Credits int64 // Live credits above which a change needs approval
+}
+
+// needsApproval reports whether what an actor does needs another administrator. Operators are at the machine: they could
+// change the database itself.
+func (s *Service) needsApproval(actor access.Actor) bool {
+	return s.limits.FourEyes.On && actor.Kind == access.ByStaff
+}
+
+// ask stores a request for approval and tells the other administrators. It returns access.ApprovalRequested: nothing else
+// is done yet.
+func (s *Service) ask(ctx context.Context, actor access.Actor, a access.Approval) error {
+	now := s.now()
+	a.ID, a.Status = store.NewID(), access.ApprovalOpen
+	a.RequestedBy, a.Requester, a.RequestedAt, a.ExpiresAt = actor.ID, actor.Name, now, now.Add(access.ApprovalLife)
+	err := s.store.Update(ctx, func(tx *store.Tx) error {
+		if _, err := s.administratorIn(tx, actor.ID); err != nil {
+			return err
+		}
+		if err := tx.InsertApproval(&a); err != nil {
+			return err
+		}
+		if err := s.tellAdministrators(ctx, tx, actor, &a); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, onApproval(audit.ApprovalRequested, &a))
+	})
+	if err := s.afterMail(err); err != nil {
+		return err
+	}
+	return access.ApprovalRequested.With("approval", a.ID)
+}
+
+// administratorIn returns a staff user who is an active administrator while the transaction runs.
+func (s *Service) administratorIn(tx *store.Tx, id string) (*access.Staff, error) {
+	who, err := tx.StaffForUpdate(id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && (!who.Active() || !who.Role.Includes(access.Admin)) {
+		return nil, access.MissingRole(access.Admin)
+	}
+	return who, err
+}
+
+// tellAdministrators writes to those who can approve.
+func (s *Service) tellAdministrators(ctx context.Context, tx *store.Tx, actor access.Actor, a *access.Approval) error {
+	if !s.SendsMail() {
+		return nil
+	}
+	all, err := tx.AllStaff(ctx)
+	if err != nil {
+		return err
+	}
+	locale := actor.Origin.Locale
+	if locale == "" {
+		locale = text.English
+	}
+	for _, who := range all {
+		if who.ID == actor.ID || !who.Active() || who.Role != access.Admin {
+			continue
+		}
+		mail := letter.RequestApproval(locale, a.Kind, actor.Name, a.TargetName, s.publicURL+"/desk/admin/approvals",
+			access.ApprovalLife)
+		if err := s.PostLetter(tx, "", who.Email, mail, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func onApproval(code audit.ActionCode, a *access.Approval) audit.Action {
+	details := map[string]any{"kind": string(a.Kind), "for": a.TargetName, "requested_by": a.Requester}
+	switch a.Kind {
+	case access.ApproveCredits:
+		details["environment"], details["amount"], details["note"] = string(a.Deed.Environment), a.Deed.Amount, a.Deed.Note
+	case access.ApproveRole:
+		details["from"], details["to"] = string(a.Deed.From), string(a.Deed.Role)
+	case access.ApproveInvitation:
+		details["role"] = string(a.Deed.Role)
+	case access.ApproveRevocation:
+		details["reason"] = a.Deed.Reason
+	}
+	return audit.Action{
+		Code: code, AccountID: a.AccountID, Details: details,
+		Target: audit.ActionTarget{Type: audit.OfApproval, ID: a.ID, Name: a.TargetName},
+	}
+}
+
+// Approve does what another administrator has asked for, in their name. Both are in the log.
+func (s *Service) Approve(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
+	return s.decide(ctx, actor, id, access.ApprovalApproved, audit.ApprovalApproved,
+		func(a *access.Approval) error { return notOwn(actor, a) },
+		func(tx *store.Tx, a *access.Approval) error {
+			requester, err := s.administratorIn(tx, a.RequestedBy)
+			if err != nil {
+				return access.RequesterGone.Because(err)
+			}
+			return s.perform(ctx, tx, requester.Actor(access.Origin{}), a)
+		})
+}
+
+// Refuse ends a request of another administrator.
+func (s *Service) Refuse(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
+	return s.decide(ctx, actor, id, access.ApprovalRefused, audit.ApprovalRefused,
+		func(a *access.Approval) error { return notOwn(actor, a) },
+		func(*store.Tx, *access.Approval) error { return nil })
+}
+
+func notOwn(actor access.Actor, a *access.Approval) error {
+	if a.RequestedBy == actor.ID {
+		return access.OwnApproval
+	}
+	return nil
+}
+
+// Withdraw ends a request of one's own.
+func (s *Service) Withdraw(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
+	return s.decide(ctx, actor, id, access.ApprovalWithdrawn, audit.ApprovalWithdrawn,
+		func(a *access.Approval) error {
+			if a.RequestedBy != actor.ID {
+				return access.NotYourApproval
+			}
+			return nil
+		}, func(*store.Tx, *access.Approval) error { return nil })
+}
+
+// decide ends an open request, in one transaction with what follows from it. Only people decide, at the pages: a token or
+// the command line is no second pair of eyes.
+func (s *Service) decide(
+	ctx context.Context, actor access.Actor, id string, status access.ApprovalStatus, code audit.ActionCode,
+	allow func(*access.Approval) error, follow func(*store.Tx, *access.Approval) error,
+) (a *access.Approval, err error) {
+	if err := s.requireStaffChange(actor); err != nil {
+		return nil, err
+	}
+	if actor.Kind != access.ByStaff || actor.Token {
+		return nil, access.MissingRole(access.Admin)
+	}
+	id, ok := store.ParseID(id)
+	if !ok {
+		return nil, access.ApprovalNotFound
+	}
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
+		asked, err := tx.Approval(ctx, id)
+		if err != nil {
+			return orNotFound(err, access.ApprovalNotFound)
+		}
+		if err := allow(asked); err != nil {
+			return err
+		}
+		if err := holdStaff(tx, actor.ID, asked); err != nil {
+			return err
+		}
+		if _, err := s.administratorIn(tx, actor.ID); err != nil {
+			return err
+		}
+		if a, err = tx.DecideApproval(id, status, actor.ID, actor.Name, s.now()); err != nil {
+			return orNotFound(err, access.ApprovalDecided)
+		}
+		if err := follow(tx, a); err != nil {
+			return err
+		}
+		return s.recordStaffAction(tx, actor, onApproval(code, a))
+	})
+	s.ForgetSessions()
+	if err := s.afterMail(err); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// holdStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for another
+// that waits for it.
+func holdStaff(tx *store.Tx, actorID string, a *access.Approval) error {
+	ids := []string{actorID, a.RequestedBy}
+	if a.Kind == access.ApproveRole {
+		ids = append(ids, a.TargetID)
+	}
+	slices.Sort(ids)
+	for _, id := range slices.Compact(ids) {
+		if _, err := tx.StaffForUpdate(id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// perform does what was approved. The rules are those of the moment.
+func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
+	switch d := a.Deed; a.Kind {
+	case access.ApproveCredits:
+		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, d.Amount, d.Note)
+		return err
+	case access.ApproveRole:
+		who, err := tx.StaffForUpdate(a.TargetID)
+		if err != nil {
+			return orNotFound(err, access.ApprovalNotFound)
+		}
+		return s.changeRoleIn(tx, by, who, d.Role)
+	case access.ApproveInvitation:
+		_, err := s.inviteStaffIn(ctx, tx, by, d.Email, d.Name, d.Role)
+		return err
+	case access.ApproveRevocation:
+		return s.revokeIn(ctx, tx, by, a.TargetID, d.Reason)
+	}
+	return errors.New("service: unknown kind of approval " + string(a.Kind))
+}
+
+// endedApprovals is how many decided requests are shown.
+const endedApprovals = 50
+
+// Approvals returns the open requests, the oldest first, and the last decided ones.
+func (s *Service) Approvals(ctx context.Context, actor access.Actor) (open, ended []*access.Approval, err error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return nil, nil, err
+	}
+	return s.store.Approvals(ctx, endedApprovals)
+}
+
+// ApprovalsToDecide returns how many requests wait for the actor.
+func (s *Service) ApprovalsToDecide(ctx context.Context, actor access.Actor) (int, error) {
+	if err := actor.Require(access.Administer); err != nil {
+		return 0, err
+	}
+	n, err := s.store.CountOpenApprovals(ctx, actor.ID, s.now())
+	return int(n), err
+}
+
+// NeedsFourEyes reports whether a second administrator has to approve some things.
+func (s *Service) NeedsFourEyes() bool { return s.limits.FourEyes.On }
+
+// ExpireApprovals ends up to limit requests whose time is over, and returns how many.
+func (s *Service) ExpireApprovals(ctx context.Context, limit int) (int, error) {
+	some, err := s.store.HasExpiredApprovals(ctx, s.now())
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) {
+		expired, err := tx.ExpireApprovals(s.now(), limit)
+		if err != nil {
+			return 0, err
+		}
+		for _, a := range expired {
+			entry := onApproval(audit.ApprovalExpired, a)
+			entry.At, entry.StaffName = s.now(), access.System.Name
+			if err := tx.AppendStaffAction(&entry); err != nil {
+				return 0, err
+			}
+		}
+		return len(expired), nil
+	})
+}
