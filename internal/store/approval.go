@@ -42,7 +42,7 @@ func (t *Tx) ExpireApprovals(now time.Time, limit int) ([]*access.Approval, erro
 // HasExpiredApprovals reports whether an open request's time is over.
 func (q Queries) HasExpiredApprovals(ctx context.Context, now time.Time) (bool, error) {
 	n, err := value[int64](ctx, q, `SELECT COUNT(*) FROM (SELECT 1 FROM approvals WHERE status = 'open'
-		AND expires_at <= $1 LIMIT 1) AS some`, micros(now))
+		AND expires_at <= $1 LIMIT 1) AS due`, micros(now))
 	return n > 0, err
 }
 

@@ -71,6 +71,7 @@ var noPages = []string{
 	"GET /desk/admin/deliveries/{delivery}/redeliver", "GET /desk/admin/certificates/{certificate}/revoke",
 	"GET /desk/admin/staff/invitations", "GET /desk/admin/staff/invitations/{invitation}/again",
 	"GET /desk/admin/staff/{staff}/{action}", "GET /desk/admin/staff/{staff}/token/revoke", "GET /desk/admin/log.csv",
+	"GET /desk/admin/approvals/{approval}/{action}",
 }
 
 // TestPages opens every page of the table of routes, and pages in states of interest, in both themes and languages on

@@ -19,6 +19,7 @@ var noPages = []string{
 	"GET /desk/rows", "GET /desk/events", "GET /desk/find", "GET /desk/photos/{name}/{size}",
 	"GET /desk/me/password", "GET /desk/me/second-factor/end", "GET /desk/me/token", "GET /desk/me/recovery-codes",
 	"GET /desk/me/passkeys", "GET /desk/me/passkeys/new", "GET /desk/sign-in/passkey",
+	"GET /desk/sign-in/openid", "GET /desk/sign-in/openid/callback", // TestOpenIDInABrowser of package signin
 	"GET /desk/join", "GET /desk/reset", "GET /desk/reset/passkeys", // TestPages of package signin
 }
 

@@ -72,6 +72,8 @@ var deeds = map[string]deed{
 	"POST /portal/{env}/orders/{id}/photos":      {code: audit.OrderPhotos, do: answerRequest},
 	"POST /portal/{env}/webhooks":                {code: audit.WebhookCreated, do: createEndpoint},
 	"POST /portal/{env}/webhooks/{id}/delete":    {code: audit.WebhookDeleted},
+	"POST /portal/{env}/webhooks/{id}/pause":     {code: audit.WebhookPaused, form: []string{"paused", "1"}},
+	"POST /portal/{env}/webhooks/{id}/rotate":    {code: audit.SecretRotated},
 	"POST /portal/{env}/webhooks/{id}/test":      {code: audit.WebhookTested, form: []string{"event", "order-outcome"}},
 	"POST /portal/{env}/deliveries":              {code: audit.Redelivered, do: redeliver},
 	"POST /portal/{env}/deliveries/{id}/again":   {code: audit.Redelivered, do: redeliver},

@@ -163,8 +163,9 @@ func verify(t *testing.T, secret string, d received) {
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
 var noPages = []string{
 	"GET /portal/join", "GET /portal/reset", "GET /portal/sign-in/code", // opened below
-	"GET /portal/requests/{id}", "GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
-	"GET /portal/audit.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
+	"GET /portal/requests/{id}",
+	"GET /portal", "GET /portal/photos/{name}/{size}", "GET /portal/test/balance", "GET /portal/test/orders/{id}/cancel",
+	"GET /portal/audit.csv", "GET /portal/activity.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
 	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
 	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
 	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
