@@ -28,19 +28,21 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 			responder.WriteError(w, r, fault.UnavailableError(fmt.Errorf("this node does not have the role %s", role)))
 			return
 		}
+		var api http.Handler
+		switch {
+		case below(r.URL.Path, integration.Prefix):
+			api = integrationAPI
+		case below(r.URL.Path, desk.Prefix):
+			api = deskAPI
+		default:
+			mux.ServeHTTP(w, r) // a form that is refused under overload gets a page
+			return
+		}
 		if writes(r.Method) && s.busy() {
 			responder.WriteError(w, r, fault.UnavailableError(errBusy))
 			return
 		}
-		if below(r.URL.Path, integration.Prefix) {
-			integrationAPI.ServeHTTP(w, r)
-			return
-		}
-		if below(r.URL.Path, desk.Prefix) {
-			deskAPI.ServeHTTP(w, r)
-			return
-		}
-		mux.ServeHTTP(w, r)
+		api.ServeHTTP(w, r)
 	}
 	served := s.hsts(httpx.RequestID(s.traced(s.metrics.observe(
 		responder.AccessLog(responder.Recover(http.HandlerFunc(route)))))))
@@ -50,8 +52,8 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 	return httpx.Proxies(s.app.Settings.TrustedProxies).Trust(served)
 }
 
-// errBusy is why a request is refused before anything is done for it: under overload what is refused has to cost little,
-// or it takes the time of what is accepted.
+// errBusy is why a request to an API is refused before anything is done for it: under overload what is refused has to
+// cost little, or it takes the time of what is accepted.
 var errBusy = errors.New("more requests wait than the database can take in time")
 
 func writes(method string) bool { return method != http.MethodGet && method != http.MethodHead }

@@ -13,7 +13,7 @@ import (
 func TestBusy(t *testing.T) {
 	s := startServer(t, time.Minute)
 	s.busy = func() bool { return true }
-	for _, path := range []string{"/v1/integrations/orders", "/v1/desk/orders/next", "/portal/sign-in"} {
+	for _, path := range []string{"/v1/integrations/orders", "/v1/desk/orders/next"} {
 		conn := dial(t, s, "listen")
 		if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {
 			t.Fatal(err)
