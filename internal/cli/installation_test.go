@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
@@ -197,5 +199,26 @@ func TestInterruptedRestore(t *testing.T) {
 			t.Errorf("check: %s", stderr)
 		}
 		must.NoError(t, os.WriteFile(marker, nil, 0o600))
+	}
+}
+
+// TestCheckReadOnly checks a copy of an installation on a disk that cannot be written: a mounted snapshot, say.
+func TestCheckReadOnly(t *testing.T) {
+	t.Parallel()
+	data, mounted := t.TempDir(), t.TempDir()
+	if code, _, stderr := run(t, data, nil, "accounts", "create", "--name", "A", "--owner", "a@a.example"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if err := unix.Mount(data, mounted, "", unix.MS_BIND, ""); err != nil {
+		t.Skipf("nothing can be mounted here: %v", err) //nolint:forbidigo // needs root
+	}
+	t.Cleanup(func() { _ = unix.Unmount(mounted, unix.MNT_DETACH) })
+	must.NoError(t, unix.Mount("", mounted, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
+	code, stdout, stderr := run(t, mounted, nil, "check", "--deep")
+	if code != 0 || !strings.Contains(stdout, "checked 1 accounts") {
+		t.Errorf("status %d, %s, %s", code, stdout, stderr)
+	}
+	if code, _, stderr := run(t, mounted, nil, "accounts", "create", "--name", "B", "--owner", "b@b.example"); code == 0 {
+		t.Errorf("a change on a read-only disk passed: %s", stderr)
 	}
 }

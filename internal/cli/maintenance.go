@@ -25,6 +25,7 @@ func checkCommand() *command {
 				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
 		},
 		example: "assay check --deep --json",
+		looks:   true,
 		run:     withApp(check),
 	}
 }

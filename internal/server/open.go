@@ -37,6 +37,8 @@ type App struct {
 	attempts signInWindows                          // its Redis is set by the server
 	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
 	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
+
+	temporary string // folder with a copy of the database
 }
 
 // ErrNoInstallation is returned where there is nothing to open.
@@ -160,12 +162,18 @@ func (a *App) Close() error {
 	if a.Media != nil {
 		err = errors.Join(err, a.Media.Close())
 	}
+	if a.temporary != "" {
+		err = errors.Join(err, os.RemoveAll(a.temporary))
+	}
 	return err
 }
 
 func (s *Settings) databaseTarget() string {
 	if s.Database != "" {
 		return s.Database
+	}
+	if s.databaseCopy != "" {
+		return s.databaseCopy
 	}
 	return filepath.Join(s.Data, "assay.db")
 }

@@ -26,6 +26,8 @@ type Settings struct {
 	NodeSettings
 	OpenID OpenIDSettings
 
+	databaseCopy string // opened instead of the one in Data, see OpenToCheck
+
 	Data     string
 	Database string
 	Media    string
