@@ -139,8 +139,9 @@ func TestAuditHead(t *testing.T) {
 		Number               int64
 	}
 	only(t, stdout, &heads)
-	if code != 0 || len(heads) != 2 || heads[0].Chain != "administration" || heads[0].Account != "" ||
-		heads[1].Account != s.Account.ID || heads[1].Number != 2 || len(heads[1].Head) != 64 {
+	if code != 0 || len(heads) != 3 || heads[0].Chain != "administration" || heads[0].Account != "" ||
+		heads[1].Account != s.Account.ID || heads[1].Number != 2 || len(heads[1].Head) != 64 ||
+		heads[2].Chain != "portal" || heads[2].Account != s.Account.ID || len(heads[2].Head) != 64 {
 		t.Fatalf("status %d, %+v, %s", code, heads, stderr)
 	}
 	kept := filepath.Join(t.TempDir(), "heads.json")
