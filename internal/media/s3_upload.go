@@ -21,6 +21,10 @@ const (
 	partsOnce = 3 // parts that are sent at the same time
 
 	abortLimit = 5 * time.Second
+
+	// How long a conditional write waits for another one at the same time, each time twice as long.
+	conflictWait    = 20 * time.Millisecond
+	maxConflictWait = 2 * time.Second
 )
 
 // Put sends the file with its SHA-256, which the server checks. A photo is written only where there is none, so that an
@@ -38,8 +42,21 @@ func (s *S3) Put(ctx context.Context, name string, staged *Staged) error {
 		options.SetMatchETagExcept("*")
 	}
 	err := s.upload(ctx, keyOf(name), staged, options)
-	if hasCode(err, codePreconditionFailed, codeConditionConflict) {
-		return s.sameOr(ctx, name, staged)
+	for wait := conflictWait; hasCode(err, codePreconditionFailed, codeConditionConflict); wait *= 2 {
+		same := s.sameOr(ctx, name, staged)
+		if !errors.Is(same, ErrNotFound) {
+			return same
+		}
+		// The write that was in the way has not ended, or the file was deleted since.
+		if wait > maxConflictWait {
+			return unavailable("put "+name, err)
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(wait):
+		}
+		err = s.upload(ctx, keyOf(name), staged, options)
 	}
 	if err := failure(ctx, "put "+name, err); !errors.Is(err, ErrNotFound) {
 		return err
@@ -47,12 +64,9 @@ func (s *S3) Put(ctx context.Context, name string, staged *Staged) error {
 	return unavailable("put "+name, err)
 }
 
-// sameOr returns nil where the stored file has the bytes of the staged one.
+// sameOr returns nil where the stored file has the bytes of the staged one, and ErrNotFound where there is none.
 func (s *S3) sameOr(ctx context.Context, name string, staged *Staged) error {
 	f, err := s.Open(ctx, name)
-	if errors.Is(err, ErrNotFound) { // deleted since
-		return unavailable("put "+name, err)
-	}
 	if err != nil {
 		return err
 	}

@@ -7,8 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
+	"strings"
 	"syscall"
+	"time"
 )
 
 // Process is a running child process.
@@ -55,12 +58,39 @@ func (p *Process) PID() int {
 	return p.cmd.Process.Pid
 }
 
-// Signal sends a signal. It does nothing if the child has ended.
+// Signal sends a signal. It does nothing if the child has ended. After SIGSTOP it returns once the child stands still.
 func (p *Process) Signal(signal os.Signal) error {
 	if err := p.cmd.Process.Signal(signal); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		return fmt.Errorf("signal %s: %w", p.cmd.Path, err)
 	}
+	if signal == syscall.SIGSTOP {
+		for deadline := time.Now().Add(10 * time.Second); !p.stopped(); time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				return fmt.Errorf("%s does not stop", p.cmd.Path)
+			}
+		}
+	}
 	return nil
+}
+
+// stopped reports whether the child has ended, or stands still with all its threads, as Linux tells; elsewhere nobody
+// knows.
+func (p *Process) stopped() bool {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", p.cmd.Process.Pid))
+	if err != nil {
+		return true
+	}
+	for _, task := range tasks {
+		stat, err := os.ReadFile(task)
+		if err != nil {
+			continue // the thread has ended
+		}
+		_, state, _ := strings.Cut(string(stat), ") ")
+		if !strings.HasPrefix(state, "T") && !strings.HasPrefix(state, "Z") {
+			return false
+		}
+	}
+	return true
 }
 
 // Wait waits for the child's end and returns what exec.Cmd.Wait returned.
