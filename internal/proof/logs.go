@@ -59,8 +59,8 @@ func (c *check) auditLog(ctx context.Context, q store.Queries, a *audit.Head) er
 	return err
 }
 
-// portalLog computes the hash of every entry of an account's log of the portal that is kept. Those before were removed by
-// the program, which has left an entry that says so.
+// portalLog computes the hash of every entry of an account's log of the portal that is kept. Those before were removed
+// by the program, which has left an entry that says so.
 func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string) error {
 	head, err := q.PortalHeadOf(ctx, accountID)
 	if err != nil {

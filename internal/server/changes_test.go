@@ -13,8 +13,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
-// TestChangesAreAnnounced has a node hear what has changed through another, also after its connection was cut; it has one
-// connection to listen, whatever it listens to.
+// TestChangesAreAnnounced has a node hear what has changed through another, also after its connection was cut; it has
+// one connection to listen, whatever it listens to.
 func TestChangesAreAnnounced(t *testing.T) {
 	t.Parallel()
 	target := pgtest.Database(t)

@@ -2,7 +2,6 @@ package server
 
 import (
 	"fmt"
-	"github.com/assayhq/assay/internal/host"
 	"io"
 	"log/slog"
 	"net"
@@ -12,6 +11,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/assayhq/assay/internal/host"
 
 	"github.com/assayhq/assay/internal/httpx"
 )

@@ -53,13 +53,13 @@ func writable(folder string) bool {
 }
 
 func copyFile(to, from string) (err error) {
-	source, err := os.Open(from) //nolint:gosec // in the folder that the operator names
+	source, err := os.Open(from)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = source.Close() }() // read only
 
-	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600) //nolint:gosec // in a folder made for it
+	target, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestBusy checks that under overload requests that write are refused before anything is done for them, not even reading
-// their bodies, and that reads are answered.
+// TestBusy checks that under overload requests that write are refused before anything is done for them, not even
+// reading their bodies, and that reads are answered.
 func TestBusy(t *testing.T) {
 	s := startServer(t, time.Minute)
 	s.busy = func() bool { return true }

@@ -5,11 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"github.com/assayhq/assay/internal/host"
 	"net/http"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/assayhq/assay/internal/host"
 
 	"github.com/assayhq/assay/internal/domain/fault"
 )

@@ -7,7 +7,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"github.com/assayhq/assay/internal/host"
 	"io"
 	"log/slog"
 	"net"
@@ -18,6 +17,8 @@ import (
 	"runtime/debug"
 	"sync/atomic"
 	"time"
+
+	"github.com/assayhq/assay/internal/host"
 
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"

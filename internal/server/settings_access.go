@@ -57,8 +57,9 @@ func (s *AccessSettings) bind(fs *flag.FlagSet) {
 		"`networks` that the desk and the pages of administrators can be used from; empty: anywhere")
 	fs.DurationVar(&s.StaffTokenAge, "staff-token-expiry", 2160*time.Hour,
 		"how long a desk token works; 0: until it is replaced")
-	fs.BoolVar(&s.FourEyes, "four-eyes", false, "credits over --four-eyes-credits, roles of staff, further administrators and "+
-		"revocations of certificates need a second administrator")
+	fs.BoolVar(&s.FourEyes, "four-eyes", false,
+		"credits over --four-eyes-credits, roles of staff, further administrators and "+
+			"revocations of certificates need a second administrator")
 	fs.Int64Var(&s.FourEyesCredit, "four-eyes-credits", 1000,
 		"Live credits up to which one administrator changes a balance alone, with --four-eyes")
 	fs.Var(&s.WebhookPorts, "webhook-ports", "`ports` that webhooks may be sent to")

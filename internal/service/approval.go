@@ -18,14 +18,14 @@ type FourEyes struct {
 	Credits int64 // Live credits above which a change needs approval
 }
 
-// needsApproval reports whether what an actor does needs another administrator. Operators are at the machine: they could
-// change the database itself.
+// needsApproval reports whether what an actor does needs another administrator. Operators are at the machine: they
+// could change the database itself.
 func (s *Service) needsApproval(actor access.Actor) bool {
 	return s.limits.FourEyes.On && actor.Kind == access.ByStaff
 }
 
-// ask stores a request for approval and tells the other administrators. It returns access.ApprovalRequested: nothing else
-// is done yet.
+// ask stores a request for approval and tells the other administrators. It returns access.ApprovalRequested: nothing
+// else is done yet.
 func (s *Service) ask(ctx context.Context, actor access.Actor, a access.Approval) error {
 	now := s.now()
 	a.ID, a.Status = store.NewID(), access.ApprovalOpen
@@ -139,8 +139,8 @@ func (s *Service) Withdraw(ctx context.Context, actor access.Actor, id string) (
 		}, func(*store.Tx, *access.Approval) error { return nil })
 }
 
-// decide ends an open request, in one transaction with what follows from it. Only people decide, at the pages: a token or
-// the command line is no second pair of eyes.
+// decide ends an open request, in one transaction with what follows from it. Only people decide, at the pages: a token
+// or the command line is no second pair of eyes.
 func (s *Service) decide(
 	ctx context.Context, actor access.Actor, id string, status access.ApprovalStatus, code audit.ActionCode,
 	allow func(*access.Approval) error, follow func(*store.Tx, *access.Approval) error,
@@ -184,8 +184,8 @@ func (s *Service) decide(
 	return a, nil
 }
 
-// holdStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for another
-// that waits for it.
+// holdStaff locks everybody whom a decision looks at, always in the same order, so that no transaction waits for
+// another that waits for it.
 func holdStaff(tx *store.Tx, actorID string, a *access.Approval) error {
 	ids := []string{actorID, a.RequestedBy}
 	if a.Kind == access.ApproveRole {

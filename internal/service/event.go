@@ -44,8 +44,8 @@ func (s *Service) Events(
 	return nil, next, err
 }
 
-// DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts of
-// them, which do not count.
+// DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
+// of them, which do not count.
 func (s *Service) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
 	parts, err := s.store.DropOldEvents(ctx, before)
 	if s.tellDropped(ctx, "events", parts); err != nil {

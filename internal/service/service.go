@@ -47,8 +47,8 @@ type Config struct {
 	// OnDeliveries is called after a transaction that has put deliveries into the outbox; nil is allowed.
 	OnDeliveries func()
 
-	// OnPhotos is called with the account and the photos of a Live order after they were accepted: somebody will look at them. Nil is
-	// allowed.
+	// OnPhotos is called with the account and the photos of a Live order after they were accepted: somebody will look at
+	// them. Nil is allowed.
 	OnPhotos func(accountID string, names []string)
 
 	// OpenID is where staff can sign in as well; without an issuer, nowhere.
@@ -133,8 +133,8 @@ func New(c Config) *Service {
 		c.OnChange = func(Change) {}
 	}
 	s := &Service{
-		store: c.Store, onChange: c.OnChange, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now, mediaURLs: c.MediaURLs,
-		publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
+		store: c.Store, onChange: c.OnChange, media: c.Media, secrets: c.Secrets, guard: c.Guard, clock: c.Now,
+		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),

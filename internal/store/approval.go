@@ -22,8 +22,8 @@ func (t *Tx) InsertApproval(a *access.Approval) error {
 		string(a.Status), nil, nil, nil)
 }
 
-// DecideApproval ends an open request that has not expired and returns it, or ErrNotFound. Of two who decide at the same
-// moment one succeeds.
+// DecideApproval ends an open request that has not expired and returns it, or ErrNotFound. Of two who decide at the
+// same moment one succeeds.
 func (t *Tx) DecideApproval(
 	id string, status access.ApprovalStatus, staffID, name string, now time.Time,
 ) (*access.Approval, error) {

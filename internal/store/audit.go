@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
-// accountLog is where a log of accounts is kept: its table, and the columns of an account with its number of entries and
-// the hash of the last.
+// accountLog is where a log of accounts is kept: its table, and the columns of an account with its number of entries
+// and the hash of the last.
 type accountLog struct{ table, count, head string }
 
 var accountLogs = map[audit.Log]accountLog{

@@ -3,8 +3,9 @@ package store
 import (
 	"errors"
 	"fmt"
-	"github.com/assayhq/assay/internal/host"
 	"path/filepath"
+
+	"github.com/assayhq/assay/internal/host"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )

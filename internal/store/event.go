@@ -62,8 +62,8 @@ func (t *Tx) DeleteOldEvents(before time.Time, limit int) (int, error) {
 	gone, err := collect(t.ctx, t.Queries, func(scan scanner) (p place, err error) {
 		err = scan(&p.keyID, &p.seq)
 		return p, err
-	}, "SELECT api_key_id, seq FROM "+t.rest("events")+" WHERE created_at < $1 ORDER BY created_at, api_key_id, seq LIMIT $2",
-		micros(before), limit)
+	}, "SELECT api_key_id, seq FROM "+t.rest("events")+` WHERE created_at < $1
+		ORDER BY created_at, api_key_id, seq LIMIT $2`, micros(before), limit)
 	if err != nil {
 		return 0, err
 	}

@@ -64,8 +64,8 @@ var exports = []struct{ name, columns, from string }{
 			"user_agent, metadata", "audit_events WHERE account_id = $1 ORDER BY seq",
 	},
 	{
-		"portal_events", "id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, target_id, ip, " +
-			"user_agent, metadata", "portal_events WHERE account_id = $1 ORDER BY seq",
+		"portal_events", "id, seq, user_id, at, code, actor_type, actor_id, actor_name, source, target_type, " +
+			"target_id, ip, user_agent, metadata", "portal_events WHERE account_id = $1 ORDER BY seq",
 	},
 	{
 		"photos", "name, environment, sha256, bytes, width, height, original_name, created_at, erased_at",

@@ -6,12 +6,13 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"github.com/assayhq/assay/internal/host"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/assayhq/assay/internal/host"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"

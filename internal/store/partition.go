@@ -12,8 +12,9 @@ import (
 )
 
 // partitionedTables are the tables that PostgreSQL keeps in parts by time, because they grow with all that happens and
-// are kept for a while only: to drop a part costs nothing, however many rows it has. SQLite has plain tables of the same
-// names, and all statements are the same. A further table is one line here; its primary key has to have the column.
+// are kept for a while only: to drop a part costs nothing, however many rows it has. SQLite has plain tables of the
+// same names, and all statements are the same. A further table is one line here; its primary key has to have the
+// column.
 //
 // The rows of a delivery are found by its id, which holds the time of its creation: a lookup touches one part. What
 // belongs to no part, because a clock was wrong, or survives its part, is in the part rest.
@@ -190,7 +191,8 @@ func (t *partitionedTable) convert(ctx context.Context, tx *sql.Tx) error {
 	plain := t.name + "_plain"
 	statements := []string{
 		fmt.Sprintf("CREATE TABLE %s AS TABLE %s", plain, t.name),
-		fmt.Sprintf("CREATE TEMPORARY TABLE %s_form (LIKE %s INCLUDING ALL EXCLUDING INDEXES) ON COMMIT DROP", t.name, t.name),
+		fmt.Sprintf("CREATE TEMPORARY TABLE %s_form (LIKE %s INCLUDING ALL EXCLUDING INDEXES) ON COMMIT DROP",
+			t.name, t.name),
 		"DROP TABLE " + t.name,
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s_form INCLUDING ALL) PARTITION BY RANGE (%s)", t.name, t.name, t.column),
 	}
@@ -254,8 +256,8 @@ func (p part) create(ctx context.Context, tx *sql.Tx) error {
 	from, to := p.bound(p.start), p.bound(p.end())
 	return execAll(ctx, tx,
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", p, p.name),
-		fmt.Sprintf(`WITH moved AS (DELETE FROM %s WHERE %s >= %s AND %s < %s RETURNING *) INSERT INTO %s SELECT * FROM moved`,
-			p.name+restSuffix, p.column, from, p.column, to, p),
+		fmt.Sprintf(`WITH moved AS (DELETE FROM %s WHERE %s >= %s AND %s < %s RETURNING *)
+			INSERT INTO %s SELECT * FROM moved`, p.name+restSuffix, p.column, from, p.column, to, p),
 		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", p.name, p, from, to))
 }
 

@@ -63,7 +63,8 @@ func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) e
 	}
 	// Who survives is looked up before the tables are locked, which takes a while in a large part; what was queued in the
 	// meantime is added while nothing else can happen.
-	const queued = "INSERT INTO surviving SELECT delivery_id FROM delivery_queue WHERE delivery_id >= %s AND delivery_id < %s"
+	const queued = `INSERT INTO surviving SELECT delivery_id FROM delivery_queue
+		WHERE delivery_id >= %s AND delivery_id < %s`
 	if err := attempts.create(ctx, tx); err != nil { // unless it exists
 		return err
 	}

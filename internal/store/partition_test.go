@@ -48,8 +48,8 @@ func put(t *testing.T, target string, at time.Time, name string) (id string) {
 		body, created_at) VALUES ('%s', 'e', 'a', 'live', 'o', 'order-outcome', '{}', %d)`, id, micros))
 	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status,
 		failure, answer, ended, kept) VALUES ('%s', 1, %d, 0, 200, '', '', 'delivered', 0)`, id, micros))
-	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO events (api_key_id, seq, order_id, event, delivery_ids, body, created_at)
-		VALUES ('k', %d, 'o', 'order-outcome', '%s', '{}', %d)`, micros, id, micros))
+	rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO events (api_key_id, seq, order_id, event, delivery_ids, body,
+		created_at) VALUES ('k', %d, 'o', 'order-outcome', '%s', '{}', %d)`, micros, id, micros))
 	return id
 }
 
@@ -149,8 +149,8 @@ func TestPartitions_Events(t *testing.T) {
 	rawsql.Exec(t, target, "INSERT INTO accounts (id, name, locale, created_at) VALUES ('a', 'A', 'en', 1)")
 	rawsql.Exec(t, target, `INSERT INTO users (id, account_id, email, role, password_hash, created_at)
 		VALUES ('u', 'a', 'u', 'owner', '', 1)`)
-	rawsql.Exec(t, target, `INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits, created_by,
-		created_at) VALUES ('k', 'a', 'live', '', '', '', '', '{}', 'u', 1)`)
+	rawsql.Exec(t, target, `INSERT INTO api_keys (id, account_id, environment, name, hash, hint, scopes, limits,
+		created_by, created_at) VALUES ('k', 'a', 'live', '', '', '', '', '{}', 'u', 1)`)
 	put(t, target, then, "old")
 	last := then.Add(24 * time.Hour)
 	put(t, target, last, "last")
@@ -188,7 +188,8 @@ func TestPartitions_Moved(t *testing.T) {
 		_, err := dump.Load(t.Context(), target, bytes.NewReader(dumped(t, s)))
 		must.NoError(t, err)
 		part := past.Format("deliveries_p200601") + "01"
-		if got := rawsql.Rows(t, target, "SELECT tableoid::regclass::text FROM deliveries"); len(got) != 1 || got[0][0] != part {
+		got := rawsql.Rows(t, target, "SELECT tableoid::regclass::text FROM deliveries")
+		if len(got) != 1 || got[0][0] != part {
 			t.Errorf("%s is in %v, want %s", id, got, part)
 		}
 		if got := rawsql.Rows(t, target, "SELECT COUNT(*) FROM events_rest")[0][0]; got != "0" {

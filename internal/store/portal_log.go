@@ -13,8 +13,8 @@ func (q Queries) AgedPortalLogs(ctx context.Context, before time.Time, limit int
 		"SELECT DISTINCT account_id FROM portal_events WHERE at < $1 ORDER BY account_id LIMIT $2", micros(before), limit)
 }
 
-// TrimPortalLog removes up to limit of the first entries of an account's log of the portal that are older than the time,
-// and writes an entry that says so: the chain then begins behind them, and nobody can shorten it without a trace.
+// TrimPortalLog removes up to limit of the first entries of an account's log of the portal that are older than the
+// time, and writes an entry that says so: the chain then begins behind them, and nobody can shorten it without a trace.
 func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (n int64, err error) {
 	var gone int64
 	if err := t.row(t.ctx, "UPDATE accounts SET portal_gone = portal_gone WHERE id = $1 RETURNING portal_gone",

@@ -118,8 +118,8 @@ func (s *Store) Lists(ctx context.Context) Queries {
 
 type positionKey struct{}
 
-// ReadAfter returns a context in which Lists shows at least what was written up to the position: from the primary, while
-// the replica has not reached it.
+// ReadAfter returns a context in which Lists shows at least what was written up to the position: from the primary,
+// while the replica has not reached it.
 func ReadAfter(ctx context.Context, p Position) context.Context {
 	return context.WithValue(ctx, positionKey{}, p)
 }

@@ -23,8 +23,8 @@ UPDATE schema_support SET oldest = 90000;
 `
 )
 
-// TestRollingUpgrade runs the former program beside the next one, which has added to the schema, and starts it again. The
-// program after the next, which takes something away, works beside the next one only.
+// TestRollingUpgrade runs the former program beside the next one, which has added to the schema, and starts it again.
+// The program after the next, which takes something away, works beside the next one only.
 func TestRollingUpgrade(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		former := shop.New(t, target)

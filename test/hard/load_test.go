@@ -247,9 +247,10 @@ func TestLoadConnections(t *testing.T) {
 		}
 	}
 	kept, after := awaitMemory(ctx, t, server.PID(), before, pick(0*time.Second, 3*time.Minute))
-	figure(t, "Connections", fmt.Sprintf("%d idle, %d each with slow headers, slow bodies and readers that read nothing", idle,
-		slow), fmt.Sprintf("creations p50 %s, p99 %s; %s; memory %s, then %s, %s %s after", ms(took.at(.5)), ms(took.at(.99)),
-		ended, mib(before), mib(peak), mib(kept), after.Round(time.Second)))
+	figure(t, "Connections",
+		fmt.Sprintf("%d idle, %d each with slow headers, slow bodies and readers that read nothing", idle, slow),
+		fmt.Sprintf("creations p50 %s, p99 %s; %s; memory %s, then %s, %s %s after", ms(took.at(.5)), ms(took.at(.99)),
+			ended, mib(before), mib(peak), mib(kept), after.Round(time.Second)))
 	if isHard() && (peak > memoryBound || kept > before+memoryKept) {
 		t.Errorf("memory %s, then %s, then %s", mib(before), mib(peak), mib(kept))
 	}

@@ -39,8 +39,8 @@ func groupIndexRules(rules []IndexRule) map[Context][]orderedIndexRule {
 	return placed
 }
 
-// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models
-// apply only if the context names them. They are put together once, because every order asks for them: callers only read.
+// PhotoIndexes returns the photo indexes of a context from Check, in display order. Rules of brands and models apply
+// only if the context names them. They are put together once, because every order asks for them: callers only read.
 func (s *Snapshot) PhotoIndexes(c Context) []*PhotoIndex {
 	if indexes, ok := s.photoIndexes.Load(c); ok {
 		return indexes.([]*PhotoIndex)

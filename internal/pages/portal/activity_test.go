@@ -52,6 +52,11 @@ type deed struct {
 	do   func(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page // instead of the form
 }
 
+var (
+	passwordForm = []string{"password", password, "new_password", another, "repeat", another}
+	emailForm    = []string{"email", "x@acme.example", "email_password", password}
+)
+
 // deeds has every form of the portal. One that is not here, or in quiet, fails the test.
 var deeds = map[string]deed{
 	"POST /portal/keys": {code: audit.KeyCreated, form: []string{
@@ -60,7 +65,7 @@ var deeds = map[string]deed{
 	"POST /portal/keys/{id}/rename":              {code: audit.KeyRenamed, form: []string{"name", "Other"}},
 	"POST /portal/keys/{id}/networks":            {code: audit.KeyNetworksSet, form: []string{"networks", "10.0.0.0/8"}},
 	"POST /portal/keys/{id}/revoke":              {code: audit.KeyRevoked},
-	"POST /portal/team":                          {code: audit.UserInvited, form: []string{"email", "n@acme.example", "role", "viewer"}},
+	"POST /portal/team":                          {code: audit.UserInvited, form: []string{"email", "n@a.example", "role", "viewer"}},
 	"POST /portal/team/invitations/{id}/delete":  {code: audit.UserUninvited},
 	"POST /portal/team/invitations/{id}/again":   {code: audit.UserInvited},
 	"POST /portal/team/users/{id}/role":          {code: audit.RoleChanged, form: []string{"role", "developer"}},
@@ -92,8 +97,8 @@ var deeds = map[string]deed{
 	"POST /portal/reset/passkeys":                {code: audit.PasskeyRemoved, do: removeAfterReset},
 	"POST /portal/email":                         {code: audit.EmailChanged, do: confirmEmail},
 	"POST /portal/settings/confirm":              {code: audit.Confirmed, form: []string{"password", password}},
-	"POST /portal/settings/password":             {code: audit.PasswordChanged, form: []string{"password", password, "new_password", another, "repeat", another}},
-	"POST /portal/settings/email":                {code: audit.EmailChanged, form: []string{"email", "x@acme.example", "email_password", password}},
+	"POST /portal/settings/password":             {code: audit.PasswordChanged, form: passwordForm},
+	"POST /portal/settings/email":                {code: audit.EmailChanged, form: emailForm},
 	"POST /portal/settings/second-factor":        {code: audit.FactorAdded, do: turnFactorOn},
 	"POST /portal/settings/second-factor/end":    {code: audit.FactorRemoved, do: turnFactorOff},
 	"POST /portal/settings/recovery-codes":       {code: audit.CodesRenewed, do: renewCodes},
@@ -289,7 +294,8 @@ func confirmEmail(t *testing.T, w *world, v *pagetest.Visitor, path string) *pag
 	}
 	must.NoError(t, w.Store.Update(t.Context(), func(tx *store.Tx) error {
 		address, err := w.Service.SignIn(access.Portal).MakeLink(tx, &access.Link{
-			Kind: access.EmailChange, AccountID: w.Account.ID, UserID: w.Owner.ID, Email: "y@acme.example", CreatedBy: w.Owner.ID,
+			Kind: access.EmailChange, AccountID: w.Account.ID, UserID: w.Owner.ID, Email: "y@acme.example",
+			CreatedBy: w.Owner.ID,
 		})
 		token = tokenOf(address)
 		return err

@@ -37,7 +37,9 @@ func TestReplica_OwnWrites(t *testing.T) {
 	})
 	writer, other := w.AsUser(t, w.Developer), w.AsUser(t, w.Viewer)
 	rawsql.Exec(t, replica, "SELECT pg_wal_replay_pause()")
-	until(func() bool { return rawsql.Rows(t, replica, "SELECT pg_get_wal_replay_pause_state()")[0][0] == "paused" })
+	until(func() bool {
+		return rawsql.Rows(t, replica, "SELECT pg_get_wal_replay_pause_state()")[0][0] == "paused"
+	})
 	writer.Post("/portal/keys", "name", "Checkout", "environment", "test", "scopes", "orders:read").
 		Want(t, http.StatusOK, "Checkout")
 	writer.Get("/portal/keys").Want(t, http.StatusOK, "Checkout")

@@ -15,7 +15,8 @@ func TestRequests(t *testing.T) {
 	v := w.AsUser(t, w.Viewer)
 	id, live := w.request(t, access.Test), w.request(t, access.Live)
 	t.Run("List", func(t *testing.T) {
-		v.Get("/portal/test/requests").Want(t, http.StatusOK, id, "/docs/errors#validation-error", "POST /v1/integrations/orders")
+		v.Get("/portal/test/requests").Want(t, http.StatusOK,
+			id, "/docs/errors#validation-error", "POST /v1/integrations/orders")
 		for _, filter := range []string{
 			"class=4", "code=validation-error", "route=POST+%2Fv1%2Fintegrations%2Forders", "from=2026-01-01", "class=x",
 		} {

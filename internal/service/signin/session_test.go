@@ -162,7 +162,8 @@ func TestRevokeSession(t *testing.T) {
 		if _, err := s.Session(ctx, access.Portal, token); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID, access.Origin{}); !errors.Is(err, signin.SessionNotFound) {
+		err := s.RevokeSession(ctx, access.Portal, "u2", mine.ID, access.Origin{})
+		if !errors.Is(err, signin.SessionNotFound) {
 			t.Errorf("another user may revoke a session: %v", err)
 		}
 		if err := s.RevokeSessions(ctx, access.Portal, "u1", mine.ID, access.Origin{}); err != nil {

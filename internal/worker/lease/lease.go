@@ -41,8 +41,8 @@ func (l *Lease) Task() string { return l.task }
 func (l *Lease) Held() bool { return l.held.Load() }
 
 // Do does the task, unless another node has it, and reports whether it did. Afterwards the task stays with this node
-// for the time keep, in which it should do it again. The context of the task ends when the lease is lost: the node stood
-// still, or could not reach the database for so long that another one has taken over.
+// for the time keep, in which it should do it again. The context of the task ends when the lease is lost: the node
+// stood still, or could not reach the database for so long that another one has taken over.
 func (l *Lease) Do(ctx context.Context, keep time.Duration, task func(context.Context) error) (done bool, err error) {
 	if l == nil {
 		return true, task(ctx)
