@@ -54,6 +54,7 @@ type deed struct {
 
 var (
 	passwordForm = []string{"password", password, "new_password", another, "repeat", another}
+	inviteForm   = []string{"email", "n@acme.example", "role", "viewer"}
 	emailForm    = []string{"email", "x@acme.example", "email_password", password}
 )
 
@@ -65,7 +66,7 @@ var deeds = map[string]deed{
 	"POST /portal/keys/{id}/rename":              {code: audit.KeyRenamed, form: []string{"name", "Other"}},
 	"POST /portal/keys/{id}/networks":            {code: audit.KeyNetworksSet, form: []string{"networks", "10.0.0.0/8"}},
 	"POST /portal/keys/{id}/revoke":              {code: audit.KeyRevoked},
-	"POST /portal/team":                          {code: audit.UserInvited, form: []string{"email", "n@a.example", "role", "viewer"}},
+	"POST /portal/team":                          {code: audit.UserInvited, form: inviteForm},
 	"POST /portal/team/invitations/{id}/delete":  {code: audit.UserUninvited},
 	"POST /portal/team/invitations/{id}/again":   {code: audit.UserInvited},
 	"POST /portal/team/users/{id}/role":          {code: audit.RoleChanged, form: []string{"role", "developer"}},
