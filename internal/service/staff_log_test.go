@@ -355,6 +355,34 @@ func TestStaffLog(t *testing.T) {
 				t.Errorf("entries %+v", all)
 			}
 		})
+		t.Run("FourEyes", func(t *testing.T) {
+			config := o.Config
+			config.Limits.FourEyes = service.FourEyes{On: true, Credits: 10}
+			careful := service.New(config)
+			n, err := o.Service.CreateStaff(ctx, o.boss.Actor(from), "second@example.com", "Second", access.Admin)
+			must.NoError(t, err)
+			secret(n.Password)
+			secret(n.Token)
+			ask := func() string {
+				if _, err := careful.GrantCredits(ctx, o.boss.Actor(from), o.Live.Tenant, 100, "x"); err == nil {
+					t.Fatal("a large amount needs nobody else")
+				}
+				open, _, err := careful.Approvals(ctx, n.Staff.Actor(from))
+				must.NoError(t, err)
+				return open[0].ID
+			}
+			for _, decide := range []func(string) error{
+				func(id string) error { return second(careful.Approve(ctx, n.Staff.Actor(from), id)) },
+				func(id string) error { return second(careful.Refuse(ctx, n.Staff.Actor(from), id)) },
+				func(id string) error { return second(careful.Withdraw(ctx, o.boss.Actor(from), id)) },
+				func(string) error {
+					o.Clock.Advance(access.ApprovalLife)
+					return second(careful.ExpireApprovals(ctx, 10))
+				},
+			} {
+				must.NoError(t, decide(ask()))
+			}
+		})
 		t.Run("EveryWord", func(t *testing.T) {
 			seen := make(map[audit.ActionCode]bool)
 			for _, a := range o.logged(t, audit.ActionFilter{}) {
