@@ -64,6 +64,15 @@ func TestAdditions(t *testing.T) {
 			},
 		},
 		{
+			"SimulateOrder", "POST", "/orders/a%2Fb/simulate", `{"state":"error"}`, `{"id":"o1","status":"error"}`,
+			func(c *client.Client) (any, error) {
+				return c.SimulateOrder(t.Context(), "a/b", client.SimulatedError)
+			},
+			func(t *testing.T, got any) {
+				equal(t, "moved", got.(*client.SimulatedOrder), &client.SimulatedOrder{ID: "o1", Status: client.StatusError})
+			},
+		},
+		{
 			"ListEvents", "GET", "/events?after=6&limit=2", "", `{"data":[` + event + `],"next_cursor":"7"}`,
 			func(c *client.Client) (any, error) {
 				return c.ListEvents(t.Context(), client.EventsQuery{After: "6", Limit: 2})

@@ -27,6 +27,7 @@ const (
 	CodeNotEnoughCredits            Code = "not-enough-credits"             // 402
 	CodeOrderNotFound               Code = "order-not-found"                // 404
 	CodeOrderNotCancelable          Code = "order-not-cancelable"           // 409; see [Error.OrderStatus]
+	CodeNotATestOrder               Code = "not-a-test-order"               // 409; only Test orders are simulated
 	CodeRequestInProgress           Code = "request-in-progress"            // 409; same idempotency key still running
 )
 

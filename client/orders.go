@@ -152,6 +152,56 @@ func (c *Client) CancelOrder(ctx context.Context, idOrExternalID string) (*Cance
 	return &canceled, nil
 }
 
+// SimulatedState is a state that a Test order can be put into: a status or, for a completed order, its outcome.
+type SimulatedState string
+
+// The states of Test orders.
+const (
+	SimulatedQueued         SimulatedState = "queued"
+	SimulatedProcessing     SimulatedState = "processing"
+	SimulatedUpdatePhotos   SimulatedState = "update-photos"
+	SimulatedAuthentic      SimulatedState = "authentic"
+	SimulatedFake           SimulatedState = "fake"
+	SimulatedUnableToVerify SimulatedState = "unable-to-verify"
+	SimulatedCanceled       SimulatedState = "canceled"
+	SimulatedError          SimulatedState = "error"
+)
+
+// SimulatedStates are all of them, in the order of an order's life.
+var SimulatedStates = []SimulatedState{
+	SimulatedQueued, SimulatedProcessing, SimulatedUpdatePhotos, SimulatedAuthentic, SimulatedFake,
+	SimulatedUnableToVerify, SimulatedCanceled, SimulatedError,
+}
+
+// SimulatedOrder is the answer to a simulation.
+type SimulatedOrder struct {
+	ID     string      `json:"id"`
+	Status OrderStatus `json:"status"` // completed for an outcome, otherwise the state
+}
+
+func (o *SimulatedOrder) missing() string {
+	return firstMissing("id", o.ID, "status", string(o.Status))
+}
+
+// SimulateOrder puts a Test order into a state, whatever its state is, and sends the event that belongs to it. With a
+// Live key the error has [CodeNotATestOrder]. The request is sent once; when it is repeated, so is the event.
+func (c *Client) SimulateOrder(
+	ctx context.Context, idOrExternalID string, state SimulatedState,
+) (*SimulatedOrder, error) {
+	path, err := orderPath(idOrExternalID)
+	if err != nil {
+		return nil, err
+	}
+	body := struct {
+		State SimulatedState `json:"state"`
+	}{state}
+	var moved SimulatedOrder
+	if err := c.post(ctx, path+"/simulate", body, &moved); err != nil {
+		return nil, err
+	}
+	return &moved, nil
+}
+
 // QuoteRequest is an item to ask the price of. Zero optional fields are not sent.
 type QuoteRequest struct {
 	CategoryCode string `json:"category_code"`

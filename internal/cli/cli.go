@@ -37,10 +37,11 @@ type command struct {
 	about   string
 	example string
 	flags   func(*flag.FlagSet, *invocation)
-	needs   []string // flags that must have a value
-	nargs   int      // positional arguments; anyArgs: the command checks them itself
-	begins  bool     // it may begin a new installation; others need one
-	looks   bool     // it changes nothing: a folder that cannot be written will do
+	needs   []string         // flags that must have a value
+	nargs   int              // positional arguments; anyArgs: the command checks them itself
+	choices map[int][]string // words that a positional argument can be, for completion
+	begins  bool             // it may begin a new installation; others need one
+	looks   bool             // it changes nothing: a folder that cannot be written will do
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional

@@ -148,6 +148,10 @@ func TestCompletion(t *testing.T) {
 		{[]string{"keys", ""}, "create\nlist\nrevoke\n"},
 		{[]string{"keys", "list", "--acc"}, "--account\n"},
 		{[]string{"catalog", "import", ""}, ""},
+		{[]string{"trigger", ""}, ""},
+		{[]string{"trigger", "my-order", "u"}, "update-photos\nunable-to-verify\n"},
+		{[]string{"trigger", "--profile", "shop", "--json", "my-order", "e"}, "error\n"},
+		{[]string{"trigger", "my-order", "error", ""}, ""},
 		{[]string{"serve", "--data", "x", "--webhook-t"}, "--webhook-timeout\n"},
 	} {
 		code, stdout, stderr := run(t, t.TempDir(), nil, append([]string{"complete"}, call.args...)...)

@@ -77,13 +77,14 @@ func candidates(words []string) []string {
 	}
 	before, typed := words[:len(words)-1], words[len(words)-1]
 	var found []string
-	if c, _ := find(before); c != nil {
-		if !strings.HasPrefix(typed, "-") {
-			return nil // the shell completes files
-		}
+	if c, rest := find(before); c != nil {
 		fs := flag.NewFlagSet("", flag.ContinueOnError)
 		c.bind(&invocation{flags: fs})
-		fs.VisitAll(func(f *flag.Flag) { found = append(found, "--"+f.Name) })
+		if strings.HasPrefix(typed, "-") {
+			fs.VisitAll(func(f *flag.Flag) { found = append(found, "--"+f.Name) })
+		} else {
+			found = slices.Clone(c.choices[positional(fs, rest)]) // without any the shell completes files
+		}
 	} else {
 		for _, c := range visible() {
 			if parts := strings.Fields(c.name); len(parts) > len(before) && slices.Equal(parts[:len(before)], before) {
@@ -93,4 +94,26 @@ func candidates(words []string) []string {
 	}
 	found = slices.DeleteFunc(found, func(word string) bool { return !strings.HasPrefix(word, typed) })
 	return slices.Compact(found)
+}
+
+// positional counts the arguments among the words that are neither flags nor their values.
+func positional(fs *flag.FlagSet, words []string) int {
+	n := 0
+	for i := 0; i < len(words); i++ {
+		name, isFlag := strings.CutPrefix(words[i], "-")
+		if !isFlag {
+			n++
+			continue
+		}
+		name, _, whole := strings.Cut(strings.TrimPrefix(name, "-"), "=")
+		if f := fs.Lookup(name); f != nil && !whole && !isSwitch(f) {
+			i++ // its value
+		}
+	}
+	return n
+}
+
+func isSwitch(f *flag.Flag) bool {
+	b, ok := f.Value.(interface{ IsBoolFlag() bool })
+	return ok && b.IsBoolFlag()
 }

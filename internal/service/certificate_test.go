@@ -151,7 +151,7 @@ func TestCertificate(t *testing.T) {
 				order.SandboxState(order.Fake), order.SandboxState(order.Authentic), order.SandboxState(order.Authentic),
 			} {
 				s.Clock.Advance(time.Second)
-				if err := s.Service.SimulateState(ctx, developer, id, to, nil); err != nil {
+				if _, err := s.Service.SimulateState(ctx, developer, id, to, nil); err != nil {
 					t.Fatal(err)
 				}
 				if old, err := s.Service.Certificate(ctx, first.ID); err != nil || old.Revoked == nil {

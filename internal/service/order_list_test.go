@@ -189,9 +189,11 @@ func TestOrderFilter(t *testing.T) {
 		}
 		queued := s.Order(t, s.Test, order.MockFake)
 		developer := owner.Actor(access.Test, access.Origin{})
-		must.NoError(t, s.Service.SimulateState(t.Context(), developer, queued, order.SandboxState(order.Queued), nil))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), developer, queued, order.SandboxState(order.Queued),
+			nil)))
 		broken := s.Order(t, s.Test, order.MockFake)
-		must.NoError(t, s.Service.SimulateState(t.Context(), developer, broken, order.SandboxState(order.Failed), nil))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), developer, broken, order.SandboxState(order.Failed),
+			nil)))
 		s.Order(t, s.Live, "")
 		var all []order.Summary
 		must.NoError(t, s.Service.EachOrder(t.Context(), developer, order.Filter{}, func(o *order.Summary) error {

@@ -60,10 +60,11 @@ func (s *Service) usableTestKey(ctx context.Context, actor access.Actor, id stri
 }
 
 // SimulateState puts a Test order into a state, whatever its state was, and sends the webhooks that belong to it.
-// indexCodes are what a photo request asks for; without any it asks for what a simulated one does.
+// indexCodes are what a photo request asks for; without any it asks for what a simulated one does. It returns the order
+// as it is after.
 func (s *Service) SimulateState(
 	ctx context.Context, actor access.Actor, id string, to order.SandboxState, indexCodes []string,
-) error {
+) (*order.Order, error) {
 	return s.simulate(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		photos, err := tx.OrderPhotos(ctx, o.ID)
 		if err != nil {
@@ -82,7 +83,7 @@ func (s *Service) SimulateState(
 
 // SimulateDelay sets whether a Test order counts as late. It changes neither status nor outcome and sends no webhook.
 func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id string, late bool) error {
-	return s.simulate(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	_, err := s.simulate(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if o.MarkedLate == late {
 			return nil
 		}
@@ -99,21 +100,24 @@ func (s *Service) SimulateDelay(ctx context.Context, actor access.Actor, id stri
 		}
 		return s.record(tx, actor, aboutOrder(audit.OrderSimulated, o, map[string]any{"state": event}))
 	})
+	return err
 }
 
-// simulate is moveOrder for the sandbox: in Test only.
-func (s *Service) simulate(ctx context.Context, actor access.Actor, id string, move moveFunc) error {
+// simulate is moveOrder for the sandbox: in Test only. A key stays in its environment, where it learns that an order is
+// a Live one.
+func (s *Service) simulate(ctx context.Context, actor access.Actor, id string, move moveFunc) (*order.Order, error) {
 	if err := actor.Require(access.ManageOrders); err != nil {
-		return err
+		return nil, err
 	}
-	actor.Tenant.Environment = access.Test
-	_, err := s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	if actor.Kind != access.ByAPIKey {
+		actor.Tenant.Environment = access.Test
+	}
+	return s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if o.Environment != access.Test {
 			return order.NotATestOrder
 		}
 		return move(tx, o, now)
 	})
-	return err
 }
 
 // requestDrafts asks for photos with the first condition and requirement that the catalog has.

@@ -96,20 +96,20 @@ func TestOverviewWaitingIsNotCounted(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {
 		id := s.Order(t, s.Test, order.MockUpdatePhotos)
 		s.Clock.Advance(5 * time.Hour)
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
-			order.SandboxState(order.Processing), nil))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Processing), nil)))
 		s.Clock.Advance(20 * time.Minute)
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
-			order.SandboxState(order.Fake), nil))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Fake), nil)))
 		o, err := s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)
 		expect.Equal(t, "fake", o.Total.Results["fake"], 1)
 		wantAbout(t, "median", o.Total.Turnaround, 0.5, 20*time.Minute)
 		// What is rehearsed again counts again.
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
-			order.SandboxState(order.Queued), nil))
-		must.NoError(t, s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
-			order.SandboxState(order.Authentic), nil))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Queued), nil)))
+		must.NoError(t, second(s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id,
+			order.SandboxState(order.Authentic), nil)))
 		must.NoError(t, s.Service.SimulateDelay(t.Context(), owner.Actor(access.Test, access.Origin{}), id, true))
 		o, err = s.Service.Overview(t.Context(), owner.Actor(access.Test, access.Origin{}))
 		must.NoError(t, err)

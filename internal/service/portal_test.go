@@ -59,7 +59,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 		for _, from := range order.SandboxStates {
 			for _, to := range order.SandboxStates {
 				for _, stage := range []order.SandboxState{from, to} {
-					if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage,
+					if _, err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), id, stage,
 						nil); err != nil {
 						t.Fatalf("%s to %s: %v", from, to, err)
 					}
@@ -72,7 +72,7 @@ func TestPortalMoveTestOrder(t *testing.T) {
 			t.Errorf("balance %d, %v", balance, err)
 		}
 		live := s.Order(t, s.Live, "")
-		if err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live,
+		if _, err := s.Service.SimulateState(t.Context(), owner.Actor(access.Test, access.Origin{}), live,
 			order.SandboxState(order.Failed), nil); err == nil {
 			t.Error("a Live order was moved")
 		}

@@ -39,6 +39,7 @@ const guideServer = "http://127.0.0.1:8080"
 func (w *world) runGuides(t *testing.T, commands map[string]string) {
 	t.Helper()
 	known := receivers(t)
+	w.testOrder(t.Context(), exampleOrder)
 	var allGo strings.Builder
 	for _, name := range guides.Names() {
 		content, err := guides.Read(name, text.English)

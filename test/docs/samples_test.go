@@ -89,12 +89,8 @@ func (w *world) prepare(ctx context.Context, s docs.Sample) docs.Sample {
 	photos := w.photos
 	replace := []string{exampleKey, unique, exampleHook, w.receiver.URL + "/" + unique}
 	switch s.Operation {
-	case "getOrder":
-		_, err := w.test.CreateOrder(ctx, client.CreateOrder{
-			CategoryCode: "bags", BrandCode: "prada", ExternalID: unique, MockOutcome: client.MockFake,
-			Photos: []client.OrderPhoto{{IndexCode: "overall-picture", URL: w.photos[0]}},
-		})
-		must.NoError(w.t, err)
+	case "getOrder", "simulateOrder":
+		w.testOrder(ctx, unique)
 		replace = append(replace, exampleOrder, unique)
 	case "submitUpdatePhotos", "cancelOrder": // of orders that only Live has
 		id := w.liveOrder(ctx, unique)

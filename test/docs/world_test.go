@@ -145,6 +145,15 @@ func (w *world) run(t *testing.T, command string, arguments ...string) string {
 }
 
 // liveOrder makes a Live order of a bag that can wait for its answer, and returns its id.
+func (w *world) testOrder(ctx context.Context, externalID string) {
+	w.t.Helper()
+	_, err := w.test.CreateOrder(ctx, client.CreateOrder{
+		CategoryCode: "bags", BrandCode: "prada", ExternalID: externalID, MockOutcome: client.MockFake,
+		Photos: []client.OrderPhoto{{IndexCode: "overall-picture", URL: w.photos[0]}},
+	})
+	must.NoError(w.t, err)
+}
+
 func (w *world) liveOrder(ctx context.Context, externalID string) string {
 	created, err := w.live.CreateOrder(ctx, client.CreateOrder{
 		CategoryCode: "bags", BrandCode: "prada", AnswerTime: 1440, ExternalID: externalID,

@@ -85,14 +85,17 @@ func TestDeveloperCommands(t *testing.T) {
 	var moved client.OrderDetail
 	dev.CLI(t, &created, "orders", "create", "--category", "bags", "--brand", "northwind", "--mock", "update-photos",
 		"--photo", "overall="+photo)
-	dev.CLI(t, &moved, "trigger", created.ID, "fake")
-	if !moved.HasOutcome(client.OutcomeFake) {
-		t.Errorf("triggered %+v", moved)
+	for _, state := range client.SimulatedStates {
+		moved = client.OrderDetail{}
+		dev.CLI(t, &moved, "trigger", created.ID, string(state))
+		if string(moved.Status) != string(state) && !moved.HasOutcome(client.Outcome(state)) {
+			t.Errorf("triggered %s: %+v", state, moved)
+		}
 	}
 
 	for _, tt := range []struct{ arguments, want string }{
-		{"trigger " + created.ID + " authentic", "the portal moves any Test order"},
-		{"trigger " + created.ID + " lost", "not a state"},
+		{"trigger nothing authentic", "order-not-found"},
+		{"trigger " + created.ID + " lost", "not a state: queued, processing,"},
 		{"orders cancel " + created.ID, "order-not-cancelable"},
 		{"listen --forward-to nowhere", "--forward-to must be"},
 		{"listen --forward-to http://localhost:1/ --events x", "--events"},

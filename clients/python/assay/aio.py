@@ -55,6 +55,7 @@ class AsyncClient:
     iter_orders = _iterate(Client.iter_orders)
     get_order = _call(Client.get_order)
     cancel_order = _call(Client.cancel_order)
+    simulate_order = _call(Client.simulate_order)
     quote = _call(Client.quote)
     list_events = _call(Client.list_events)
     iter_events = _iterate(Client.iter_events)

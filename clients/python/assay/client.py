@@ -196,6 +196,10 @@ class Client:
         """Cancels a queued order and refunds it. Sent once: read the order before you send it again."""
         return self._post(f"/orders/{_segment(order_id)}/cancel", {})
 
+    def simulate_order(self, order_id: str, to: t.SimulateOrder) -> t.SimulatedOrder:
+        """Puts a Test order into a state, whatever its state is. Sent once: each success sends the event of the state."""
+        return self._post(f"/orders/{_segment(order_id)}/simulate", to)
+
     def quote(self, item: t.QuoteRequest, *, locale: Optional[str] = None) -> t.Quote:
         """What an order would choose and cost now. It creates and charges nothing."""
         return self._post("/quote" + (f"?locale={quote(locale)}" if locale else ""), item, repeat=True)

@@ -50,6 +50,9 @@ AuditTargetType = Literal["user", "order", "api-key", "webhook", "webhook-delive
 NoProperties = Dict[str, Any]
 """An empty object."""
 
+SimulatedState = Literal["queued", "processing", "update-photos", "authentic", "fake", "unable-to-verify", "canceled", "error"]
+"""A status or, for a completed order, its outcome."""
+
 WebhookEvents = List[WebhookEvent]
 """Events to deliver."""
 
@@ -431,6 +434,18 @@ class CanceledOrder(TypedDict):
     """Id of the order."""
     status: Literal["completed"]
     """Always `completed`, with the outcome `canceled`."""
+
+
+class SimulateOrder(TypedDict):
+    state: SimulatedState
+    """What the order becomes."""
+
+
+class SimulatedOrder(TypedDict):
+    id: Id
+    """Id of the order."""
+    status: OrderStatus
+    """`completed` for an outcome, otherwise the state."""
 
 
 class CreateCaptureLink(TypedDict, total=False):
@@ -871,6 +886,7 @@ ErrorCode = Literal[
     "missing-requested-photo-indexes",
     "missing-required-photo-indexes",
     "mock-outcome-required",
+    "not-a-test-order",
     "not-enough-credits",
     "not-found",
     "order-not-awaiting-update-photos",

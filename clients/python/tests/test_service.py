@@ -115,6 +115,13 @@ class Service(unittest.TestCase):
         with self.assertRaises(ConflictError) as caught:
             self.client.cancel_order(created["id"])
         self.assertEqual(caught.exception.code, "order-not-cancelable")
+        moved = self.client.simulate_order("py-additions", {"state": "processing"})
+        self.assertEqual(moved, {"id": created["id"], "status": "processing"})
+        self.assertEqual(self.client.simulate_order(created["id"], {"state": "fake"})["status"], "completed")
+        self.assertEqual(self.client.get_order(created["id"])["outcome"], "fake")
+        with self.assertRaises(ValidationError) as lost:
+            self.client.simulate_order(created["id"], {"state": "lost"})  # type: ignore[typeddict-item]
+        self.assertEqual({e["field"] for e in lost.exception.errors}, {"state"})
         hook = self.client.create_webhook({"url": os.environ["ASSAY_WEBHOOK_URL"] + "/more", "events": ["order-outcome"]})
         self.assertTrue(self.client.update_webhook(hook["id"], {"paused": True})["paused"])
         self.assertNotEqual(self.client.rotate_secret(hook["id"])["signing_secret"], hook["signing_secret"])

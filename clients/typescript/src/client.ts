@@ -195,6 +195,11 @@ export class Client {
     return (await this.#transport.send(post(`/orders/${segment(id)}/cancel`, {}, options.signal), 1)) as t.CanceledOrder;
   }
 
+  /** Puts a Test order into a state, whatever its state is. Sent once: each success sends the event of the state. */
+  async simulateOrder(id: string, to: t.SimulateOrder, options: CallOptions = {}): Promise<t.SimulatedOrder> {
+    return (await this.#transport.send(post(`/orders/${segment(id)}/simulate`, to, options.signal), 1)) as t.SimulatedOrder;
+  }
+
   /** What an order would choose and cost now. It creates and charges nothing. */
   async quote(item: t.QuoteRequest, options: CallOptions & { locale?: Locale } = {}): Promise<t.Quote> {
     const path = options.locale ? `/quote?locale=${options.locale}` : "/quote";

@@ -408,6 +408,21 @@ export interface CanceledOrder {
   status: "completed";
 }
 
+export interface SimulateOrder {
+  /** What the order becomes. */
+  state: SimulatedState;
+}
+
+/** A status or, for a completed order, its outcome. */
+export type SimulatedState = "queued" | "processing" | "update-photos" | "authentic" | "fake" | "unable-to-verify" | "canceled" | "error";
+
+export interface SimulatedOrder {
+  /** Id of the order. */
+  id: Id;
+  /** `completed` for an outcome, otherwise the state. */
+  status: OrderStatus;
+}
+
 /** Either `category_code` and `brand_code`, perhaps with `model_code` and `external_id`, or `order_id`. */
 export interface CreateCaptureLink {
   /** Category of the item. */
@@ -814,6 +829,7 @@ export type ErrorCode =
   | "missing-requested-photo-indexes"
   | "missing-required-photo-indexes"
   | "mock-outcome-required"
+  | "not-a-test-order"
   | "not-enough-credits"
   | "not-found"
   | "order-not-awaiting-update-photos"

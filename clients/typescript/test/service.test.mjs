@@ -112,6 +112,10 @@ test("additions", { skip }, async () => {
   const found = await client.listOrders({ external_id: "ts-additions", status: "completed", sort: "updated" });
   assert.deepEqual(found.data.map((o) => o.id), [created.id]);
   await assert.rejects(client.cancelOrder(created.id), (e) => e.code === "order-not-cancelable");
+  assert.deepEqual(await client.simulateOrder("ts-additions", { state: "processing" }), { id: created.id, status: "processing" });
+  assert.equal((await client.simulateOrder(created.id, { state: "fake" })).status, "completed");
+  assert.equal((await client.getOrder(created.id)).outcome, "fake");
+  await assert.rejects(client.simulateOrder(created.id, { state: "lost" }), (e) => e.errors[0].field === "state");
   const hook = await client.createWebhook({ url: process.env.ASSAY_WEBHOOK_URL + "/more", events: ["order-outcome"] });
   assert.equal((await client.updateWebhook(hook.id, { paused: true })).paused, true);
   assert.notEqual((await client.rotateSecret(hook.id)).signing_secret, hook.signing_secret);

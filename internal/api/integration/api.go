@@ -102,6 +102,10 @@ func New(c Config) *API {
 			Method: "POST", Path: "/orders/{id}/cancel", Scope: access.OrdersWrite, Category: ratelimit.Update,
 			handle: a.cancelOrder,
 		},
+		{
+			Method: "POST", Path: "/orders/{id}/simulate", Scope: access.OrdersWrite, Category: ratelimit.Update,
+			handle: a.simulateOrder,
+		},
 		{Method: "POST", Path: "/quote", Category: ratelimit.Catalog, handle: a.quote},
 		{Method: "GET", Path: "/me", Category: ratelimit.Read, handle: a.getMe},
 		{Method: "GET", Path: "/events", Scope: access.OrdersRead, Category: ratelimit.Read, handle: a.listEvents},

@@ -205,11 +205,40 @@ func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error
 	if err != nil {
 		return err
 	}
-	c.orderID = canceled.ID
+	return writeMoved(w, c, canceled)
+}
+
+// simulateOrder puts a Test order into a state, as the sandbox of the portal does.
+func (a *API) simulateOrder(w http.ResponseWriter, r *http.Request, c *call) error {
+	body, err := httpx.ReadBody(r)
+	if err != nil {
+		return err
+	}
+	o, err := httpx.ParseObject(body)
+	if err != nil {
+		return err
+	}
+	state := o.String("state", httpx.Required, httpx.OneOf(enum.Names(order.SandboxStates)...))
+	if err := o.Done(); err != nil {
+		return err
+	}
+	if !validID(c.id) {
+		return order.NotFound
+	}
+	moved, err := a.Service.SimulateState(r.Context(), c.actor(r), c.id, order.SandboxState(state), nil)
+	if err != nil {
+		return err
+	}
+	return writeMoved(w, c, moved)
+}
+
+// writeMoved answers with the status that an order has come into.
+func writeMoved(w http.ResponseWriter, c *call, o *order.Order) error {
+	c.orderID = o.ID
 	return httpx.WriteJSON(w, http.StatusOK, struct {
 		ID     string       `json:"id"`
 		Status order.Status `json:"status"`
-	}{canceled.ID, canceled.Status})
+	}{o.ID, o.Status})
 }
 
 // readNothing reads the body of an operation that takes none: no body, or an empty object.

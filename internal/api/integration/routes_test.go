@@ -47,6 +47,10 @@ var operations = []struct {
 		request{Method: "POST", Path: "/orders/none/cancel", Body: "{}"},
 	},
 	{
+		"POST", "/orders/{id}/simulate", "orders:write", "update",
+		request{Method: "POST", Path: "/orders/none/simulate", Body: `{"state":"fake"}`},
+	},
+	{
 		"POST", "/quote", "", "catalog",
 		request{Method: "POST", Path: "/quote", Body: `{"brand_code":"chanel","category_code":"bags"}`},
 	},

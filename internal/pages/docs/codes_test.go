@@ -16,7 +16,7 @@ var onlyOnPages = strings.Fields(`
 	requester-gone
 	already-a-member capture-link-ended capture-upload-limit-reached catalog-changed certificate-broken
 	certificate-revoked confirmation-needed draft-changed endpoint-stopped form-too-large invalid-photo-index
-	key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-a-test-order not-redeliverable
+	key-limit-reached key-revoked last-owner missing-photo-indexes no-session not-redeliverable
 	orders-open own-access own-credentials own-password own-second-factor staff-active staff-deactivated`)
 
 // TestCodesOfProgram finds every refusal in the program below the pages. Its code is explained in the guide, or is one

@@ -271,7 +271,7 @@ func (p *Portal) simulateState(w http.ResponseWriter, r *http.Request, who *visi
 	if state == order.SandboxState(order.UpdatePhotos) {
 		indexes = form.All("indexes")
 	}
-	if err := p.Service.SimulateState(r.Context(), actor, id, state, indexes); err != nil {
+	if _, err := p.Service.SimulateState(r.Context(), actor, id, state, indexes); err != nil {
 		if err := p.refuseField(form, err); err != nil {
 			return err
 		}
