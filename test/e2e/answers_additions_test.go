@@ -35,9 +35,9 @@ func (r *recorder) recordAdditions() {
 	r.recordQuotes(c)
 	r.recordCancellation(c)
 	r.recordEvents(c)
-	r.recordSimulation(c)
 	r.recordWebhookChanges(c)
 	r.recordCaptureLinks(c)
+	r.recordSimulation(c)
 
 	got := send(r.t, r.client, r.request(nobody, "GET", r.site.URL(prefix+"/openapi-3.0.json"), ""))
 	c.title("the document of the integration API as OpenAPI 3.0, without its body")
@@ -80,20 +80,6 @@ func (r *recorder) recordCancellation(c *chapter) {
 	c.post("cancel again", r.live, prefix+"/orders/undo/cancel", "{}")
 	c.get("the balance after", r.live, prefix+"/balance")
 	c.get("the canceled order", r.live, prefix+"/orders/undo")
-}
-
-func (r *recorder) recordSimulation(c *chapter) {
-	made := c.post("an order of Test", r.test, prefix+"/orders",
-		bag(r.photos[0]).with(object{"external_id": "rehearsal", "mock_outcome": "authentic"}).String())
-	path := prefix + "/orders/" + r.property(made.body, "id") + "/simulate"
-	c.post("a photo request", r.test, path, `{"state":"update-photos"}`)
-	c.post("an order that cannot be processed", r.test, prefix+"/orders/rehearsal/simulate", `{"state":"error"}`)
-	c.get("the order in that state", r.test, prefix+"/orders/rehearsal")
-	c.post("no state", r.test, path, "{}")
-	c.post("an unknown state", r.test, path, `{"state":"lost"}`)
-	c.post("not JSON", r.test, path, "{")
-	c.post("an order of Test with a key of Live", r.live, path, `{"state":"fake"}`)
-	c.post("an order of Live", r.live, prefix+"/orders/undo/simulate", `{"state":"fake"}`)
 }
 
 func (r *recorder) recordEvents(c *chapter) {
@@ -162,4 +148,18 @@ func (r *recorder) recordCaptureLinks(c *chapter) {
 		send(r.t, r.client, r.request(r.live, "POST", r.site.URL(links), tote.String()))
 	}
 	c.post("more than an account may have", r.live, links, tote.String())
+}
+
+func (r *recorder) recordSimulation(c *chapter) {
+	made := c.post("an order of Test", r.test, prefix+"/orders",
+		bag(r.photos[0]).with(object{"external_id": "rehearsal", "mock_outcome": "authentic"}).String())
+	path := prefix + "/orders/" + r.property(made.body, "id") + "/simulate"
+	c.post("a photo request", r.test, path, `{"state":"update-photos"}`)
+	c.post("an order that cannot be processed", r.test, prefix+"/orders/rehearsal/simulate", `{"state":"error"}`)
+	c.get("the order in that state", r.test, prefix+"/orders/rehearsal")
+	c.post("no state", r.test, path, "{}")
+	c.post("an unknown state", r.test, path, `{"state":"lost"}`)
+	c.post("not JSON", r.test, path, "{")
+	c.post("an order of Test with a key of Live", r.live, path, `{"state":"fake"}`)
+	c.post("an order of Live", r.live, prefix+"/orders/undo/simulate", `{"state":"fake"}`)
 }
