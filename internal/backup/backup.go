@@ -40,9 +40,6 @@ const (
 
 	// copies is the number of photos copied concurrently.
 	copies = 4
-
-	// progressEvery is the number of photos between two progress messages.
-	progressEvery = 1000
 )
 
 // ErrIncomplete is returned for a directory without a complete backup.

@@ -10,10 +10,12 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/assayhq/assay/internal/buildinfo"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
@@ -29,15 +31,13 @@ type Options struct {
 	DataDir     string
 	SecretFiles []string
 
-	Dir      string // of the backup: empty or missing
-	Now      func() time.Time
-	Progress func(string) // receives progress messages; may be nil
+	Dir string // of the backup: empty or missing
+	Now func() time.Time
 }
 
 // Create backs up a running installation: the rows of one snapshot and the files they refer to. A failed backup
 // leaves a directory without a manifest, which Restore refuses.
 func Create(ctx context.Context, o Options) (*Summary, error) {
-	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
@@ -57,30 +57,22 @@ func Create(ctx context.Context, o Options) (*Summary, error) {
 	}
 	m.CreatedAt, m.SchemaVersion, m.Rows = header.CreatedAt, header.Schema, header.Total()
 	m.Accounts, m.Orders = header.Rows("accounts"), header.Rows("orders")
-	progress(fmt.Sprintf("database: %d rows", m.Rows))
 	f.erased = func(ctx context.Context, name string) bool {
 		p, err := o.Store.Photo(ctx, name)
 		return err == nil && p.Erased
 	}
-	if m.Photos, err = f.photos(ctx, o.Media, progress); err != nil {
+	if m.Photos, err = f.photos(ctx, o.Media, header.Rows("photos")); err != nil {
 		return nil, err
 	}
-	progress(fmt.Sprintf("media: %d photos", m.Photos))
 	if m.Secrets, err = f.secrets(ctx, o.DataDir, o.SecretFiles); err != nil {
 		return nil, fmt.Errorf("secrets: %w", err)
 	}
+	progress.Step(ctx, "making it durable")
 	if err := f.complete(m); err != nil {
 		return nil, err
 	}
 	m.Dir = dir
 	return &m.Summary, nil
-}
-
-func progressOr(f func(string)) func(string) {
-	if f == nil {
-		return func(string) {}
-	}
-	return f
 }
 
 // database writes the dump, with fast compression because a snapshot of the database is open meanwhile.
@@ -119,21 +111,23 @@ func openDump(root *os.Root) (io.Reader, io.Closer, error) {
 
 // photos copies the files of the rows in the dump. It reads the dump again, so that the snapshot need not stay
 // open.
-func (f *folder) photos(ctx context.Context, files media.Store, progress func(string)) (copied int64, err error) {
+func (f *folder) photos(ctx context.Context, files media.Store, total int64) (copied int64, err error) {
 	rows, closer, err := openDump(f.root)
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, closer.Close()) }()
-	found := counter{what: "media: %d photos so far", progress: progress}
+	done := progress.Begin(ctx, "photos", progress.Items, total)
+	var found atomic.Int64
 	copier, ctx := errgroup.WithContext(ctx)
 	copier.SetLimit(copies)
 	err = dump.EachRow(rows, "photos", func(row map[string]any) error {
 		copier.Go(func() error {
 			ok, err := f.photo(ctx, files, row)
 			if ok {
-				found.add()
+				found.Add(1)
 			}
+			done(1)
 			return err
 		})
 		return ctx.Err()
@@ -141,7 +135,7 @@ func (f *folder) photos(ctx context.Context, files media.Store, progress func(st
 	if failed := copier.Wait(); failed != nil {
 		return 0, failed
 	}
-	return found.n, err
+	return found.Load(), err
 }
 
 // photo copies a file and reports whether it exists. Housekeeping may have deleted an unused one since the

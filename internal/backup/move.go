@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
@@ -34,8 +35,6 @@ type MoveOptions struct {
 	Dir       string         // for the copy of the database on its way
 
 	Now func() time.Time
-	// Progress begins a part of the work, of so many bytes, and returns what takes those done.
-	Progress func(what string, total int64) (done func(int64))
 }
 
 // Moved describes what was moved.
@@ -72,12 +71,7 @@ func Move(ctx context.Context, o MoveOptions) (m *Moved, err error) {
 	if o.Loaded {
 		return m, nil
 	}
-	size, err := os.Stat(file)
-	if err != nil {
-		return nil, err
-	}
-	done := o.Progress("database", size.Size())
-	return m, readDump(file, done, func(rows io.Reader) error {
+	return m, readDump(file, func(rows io.Reader) error {
 		_, err := dump.Load(ctx, o.Database, rows)
 		return err
 	})
@@ -113,36 +107,24 @@ func writeDump(ctx context.Context, s *store.Store, path string, now time.Time) 
 	return header, errors.Join(err, z.Close())
 }
 
-// readDump calls f with the rows of a file, and done with the bytes of the file that were read.
-func readDump(path string, done func(int64), f func(io.Reader) error) (err error) {
+// readDump calls f with the rows of a file.
+func readDump(path string, f func(io.Reader) error) (err error) {
 	file, err := os.Open(filepath.Clean(path))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	z, err := gzip.NewReader(&counted{file, done})
+	z, err := gzip.NewReader(file)
 	if err != nil {
 		return err
 	}
 	return f(z)
 }
 
-// counted is a reader that tells how much was read.
-type counted struct {
-	io.Reader
-	done func(int64)
-}
-
-func (c *counted) Read(p []byte) (int, error) {
-	n, err := c.Reader.Read(p)
-	c.done(int64(n))
-	return n, err
-}
-
 // photos copies the photos of the rows in the file.
 func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
 	each := func(f func(row map[string]any) error) error {
-		return readDump(file, func(int64) {}, func(rows io.Reader) error { return dump.EachRow(rows, "photos", f) })
+		return readDump(file, func(rows io.Reader) error { return dump.EachRow(rows, "photos", f) })
 	}
 	var total int64
 	if err := each(func(row map[string]any) error {
@@ -153,7 +135,7 @@ func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
 	}); err != nil || o.SameMedia {
 		return err
 	}
-	done := o.Progress("photos", total)
+	done := progress.Begin(ctx, "photos", progress.Bytes, total)
 	var copied, bytes, missing atomic.Int64
 	copier, copyCtx := errgroup.WithContext(ctx)
 	copier.SetLimit(moves)

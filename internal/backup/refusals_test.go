@@ -13,6 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/dump"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -70,8 +71,13 @@ func TestCreate(t *testing.T) {
 	t.Run("Canceled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		o := i.options(filepath.Join(t.TempDir(), "b"))
-		o.Progress = func(string) { cancel() } // after the database
-		if _, err := backup.Create(ctx, o); !errors.Is(err, context.Canceled) {
+		told := progress.With(ctx, func(what string, _ progress.Unit, _ int64) func(int64) {
+			if what == "photos" { // after the database
+				cancel()
+			}
+			return func(int64) {}
+		})
+		if _, err := backup.Create(told, o); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v, want the context's error", err)
 		}
 		wantIncomplete(t, o.Dir)

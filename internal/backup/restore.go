@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/dump"
 	"golang.org/x/sync/errgroup"
 )
@@ -22,7 +23,6 @@ type RestoreOptions struct {
 	Media    media.Store
 	Staging  *media.Staging // for Media
 	DataDir  string         // receives the secrets
-	Progress func(string)   // receives progress messages; may be nil
 
 	// Again says that a restore into this place was interrupted: a database that is filled is then one that was loaded.
 	Again bool
@@ -34,7 +34,6 @@ type RestoreOptions struct {
 // file, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
 // be repeated, because identical photos and secrets are kept.
 func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
-	progress := progressOr(o.Progress)
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
@@ -57,13 +56,12 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	if err := verify(ctx, root, m); err != nil {
 		return nil, err
 	}
-	progress("the backup is complete and undamaged")
-	p, err := openTarget(&o, root, progress)
+	p, err := openTarget(&o, root, m.Photos+m.Secrets)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, p.data.Close()) }()
-	if err := p.each(ctx, p.check); err != nil {
+	if err := p.each(ctx, "looking at the place", p.check); err != nil {
 		return nil, err
 	}
 	if o.Begin != nil {
@@ -71,10 +69,9 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 			return nil, err
 		}
 	}
-	if err := p.each(ctx, p.put); err != nil {
+	if err := p.each(ctx, "photos and secrets", p.put); err != nil {
 		return nil, err
 	}
-	progress(fmt.Sprintf("%d photos and secrets", p.done.n))
 	if !loaded {
 		if err := loadDatabase(ctx, root, o.Database); err != nil {
 			return nil, err
@@ -95,7 +92,8 @@ func loadDatabase(ctx context.Context, root *os.Root, target string) (err error)
 
 // verify checks the hash of every file of the backup.
 func verify(ctx context.Context, root *os.Root, m *manifest) error {
-	sha, err := hashFile(ctx, root, sumsFile)
+	done := progress.Begin(ctx, "verifying the backup", progress.Bytes, m.Bytes)
+	sha, err := hashFile(ctx, root, sumsFile, done)
 	if err != nil {
 		return err
 	}
@@ -115,7 +113,7 @@ func verify(ctx context.Context, root *os.Root, m *manifest) error {
 			return fmt.Errorf("%s names %q, which does not belong into a backup", sumsFile, s.path)
 		}
 		files.Go(func() error {
-			sha, err := hashFile(ctx, root, s.path)
+			sha, err := hashFile(ctx, root, s.path, done)
 			if err == nil && sha != s.sha256 {
 				err = fmt.Errorf("%s is damaged: its SHA-256 is not the one of the backup", s.path)
 			}
@@ -139,10 +137,10 @@ type target struct {
 	dataDir string
 	media   media.Store
 	staging *media.Staging
-	done    counter
+	files   int64 // that the backup has for it
 }
 
-func openTarget(o *RestoreOptions, backup *os.Root, progress func(string)) (*target, error) {
+func openTarget(o *RestoreOptions, backup *os.Root, files int64) (*target, error) {
 	dir, err := filepath.Abs(o.DataDir)
 	if err != nil {
 		return nil, err
@@ -154,19 +152,21 @@ func openTarget(o *RestoreOptions, backup *os.Root, progress func(string)) (*tar
 	if err != nil {
 		return nil, err
 	}
-	return &target{
-		backup: backup, data: data, dataDir: dir, media: o.Media, staging: o.Staging,
-		done: counter{what: "%d photos and secrets so far", progress: progress},
-	}, nil
+	return &target{backup: backup, data: data, dataDir: dir, media: o.Media, staging: o.Staging, files: files}, nil
 }
 
 // each calls f for every photo and secret of the backup, a few concurrently.
-func (p *target) each(ctx context.Context, f func(context.Context, sum) error) error {
+func (p *target) each(ctx context.Context, what string, f func(context.Context, sum) error) error {
+	done := progress.Begin(ctx, what, progress.Items, p.files)
 	files, ctx := errgroup.WithContext(ctx)
 	files.SetLimit(copies)
 	err := eachSum(p.backup, func(s sum) error {
 		if s.path != databaseFile {
-			files.Go(func() error { return f(ctx, s) })
+			files.Go(func() error {
+				err := f(ctx, s)
+				done(1)
+				return err
+			})
 		}
 		return ctx.Err()
 	})
@@ -188,7 +188,7 @@ func (p *target) check(ctx context.Context, s sum) error {
 // present returns the hash of the target's file, or "" if it does not exist.
 func (p *target) present(ctx context.Context, s sum) (sha string, err error) {
 	if name, ok := secretName(s.path); ok {
-		sha, err = hashFile(ctx, p.data, name)
+		sha, err = hashFile(ctx, p.data, name, func(int64) {})
 		if errors.Is(err, os.ErrNotExist) {
 			return "", nil
 		}
@@ -224,7 +224,6 @@ func (p *target) put(ctx context.Context, s sum) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", s.path, err)
 	}
-	p.done.add()
 	return nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"io"
 	"os"
 	"strings"
+
+	"github.com/assayhq/assay/internal/progress"
 )
 
 // sum is one line of SHA256SUMS.
@@ -48,14 +50,14 @@ func eachSum(root *os.Root, f func(sum) error) (err error) {
 	return lines.Err()
 }
 
-// hashFile returns the hash of a file's content.
-func hashFile(ctx context.Context, root *os.Root, name string) (_ string, err error) {
+// hashFile returns the hash of a file's content, and calls done with the bytes read.
+func hashFile(ctx context.Context, root *os.Root, name string, done func(int64)) (_ string, err error) {
 	file, err := root.Open(name)
 	if err != nil {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	return hashOf(ctx, file)
+	return hashOf(ctx, progress.Reader(file, done))
 }
 
 func hashOf(ctx context.Context, r io.Reader) (string, error) {

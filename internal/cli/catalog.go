@@ -50,7 +50,7 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 				if p.Path != "" {
 					where += ": " + p.Path
 				}
-				fmt.Fprintf(inv.Stderr, "%s: %s\n", where, p.Message)
+				fmt.Fprintf(inv.messages(), "%s: %s\n", where, p.Message)
 			}
 			return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
 		}
@@ -103,6 +103,7 @@ func catalogExport() *command {
 			if err != nil {
 				return err
 			}
+			inv.progress.end()
 			_, err = inv.Stdout.Write(text)
 			return err
 		}),

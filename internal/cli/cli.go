@@ -15,6 +15,7 @@ import (
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/server"
 )
 
@@ -45,6 +46,7 @@ type command struct {
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
+	serves  bool // it goes on until something happens outside: there is no progress to show
 	remote  bool // no setting of an installation matters to it: it calls the integration API, or has flags of its own
 }
 
@@ -57,6 +59,7 @@ type invocation struct {
 	json     bool
 	args     []string
 	flags    *flag.FlagSet
+	progress *progressLine
 	options
 }
 
@@ -135,7 +138,11 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 	}
 	err = inv.missing(c.needs)
 	if err == nil {
+		if !c.serves {
+			ctx = inv.reporting(ctx, c.name)
+		}
 		err = c.run(ctx, inv)
+		inv.progress.end()
 	}
 	if err != nil {
 		fmt.Fprintf(stdio.Stderr, "assay %s: %s\n", c.name, messageOf(err))
@@ -250,10 +257,12 @@ func (inv *invocation) app(ctx context.Context) (*server.App, error) {
 
 // open opens the installation while f runs.
 func (inv *invocation) open(ctx context.Context, f func(*server.App) error) (err error) {
+	progress.Step(ctx, "opening the installation")
 	app, err := inv.app(ctx)
 	if err != nil {
 		return err
 	}
+	progress.Step(ctx, "working")
 	defer func() { err = errors.Join(err, app.Close()) }()
 	return f(app)
 }
@@ -269,6 +278,7 @@ func withApp(
 
 // print writes v as JSON with --json, otherwise the formatted text.
 func (inv *invocation) print(v any, format string, args ...any) error {
+	inv.progress.end()
 	if inv.json {
 		e := json.NewEncoder(inv.Stdout)
 		e.SetEscapeHTML(false)

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/progress"
 )
 
 const (
@@ -44,6 +46,7 @@ func (inv *invocation) fetch(ctx context.Context, source string) (body []byte, e
 		}
 		return nil
 	}}
+	progress.Step(ctx, "reading "+origin)
 	answer, err := client.Do(r)
 	if err != nil {
 		return nil, err

@@ -36,6 +36,7 @@ func listenCommand() *command {
 		example: "assay listen --forward-to http://localhost:3000/webhooks",
 		needs:   []string{"forward-to"},
 		remote:  true,
+		serves:  true,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			remoteFlags(fs, inv)
 			fs.StringVar(&inv.url, "forward-to", "", "`URL` that gets the events as webhook deliveries")

@@ -53,7 +53,7 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintf(inv.Stderr, "note: %s\n", note)
+		fmt.Fprintf(inv.messages(), "note: %s\n", note)
 	}
 	err = inv.print(report,
 		"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
@@ -124,7 +124,7 @@ func backupCommand() *command {
 		example: "assay backup /backups/2026-11-15",
 		nargs:   1,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			s, err := app.Backup(ctx, inv.args[0], inv.progress)
+			s, err := app.Backup(ctx, inv.args[0])
 			if err != nil {
 				return err
 			}
@@ -145,7 +145,7 @@ func restoreCommand() *command {
 		example: "assay restore /backups/2026-11-15 --data data",
 		nargs:   1,
 		run: func(ctx context.Context, inv *invocation) error {
-			s, err := server.Restore(ctx, inv.settings, inv.args[0], inv.progress)
+			s, err := server.Restore(ctx, inv.settings, inv.args[0])
 			if err != nil {
 				return err
 			}
@@ -153,8 +153,6 @@ func restoreCommand() *command {
 		},
 	}
 }
-
-func (inv *invocation) progress(line string) { fmt.Fprintln(inv.Stderr, line) }
 
 func (inv *invocation) printSummary(verb string, s *backup.Summary) error {
 	return inv.print(s, "%s %d accounts, %d orders, %d photos (%d rows, %d bytes)\n",

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"flag"
+	"fmt"
 
 	"github.com/assayhq/assay/internal/server"
 )
@@ -18,15 +19,8 @@ func moveCommand() *command {
 		flags:  func(fs *flag.FlagSet, _ *invocation) { m.Bind(fs) },
 		remote: true,
 		run: func(ctx context.Context, inv *invocation) error {
-			m.Say = inv.progress
-			part := inv.newProgress("", 0)
-			m.Progress = func(what string, total int64) func(int64) {
-				part.end()
-				part = inv.newProgress(what, total)
-				return part.add
-			}
+			m.Say = func(line string) { fmt.Fprintln(inv.messages(), line) }
 			report, err := m.Run(ctx, inv.logger())
-			part.end()
 			if err != nil {
 				return err
 			}

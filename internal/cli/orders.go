@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/client"
+	"github.com/assayhq/assay/internal/progress"
 )
 
 // photoFlags collects repeated --photo INDEX=FILE|URL flags.
@@ -88,7 +89,7 @@ const maxUpload = 10
 func (inv *invocation) upload(ctx context.Context, c *client.Client, files []string) (map[string]string, error) {
 	urls := make(map[string]string, len(files))
 	for part := range slices.Chunk(files, maxUpload) {
-		results, err := inv.uploadPart(ctx, c, part)
+		results, err := uploadPart(ctx, c, part)
 		if err != nil {
 			return nil, err
 		}
@@ -102,25 +103,26 @@ func (inv *invocation) upload(ctx context.Context, c *client.Client, files []str
 	return urls, nil
 }
 
-func (inv *invocation) uploadPart(
-	ctx context.Context, c *client.Client, files []string,
-) ([]client.UploadResult, error) {
-	var opened []client.File
-	progress := inv.newProgress("uploading", 0)
-	for _, name := range files {
+func uploadPart(ctx context.Context, c *client.Client, files []string) ([]client.UploadResult, error) {
+	var total int64
+	opened := make([]*os.File, len(files))
+	for i, name := range files {
 		f, err := os.Open(filepath.Clean(name))
 		if err != nil {
 			return nil, err
 		}
 		defer func() { _ = f.Close() }()
 		if info, err := f.Stat(); err == nil {
-			progress.total += info.Size()
+			total += info.Size()
 		}
-		opened = append(opened, client.File{Name: filepath.Base(name), Content: progress.reader(f)})
+		opened[i] = f
 	}
-	results, err := c.UploadPhotos(ctx, opened...)
-	progress.end()
-	return results, err
+	done := progress.Begin(ctx, "uploading", progress.Bytes, total)
+	contents := make([]client.File, len(files))
+	for i, name := range files {
+		contents[i] = client.File{Name: filepath.Base(name), Content: progress.Reader(opened[i], done)}
+	}
+	return c.UploadPhotos(ctx, contents...)
 }
 
 func photosUpload() *command {
@@ -136,7 +138,7 @@ func photosUpload() *command {
 			if len(inv.args) == 0 || len(inv.args) > maxUpload {
 				return fmt.Errorf("takes 1 to %d files", maxUpload)
 			}
-			results, err := inv.uploadPart(ctx, c, inv.args)
+			results, err := uploadPart(ctx, c, inv.args)
 			if err != nil {
 				return err
 			}
@@ -212,6 +214,7 @@ func ordersWatch() *command {
 		example: "assay orders watch my-first-order",
 		nargs:   1,
 		remote:  true,
+		serves:  true,
 		flags: func(fs *flag.FlagSet, inv *invocation) {
 			remoteFlags(fs, inv)
 			fs.DurationVar(&inv.interval, "interval", 5*time.Second, "wait between two reads")

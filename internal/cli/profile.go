@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/assayhq/assay/internal/progress"
 	"golang.org/x/term"
 
 	"github.com/assayhq/assay/client"
@@ -123,6 +124,7 @@ func withRemote(
 		if err != nil {
 			return err
 		}
+		progress.Step(ctx, "waiting for the server")
 		return f(ctx, inv, c, answer)
 	}
 }

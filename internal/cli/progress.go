@@ -1,92 +1,176 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/assayhq/assay/internal/progress"
+	"golang.org/x/term"
 )
 
-// progress tells on standard error how far a command is, with rate and remaining time: on a terminal in one line that
-// is rewritten, elsewhere with a line now and then. What ends within two seconds says nothing.
-type progress struct {
+// progressLine tells on standard error how far a command is, with rate and remaining time: on a terminal in one line
+// that is rewritten, elsewhere with a line every few seconds. What ends within two seconds says nothing. A nil one is
+// of a command that never tells.
+type progressLine struct {
 	out      io.Writer
 	terminal bool
-	what     string
-	total    int64 // 0: unknown
+	command  string
+	now      func() time.Time
 	began    time.Time
 
 	mu    sync.Mutex
-	done  int64
+	part  *progressPart // nil: nothing is being done
 	told  time.Time
-	shown bool
+	shown bool          // the terminal shows a line
+	stop  chan struct{} // ends the goroutine that redraws; nil: there is none
+}
+
+// progressPart is a part of the work.
+type progressPart struct {
+	what  string
+	unit  progress.Unit
+	total int64 // 0: unknown
+	began time.Time
+	done  atomic.Int64
 }
 
 const (
 	quietFor     = 2 * time.Second
 	redrawEvery  = 200 * time.Millisecond
-	newLineEvery = 10 * time.Second
+	newLineEvery = 5 * time.Second
+	clearLine    = "\r\x1b[K"
 )
 
-func (inv *invocation) newProgress(what string, total int64) *progress {
-	return &progress{
-		out: inv.Stderr, terminal: onTerminal(inv.Stderr), what: what, total: total, began: time.Now(),
+// reporting returns a context whose work is shown while the command runs. A program that reads the JSON gets no lines.
+func (inv *invocation) reporting(ctx context.Context, command string) context.Context {
+	terminal := onTerminal(inv.Stderr)
+	if inv.json && !terminal {
+		return ctx
 	}
+	inv.progress = &progressLine{
+		out: inv.Stderr, terminal: terminal, command: command, now: time.Now, began: time.Now(),
+	}
+	return progress.With(ctx, inv.progress.begin)
 }
 
-// reader returns r with its bytes counted.
-func (p *progress) reader(r io.Reader) io.Reader { return &countedReader{r, p} }
-
-type countedReader struct {
-	from io.Reader
-	p    *progress
-}
-
-func (c *countedReader) Read(b []byte) (int, error) {
-	n, err := c.from.Read(b)
-	c.p.add(int64(n))
-	return n, err
-}
-
-func (p *progress) add(n int64) {
+// begin is a progress.Reporter.
+func (p *progressLine) begin(what string, unit progress.Unit, total int64) func(int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.done += n
-	now := time.Now()
-	every := newLineEvery
-	if p.terminal {
-		every = redrawEvery
+	part := &progressPart{what: what, unit: unit, total: total, began: p.now()}
+	p.part = part
+	if p.stop == nil {
+		p.stop = make(chan struct{})
+		go p.watch(p.stop)
 	}
-	if now.Sub(p.began) < quietFor || now.Sub(p.told) < every {
+	return func(n int64) { part.done.Add(n) }
+}
+
+// watch shows the line again and again, also while a part cannot be counted.
+func (p *progressLine) watch(stop <-chan struct{}) {
+	ticker := time.NewTicker(redrawEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-stop:
+			return
+		case <-ticker.C:
+			p.tick()
+		}
+	}
+}
+
+// tick shows the line, when it is time to.
+func (p *progressLine) tick() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if p.part == nil || now.Sub(p.began) < quietFor || !p.terminal && now.Sub(p.told) < newLineEvery {
 		return
 	}
-	p.told, p.shown = now, true
-	line := progressLine(p.what, p.done, p.total, now.Sub(p.began))
-	if p.terminal {
-		fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-	} else {
+	p.told = now
+	line := p.command + ", " + p.part.line(now)
+	if !p.terminal {
 		fmt.Fprintln(p.out, line)
+		return
 	}
+	p.shown = true
+	fmt.Fprint(p.out, clearLine+cutLine(line, terminalWidth(p.out)))
 }
 
 // end leaves the terminal's line empty for what follows.
-func (p *progress) end() {
+func (p *progressLine) end() {
+	if p == nil {
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown && p.terminal {
-		fmt.Fprint(p.out, "\r\x1b[K")
+	p.clear()
+	p.part = nil
+	if p.stop != nil {
+		close(p.stop)
+		p.stop = nil
 	}
 }
 
-// progressLine is what a person wants to know: how much, how fast, how long still.
-func progressLine(what string, done, total int64, elapsed time.Duration) string {
-	rate := float64(done) / elapsed.Seconds()
-	line := fmt.Sprintf("%s: %s", what, bytesText(done))
-	if total > 0 {
-		line += fmt.Sprintf(" of %s (%d %%)", bytesText(total), 100*done/total)
+func (p *progressLine) clear() {
+	if p.shown {
+		fmt.Fprint(p.out, clearLine)
+		p.shown = false
 	}
-	line += fmt.Sprintf(", %s/s", bytesText(int64(rate)))
-	if total > done && rate > 0 {
+}
+
+// Write writes what has nothing to do with progress, in place of the line, which is shown again later.
+func (p *progressLine) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.clear()
+	return p.out.Write(text)
+}
+
+// messages is standard error for messages and logs while progress may be shown there.
+func (inv *invocation) messages() io.Writer {
+	if inv.progress == nil {
+		return inv.Stderr
+	}
+	return inv.progress
+}
+
+// line is what a person wants to know: how much, how fast, how long still.
+func (p *progressPart) line(now time.Time) string {
+	done, total, elapsed := p.done.Load(), p.total, now.Sub(p.began)
+	if done > total {
+		total = 0 // more has come meanwhile
+	}
+	if done == 0 && total == 0 {
+		return fmt.Sprintf("%s: %s", p.what, elapsed.Truncate(time.Second))
+	}
+	text := func(n int64) string {
+		if p.unit == progress.Bytes {
+			return bytesText(n)
+		}
+		return fmt.Sprint(n)
+	}
+	line := p.what + ": " + text(done)
+	if total > 0 {
+		line += fmt.Sprintf(" of %s (%d %%)", text(total), int64(100*float64(done)/float64(total)))
+	}
+	if done == 0 || elapsed <= 0 {
+		return line
+	}
+	rate := float64(done) / elapsed.Seconds()
+	if p.unit == progress.Items && rate < 10 {
+		line += fmt.Sprintf(", %.1f/s", rate)
+	} else {
+		line += fmt.Sprintf(", %s/s", text(int64(rate)))
+	}
+	if total > done {
 		line += fmt.Sprintf(", %s left", time.Duration(float64(total-done)/rate*float64(time.Second)).Round(time.Second))
 	}
 	return line
@@ -102,4 +186,21 @@ func bytesText(n int64) string {
 		return fmt.Sprintf("%d B", n)
 	}
 	return fmt.Sprintf("%.1f %s", value, units[unit])
+}
+
+// cutLine keeps a line from wrapping, because only one line can be rewritten. A width of 0 is not known.
+func cutLine(line string, width int) string {
+	if runes := []rune(line); width > 0 && len(runes) >= width {
+		return strings.TrimRight(string(runes[:width-1]), " ")
+	}
+	return line
+}
+
+func terminalWidth(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if width, _, err := term.GetSize(int(f.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
 }

@@ -24,7 +24,8 @@ func serveCommand() *command {
 			fs.Var(&inv.demo, "demo", "on an empty database, create a demo catalog, account, keys, credits and staff, print "+
 				"them once, and make 60 days of past work; --demo=empty: without the past work")
 		},
-		run: serve,
+		run:    serve,
+		serves: true,
 	}
 }
 
@@ -44,7 +45,9 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		return err
 	}
 	if inv.demo != demoOff {
-		if err := createDemo(ctx, app, s, inv.demo, inv.Stdout); err != nil {
+		err := createDemo(inv.reporting(ctx, "demo"), app, s, inv.demo, inv.Stdout)
+		inv.progress.end()
+		if err != nil {
 			return err
 		}
 	}
@@ -73,9 +76,9 @@ func (inv *invocation) logger() *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(slog.NewTextHandler(inv.Stderr, nil))
+		return slog.New(slog.NewTextHandler(inv.messages(), nil))
 	}
-	return httpx.NewJSONLog(inv.Stderr)
+	return httpx.NewJSONLog(inv.messages())
 }
 
 func versionCommand() *command {

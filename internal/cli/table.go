@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
+
+	"golang.org/x/term"
 )
 
 // table prints rows as aligned columns, or v with --json. Headers are for people: a pipe gets the rows alone. An empty
@@ -14,6 +16,7 @@ func (inv *invocation) table(v any, what string, headers []string, rows [][]stri
 	if inv.json {
 		return inv.print(v, "")
 	}
+	inv.progress.end()
 	if len(rows) == 0 {
 		_, err := fmt.Fprintf(inv.Stderr, "no %s\n", what)
 		return err
@@ -33,11 +36,7 @@ func (inv *invocation) table(v any, what string, headers []string, rows [][]stri
 // onTerminal reports whether a person reads what is written.
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // count writes a number with its noun: 1 change, 2 changes.

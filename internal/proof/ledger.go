@@ -29,6 +29,7 @@ func (t *tenant) ledger(ctx context.Context, q store.Queries) error {
 	var seq, count, sum, running int64
 	err := q.EachEntry(ctx, t.accountID, t.balance.Environment, func(e *store.EntryProof) error {
 		count++
+		t.done(1)
 		sum += e.Amount
 		if e.Seq != seq+1 {
 			t.problem(LedgerSequence, e.ID, "entry %d follows entry %d", e.Seq, seq)
@@ -83,6 +84,7 @@ func (t *tenant) orders(ctx context.Context, q store.Queries) error {
 			return nil
 		}
 		count++
+		t.done(1)
 		if o.Seq != last.Seq+1 {
 			t.problem(OrderSequence, o.ID, "order %d follows order %d", o.Seq, last.Seq)
 		}

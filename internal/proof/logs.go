@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -27,6 +28,7 @@ func (c *chain) problem(kind ProblemKind, id, format string, args ...any) {
 // entry checks an entry whose hash should be what sealed returns for the one before it.
 func (c *chain) entry(id string, seq int64, hash string, sealed func(previous string) string) {
 	c.count++
+	c.done(1)
 	if seq != c.seq+1 {
 		c.problem(c.sequence, id, "%s %d follows %s %d", c.entryName, seq, c.entryName, c.seq)
 	}
@@ -101,6 +103,7 @@ func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string
 func (c *check) staffLog(ctx context.Context, q store.Queries) error {
 	log := &chain{check: c, sequence: StaffSequence, hash: StaffHash, entryName: "entry"}
 	seal := c.Store.Chain()
+	c.done = progress.Begin(ctx, "log of administration", progress.Items, 0)
 	if err := q.EachStaffAction(ctx, func(a *audit.Action, details string) error {
 		log.entry(a.ID, a.Seq, a.Hash, func(previous string) string { return seal.ActionHash(previous, a, details) })
 		return nil

@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 	"golang.org/x/sync/errgroup"
 )
@@ -18,15 +20,27 @@ const photoChecks = 8
 
 // photos checks the file of every photo of an order, up to the order with the id last.
 func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
+	done, left := progress.Begin(ctx, "photos of orders", progress.Items, c.report.Orders), c.report.Orders
 	for after := ""; ; {
 		page, next, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
 		if err != nil || next == "" {
 			return err
 		}
+		orders := min(pageSize, left) // of the page, whose photos stand for them in equal parts
+		left -= orders
+		if len(page) == 0 {
+			done(orders)
+		}
+		var looked atomic.Int64
 		looks, lookCtx := errgroup.WithContext(ctx)
 		looks.SetLimit(photoChecks)
 		for i := range page {
-			looks.Go(func() error { return c.photo(lookCtx, files, &page[i]) })
+			looks.Go(func() error {
+				err := c.photo(lookCtx, files, &page[i])
+				n, of := looked.Add(1), int64(len(page))
+				done(orders*n/of - orders*(n-1)/of)
+				return err
+			})
 		}
 		if err := looks.Wait(); err != nil {
 			return err

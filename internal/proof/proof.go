@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -117,6 +118,7 @@ type Options struct {
 // report.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	c := &check{Options: o, report: Report{Problems: []Problem{}}}
+	progress.Step(ctx, "files of the database")
 	note, err := o.Store.Integrity(ctx, o.Deep, func(where, message string) {
 		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
 	})
@@ -148,10 +150,19 @@ func (c *check) rows(ctx context.Context) error {
 		if lastOrder, err = q.LastOrderID(ctx); err != nil {
 			return err
 		}
-		for _, part := range []func(context.Context, store.Queries) error{
-			c.references, c.orderCounts, c.accounts, c.staffLog, c.keptHeads, c.strayCertificates,
+		for _, part := range []struct {
+			what  string
+			check func(context.Context, store.Queries) error
+		}{
+			{"references between rows", c.references},
+			{"counters of orders", c.orderCounts},
+			{"ledger, orders and logs", c.accounts},
+			{"log of administration", c.staffLog},
+			{"heads kept elsewhere", c.keptHeads},
+			{"certificates", c.strayCertificates},
 		} {
-			if err := part(ctx, q); err != nil {
+			progress.Step(ctx, part.what)
+			if err := part.check(ctx, q); err != nil {
 				return err
 			}
 		}
@@ -191,6 +202,7 @@ type check struct {
 	mu     sync.Mutex // photos are checked in parallel
 	report Report
 	found  Deep
+	done   func(int64) // takes the ledger entries, orders and events that were read
 }
 
 func (c *check) add(p Problem) {
@@ -205,6 +217,14 @@ func (c *check) add(p Problem) {
 const pageSize = 500
 
 func (c *check) accounts(ctx context.Context, q store.Queries) error {
+	var total int64
+	if progress.On(ctx) {
+		var err error
+		if total, err = q.ProofRows(ctx); err != nil {
+			return err
+		}
+	}
+	c.done = progress.Begin(ctx, "ledger, orders and logs", progress.Items, total)
 	last := ""
 	for {
 		page, err := q.AuditHeads(ctx, last, pageSize)

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -41,6 +42,17 @@ func TestCheck(t *testing.T) {
 		if _, err := s.Service.CreateStaff(t.Context(), access.Operator, "a@assay.test", "A", access.Admin); err != nil {
 			t.Fatal(err)
 		}
+		t.Run("Progress", func(t *testing.T) {
+			told := &progresstest.Recorder{}
+			_, err := proof.Check(told.Context(t.Context()), s.Proof())
+			must.NoError(t, err)
+			told.WantDone(t, "ledger, orders and logs", "secrets", "photos of orders")
+			for _, stage := range []string{"files of the database", "references between rows", "certificates"} {
+				if !slices.Contains(told.Parts(), stage) {
+					t.Errorf("no word of %s: %q", stage, told.Parts())
+				}
+			}
+		})
 		t.Run("OK", func(t *testing.T) {
 			got, err := json.Marshal(check(t, s))
 			if err != nil {

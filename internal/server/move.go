@@ -18,6 +18,7 @@ import (
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
@@ -30,9 +31,7 @@ type Move struct {
 
 	keepKey bool // the key of the new place is written into its data folder
 
-	// Progress begins a part of the work, of so many bytes, and returns what takes those done; Say takes a line.
-	Progress func(what string, total int64) (done func(int64))
-	Say      func(line string)
+	Say func(line string) // takes what was copied, and what is wrong with it, line by line
 }
 
 // Bind adds the flags of both sides.
@@ -115,7 +114,7 @@ func (m *Move) copy(ctx context.Context, from *App, loaded bool) (moved *backup.
 	began := time.Now()
 	moved, err = backup.Move(ctx, backup.MoveOptions{
 		Store: from.Store, Media: from.Media, Database: m.To.databaseTarget(), Loaded: loaded, ToMedia: to,
-		ToStaging: staging, SameMedia: m.sameMedia(), Dir: m.To.Data, Now: time.Now, Progress: m.Progress,
+		ToStaging: staging, SameMedia: m.sameMedia(), Dir: m.To.Data, Now: time.Now,
 	})
 	if err != nil {
 		return nil, err
@@ -151,6 +150,7 @@ func (m *Move) finish(ctx context.Context, from *App, report *MoveReport, log *s
 		return fmt.Errorf("%d secrets cannot be opened with --from-secret-key: %s", sealed.Remaining,
 			strings.Join(sealed.Broken, ", "))
 	}
+	progress.Step(ctx, "comparing both places")
 	if err := report.Compare(ctx, from.Store); err != nil {
 		return fmt.Errorf("the installation was changed while it was moved: stop its servers, empty the new database, "+
 			"and run this again: %w", err)
@@ -158,7 +158,6 @@ func (m *Move) finish(ctx context.Context, from *App, report *MoveReport, log *s
 	if err := report.Compare(ctx, app.Store); err != nil {
 		return fmt.Errorf("the new place is not what was moved: empty its database and run this again: %w", err)
 	}
-	m.Say("checking the new place")
 	found, err := proof.Check(ctx, proof.Options{
 		Store: app.Store, Media: app.Media, CertificateKeys: app.Service.CertificateKeys(),
 		Unreadable: app.Service.UnreadableSecrets,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
@@ -19,15 +20,14 @@ import (
 func TestMove_Interrupted(t *testing.T) {
 	log := slog.New(slog.DiscardHandler)
 	data, database, key := t.TempDir(), pgtest.Database(t), secret.Generate()
-	newMove := func(say func(string)) *Move {
+	newMove := func() *Move {
 		m := new(Move)
 		m.Bind(flag.NewFlagSet("", flag.ContinueOnError))
 		m.From.Data, m.To.Data, m.To.Database, m.To.SecretKey = data, data, database, key
-		m.Progress = func(string, int64) func(int64) { return func(int64) {} }
-		m.Say = say
+		m.Say = func(string) {}
 		return m
 	}
-	old := newMove(nil).From
+	old := newMove().From
 	app, err := Begin(t.Context(), old, log)
 	must.NoError(t, err)
 	_, err = app.Service.CreateAccount(t.Context(), access.System, "Acme", "owner@acme.example", text.English)
@@ -35,15 +35,16 @@ func TestMove_Interrupted(t *testing.T) {
 	must.NoError(t, app.Close())
 
 	ctx, cancel := context.WithCancel(t.Context())
-	_, err = newMove(func(line string) {
-		if strings.HasPrefix(line, "checking") {
+	_, err = newMove().Run(progress.With(ctx, func(what string, _ progress.Unit, _ int64) func(int64) {
+		if what == "files of the database" { // which are checked in the end
 			cancel()
 		}
-	}).Run(ctx, log)
+		return func(int64) {}
+	}), log)
 	if err == nil || !strings.Contains(err.Error(), "interrupted") {
 		t.Fatalf("interrupted: %v", err)
 	}
-	moved := newMove(nil).To
+	moved := newMove().To
 	if _, err := Open(t.Context(), moved, log); err == nil || !strings.Contains(err.Error(), "run assay move again") {
 		t.Errorf("the new place: %v", err)
 	}
@@ -51,7 +52,7 @@ func TestMove_Interrupted(t *testing.T) {
 	must.NoError(t, err)
 	must.NoError(t, app.Close())
 
-	report, err := newMove(func(string) {}).Run(t.Context(), log)
+	report, err := newMove().Run(t.Context(), log)
 	must.NoError(t, err)
 	if !report.OK || report.Accounts != 1 || report.Resealed != 0 { // the first run has done that
 		t.Errorf("report %+v", report)

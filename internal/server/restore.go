@@ -13,15 +13,15 @@ import (
 )
 
 // Backup copies everything into an empty folder while servers run.
-func (a *App) Backup(ctx context.Context, dir string, progress func(string)) (*backup.Summary, error) {
+func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
 	return backup.Create(ctx, backup.Options{
 		Store: a.Store, Media: a.Media, DataDir: a.Settings.Data, SecretFiles: a.Settings.SecretFiles(), Dir: dir,
-		Now: time.Now, Progress: progress,
+		Now: time.Now,
 	})
 }
 
 // Restore fills the empty place that the settings name with a backup. No server may run there.
-func Restore(ctx context.Context, s Settings, dir string, progress func(string)) (summary *backup.Summary, err error) {
+func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summary, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func Restore(ctx context.Context, s Settings, dir string, progress func(string))
 	}
 	marker := s.restoreMarker()
 	summary, err = backup.Restore(ctx, backup.RestoreOptions{
-		Dir: dir, Database: s.databaseTarget(), Media: files, Staging: staging, DataDir: s.Data, Progress: progress,
+		Dir: dir, Database: s.databaseTarget(), Media: files, Staging: staging, DataDir: s.Data,
 		Again: exists(marker),
 		Begin: func() error {
 			return os.WriteFile(marker, []byte("assay restore has not ended: run it again\n"), 0o600)

@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -47,6 +49,7 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 
 // PlanCatalogImport checks a document as a whole and returns what importing it would change.
 func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*catalog.Document, []catalog.Change, error) {
+	progress.Step(ctx, "step 1 of 3, checking the document")
 	doc, err := catalog.Parse(document)
 	if err != nil {
 		return nil, nil, err
@@ -58,6 +61,7 @@ func (s *Service) PlanCatalogImport(ctx context.Context, document []byte) (*cata
 	if err := doc.CheckAccounts(accounts); err != nil {
 		return nil, nil, err
 	}
+	progress.Step(ctx, "step 2 of 3, comparing it with the current catalog")
 	current, err := s.CatalogDocument(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -76,6 +80,7 @@ func (s *Service) ImportCatalog(
 	if err != nil {
 		return nil, err
 	}
+	progress.Step(ctx, fmt.Sprintf("step 3 of 3, importing %d changes", len(changes)))
 	text, err := doc.JSON()
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/fakeclock"
+	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
@@ -31,8 +32,13 @@ answer_times: [{code: 60, name: {en: 1 hour}, price: 5}]
 			}
 		})
 		t.Run("Imported", func(t *testing.T) {
-			if changes, err := s.ImportCatalog(t.Context(), access.System, []byte(small)); err != nil || len(changes) == 0 {
+			told := &progresstest.Recorder{}
+			changes, err := s.ImportCatalog(told.Context(t.Context()), access.System, []byte(small))
+			if err != nil || len(changes) == 0 {
 				t.Fatalf("the import made %d changes (%v)", len(changes), err)
+			}
+			if steps := told.Parts(); len(steps) != 3 || !strings.HasPrefix(steps[2], "step 3 of 3") {
+				t.Errorf("the import tells of %q", steps)
 			}
 			if s.Catalog().Brand("chanel") == nil || other.Catalog().Brand("chanel") != nil {
 				t.Error("the import is not seen where it was made")

@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -135,6 +136,7 @@ func (s *Service) RedeliverFailed(
 	if err := actor.RequireIn(access.Redeliver, f.AccountID); err != nil {
 		return 0, err
 	}
+	done := progress.Begin(ctx, "failed deliveries", progress.Items, 0)
 	for after := ""; ; {
 		ids, err := s.store.FailedDeliveries(ctx, f, since, after, redeliverBatch)
 		if err != nil || len(ids) == 0 {
@@ -146,6 +148,7 @@ func (s *Service) RedeliverFailed(
 			return sent, err
 		}
 		sent += n
+		done(int64(len(ids)))
 		s.onDeliveries()
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -180,6 +181,10 @@ func (s *Service) EraseAccount(
 	}); err != nil {
 		return nil, err
 	}
+	done, err := e.beginOrders(ctx)
+	if err != nil {
+		return nil, err
+	}
 	for after := ""; ; {
 		ids, err := s.store.OrdersOf(ctx, accountID, after, eraseBatch)
 		if err != nil {
@@ -191,6 +196,7 @@ func (s *Service) EraseAccount(
 		if err := e.orders(ctx, ids, true); err != nil {
 			return nil, err
 		}
+		done(int64(len(ids)))
 		after = ids[len(ids)-1]
 	}
 	if err := e.unusedPhotos(ctx); err != nil {
@@ -199,7 +205,23 @@ func (s *Service) EraseAccount(
 	return &e.report, errors.Join(e.log(ctx, audit.AuditLog), e.log(ctx, audit.PortalLog))
 }
 
+// beginOrders begins to tell of the orders of the account.
+func (e *eraser) beginOrders(ctx context.Context) (done func(int64), err error) {
+	var total int64
+	if progress.On(ctx) {
+		balances, err := e.store.BalancesOf(ctx, e.report.AccountID)
+		if err != nil {
+			return nil, err
+		}
+		for i := range balances {
+			total += balances[i].Orders
+		}
+	}
+	return progress.Begin(ctx, "orders with their photos", progress.Items, total), nil
+}
+
 func (e *eraser) unusedPhotos(ctx context.Context) error {
+	done := progress.Begin(ctx, "photos without an order", progress.Items, 0)
 	limit := eraseBatch
 	if e.report.DryRun { // every look would be the same
 		limit = 1 << 30
@@ -213,10 +235,12 @@ func (e *eraser) unusedPhotos(ctx context.Context) error {
 		}); err != nil || n < limit {
 			return err
 		}
+		done(int64(n))
 	}
 }
 
 func (e *eraser) log(ctx context.Context, of audit.Log) error {
+	progress.Step(ctx, "entries of the logs")
 	for last := int64(0); ; {
 		next := int64(0)
 		if err := e.step(ctx, func(tx *store.Tx, rows store.Erasure) (_ []photo.Stored, err error) {

@@ -14,6 +14,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -92,8 +93,10 @@ func TestErase(t *testing.T) {
 		})
 		t.Run("DryRun", func(t *testing.T) {
 			before, named := files(t, s), len(found(t, s, "Jane Doe"))
-			r, err := s.Service.EraseAccount(ctx, access.Operator, s.Account.ID, true)
+			told := &progresstest.Recorder{}
+			r, err := s.Service.EraseAccount(told.Context(ctx), access.Operator, s.Account.ID, true)
 			must.NoError(t, err)
+			told.WantDone(t, "orders with their photos")
 			if !r.DryRun || r.Orders != 9 || r.Photos < 10 || r.Bytes == 0 || r.Rows["users"] != 1 || len(r.Stays) < 5 {
 				t.Errorf("the report is %+v", r)
 			}
@@ -223,7 +226,10 @@ func TestExportAccount(t *testing.T) {
 		_, err := s.Service.CreateAccount(t.Context(), access.System, "Other", "owner@other.example", "en")
 		must.NoError(t, err)
 		got := &exportRows{kinds: map[string]int{}}
-		must.NoError(t, s.Service.ExportAccount(context.WithoutCancel(t.Context()), access.Operator, s.Account, got))
+		told := &progresstest.Recorder{}
+		must.NoError(t, s.Service.ExportAccount(told.Context(context.WithoutCancel(t.Context())), access.Operator, s.Account,
+			got))
+		told.WantDone(t, "rows of users", "rows of orders", "rows of ledger", "rows of photos", "photos")
 		for kind, n := range map[string]int{
 			"account": 1, "users": 1, "api_keys": 2, "orders": 8, "ledger": 12, "photos": 10,
 		} {

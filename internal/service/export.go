@@ -8,6 +8,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -46,10 +47,12 @@ func (s *Service) ExportAccount(ctx context.Context, actor access.Actor, a *acce
 	}); err != nil {
 		return err
 	}
+	done := progress.Begin(ctx, "photos", progress.Items, int64(len(photos)))
 	for _, name := range photos {
 		if err := s.exportPhoto(ctx, name, to); err != nil {
 			return err
 		}
+		done(1)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
@@ -108,8 +109,12 @@ const resealBatch = 100
 // meanwhile, with both keys; when it is interrupted it goes on where it was.
 func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	r := new(Resealed)
+	done, err := s.beginSealed(ctx, "secrets to seal", s.secrets.Prefix())
+	if err != nil {
+		return r, err
+	}
 	for _, place := range sealedPlaces {
-		broken, err := s.reseal(ctx, place.column, place.context, r)
+		broken, err := s.reseal(ctx, place.column, place.context, r, done)
 		if err != nil {
 			return r, fmt.Errorf("seal %s: %w", place.column, err)
 		}
@@ -128,9 +133,10 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 
 // reseal does one column, a batch in each transaction, and returns the values that cannot be opened.
 func (s *Service) reseal(
-	ctx context.Context, column store.SealedColumn, context func(string) string, r *Resealed,
+	ctx context.Context, column store.SealedColumn, context func(string) string, r *Resealed, done func(int64),
 ) (broken []string, err error) {
 	err = s.eachSealed(ctx, column, s.secrets.Prefix(), func(v store.SealedValue) error {
+		done(1)
 		sealed, err := s.secrets.Reseal(v.Sealed, context(v.ID))
 		if err != nil {
 			broken = append(broken, column.String()+" "+v.ID)
@@ -169,10 +175,30 @@ func (s *Service) eachSealed(
 	}
 }
 
+// beginSealed begins to tell of the values that do not begin with the prefix.
+func (s *Service) beginSealed(ctx context.Context, what, prefix string) (done func(int64), err error) {
+	var total int64
+	if progress.On(ctx) {
+		for _, place := range sealedPlaces {
+			n, err := s.store.CountSealed(ctx, place.column, prefix)
+			if err != nil {
+				return nil, err
+			}
+			total += n
+		}
+	}
+	return progress.Begin(ctx, what, progress.Items, total), nil
+}
+
 // UnreadableSecrets calls f for every sealed value that no key opens, with the name of its table and the id of its row.
 func (s *Service) UnreadableSecrets(ctx context.Context, f func(table, id string)) error {
+	done, err := s.beginSealed(ctx, "secrets", "")
+	if err != nil {
+		return err
+	}
 	for _, place := range sealedPlaces {
 		if err := s.eachSealed(ctx, place.column, "", func(v store.SealedValue) error {
+			done(1)
 			if _, err := s.secrets.Open(v.Sealed, place.context(v.ID)); err != nil {
 				f(place.column.String(), v.ID)
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/expect"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/progresstest"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
@@ -82,8 +83,10 @@ func TestRotateSecrets(t *testing.T) {
 
 		t.Run("OneIsBroken", func(t *testing.T) {
 			rawsql.Exec(t, target, "UPDATE totp SET sealed_secret = 'v2:00000000:AAAA' || sealed_secret")
-			r, err := s.Service.RotateSecrets(ctx)
+			told := &progresstest.Recorder{}
+			r, err := s.Service.RotateSecrets(told.Context(ctx))
 			must.NoError(t, err)
+			told.WantDone(t, "secrets to seal")
 			expect.Equal(t, "remaining", r.Remaining, 1)
 			if len(r.Broken) != 1 || r.Broken[0] != "totp user-1" {
 				t.Errorf("broken: %v", r.Broken)

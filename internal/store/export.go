@@ -4,6 +4,8 @@ import (
 	"context"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/progress"
 )
 
 // exports is what an account is given of what is known of it: for each file the columns and where they come from. No
@@ -80,6 +82,15 @@ const ordersOf = " IN (SELECT id FROM orders WHERE account_id = $1)"
 func (q Queries) Export(ctx context.Context, accountID string, each func(kind string, row map[string]any) error) error {
 	for _, x := range exports {
 		columns := strings.Split(x.columns, ", ")
+		var total int64
+		if progress.On(ctx) {
+			var err error
+			total, err = value[int64](ctx, q, "SELECT COUNT(*) FROM (SELECT 1 FROM "+x.from+") AS found", accountID)
+			if err != nil {
+				return err
+			}
+		}
+		done := progress.Begin(ctx, "rows of "+x.name, progress.Items, total)
 		values, dest := make([]any, len(columns)), make([]any, len(columns))
 		for i := range values {
 			dest[i] = &values[i]
@@ -92,6 +103,7 @@ func (q Queries) Export(ctx context.Context, accountID string, each func(kind st
 			for i, name := range columns {
 				row[name] = exported(name, values[i])
 			}
+			done(1)
 			return each(x.name, row)
 		}); err != nil {
 			return err

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/progress"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -162,6 +163,7 @@ func migrate(ctx context.Context, db *sql.DB, d database.Dialect, to int64, opti
 	case current >= min(to, target):
 		return nil
 	}
+	progress.Step(ctx, "bringing the schema up to date")
 	if _, err := p.UpTo(ctx, to); err != nil {
 		return fmt.Errorf("bring schema up to date: %w", err)
 	}

@@ -136,6 +136,12 @@ func (q Queries) StrayCertificates(ctx context.Context, f func(id, orderID strin
 		})
 }
 
+// ProofRows returns how many ledger entries, orders and entries of accounts' logs there are, as their counters say.
+func (q Queries) ProofRows(ctx context.Context) (int64, error) {
+	return value[int64](ctx, q, `SELECT (SELECT COALESCE(SUM(entries + orders), 0) FROM balances) +
+		(SELECT COALESCE(SUM(audit_count + portal_count - portal_gone), 0) FROM accounts)`)
+}
+
 // CertificateCount returns how many certificates there are.
 func (q Queries) CertificateCount(ctx context.Context) (int64, error) {
 	return value[int64](ctx, q, "SELECT COUNT(*) FROM certificates")

@@ -49,6 +49,15 @@ func (q Queries) SealedAfter(
 		" AND "+c.sealed+" NOT LIKE $2 ORDER BY "+c.id+" LIMIT $3", id, prefix+"%", limit)
 }
 
+// CountSealed returns how many values SealedAfter would return one after the other.
+func (q Queries) CountSealed(ctx context.Context, c SealedColumn, prefix string) (int64, error) {
+	if prefix == "" {
+		prefix = " "
+	}
+	return value[int64](ctx, q,
+		"SELECT COUNT(*) FROM "+c.table+" WHERE "+c.sealed+" <> '' AND "+c.sealed+" NOT LIKE $1", prefix+"%")
+}
+
 // Reseal replaces a sealed value, or returns ErrNotFound where it has changed meanwhile.
 func (t *Tx) Reseal(c SealedColumn, v SealedValue, sealed string) error {
 	return t.one("UPDATE "+c.table+" SET "+c.sealed+" = $1 WHERE "+c.id+" = $2 AND "+c.sealed+" = $3",

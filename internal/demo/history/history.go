@@ -17,6 +17,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -40,6 +41,7 @@ type Demo struct {
 // past is the history in the making.
 type past struct {
 	context context.Context //nolint:containedctx // of one run of Write
+	tell    func(days int64)
 	service *service.Service
 	store   *store.Store
 	staging *media.Staging
@@ -81,9 +83,10 @@ func Start(now time.Time) time.Time {
 // clock, limits and callbacks are not used.
 func Write(ctx context.Context, config service.Config, staging *media.Staging, now time.Time, demo *Demo) error {
 	p := &past{
-		context: ctx, store: config.Store, staging: staging, now: Start(now), end: now, demo: demo,
+		context: progress.With(ctx, nil), store: config.Store, staging: staging, now: Start(now), end: now, demo: demo,
 		random: rand.New(rand.NewPCG(2026, 11)), //nolint:gosec // which order is a fake is no secret
 		pool:   make(map[string][]string),
+		tell:   progress.Begin(ctx, "days of past work", progress.Items, days),
 	}
 	config.Now = func() time.Time { return p.now }
 	config.Limits = service.Limits{}
@@ -208,11 +211,16 @@ func (p *past) at(when time.Time, do func() error) {
 
 // run lets everything happen in its order, with deliveries and statistics in between as the workers would.
 func (p *past) run() error {
+	told := 0
 	for len(p.agenda) > 0 {
 		next := p.agenda[0]
 		p.agenda = p.agenda[1:]
 		if next.at.After(p.now) {
 			p.now = next.at
+		}
+		if day := int(p.now.Sub(Start(p.end)).Hours() / 24); day > told {
+			p.tell(int64(day - told))
+			told = day
 		}
 		if p.now.Sub(p.saved) >= statsEvery {
 			p.saved = p.now

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -66,6 +67,7 @@ type rawText struct {
 // grow with the database.
 func Write(ctx context.Context, s *store.Store, w io.Writer, now time.Time) (*Header, error) {
 	h := &Header{Format: format, CreatedAt: now.UTC().Truncate(time.Millisecond), Tables: []Table{}}
+	progress.Step(ctx, "counting rows")
 	err := s.SnapshotTx(ctx, func(tx *sql.Tx) error {
 		tables, err := h.read(ctx, tx)
 		if err != nil {
@@ -77,8 +79,9 @@ func Write(ctx context.Context, s *store.Store, w io.Writer, now time.Time) (*He
 		if err := lines.Encode(h); err != nil {
 			return err
 		}
+		done := progress.Begin(ctx, "rows of the database", progress.Items, h.Total())
 		for i := range tables {
-			if err := writeTable(ctx, tx, lines, &tables[i]); err != nil {
+			if err := writeTable(ctx, tx, lines, &tables[i], done); err != nil {
 				return fmt.Errorf("table %s: %w", tables[i].name, err)
 			}
 		}
@@ -134,7 +137,7 @@ func (h *Header) read(ctx context.Context, tx *sql.Tx) ([]table, error) {
 	return tables, nil
 }
 
-func writeTable(ctx context.Context, tx *sql.Tx, lines *json.Encoder, t *table) error {
+func writeTable(ctx context.Context, tx *sql.Tx, lines *json.Encoder, t *table, done func(int64)) error {
 	scanned := make([]any, len(t.columns)) // pointers to scan into
 	row := make([]any, len(t.columns))
 	for i, c := range t.columns {
@@ -151,6 +154,7 @@ func writeTable(ctx context.Context, tx *sql.Tx, lines *json.Encoder, t *table) 
 		for i := range scanned {
 			row[i] = encoded(scanned[i])
 		}
+		done(1)
 		return lines.Encode(row)
 	})
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -43,15 +44,21 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 		}
 	}
 	b := &batch{tx: tx, tables: tables, size: batchRows}
-	if err := d.each(func(t *Table, row []any) error { return b.add(ctx, t, row) }); err != nil {
+	done := progress.Begin(ctx, "rows of the database", progress.Items, d.header.Total())
+	if err := d.each(func(t *Table, row []any) error {
+		done(1)
+		return b.add(ctx, t, row)
+	}); err != nil {
 		return err
 	}
 	if err := b.end(ctx); err != nil {
 		return err
 	}
+	progress.Step(ctx, "references between rows")
 	if err := checkReferences(ctx, tx); err != nil {
 		return err
 	}
+	progress.Step(ctx, "making the database durable")
 	return store.Classify(tx.Commit())
 }
 
