@@ -89,6 +89,18 @@ func TestHelper(t *testing.T) {
 		}
 		same(t, h)
 	})
+	t.Run("EveryFormat", func(t *testing.T) {
+		h := newHelper(t, HelperMemory)
+		for format, sample := range map[photo.Format][]byte{
+			photo.AVIF: pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif"),
+			photo.HEIC: file,
+			photo.WebP: pictures.Sample(t, "github.com/gen2brain/webp", "test.webp"),
+		} {
+			if got, err := h.try(t.Context(), sample, format); err != nil || len(got) != len(Sizes) {
+				t.Errorf("%s: %d images, %v", format, len(got), err)
+			}
+		}
+	})
 	t.Run("OutOfMemory", func(t *testing.T) {
 		h := newHelper(t, 128<<20) // enough to start
 		avif := pictures.Sample(t, "github.com/gen2brain/avif", "test8.avif")

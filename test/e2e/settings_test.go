@@ -169,6 +169,7 @@ func TestNewerDatabase(t *testing.T) {
 			target = filepath.Join(s.data, "assay.db")
 		}
 		rawsql.Exec(t, target, "INSERT INTO goose_db_version (version_id, is_applied) VALUES (99999, TRUE)")
+		rawsql.Exec(t, target, "UPDATE schema_support SET oldest = 99999") // and has taken something away
 		for _, command := range [][]string{{"serve"}, {"keys", "list", "--account", "Acme", "--json"}} {
 			got := s.Installation().Run(t, command...)
 			if got.ExitCode == 0 || !strings.Contains(got.Stderr, "newer version of this program") || got.Stdout != "" {
