@@ -84,7 +84,8 @@ func TestReferenceShowsEverything(t *testing.T) {
 		}
 		for _, r := range op.Responses {
 			for _, code := range r.Codes() {
-				if !strings.Contains(article, "<code>"+code+"</code>") || !strings.Contains(article, `href="`+ErrorURL(code)+`"`) {
+				if !strings.Contains(article, "<code>"+code+"</code>") ||
+					!strings.Contains(article, `href="`+ui.ErrorURL(code)+`"`) {
 					t.Errorf("%s does not show the code %s", op.ID, code)
 				}
 			}
@@ -225,7 +226,7 @@ func TestErrorCodes(t *testing.T) {
 		for _, s := range g.Sections {
 			if s.Level == 3 {
 				explained = append(explained, s.Title)
-				if ErrorURL(s.Title) != "/docs/errors#"+s.ID {
+				if ui.ErrorURL(s.Title) != "/docs/errors#"+s.ID {
 					t.Errorf("%s is at %s", s.Title, s.ID)
 				}
 				if !strings.Contains(string(g.Body), `id="`+s.Title+`"`) {

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/pages/ui"
 )
 
 var functions = template.FuncMap{
@@ -32,7 +33,7 @@ var functions = template.FuncMap{
 	"splitParts": func(path string) []string { return strings.SplitAfter(path, "/") },
 	"operation":  func(a apiDoc, op *spec.Operation) shown { return shown{API: a, Operation: op} },
 	"try":        tryOf,
-	"errorURL":   ErrorURL,
+	"errorURL":   ui.ErrorURL,
 }
 
 // Descriptions are CommonMark with tables. Raw HTML in them is dropped by the renderer.

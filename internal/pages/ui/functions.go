@@ -36,7 +36,7 @@ func (f *functions) all() template.FuncMap {
 		"outcome":   f.outcome,
 		"time":      f.time,
 		"instant":   f.instant,
-		"errordocs": ErrorDocs,
+		"errordocs": ErrorURL,
 		"date":      f.date,
 		"ago":       f.ago,
 		"clock":     f.clock,

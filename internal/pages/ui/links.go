@@ -1,4 +1,6 @@
 package ui
 
-// ErrorDocs is where the documentation explains an error code: its cause and its cure.
-func ErrorDocs(code string) string { return "/docs/errors#" + code }
+import "strings"
+
+// ErrorURL is where the guides explain an error code, with its causes and cures: for pages and mails that show one.
+func ErrorURL(code string) string { return "/docs/errors#" + strings.ToLower(code) }

@@ -8,9 +8,6 @@ import (
 	"github.com/assayhq/assay/api/spec"
 )
 
-// ErrorURL is where the guides explain an error code, with its causes and cures: for pages and mails that show one.
-func ErrorURL(code string) string { return address("errors") + "#" + slug(code) }
-
 // Codes are the error codes that the APIs document, sorted.
 func Codes() []string {
 	var out []string
