@@ -148,9 +148,13 @@ func pace(ctx context.Context, n int64, done func() int64) (rate float64, took t
 	}
 }
 
+// queuedFor is until when deliveries wait for their release: longer than filling takes, and shorter than the longest
+// delay of the schedule, beyond which the sender takes a time for a mistake of a clock.
+const queuedFor = 5 * time.Minute
+
 // send makes n deliveries per endpoint due at once, and returns the sender's rate. The sender finds them in a second.
 func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n int) (sample, error) {
-	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(time.Hour)); err != nil {
+	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(queuedFor)); err != nil {
 		return sample{}, err
 	}
 	total := n * len(endpoints)
