@@ -4,11 +4,9 @@ package server
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
@@ -19,6 +17,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/host"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/assayhq/assay/internal/api/desk"
 	"github.com/assayhq/assay/internal/api/integration"
@@ -33,10 +33,9 @@ import (
 	"github.com/assayhq/assay/internal/worker/deliver"
 	"github.com/assayhq/assay/internal/worker/housekeeping"
 	"github.com/assayhq/assay/internal/worker/lease"
+	"github.com/assayhq/assay/internal/worker/liveness"
 	"github.com/assayhq/assay/internal/worker/mail"
-	"github.com/assayhq/assay/internal/worker/progress"
 	"github.com/assayhq/assay/internal/worker/requestlog"
-	"golang.org/x/sync/errgroup"
 )
 
 // Server runs everything in one process.
@@ -138,7 +137,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 // addWorkers adds the workers of this node's roles, and those that every node has.
 func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app, set := s.app, &s.app.Settings
-	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, progress.New(), make(chan struct{}, 1)}
+	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1)}
 	s.workers = append(s.workers, refresher)
 	if app.Store.Shared() {
 		s.changes = newChangeExchange(app.Store, app.Log)
@@ -155,7 +154,7 @@ func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 				ClaimAge: set.ClaimAge, AttemptAge: set.AttemptAge, EventAge: set.EventAge,
 				DeliveryAge: set.DeliveryAge, PhotoAge: set.PhotoAge, RequestLogAge: set.RequestLogAge, Now: time.Now,
 				PortalLogAge: set.PortalLogAge,
-				Done:         progress.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
+				Done:         liveness.New(), Metrics: s.metrics.registry, Clock: app.clockGuard(), Lease: s.lease("housekeeping"),
 			},
 			&housekeeping.Sweeper{
 				Service: app.Service, Staging: staging, Log: app.Log, Lease: s.lease("media-sweeper"),
@@ -249,70 +248,6 @@ func lockData(dir string) (*os.File, error) {
 		return nil, errors.Join(fmt.Errorf("another server is running on the data folder %s", dir), f.Close())
 	}
 	return f, nil
-}
-
-// listen binds every listener that is on.
-func (s *Server) listen(ctx context.Context, pages http.Handler) error {
-	set := &s.app.Settings
-	if !set.Roles.Has(RoleAPI) && !set.Roles.Has(RoleDesk) {
-		return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
-	}
-	if err := s.add(ctx, "listen", set.Listen, pages, nil); err != nil {
-		return err
-	}
-	if set.TLSListen != "" {
-		config, err := set.tlsConfig(time.Now())
-		if err != nil {
-			return err
-		}
-		if err := s.add(ctx, "tls-listen", set.TLSListen, pages, config); err != nil {
-			return err
-		}
-	}
-	return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
-}
-
-func (s *Server) add(ctx context.Context, name, address string, h http.Handler, config *tls.Config) error {
-	if address == "" {
-		return nil
-	}
-	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
-	if err != nil {
-		return fmt.Errorf("--%s: %w", name, err)
-	}
-	limits := s.clients
-	if name == "ops-listen" {
-		limits = newConnections(opsConnections, 0, nil, s.app.Log)
-	}
-	s.listener[name] = &listener{
-		Listener: l, connections: limits, plain: config == nil, progress: s.app.Settings.writeTimeLimit,
-	}
-	s.servers = append(s.servers, s.app.Settings.httpServer(h, config, s.app.Log))
-	return nil
-}
-
-// httpServer returns a server on which nothing that a client does slowly lasts for ever.
-func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
-	return &http.Server{
-		Handler: httpx.LimitBodies(s.bodyTimeLimit, httpx.LimitWrites(s.writeTimeLimit, h)), TLSConfig: config,
-		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(log),
-		ConnContext: httpx.ConnContext,
-		HTTP2: &http.HTTP2Config{
-			MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
-			WriteByteTimeout: s.writeTimeLimit,
-		},
-	}
-}
-
-// Addresses is the line that tells where the server listens.
-func (s *Server) Addresses() string {
-	address := func(name string) string {
-		if l, ok := s.listener[name]; ok {
-			return l.Addr().String()
-		}
-		return "-"
-	}
-	return fmt.Sprintf("listening http=%s tls=%s ops=%s", address("listen"), address("tls-listen"), address("ops-listen"))
 }
 
 // Run answers requests and runs the workers until ctx ends. Then it stops accepting, finishes what runs, ten seconds at
@@ -432,15 +367,4 @@ func (s *Server) close() error {
 		s.lock = nil
 	}
 	return err
-}
-
-// BaseURL is where this server answers plain HTTP, or TLS when plain HTTP is off.
-func (s *Server) BaseURL() string {
-	if l, ok := s.listener["listen"]; ok {
-		return "http://" + l.Addr().String()
-	}
-	if l, ok := s.listener["tls-listen"]; ok {
-		return "https://" + l.Addr().String()
-	}
-	return s.app.Settings.PublicURL
 }

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/worker/housekeeping"
-	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
 // Worker does something in the background until its context ends, then returns nil.
@@ -60,7 +60,7 @@ func runWorker(ctx context.Context, w Worker) (err error) {
 type catalogRefresher struct {
 	refresh func(context.Context) error
 	log     *slog.Logger
-	done    *progress.Mark
+	done    *liveness.Mark
 	now     chan struct{} // look at once; nil: nobody says so
 }
 
@@ -79,7 +79,7 @@ const catalogInterval = 400 * time.Millisecond
 func (c *catalogRefresher) Name() string { return "catalog" }
 
 // Progress tells how long ago the catalog was last looked at.
-func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done.Age(), progress.Limit }
+func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done.Age(), liveness.Limit }
 
 // Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.

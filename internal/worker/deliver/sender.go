@@ -18,7 +18,7 @@ import (
 	"github.com/assayhq/assay/internal/netguard"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/store"
-	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/liveness"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -57,7 +57,7 @@ type Sender struct {
 	wake      chan struct{}
 	announcer *Announcer
 
-	done        *progress.Mark
+	done        *liveness.Mark
 	presence    presence
 	poll, grace time.Duration
 }
@@ -75,7 +75,7 @@ func New(c Config) *Sender {
 	}
 	s := &Sender{
 		Config: c, wake: make(chan struct{}, 1), announcer: NewAnnouncer(c.Store, c.Log),
-		done: progress.New(), poll: pollInterval, grace: stopGrace,
+		done: liveness.New(), poll: pollInterval, grace: stopGrace,
 	}
 	s.node = s.announcer.node
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
@@ -118,7 +118,7 @@ func LoadCAs(file string) (*x509.CertPool, error) {
 func (s *Sender) Name() string { return "webhooks" }
 
 // Progress tells how long ago the queues were last read, while results could be recorded.
-func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), progress.Limit }
+func (s *Sender) Progress() (age, limit time.Duration) { return s.done.Age(), liveness.Limit }
 
 // Wake tells this sender and those of other nodes that deliveries were queued. It does not block.
 func (s *Sender) Wake() {

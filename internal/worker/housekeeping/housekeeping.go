@@ -15,7 +15,7 @@ import (
 
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/worker/lease"
-	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
 // Keeper runs the tasks. It is a worker.
@@ -36,7 +36,7 @@ type Keeper struct {
 
 	Lease   *lease.Lease          // nil: there is no other node
 	Clock   *ClockGuard           // nil: Now is always right
-	Done    *progress.Mark        // set after each round; nil: not kept
+	Done    *liveness.Mark        // set after each round; nil: not kept
 	Metrics prometheus.Registerer // nil: not registered
 
 	metrics metrics

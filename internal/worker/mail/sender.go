@@ -17,7 +17,7 @@ import (
 
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/worker/lease"
-	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/liveness"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -44,7 +44,7 @@ type Sender struct {
 	tls     *tls.Config
 	metrics *metrics
 	woken   chan struct{}
-	done    *progress.Mark
+	done    *liveness.Mark
 }
 
 const (
@@ -56,7 +56,7 @@ const (
 // New returns a sender; Run starts it.
 func New(c Config) *Sender {
 	s := &Sender{
-		Config: c, woken: make(chan struct{}, 1), done: progress.New(),
+		Config: c, woken: make(chan struct{}, 1), done: liveness.New(),
 		tls: &tls.Config{ServerName: c.Server.Host, RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12},
 	}
 	m, collectors := newMetrics(c.Service)
@@ -69,7 +69,7 @@ func New(c Config) *Sender {
 
 // Progress tells how long ago the sender last looked for mail, between attempts.
 func (s *Sender) Progress() (age, limit time.Duration) {
-	return s.done.Age(), attemptLimit + progress.Limit
+	return s.done.Age(), attemptLimit + liveness.Limit
 }
 
 // Name implements the worker interface.

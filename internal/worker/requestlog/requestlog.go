@@ -13,7 +13,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/requestlog"
-	"github.com/assayhq/assay/internal/worker/progress"
+	"github.com/assayhq/assay/internal/worker/liveness"
 )
 
 const (
@@ -33,7 +33,7 @@ type Store interface {
 type Log struct {
 	store    Store
 	log      *slog.Logger
-	done     *progress.Mark
+	done     *liveness.Mark
 	wake     chan struct{}
 	recorded prometheus.Counter
 	dropped  prometheus.Counter
@@ -49,7 +49,7 @@ type Log struct {
 // New returns an empty log.
 func New(store Store, log *slog.Logger, metrics prometheus.Registerer) *Log {
 	l := &Log{
-		store: store, log: log, done: progress.New(), wake: make(chan struct{}, 1),
+		store: store, log: log, done: liveness.New(), wake: make(chan struct{}, 1),
 		open: make(map[access.Tenant]*requestlog.Block),
 		recorded: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "assay_request_log_recorded_total", Help: "Requests that were stored in the request log.",
@@ -98,7 +98,7 @@ func (l *Log) Add(e requestlog.Entry) {
 func (l *Log) Name() string { return "request log" }
 
 // Progress tells how long ago everything was stored.
-func (l *Log) Progress() (age, limit time.Duration) { return l.done.Age(), progress.Limit }
+func (l *Log) Progress() (age, limit time.Duration) { return l.done.Age(), liveness.Limit }
 
 // Run stores what was recorded until ctx ends. What comes after is stored by Flush.
 func (l *Log) Run(ctx context.Context) error {

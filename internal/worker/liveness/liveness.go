@@ -1,6 +1,6 @@
-// Package progress tells whether a worker still gets its work done. A worker that waits for something that never comes
+// Package liveness tells whether a worker still gets its work done. A worker that waits for something that never comes
 // returns no error: only its silence shows.
-package progress
+package liveness
 
 import (
 	"sync/atomic"

@@ -1,0 +1,88 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/assayhq/assay/internal/httpx"
+)
+
+// listen binds every listener that is on.
+func (s *Server) listen(ctx context.Context, pages http.Handler) error {
+	set := &s.app.Settings
+	if !set.Roles.Has(RoleAPI) && !set.Roles.Has(RoleDesk) {
+		return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
+	}
+	if err := s.add(ctx, "listen", set.Listen, pages, nil); err != nil {
+		return err
+	}
+	if set.TLSListen != "" {
+		config, err := set.tlsConfig(time.Now())
+		if err != nil {
+			return err
+		}
+		if err := s.add(ctx, "tls-listen", set.TLSListen, pages, config); err != nil {
+			return err
+		}
+	}
+	return s.add(ctx, "ops-listen", set.OpsListen, s.opsHandler(), nil)
+}
+
+func (s *Server) add(ctx context.Context, name, address string, h http.Handler, config *tls.Config) error {
+	if address == "" {
+		return nil
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", address)
+	if err != nil {
+		return fmt.Errorf("--%s: %w", name, err)
+	}
+	limits := s.clients
+	if name == "ops-listen" {
+		limits = newConnections(opsConnections, 0, nil, s.app.Log)
+	}
+	s.listener[name] = &listener{
+		Listener: l, connections: limits, plain: config == nil, progress: s.app.Settings.writeTimeLimit,
+	}
+	s.servers = append(s.servers, s.app.Settings.httpServer(h, config, s.app.Log))
+	return nil
+}
+
+// httpServer returns a server on which nothing that a client does slowly lasts for ever.
+func (s *Settings) httpServer(h http.Handler, config *tls.Config, log *slog.Logger) *http.Server {
+	return &http.Server{
+		Handler: httpx.LimitBodies(s.bodyTimeLimit, httpx.LimitWrites(s.writeTimeLimit, h)), TLSConfig: config,
+		ReadHeaderTimeout: headerTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: quietLog(log),
+		ConnContext: httpx.ConnContext,
+		HTTP2: &http.HTTP2Config{
+			MaxConcurrentStreams: maxStreams, SendPingTimeout: pingAfter, PingTimeout: pingTimeout,
+			WriteByteTimeout: s.writeTimeLimit,
+		},
+	}
+}
+
+// Addresses is the line that tells where the server listens.
+func (s *Server) Addresses() string {
+	address := func(name string) string {
+		if l, ok := s.listener[name]; ok {
+			return l.Addr().String()
+		}
+		return "-"
+	}
+	return fmt.Sprintf("listening http=%s tls=%s ops=%s", address("listen"), address("tls-listen"), address("ops-listen"))
+}
+
+// BaseURL is where this server answers plain HTTP, or TLS when plain HTTP is off.
+func (s *Server) BaseURL() string {
+	if l, ok := s.listener["listen"]; ok {
+		return "http://" + l.Addr().String()
+	}
+	if l, ok := s.listener["tls-listen"]; ok {
+		return "https://" + l.Addr().String()
+	}
+	return s.app.Settings.PublicURL
+}
