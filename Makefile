@@ -56,7 +56,7 @@ test-fast: build ## the tests that need nothing but Go, on SQLite
 	ASSAY_TEST_FAST=1 $(GO_TEST) -short ./...
 
 .PHONY: test-hard
-test-hard: test-deps build ## kills, three nodes and overload in their long forms, at most 30 minutes; ITEM=kills runs one
+test-hard: test-deps build ## kills, disks, nodes, model, fuzz and load in their long forms, at most 30 minutes; ITEM=kills runs one
 	$(WITH_POSTGRES) scripts/test-hard $(ITEM)
 
 .PHONY: test-race

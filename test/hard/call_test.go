@@ -64,6 +64,7 @@ type node struct {
 func newNode(timeout time.Duration) *node {
 	return &node{client: &http.Client{
 		Timeout: timeout, Transport: &http.Transport{MaxIdleConnsPerHost: 256, IdleConnTimeout: 10 * time.Second},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
@@ -78,6 +79,7 @@ type request struct {
 	body                []byte
 	contentType         string
 	idempotencyKey      string
+	cookie              string // of a session
 }
 
 func jsonBody(v any) []byte {
@@ -102,6 +104,9 @@ func (n *node) send(ctx context.Context, r *request) *answer {
 	}
 	if r.idempotencyKey != "" {
 		req.Header.Set("Idempotency-Key", r.idempotencyKey)
+	}
+	if r.cookie != "" {
+		req.Header.Set("Cookie", r.cookie)
 	}
 	resp, err := n.client.Do(req)
 	if err != nil {

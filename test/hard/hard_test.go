@@ -1,5 +1,5 @@
 // Package hard_test breaks things around the real program, on purpose and at random, and holds what is left against
-// what clients were told: kills, three nodes, overload.
+// what clients were told: kills, disks, three nodes, random and mutated requests, overload.
 //
 // `make test` runs a short form of everything. `make test-hard` (ASSAY_TEST_HARD=1) runs the long one and prints the
 // table of docs/reliability.md.

@@ -25,15 +25,19 @@ const (
 	granted    = 100_000_000 // credits, in each environment
 	orderPrice = 12          // of an hour, by the catalog
 	webhooks   = "2s"        // time limit of an attempt
+	owner      = "owner@acme.test"
 )
 
 // site is an installation with an account, staff, a receiver of webhooks and the books of what clients were told.
 type site struct {
 	*program.Installation
+	settings  program.Settings
 	nodes     []*node
 	account   string
+	password  string // of the owner
 	live      string // API keys
 	test      string
+	testID    string   // of the Test key
 	reviewers []string // desk tokens
 	admin     string
 	receiver  *receiver
@@ -53,14 +57,16 @@ func newSite(t *testing.T, settings program.Settings, r *receiver) *site {
 	if _, given := settings["tls-listen"]; !given {
 		settings["tls-listen"] = ""
 	}
-	s := &site{Installation: program.New(t, settings), receiver: r, books: newBooks()}
+	s := &site{Installation: program.New(t, settings), settings: settings, receiver: r, books: newBooks()}
 	s.importCatalog(t, 0)
 	var account struct {
-		ID string `json:"account_id"`
+		ID       string `json:"account_id"`
+		Password string
 	}
-	s.CLI(t, &account, "accounts", "create", "--name", "Acme", "--owner", "owner@acme.test")
-	s.account = account.ID
-	s.live, s.test = s.newKey(t, "live"), s.newKey(t, "test")
+	s.CLI(t, &account, "accounts", "create", "--name", "Acme", "--owner", owner)
+	s.account, s.password = account.ID, account.Password
+	_, s.live = s.newKey(t, "live")
+	s.testID, s.test = s.newKey(t, "test")
 	for i, role := range []string{"reviewer", "reviewer", "admin"} {
 		var staff struct{ Token string }
 		s.CLI(t, &staff, "staff", "create", "--email", fmt.Sprintf("staff%d@desk.test", i), "--name",
@@ -74,7 +80,7 @@ func newSite(t *testing.T, settings program.Settings, r *receiver) *site {
 	return s
 }
 
-func (s *site) newKey(t *testing.T, environment string) string {
+func (s *site) newKey(t *testing.T, environment string) (id, key string) {
 	t.Helper()
 	arguments := []string{
 		"keys", "create", "--account", s.account, "--env", environment, "--name", environment, "--scopes", "all",
@@ -82,11 +88,11 @@ func (s *site) newKey(t *testing.T, environment string) string {
 	for _, category := range []string{"catalog", "read", "create", "update", "upload", "webhook"} {
 		arguments = append(arguments, "--limit", category+"=100000000")
 	}
-	var key struct{ Key string }
-	s.CLI(t, &key, arguments...)
+	var made struct{ ID, Key string }
+	s.CLI(t, &made, arguments...)
 	s.CLI(t, new(json.RawMessage), "credits", "grant", "--account", s.account, "--env", environment, "--amount",
 		strconv.Itoa(granted), "--note", "enough")
-	return key.Key
+	return made.ID, made.Key
 }
 
 // importCatalog imports the catalog with a number in the name of a category.
