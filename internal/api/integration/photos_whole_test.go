@@ -20,6 +20,8 @@ func TestUploadPhotos_Damaged(t *testing.T) {
 			"JunkAfterTheHEICHeader": append(integrationtest.HEIFHeader("heic", 5, 5), archive...),
 			"ArchiveBehindAJPEG":     append(bytes.Clone(jpg), archive...),
 			"ArchiveBehindAPNG":      append(bytes.Clone(png), archive...),
+			"CutOffJPEG":             jpg[:len(jpg)-3],
+			"CutOffPNG":              png[:len(png)-16],
 		} {
 			t.Run(name, func(t *testing.T) {
 				e := c.Upload(t, part{Filename: "x.jpg", Content: content}).Refused(t, 400, "INVALID_FILE_TYPE")

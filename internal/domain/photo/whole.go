@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be whose end is
-// missing. Cameras and editors leave small trailers of their own; a header and junk is no photo.
+// tolerated is how many bytes after the end of a picture may be anything, and how large a file may be that ends before
+// its first pixel. Cameras and editors leave small trailers of their own; a header and junk is no photo.
 const tolerated = 16 << 10
 
 // CheckWhole walks a file that Inspect has recognised from its first part to its end: the segments and scans of a JPEG,
@@ -41,7 +41,7 @@ func CheckWhole(r io.ReaderAt, size int64, f Format) error {
 	switch {
 	case w.failure != nil:
 		return fmt.Errorf("read a photo: %w", w.failure)
-	case problem == cutOff && size <= tolerated, problem == "":
+	case problem == cutOff && size <= tolerated && !w.pixels, problem == "":
 		return nil
 	}
 	return damaged(f, problem)
@@ -66,6 +66,7 @@ type walk struct {
 	buf     []byte
 	start   int64 // offset of window in the file
 	window  []byte
+	pixels  bool // coded pixels have begun
 	failure error
 }
 
@@ -190,6 +191,7 @@ func (w *walk) jpeg(off int64) (end int64, problem string) {
 			}
 			if off += 2 + int64(binary.BigEndian.Uint16(length)); marker == jpegSOS {
 				scans++
+				w.pixels = true
 				off = w.scan(off)
 			}
 		}
@@ -224,7 +226,6 @@ func (w *walk) scan(off int64) int64 {
 
 // png walks the chunks up to IEND.
 func (w *walk) png() (end int64, problem string) {
-	pixels := false
 	for off := int64(len(pngSignature)); ; {
 		head := w.at(off, 8)
 		if head == nil {
@@ -234,18 +235,18 @@ func (w *walk) png() (end int64, problem string) {
 		if length >= 1<<31 || !isWord(kind, false) {
 			return 0, brokenAt
 		}
-		if kind == "IDAT" && !pixels && length >= 2 {
+		if kind == "IDAT" && !w.pixels && length >= 2 {
 			z := w.at(off+8, 2)
 			if z != nil && (z[0]&15 != 8 || (int(z[0])<<8|int(z[1]))%31 != 0) {
 				return 0, brokenAt // not what zlib writes
 			}
-			pixels = true
+			w.pixels = true
 		}
 		off += 12 + length
 		switch {
 		case off > w.size:
 			return 0, cutOff
-		case kind == "IEND" && !pixels:
+		case kind == "IEND" && !w.pixels:
 			return 0, noImage
 		case kind == "IEND":
 			return off, ""
@@ -260,30 +261,41 @@ func (w *walk) webp() (end int64, problem string) {
 		return 0, cutOff
 	}
 	end = 8 + int64(binary.LittleEndian.Uint32(head))
-	if end > w.size+1 { // some leave out the byte that pads the last chunk
-		return 0, cutOff
-	}
+	short := end > w.size+1 // some leave out the byte that pads the last chunk
 	end = min(end, w.size)
-	pixels := false
+	has := false
 	for off := int64(webpChunk); off < end; {
 		head := w.at(off, 8)
-		if head == nil || !isWord(string(head[:4]), true) {
+		switch {
+		case head == nil && short:
+			return 0, cutOff
+		case head == nil, !isWord(string(head[:4]), true):
 			return 0, brokenAt
 		}
 		switch string(head[:4]) {
 		case "VP8 ", "VP8L", "ANMF":
-			pixels = true
+			has = true
+			w.pixels = w.pixels || w.size > off+8+webpFrame
 		}
 		length := int64(binary.LittleEndian.Uint32(head[4:]))
-		if off += 8 + length + length&1; off > end+1 {
+		switch off += 8 + length + length&1; {
+		case off > end+1 && short:
+			return 0, cutOff
+		case off > end+1:
 			return 0, brokenAt
 		}
 	}
-	if !pixels {
+	switch {
+	case short:
+		return 0, cutOff
+	case !has:
 		return 0, noImage
 	}
 	return end, ""
 }
+
+// webpFrame is how many bytes before its pixels the data of a WebP picture has at most.
+const webpFrame = 16
 
 // boxes walks the boxes of an ISO base media file that begins at off, and returns where they end: at the end of the
 // file, or before what is no box.
@@ -299,6 +311,7 @@ func (w *walk) boxes(off int64) (end int64, problem string) {
 			break
 		}
 		data = data || kind == "mdat" || kind == "meta" // which may hold the data itself
+		w.pixels = w.pixels || kind == "mdat" && off+8 < w.size
 		switch length {
 		case 0:
 			length = w.size - off

@@ -67,7 +67,6 @@ func TestCheckWhole_Passes(t *testing.T) {
 		"JPEG/Trailer":             join(jpg, noise(tolerated)),
 		"JPEG/LargeComments":       afterSOI(jpg, segment(0xfe, noise(60_000)), segment(0xed, noise(60_000))),
 		"JPEG/BytesBetween":        afterSOI(jpg, segment(0xfe, nil), make([]byte, 100)),
-		"JPEG/SmallWithoutEnd":     jpg[:len(jpg)-2],
 		"JPEG/HeaderOnly":          jpegOf(frame(0xc0, 5, 5)),
 		"PNG":                      png,
 		"PNG/ExtraChunks":          join(png[:33], pngChunk("eXIf", noise(90_000)), pngChunk("prVt", noise(9)), png[33:]),
@@ -127,6 +126,34 @@ func TestCheckWhole_Refused(t *testing.T) {
 	} {
 		if err := whole(file); fault.CodeOf(err) != CodeInvalidFileType {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestCheckWhole_CutOff checks that a picture is refused wherever its pixels are cut off, however small it is.
+func TestCheckWhole_CutOff(t *testing.T) {
+	jpg, png := encodeJPEG(t, 90, 60), encodePNG(t, 90, 60)
+	heic := join(heicOf(4, 4), isoBox("mdat", noise(300)))
+	lossless := webpOf("VP8L", join(vp8l(4, 4), noise(300)))
+	for name, from := range map[string]struct {
+		file  []byte
+		begin int // of the pixels
+	}{
+		"JPEG": {jpg, bytes.Index(jpg, []byte{0xff, jpegSOS}) + 14},
+		"PNG":  {png, bytes.Index(png, []byte("IDAT")) + 6},
+		"WebP": {lossless, len(lossless) - 250},
+		"HEIC": {heic, len(heic) - 290},
+	} {
+		if len(from.file) > tolerated {
+			t.Fatalf("%s has %d bytes", name, len(from.file))
+		}
+		if err := whole(from.file); err != nil {
+			t.Errorf("%s as a whole: %v", name, err)
+		}
+		for n := from.begin; n < len(from.file)-1; n++ { // of WebP the last byte may be padding
+			if err := whole(from.file[:n]); fault.CodeOf(err) != CodeInvalidFileType {
+				t.Errorf("%d of the %d bytes of a %s: %v", n, len(from.file), name, err)
+			}
 		}
 	}
 }
