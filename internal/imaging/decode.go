@@ -89,9 +89,17 @@ func decodeWhole(r io.ReadSeeker, f photo.Format) (image.Image, error) {
 }
 
 // decodeAnimatedWebP returns the first image of an animation.
-func decodeAnimatedWebP(r io.Reader) (image.Image, error) { return animated.Decode(r) }
+func decodeAnimatedWebP(r io.Reader) (image.Image, error) {
+	if err := withoutSystem("libwebp"); err != nil {
+		return nil, err
+	}
+	return animated.Decode(r)
+}
 
 func decodeAVIF(r io.Reader) (image.Image, error) {
+	if err := withoutSystem("libavif"); err != nil {
+		return nil, err
+	}
 	return avif.Decode(r, avif.Options{AutoRotate: true})
 }
 
