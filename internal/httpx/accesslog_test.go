@@ -62,3 +62,23 @@ func TestJSONLog(t *testing.T) {
 		t.Error("the log does not begin at info")
 	}
 }
+
+// TestLoggedPath checks that the secret of a capture link is not logged, however its address is written.
+func TestLoggedPath(t *testing.T) {
+	for path, want := range map[string]string{
+		"/capture/SECRET":                     "/capture/-",
+		"/capture/SECRET?lang=ja":             "/capture/-",
+		"/capture/SECRET/photos/abc":          "/capture/-/photos/abc",
+		"//capture/SECRET":                    "//capture/-",
+		"/capture//SECRET/x":                  "/capture//-/x",
+		"/./capture/SECRET":                   "/./capture/-",
+		"/capt%75re/SECRET":                   "/capt%75re/-",
+		"/capture%2FSECRET":                   "/-",
+		"/capture":                            "/capture",
+		"/v1/integrations/capture_links/some": "/v1/integrations/capture_links/some",
+	} {
+		if got := LoggedPath(get(t, path)); got != want {
+			t.Errorf("%s is logged as %s, not %s", path, got, want)
+		}
+	}
+}

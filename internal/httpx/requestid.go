@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
@@ -82,14 +83,21 @@ func LoggedPath(r *http.Request) string {
 		u = x.url
 	}
 	path := u.EscapedPath()
-	if token, ok := strings.CutPrefix(path, capturePrefix); ok && token != "" {
-		if _, rest, below := strings.Cut(token, "/"); below {
-			return capturePrefix + "-/" + rest
-		}
-		return capturePrefix + "-"
+	if !strings.Contains(u.Path, captureSegment+"/") {
+		return path
 	}
-	return path
+	parts, secret := strings.Split(path, "/"), false
+	for i, part := range parts { // in whatever form: an address that is put together badly has two slashes
+		plain, _ := url.PathUnescape(part) // it could be, or there would be no path
+		switch {
+		case secret && part != "", strings.Contains(plain, captureSegment+"/"):
+			parts[i], secret = "-", false
+		case plain == captureSegment:
+			secret = true
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
-// capturePrefix is what the addresses of capture links begin with.
-const capturePrefix = "/capture/"
+// captureSegment is what stands before the secret in the addresses of capture links.
+const captureSegment = "capture"
