@@ -12,7 +12,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -61,10 +60,10 @@ type Provider struct {
 	Config
 	client *http.Client
 
-	mu      sync.Mutex
+	asking  chan struct{} // holds one while the provider is asked
 	found   *discovered
 	failure error     // of the last discovery
-	tried   time.Time // when that was
+	tried   time.Time // when that ended
 }
 
 // discovered is what a provider publishes.
@@ -77,7 +76,7 @@ type discovered struct {
 
 // New returns a provider. Nothing is asked of it yet.
 func New(c Config) *Provider {
-	p := &Provider{Config: c}
+	p := &Provider{Config: c, asking: make(chan struct{}, 1)}
 	base := http.Client{Transport: http.DefaultTransport}
 	if c.Client != nil {
 		base = *c.Client
@@ -134,28 +133,42 @@ func (l limited) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // discover returns what the provider publishes, from memory where it is fresh. While it cannot be asked, what was found
-// before stays good; without that, the next few seconds fail at once.
+// before stays good; without that, the next few seconds fail at once: those who wait do not wait for each other.
 func (p *Provider) discover(ctx context.Context) (*discovered, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	select {
+	case p.asking <- struct{}{}:
+		defer func() { <-p.asking }()
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%w: %w", ErrAway, ctx.Err())
+	}
 	now := time.Now() // of the machine: it is about the network
 	if p.found != nil && now.Sub(p.found.at) < discoveryLife {
 		return p.found, nil
 	}
 	if p.failure != nil && now.Sub(p.tried) < retryGap {
-		return p.found, p.failure
+		return nil, p.failure
 	}
+	d, err := p.ask(ctx)
+	p.tried, p.failure = time.Now(), err
+	if err == nil {
+		p.found = d
+		return d, nil
+	}
+	if p.found == nil {
+		return nil, err
+	}
+	p.failure = nil
+	p.found.at = p.tried.Add(retryGap - discoveryLife)
+	return p.found, nil
+}
+
+// ask asks the provider what it publishes.
+func (p *Provider) ask(ctx context.Context) (*discovered, error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), requestLimit)
 	defer cancel()
 	found, err := oidc.NewProvider(oidc.ClientContext(ctx, p.client), p.Issuer)
-	p.tried, p.failure = now, nil
 	if err != nil {
-		if p.found != nil {
-			p.found.at = now.Add(retryGap - discoveryLife)
-			return p.found, nil
-		}
-		p.failure = fmt.Errorf("%w: %w", ErrAway, err)
-		return nil, p.failure
+		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	var published struct {
 		Iss  bool   `json:"authorization_response_iss_parameter_supported"`
@@ -165,16 +178,19 @@ func (p *Provider) discover(ctx context.Context) (*discovered, error) {
 		return nil, fmt.Errorf("%w: %w", ErrAway, err)
 	}
 	endpoint := found.Endpoint()
-	for _, address := range []string{endpoint.AuthURL, endpoint.TokenURL, published.JWKS} {
+	addresses := []string{endpoint.AuthURL, endpoint.TokenURL, published.JWKS}
+	if asked := found.UserInfoEndpoint(); asked != "" { // a provider may have none
+		addresses = append(addresses, asked)
+	}
+	for _, address := range addresses {
 		if err := CheckIssuer(trimQuery(address)); err != nil {
 			return nil, fmt.Errorf("%w: its address %q %w", ErrAway, address, err)
 		}
 	}
-	p.found = &discovered{
-		provider: found, at: now, namesIss: published.Iss,
+	return &discovered{
+		provider: found, at: time.Now(), namesIss: published.Iss,
 		keys: oidc.NewRemoteKeySet(oidc.ClientContext(context.Background(), p.client), published.JWKS),
-	}
-	return p.found, nil
+	}, nil
 }
 
 // trimQuery is an address without its query, which that of a provider may have.

@@ -20,6 +20,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/oidctest"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -421,6 +422,12 @@ func TestOpenIDAway(t *testing.T) {
 			return true
 		},
 	}
+	answers["PlainUserInfo"] = func(rw http.ResponseWriter, _ *http.Request) bool {
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = rw.Write([]byte(`{"issuer":"` + w.provider.URL + `","authorization_endpoint":"https://p.example/a",
+			"token_endpoint":"https://p.example/t","jwks_uri":"https://p.example/k","userinfo_endpoint":"http://p.example/u"}`))
+		return true
+	}
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
 			fresh()
@@ -474,7 +481,14 @@ func TestOpenIDThrottled(t *testing.T) {
 	for range 10 {
 		guess().Want(t, http.StatusUnprocessableEntity)
 	}
-	guess().Want(t, http.StatusTooManyRequests, "Too many attempts")
+	kept := func() int { return len(rawsql.Rows(t, w.Target, "SELECT challenge_hash FROM spent_challenges")) }
+	before := kept()
+	for range 5 {
+		guess().Want(t, http.StatusTooManyRequests, "Too many attempts")
+	}
+	if n := kept(); n != before {
+		t.Errorf("%d attempts that were refused are kept", n-before)
+	}
 	v.Post("/desk/sign-in", "email", w.Mika.Email, "password", password).Want(t, http.StatusSeeOther)
 }
 

@@ -101,19 +101,27 @@ type Entry struct {
 }
 
 // FinishOpenID takes the answer of the provider and returns who has signed in. It returns OpenIDTooLate, OpenIDRefused,
-// OpenIDUnknown, OpenIDAway or TooManyLogins.
+// OpenIDUnknown, OpenIDAway, PasskeyRequired or TooManyLogins.
 func (g *SignIn) FinishOpenID(
 	ctx context.Context, browser string, a OpenIDAnswer, from access.Origin,
 ) (*Entry, error) {
-	j, err := g.spendJourney(ctx, a.State, browser)
+	j, err := g.openJourney(a.State, browser)
 	if err != nil {
 		return nil, err
 	}
 	if a.Error != "" || a.Code == "" { // what exactly is not told: the text is the provider's, or anybody's
 		return nil, OpenIDRefused
 	}
-	// Nobody is named yet: each address keeps out no one but itself.
+	// Nobody is named yet: each address keeps out no one but itself. It counts before the journey is kept as spent:
+	// anybody can begin journeys and come back with a code of their own.
 	try, err := g.throttle.begin(ctx, from, "openid "+ratelimit.OriginOf(from.IP), "")
+	if err != nil {
+		return nil, err
+	}
+	err = g.spend(ctx, j.ID, j.Expires)
+	if errors.Is(err, store.ErrExists) {
+		return nil, OpenIDTooLate
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +141,7 @@ func (g *SignIn) FinishOpenID(
 	}
 	e := &Entry{UserID: person.ID, Next: j.Next, Factor: who.Factor}
 	if !e.Factor {
-		e.OwesCode, err = g.HasSecondFactor(ctx, person.ID)
+		e.OwesCode, err = g.owesCode(ctx, person.ID)
 	}
 	return e, err
 }
@@ -161,8 +169,8 @@ func (g *SignIn) openIDPerson(
 	return person, nil
 }
 
-// spendJourney takes a journey back for its one answer, or returns OpenIDTooLate.
-func (g *SignIn) spendJourney(ctx context.Context, state, browser string) (*journey, error) {
+// openJourney reads a journey for whose answer there is still time, or returns OpenIDTooLate. It may have been spent.
+func (g *SignIn) openJourney(state, browser string) (*journey, error) {
 	text, err := g.Secrets.Open(state, g.openIDContext(browser))
 	if err != nil || browser == "" {
 		return nil, OpenIDTooLate.Because(err)
@@ -174,11 +182,7 @@ func (g *SignIn) spendJourney(ctx context.Context, state, browser string) (*jour
 	if !g.now().Before(j.Expires) || j.Issuer != g.OpenID.Issuer {
 		return nil, OpenIDTooLate
 	}
-	err = g.spend(ctx, j.ID, j.Expires)
-	if errors.Is(err, store.ErrExists) {
-		return nil, OpenIDTooLate
-	}
-	return j, err
+	return j, nil
 }
 
 // openIDFault is the refusal for what went wrong at the provider, which is in the log only.
