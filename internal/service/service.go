@@ -146,6 +146,7 @@ func New(c Config) *Service {
 	}
 	people := signin.Config{
 		Store: c.Store, Secrets: c.Secrets, Now: c.Now, Log: c.Log, Host: s, Shared: c.SignInWindows,
+		Required: c.Limits.SecondFactor,
 	}
 	s.SessionStore = signin.NewSessionStore(people)
 	s.signIns = map[access.Audience]*signin.SignIn{

@@ -11,11 +11,11 @@ import (
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
 	return t.insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID, textOrNull(s.IP),
 		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt),
-		micros(s.ConfirmedAt), flag(s.Factor), hash)
+		micros(s.ConfirmedAt), flag(s.Factor), int64(0), hash)
 }
 
 const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at, " +
-	"confirmed_at, factor"
+	"confirmed_at, factor, passkey_at"
 
 // SessionByHash returns the session of an audience whose secret has the hash, ended or not.
 func (q Queries) SessionByHash(ctx context.Context, audience access.Audience, hash string) (*access.Session, error) {
@@ -35,7 +35,7 @@ func (q Queries) sessions(ctx context.Context, text string, args ...any) ([]*acc
 	return collect(ctx, q, func(scan scanner) (*access.Session, error) {
 		s := new(access.Session)
 		return s, scan(&s.ID, &s.Audience, &s.UserID, asText(&s.IP), asText(&s.UserAgent), asTime(&s.CreatedAt),
-			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt), asTime(&s.ConfirmedAt), &s.Factor)
+			asTime(&s.LastSeenAt), asTime(&s.ExpiresAt), asTime(&s.ConfirmedAt), &s.Factor, asTime(&s.PasskeyAt))
 	}, text, args...)
 }
 
@@ -49,6 +49,17 @@ func (t *Tx) TouchSession(s *access.Session) error {
 // ConfirmSession notes that the person of a session has proved who they are.
 func (t *Tx) ConfirmSession(id string, now time.Time) error {
 	_, err := t.exec("UPDATE sessions SET confirmed_at = $1 WHERE id = $2", micros(now), id)
+	return err
+}
+
+// ProveSession notes that the person of a session has proved who they are with a passkey, or with nil that this is not
+// to count any more.
+func (t *Tx) ProveSession(id string, at *time.Time) error {
+	if at == nil {
+		_, err := t.exec("UPDATE sessions SET passkey_at = 0 WHERE id = $1", id)
+		return err
+	}
+	_, err := t.exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", micros(*at), id)
 	return err
 }
 

@@ -50,6 +50,7 @@ type Session struct {
 
 	ConfirmedAt time.Time // when the person has last proved who they are
 	Factor      bool      // with more than a password
+	PasskeyAt   time.Time // when they have last proved it with a passkey since they signed in; 1970: never
 }
 
 // Lifetime is how long a session lives at most.
@@ -63,6 +64,12 @@ func (a Audience) Lifetime() time.Duration {
 // Proved reports whether the person has proved who they are a short while before, after they had signed in.
 func (s *Session) Proved(now time.Time) bool {
 	return s.ConfirmedAt.After(s.CreatedAt) && s.ConfirmedIn(now)
+}
+
+// ProvedWithPasskey reports whether the person has proved who they are with a passkey a short while before, after they
+// had signed in.
+func (s *Session) ProvedWithPasskey(now time.Time) bool {
+	return now.Before(s.PasskeyAt.Add(ConfirmLife))
 }
 
 // ConfirmedIn reports whether the person has signed in, or proved who they are, a short while before.

@@ -97,6 +97,8 @@ var matrix = map[string]allowed{
 	"GET /desk/me":                       everyone(200),
 	"GET /desk/me/confirm":               everyone(200),
 	"POST /desk/me/confirm":              everyone(422),
+	"GET /desk/me/confirm/passkey":       everyone(200),
+	"POST /desk/me/confirm/passkey":      everyone(422),
 	"GET /desk/me/password":              everyone(303),
 	"POST /desk/me/password":             everyone(422),
 	"GET /desk/me/token":                 everyone(303),

@@ -98,6 +98,7 @@ var deeds = map[string]deed{
 	"POST /portal/reset/passkeys":                {code: audit.PasskeyRemoved, do: removeAfterReset},
 	"POST /portal/email":                         {code: audit.EmailChanged, do: confirmEmail},
 	"POST /portal/settings/confirm":              {code: audit.Confirmed, form: []string{"password", password}},
+	"POST /portal/settings/confirm/passkey":      {code: audit.Confirmed, do: confirmWithPasskey},
 	"POST /portal/settings/password":             {code: audit.PasswordChanged, form: passwordForm},
 	"POST /portal/settings/email":                {code: audit.EmailChanged, form: emailForm},
 	"POST /portal/settings/second-factor":        {code: audit.FactorAdded, do: turnFactorOn},
@@ -352,6 +353,13 @@ func usePasskey(t *testing.T, w *world, v *pagetest.Visitor, path string) *paget
 	fresh := w.Visit(t)
 	c := optionsPattern.FindStringSubmatch(fresh.Post(path+"/challenge").Want(t, http.StatusOK).Body)
 	return fresh.Post(path, "ceremony", c[2], "answer", d.Get(t, []byte(c[1])))
+}
+
+func confirmWithPasskey(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page {
+	t.Helper()
+	d, _ := addPasskeyTo(t, w, v)
+	c := optionsPattern.FindStringSubmatch(v.Post("/portal/sign-in/passkey/challenge").Want(t, http.StatusOK).Body)
+	return v.Post(path, "ceremony", c[2], "answer", d.Get(t, []byte(c[1])))
 }
 
 func endSession(t *testing.T, w *world, v *pagetest.Visitor, _ string) *pagetest.Page {

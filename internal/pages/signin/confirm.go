@@ -17,12 +17,35 @@ func proofIn(form *ui.Form, field string) auth.Proof {
 
 // proofView is what has to be given before how somebody signs in is changed.
 type proofView struct {
-	Code bool // not only the password
+	Code    bool   // not only the password
+	Done    bool   // nothing: they have just used a passkey
+	Passkey string // where a passkey can be used instead; empty: they have none
 }
 
 func (p *Pages) proofView(r *http.Request, who *Visitor) (proofView, error) {
+	now := p.Site.Now()
+	if who.Session.ProvedWithPasskey(now) {
+		return proofView{Done: true}, nil
+	}
 	has, err := p.SignIn.HasSecondFactor(r.Context(), who.ID)
-	return proofView{Code: has && !who.Session.Proved(p.Site.Now())}, err
+	v := proofView{Code: has && !who.Session.Proved(now)}
+	if err != nil {
+		return v, err
+	}
+	usable, err := p.hasPasskey(r, who)
+	if usable {
+		v.Passkey = p.Settings + "/confirm"
+	}
+	return v, err
+}
+
+// hasPasskey reports whether somebody has a passkey that browsers can use here.
+func (p *Pages) hasPasskey(r *http.Request, who *Visitor) (bool, error) {
+	if _, ok := p.SignIn.RelyingParty(); !ok {
+		return false, nil
+	}
+	passkeys, err := p.SignIn.Passkeys(r.Context(), who.ID)
+	return len(passkeys) > 0, err
 }
 
 // confirmView asks who somebody is before they go on.
@@ -32,14 +55,20 @@ type confirmView struct {
 	Proof proofView
 	Form  *ui.Form
 	Next  string
+	Here  string // where passkeys work; empty: they have none
 }
 
 func (p *Pages) confirmPage(r *http.Request, who *Visitor, form *ui.Form, next string) (ui.Page, error) {
-	has, err := p.SignIn.HasSecondFactor(r.Context(), who.ID)
-	proof := proofView{Code: has}
-	return ui.Page{Template: "confirm", Data: confirmView{
-		at: p.at(), Email: who.Email, Proof: proof, Form: form, Next: ui.SafeNext(next, p.base),
-	}}, err
+	v := confirmView{at: p.at(), Email: who.Email, Form: form, Next: ui.SafeNext(next, p.Settings)}
+	usable, err := p.hasPasskey(r, who)
+	if err != nil {
+		return ui.Page{}, err
+	}
+	if usable {
+		v.Here = v.Origin
+	}
+	v.Proof.Code, err = p.SignIn.HasSecondFactor(r.Context(), who.ID)
+	return ui.Page{Template: "confirm", Data: v}, err
 }
 
 func (p *Pages) showConfirm(w http.ResponseWriter, r *http.Request, who *Visitor) error {
@@ -63,5 +92,24 @@ func (p *Pages) confirm(w http.ResponseWriter, r *http.Request, who *Visitor) er
 		}
 		return p.refuse(w, r, page, form, "password", err)
 	}
-	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.base), ui.Done("signin.confirm.done"))
+	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.Settings), ui.Done("signin.confirm.done"))
+}
+
+// confirmWithPasskey is confirm with a passkey, which stands for password and code.
+func (p *Pages) confirmWithPasskey(w http.ResponseWriter, r *http.Request, who *Visitor) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	browser, _ := p.Site.Signed(r, p.browserCookie()) // nobody has a challenge of no browser
+	err = p.SignIn.ProveWithPasskey(
+		r.Context(), who.Person, browser, form.Get("ceremony"), form.Get("answer"), who.Origin)
+	if err != nil {
+		page, pageErr := p.confirmPage(r, who, form, form.Get("next"))
+		if pageErr != nil {
+			return pageErr
+		}
+		return p.refuse(w, r, page, form, "", err)
+	}
+	return p.Site.Redirect(w, r, ui.SafeNext(form.Get("next"), p.Settings), ui.Done("signin.confirm.done"))
 }

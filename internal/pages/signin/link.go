@@ -175,7 +175,7 @@ func (p *Pages) reset(w http.ResponseWriter, r *http.Request) error {
 
 // afterReset goes on to the passkeys that stay after a reset, or else to the page to sign in.
 func (p *Pages) afterReset(w http.ResponseWriter, r *http.Request, userID string, done ui.Flash) error {
-	passkeys, err := p.SignIn.Passkeys(r.Context(), userID)
+	passkeys, err := p.SignIn.PasskeysAfterReset(r.Context(), userID)
 	if err != nil {
 		return err
 	}
@@ -206,7 +206,7 @@ func (p *Pages) showPasskeysAfterReset(w http.ResponseWriter, r *http.Request) e
 	if userID == "" {
 		return p.toSignIn(w, r)
 	}
-	passkeys, err := p.SignIn.Passkeys(r.Context(), userID)
+	passkeys, err := p.SignIn.PasskeysAfterReset(r.Context(), userID)
 	if err != nil {
 		return err
 	}

@@ -126,6 +126,8 @@ func (p *Pages) Routes() []Route {
 	signed("GET", "", p.showSettings)
 	signed("GET", "/confirm", p.showConfirm)
 	signed("POST", "/confirm", p.confirm)
+	signed("GET", "/confirm/passkey", p.showConfirm)
+	signed("POST", "/confirm/passkey", p.confirmWithPasskey)
 	form("/password", p.changePassword)
 	if p.ChangeEmail {
 		form("/email", p.changeEmail)

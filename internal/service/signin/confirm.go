@@ -26,9 +26,12 @@ var (
 )
 
 // Confirm proves that it is still the person of a session who acts: with the password, and a code where they have a
-// second factor. For five minutes after a proof the password is enough; a sign-in is none. It returns WrongPassword,
-// WrongCurrentCode or TooManyLogins.
+// second factor. For five minutes after a proof the password is enough, and after one with a passkey nothing more is
+// needed; a sign-in is none. It returns WrongPassword, WrongCurrentCode or TooManyLogins.
 func (g *SignIn) Confirm(ctx context.Context, who *access.Person, p Proof, from access.Origin) error {
+	if from.Session != nil && from.Session.ProvedWithPasskey(g.now()) {
+		return nil
+	}
 	if err := g.confirmPassword(ctx, who, p.Password, from); err != nil {
 		return err
 	}
@@ -51,8 +54,32 @@ func (g *SignIn) ProveAgain(ctx context.Context, who *access.Person, p Proof, fr
 	if err := g.Confirm(ctx, who, p, from); err != nil {
 		return err
 	}
+	return g.proved(ctx, who, from, func(tx *store.Tx) error { return tx.ConfirmSession(session.ID, g.now()) })
+}
+
+// ProveWithPasskey is ProveAgain with a passkey of the person, which stands for password and code: its device has made
+// sure that it is them. browser, ceremony and answer are those of BeginPasskey. It returns WrongPasskey, also for a
+// passkey of somebody else, PasskeyTooLate or TooManyLogins.
+func (g *SignIn) ProveWithPasskey(
+	ctx context.Context, who *access.Person, browser, ceremony, answer string, from access.Origin,
+) error {
+	userID, err := g.Passkey(ctx, browser, ceremony, answer, from)
+	if err != nil {
+		return err
+	}
+	if userID != who.ID {
+		return g.failed(ctx, who, reasonWrongPasskey, from, WrongPasskey)
+	}
+	now := g.now()
+	return g.proved(ctx, who, from, func(tx *store.Tx) error { return tx.ProveSession(from.Session.ID, &now) })
+}
+
+// proved keeps a proof in the session of a person, and writes it down.
+func (g *SignIn) proved(
+	ctx context.Context, who *access.Person, from access.Origin, keep func(*store.Tx) error,
+) error {
 	err := g.Store.Update(ctx, func(tx *store.Tx) error {
-		if err := tx.ConfirmSession(session.ID, g.now()); err != nil {
+		if err := keep(tx); err != nil {
 			return err
 		}
 		return g.record(tx, who, from, confirmed, nil)

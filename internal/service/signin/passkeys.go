@@ -209,12 +209,26 @@ func (g *SignIn) RemovePasskey(
 	return g.removePasskeys(ctx, who, sessionID, from, k)
 }
 
+// PasskeysAfterReset returns the passkeys that a person who has just chosen a new password with a link may remove:
+// none where nothing else protects them, because then the mailbox alone would be enough to sign in.
+func (g *SignIn) PasskeysAfterReset(ctx context.Context, userID string) ([]*access.Passkey, error) {
+	if protected, err := g.passkeyProtects(ctx, userID); err != nil || protected {
+		return nil, err
+	}
+	return g.Passkeys(ctx, userID)
+}
+
 // RemovePasskeysAfterReset removes passkeys of a person who has just chosen a new password with a link: the one with
-// the id, or all with an empty id.
+// the id, or all with an empty id. It returns PasskeyRequired where nothing else protects them.
 func (g *SignIn) RemovePasskeysAfterReset(ctx context.Context, userID, id string, from access.Origin) error {
 	who, err := g.Store.Person(ctx, g.audience, userID)
 	if err != nil {
 		return orPasskeyNotFound(err)
+	}
+	if protected, err := g.passkeyProtects(ctx, userID); err != nil {
+		return err
+	} else if protected {
+		return PasskeyRequired
 	}
 	if id == "" {
 		all, err := g.Passkeys(ctx, userID)
@@ -234,6 +248,9 @@ func (g *SignIn) removePasskeys(
 	ctx context.Context, who *access.Person, sessionID string, from access.Origin, passkeys ...*access.Passkey,
 ) error {
 	return orPasskeyNotFound(g.change(ctx, who, sessionID, func(tx *store.Tx) error {
+		if err := tx.ProveSession(sessionID, nil); err != nil { // it may have been with one of them
+			return err
+		}
 		for _, k := range passkeys {
 			if err := tx.DeletePasskey(g.audience, who.ID, k.ID); err != nil {
 				return err

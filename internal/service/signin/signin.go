@@ -30,6 +30,9 @@ type Config struct {
 	Log     *slog.Logger
 	Host    Host
 	Shared  SharedWindows // nil: attempts are counted in the database
+
+	// Required is whose people must have more than a password.
+	Required map[access.Audience]bool
 }
 
 // SharedWindows counts attempts outside the database; *ratelimit.Redis does. While it is away they are counted in the
@@ -103,8 +106,8 @@ const (
 )
 
 // Password checks email and password. It returns the id of the person and whether they owe a code of their second
-// factor before they are signed in, or WrongSignIn, or TooManyLogins. Nothing in the answer, its time included, tells
-// whether the email exists.
+// factor before they are signed in, or WrongSignIn, PasskeyRequired or TooManyLogins. Nothing in the answer, its
+// time included, tells whether the email exists.
 func (g *SignIn) Password(
 	ctx context.Context, email, password string, from access.Origin,
 ) (userID string, owesCode bool, err error) {
@@ -137,8 +140,40 @@ func (g *SignIn) Password(
 	if err := try.succeeded(ctx); err != nil {
 		return "", false, err
 	}
-	owesCode, err = g.HasSecondFactor(ctx, who.ID)
+	owesCode, err = g.owesCode(ctx, who.ID)
 	return who.ID, owesCode, err
+}
+
+// PasskeyRequired is for who has a passkey and nothing else beside the password, where more than that is required: with
+// the password alone anybody who has learnt it could set up a second factor of their own.
+var PasskeyRequired = fault.New(fault.Invalid, "passkey-required", "Sign in with your passkey.")
+
+// owesCode reports whether somebody who has proved who they are with one factor owes a code. It returns PasskeyRequired
+// where nothing but a passkey helps.
+func (g *SignIn) owesCode(ctx context.Context, userID string) (bool, error) {
+	has, err := g.HasSecondFactor(ctx, userID)
+	if err != nil || has {
+		return has, err
+	}
+	protected, err := g.passkeyProtects(ctx, userID)
+	if err == nil && protected {
+		err = PasskeyRequired
+	}
+	return false, err
+}
+
+// passkeyProtects reports whether a passkey is all that somebody has beside the password, where more than that is
+// required. Where browsers offer no passkeys it protects nothing.
+func (g *SignIn) passkeyProtects(ctx context.Context, userID string) (bool, error) {
+	if _, ok := g.RelyingParty(); !ok || !g.Required[g.audience] {
+		return false, nil
+	}
+	has, err := g.HasSecondFactor(ctx, userID)
+	if err != nil || has {
+		return false, err
+	}
+	passkeys, err := g.Passkeys(ctx, userID)
+	return len(passkeys) > 0, err
 }
 
 // failed records a failed attempt, where it is known whose, and returns the refusal.
