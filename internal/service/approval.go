@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/letter"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -103,6 +105,7 @@ func onApproval(code audit.ActionCode, a *access.Approval) audit.Action {
 
 // Approve does what another administrator has asked for, in their name. Both are in the log.
 func (s *Service) Approve(ctx context.Context, actor access.Actor, id string) (*access.Approval, error) {
+	noPassword() // not in the transaction: it takes its time
 	return s.decide(ctx, actor, id, access.ApprovalApproved, audit.ApprovalApproved,
 		func(a *access.Approval) error { return notOwn(actor, a) },
 		func(tx *store.Tx, a *access.Approval) error {
@@ -204,14 +207,18 @@ func holdStaff(tx *store.Tx, actorID string, a *access.Approval) error {
 func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a *access.Approval) error {
 	switch d := a.Deed; a.Kind {
 	case access.ApproveCredits:
-		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, d.Amount, d.Note)
+		_, err := s.grantIn(ctx, tx, by, access.Tenant{AccountID: a.AccountID, Environment: d.Environment}, d.Amount, d.Note,
+			a.ID)
 		return err
 	case access.ApproveRole:
 		who, err := tx.StaffForUpdate(a.TargetID)
 		if err != nil {
 			return orNotFound(err, access.ApprovalNotFound)
 		}
-		return s.changeRoleIn(tx, by, who, d.Role)
+		if promoted := who.Role != access.Admin && d.Role == access.Admin; !promoted {
+			return s.changeRoleIn(tx, by, who, d.Role)
+		}
+		return errors.Join(s.changeRoleIn(tx, by, who, d.Role), s.renewCredentials(tx, by, who))
 	case access.ApproveInvitation:
 		_, err := s.inviteStaffIn(ctx, tx, by, d.Email, d.Name, d.Role)
 		return err
@@ -219,6 +226,31 @@ func (s *Service) perform(ctx context.Context, tx *store.Tx, by access.Actor, a 
 		return s.revokeIn(ctx, tx, by, a.TargetID, d.Reason)
 	}
 	return errors.New("service: unknown kind of approval " + string(a.Kind))
+}
+
+// noPassword is the hash of a password that nobody knows.
+var noPassword = sync.OnceValue(func() string { return access.HashPassword(access.NewPassword()) })
+
+// renewCredentials ends everything that a new administrator could sign in with so far and mails them a link to choose a
+// new password: whoever has created them, or reset their password, may know the old one, and would be two people.
+func (s *Service) renewCredentials(tx *store.Tx, by access.Actor, who *access.Staff) error {
+	if !s.SendsMail() {
+		return access.FourEyesMail
+	}
+	if err := errors.Join(
+		tx.SetPassword(access.Desk, who.ID, noPassword()), tx.DeleteResets(access.Desk, who.ID),
+		tx.RevokeStaffToken(who.ID), tx.ForgetDevices(access.Desk, who.ID),
+		signin.RemoveFactors(tx, access.Desk, who.ID),
+	); err != nil {
+		return err
+	}
+	l := signin.ResetLink(who.Person(), by.ID)
+	address, err := s.SignIn(access.Desk).MakeLink(tx, l)
+	if err != nil {
+		return err
+	}
+	return s.PostLetter(tx, "", who.Email,
+		letter.BecameAdministrator(text.English, who.Email, address, access.ResetLife), l)
 }
 
 // endedApprovals is how many decided requests are shown.

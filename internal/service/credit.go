@@ -3,6 +3,7 @@ package service
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -26,8 +27,12 @@ func (s *Service) Balance(ctx context.Context, tenant access.Tenant) (int64, err
 	return s.store.Balance(ctx, tenant.AccountID, tenant.Environment)
 }
 
+// aloneFor is for how long what an administrator has done alone counts when a second one may be needed: many small
+// changes are a large one.
+const aloneFor = 24 * time.Hour
+
 // GrantCredits changes a balance by a ledger entry and returns the balance after it. The amount may be negative, the
-// balance may not become so.
+// balance may not become so. It returns access.ApprovalRequested where a second administrator has to approve.
 func (s *Service) GrantCredits(
 	ctx context.Context, actor access.Actor, t access.Tenant, amount int64, note string,
 ) (balance int64, err error) {
@@ -42,27 +47,67 @@ func (s *Service) GrantCredits(
 	if err := p.Err(); err != nil {
 		return 0, err
 	}
-	if limit := s.limits.FourEyes.Credits; s.needsApproval(actor) && t.Environment == access.Live &&
-		(amount > limit || amount < -limit) {
-		account, err := s.store.Account(ctx, t.AccountID)
-		if err != nil {
-			return 0, orNotFound(err, fault.Missing("account"))
-		}
-		return 0, s.ask(ctx, actor, access.Approval{
-			Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
-			Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
-		})
-	}
+	tooMuch := false
 	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		balance, err = s.grantIn(ctx, tx, actor, t, amount, note)
+		if s.needsApproval(actor) && t.Environment == access.Live {
+			alone, err := s.grantedAlone(ctx, tx, actor, t.AccountID)
+			limit := s.limits.FourEyes.Credits
+			if tooMuch = max(amount, -amount) > limit || max(alone+amount, -alone-amount) > limit; tooMuch || err != nil {
+				return err
+			}
+		}
+		balance, err = s.grantIn(ctx, tx, actor, t, amount, note, "")
 		return err
 	})
-	return balance, err
+	if err != nil || !tooMuch {
+		return balance, err
+	}
+	account, err := s.store.Account(ctx, t.AccountID)
+	if err != nil {
+		return 0, orNotFound(err, fault.Missing("account"))
+	}
+	return 0, s.ask(ctx, actor, access.Approval{
+		Kind: access.ApproveCredits, AccountID: account.ID, TargetID: account.ID, TargetName: account.Name,
+		Deed: access.ApprovedDeed{Environment: t.Environment, Amount: amount, Note: note},
+	})
 }
 
-// grantIn changes a balance in a transaction.
+// approvalDetail is in the log of what was done after an approval: the id of the request.
+const approvalDetail = "approval"
+
+// grantedAlone returns by how much an administrator has changed the Live balance of an account lately without a second
+// one. Their row is held, so that of many changes at the same moment each knows the others.
+func (s *Service) grantedAlone(
+	ctx context.Context, tx *store.Tx, actor access.Actor, accountID string,
+) (sum int64, err error) {
+	if _, err := s.administratorIn(tx, actor.ID); err != nil {
+		return 0, err
+	}
+	const page = 500
+	filter := audit.ActionFilter{
+		Code: audit.CreditsGranted, StaffID: actor.ID, AccountID: accountID, From: new(s.now().Add(-aloneFor)),
+	}
+	for cursor := (audit.ActionCursor{}); ; {
+		done, err := tx.StaffActions(ctx, filter, cursor, page)
+		if err != nil {
+			return 0, err
+		}
+		for _, a := range done {
+			if a.Details["environment"] == string(access.Live) && a.Details[approvalDetail] == nil {
+				amount, _ := a.Details["amount"].(float64) // whole and small enough: credit.MaxCredits
+				sum += int64(amount)
+			}
+		}
+		if len(done) < page {
+			return sum, nil
+		}
+		cursor = audit.ActionCursor{At: done[page-1].At, ID: done[page-1].ID}
+	}
+}
+
+// grantIn changes a balance in a transaction; approval is the id of the request that was approved, or empty.
 func (s *Service) grantIn(
-	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, amount int64, note string,
+	ctx context.Context, tx *store.Tx, actor access.Actor, t access.Tenant, amount int64, note, approval string,
 ) (int64, error) {
 	account, err := tx.Account(ctx, t.AccountID)
 	if err != nil {
@@ -75,11 +120,12 @@ func (s *Service) grantIn(
 	if err := s.record(tx, actor, aboutCredits(t, amount)); err != nil {
 		return 0, err
 	}
+	details := map[string]any{"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note}
+	if approval != "" {
+		details[approvalDetail] = approval
+	}
 	return balance, s.recordStaffAction(tx, actor, audit.Action{
-		Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account),
-		Details: map[string]any{
-			"environment": string(t.Environment), "amount": amount, "balance": balance, "note": note,
-		},
+		Code: audit.CreditsGranted, AccountID: account.ID, Target: onAccount(account), Details: details,
 	})
 }
 

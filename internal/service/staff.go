@@ -344,9 +344,11 @@ func (s *Service) askForRole(
 		return &m.Staff, nil
 	case m.ID == actor.ID:
 		return nil, ownAccess
+	case role == access.Admin && !s.SendsMail():
+		return nil, access.FourEyesMail
 	}
 	return nil, s.ask(ctx, actor, access.Approval{
-		Kind: access.ApproveRole, TargetID: m.ID, TargetName: m.Name,
+		Kind: access.ApproveRole, TargetID: m.ID, TargetName: m.Name + " <" + m.Email + ">",
 		Deed: access.ApprovedDeed{Role: role, From: m.Role},
 	})
 }

@@ -93,7 +93,7 @@ var (
 	FourEyesCredentials = fault.New(fault.Conflict, "four-eyes-credentials",
 		"Where a second administrator has to approve, administrators are not created, and their passwords and "+
 			"second factors not reset, by one of them. Invite them, let them reset their password by mail, or ask the operator.")
-	// FourEyesMail is for invitations of administrators where there is no mail server.
+	// FourEyesMail is for new administrators where there is no mail server.
 	FourEyesMail = fault.New(fault.Conflict, "four-eyes-mail",
 		"Without a mail server the link would pass through the hands of one administrator. Ask the operator.")
 )

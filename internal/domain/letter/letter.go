@@ -33,13 +33,14 @@ const (
 	NewDevice       Kind = "new-device"        // to the user
 	EmailChange     Kind = "email-change"      // link to the new address, to confirm it
 	LowBalance      Kind = "low-balance"       // to the owners of an account
+	Promoted        Kind = "promoted"          // link to choose a new password, to a new administrator
 )
 
 // Kinds lists every kind.
 var Kinds = []Kind{
 	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
 	PasskeyAdded, PasskeyRemoved, FactorOn, FactorOff, CodesRenewed, TokenMade, TokenRevoked, NewDevice, EmailChange,
-	LowBalance,
+	LowBalance, Promoted,
 }
 
 // Letter is a rendered mail without addresses.
@@ -78,6 +79,12 @@ func MadeReset(l text.Locale, email, by, link string, life time.Duration) Letter
 		by = texts().Operator.In(l)
 	}
 	return write(ResetMade, l, link, facts{"email": email, "by": by, "hours": hours(life)})
+}
+
+// BecameAdministrator has the link with which a staff user who has become an administrator chooses a new password: what
+// they signed in with before has ended.
+func BecameAdministrator(l text.Locale, email, link string, life time.Duration) Letter {
+	return write(Promoted, l, link, facts{"email": email, "hours": hours(life)})
 }
 
 // ChangedPassword tells a user that their password was changed; link leads to the form for forgotten passwords.

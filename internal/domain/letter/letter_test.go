@@ -24,6 +24,7 @@ func all(l text.Locale) map[letter.Kind]letter.Letter {
 		letter.RequestedReset(l, access.Portal, "hana@acme.example", link, day),
 		letter.MadeReset(l, "hana@acme.example", "", link, day),
 		letter.ChangedPassword(l, access.Portal, "hana@acme.example", at, link),
+		letter.BecameAdministrator(l, "mika@example.com", link, day),
 		toBefore, toAfter,
 		letter.AddedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),
 		letter.RemovedPasskey(l, access.Portal, "hana@acme.example", "Phone", at, link),

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -59,6 +60,10 @@ func TestFourEyes(t *testing.T) {
 			must.NoError(t, err)
 			return n
 		}
+		nextDay := func() {
+			w.Clock.Advance(24*time.Hour + time.Second)
+			aoi, jun = w.AsStaff(t, w.Aoi), w.AsStaff(t, w.Jun)
+		}
 		before := balance()
 		t.Run("Credits", func(t *testing.T) {
 			for _, small := range []string{"100", "-100"} {
@@ -95,6 +100,38 @@ func TestFourEyes(t *testing.T) {
 			if balance() != before+101 {
 				t.Error("approved twice")
 			}
+		})
+		t.Run("ManySmallOnes", func(t *testing.T) { // are a large one, also at the same moment
+			nextDay() // those of before are over
+			was := balance()
+			var group sync.WaitGroup
+			for range 5 {
+				group.Go(func() {
+					_, _ = w.Service.GrantCredits(t.Context(), w.Aoi.Actor(access.Origin{}),
+						access.Tenant{AccountID: w.Account.ID, Environment: access.Live}, 40, "a little")
+				})
+			}
+			group.Wait()
+			if got := balance() - was; got != 80 {
+				t.Errorf("one administrator has given %d alone", got)
+			}
+			open, _, err := w.Service.Approvals(t.Context(), w.Jun.Actor(access.Origin{}))
+			must.NoError(t, err)
+			if len(open) != 3 {
+				t.Fatalf("%d requests", len(open))
+			}
+			for _, x := range open[1:] {
+				_, err := w.Service.Refuse(t.Context(), w.Jun.Actor(access.Origin{}), x.ID)
+				must.NoError(t, err)
+			}
+			jun.Submit(request(t, aoi)+"/approve").Want(t, http.StatusOK, "Approved and done")
+			// What was approved does not count.
+			aoi.Submit(credits, "amount", "20", "note", "the rest").Want(t, http.StatusOK).Lacks(t, "Nothing is changed yet")
+			if got := balance() - was; got != 140 {
+				t.Errorf("the balance changed by %d", got)
+			}
+			nextDay()
+			aoi.Submit(credits, "amount", "100", "note", "next day").Want(t, http.StatusOK).Lacks(t, "Nothing is changed yet")
 		})
 		t.Run("TestCreditsAreFree", func(t *testing.T) {
 			aoi.Submit("/desk/admin/accounts/"+w.Account.ID+"/credits/test", "amount", "5000", "note", "x").
@@ -155,6 +192,32 @@ func TestFourEyes(t *testing.T) {
 				t.Errorf("%d mails to other administrators", n)
 			}
 		})
+		t.Run("KnownPassword", func(t *testing.T) { // who has created somebody does not become them
+			made, err := w.Service.CreateStaff(t.Context(), w.Aoi.Actor(access.Origin{}), "sock@example.com", "Sock",
+				access.Reviewer)
+			must.NoError(t, err)
+			signIn := func(password string) *pagetest.Page {
+				return w.Visit(t).Post("/desk/sign-in", "email", "sock@example.com", "password", password)
+			}
+			signIn(made.Password).Want(t, http.StatusSeeOther)
+			aoi.Submit("/desk/admin/staff/"+made.Staff.ID+"/role", "role", "admin").
+				Want(t, http.StatusOK, "Sock &lt;sock@example.com&gt;")
+			jun.Submit(request(t, aoi)+"/approve").Want(t, http.StatusOK, "Approved and done")
+			signIn(made.Password).Want(t, http.StatusUnprocessableEntity)
+			if _, err := w.Service.AuthenticateStaff(t.Context(), made.Token, "127.0.0.1"); err == nil {
+				t.Error("the token of before still works")
+			}
+			asked, m := nextMail(t, w), nextMail(t, w)
+			if asked.Kind != "approval-asked" || m.Kind != "promoted" || m.To != "sock@example.com" {
+				t.Fatalf("mailed %s and %s to %s", asked.Kind, m.Kind, m.To)
+			}
+			const chosen = "my very own passphrase"
+			token := regexp.MustCompile(`token=([A-Za-z0-9_-]+)`).FindStringSubmatch(m.Text)[1]
+			w.Visit(t).Post("/desk/reset", "token", token, "new_password", chosen, "repeat", chosen).
+				Want(t, http.StatusSeeOther)
+			signIn(chosen).Want(t, http.StatusSeeOther)
+			must.NoError(t, deactivate(t, w, made.Staff.ID))
+		})
 		t.Run("Expires", func(t *testing.T) {
 			aoi.Submit(credits, "amount", "500", "note", "late").Want(t, http.StatusOK)
 			path := request(t, aoi)
@@ -179,6 +242,18 @@ func deactivate(t *testing.T, w *pagetest.World, id string) error {
 	t.Helper()
 	_, err := w.Service.DeactivateStaff(t.Context(), access.Operator, id)
 	return err
+}
+
+// nextMail sends the mail that waits the longest.
+func nextMail(t *testing.T, w *pagetest.World) *service.OutgoingMail {
+	t.Helper()
+	m, err := w.Service.NextMail(t.Context())
+	must.NoError(t, err)
+	if m == nil {
+		t.Fatal("no mail waits")
+	}
+	must.NoError(t, w.Service.MailSent(t.Context(), m))
+	return m
 }
 
 // mailKinds are the kinds of the mails that wait.

@@ -167,6 +167,8 @@ func hrefOf(x *audit.Action) string {
 		return home + "/catalog"
 	case id == "":
 		return ""
+	case x.Target.Type == audit.OfApproval:
+		return approvals
 	case x.Target.Type == audit.OfUser:
 		return home + "/accounts/" + x.AccountID
 	case x.Target.Type == audit.OfKey:
