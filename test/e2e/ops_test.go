@@ -1,11 +1,14 @@
 package e2e_test
 
 import (
+	"errors"
+	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/program"
 )
 
@@ -44,6 +47,47 @@ func TestOps(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSecurityText checks that who has found a hole is told whom to tell, by the running program, in both ways that it
+// listens; and that nobody is named where no operator has said who it is.
+func TestSecurityText(t *testing.T) {
+	t.Parallel()
+	const path = "/.well-known/security.txt"
+	s := start(t, program.Settings{
+		"security-contact": "mailto:security@example.org", "public-url": "https://" + publicHost,
+	})
+	for name, browser := range map[string]*http.Client{"HTTP": http.DefaultClient, "TLS": {Transport: s.transport(t)}} {
+		address := s.URL(path)
+		if name == "TLS" {
+			address = "https://" + publicHost + path
+		}
+		answer, err := browser.Get(address)
+		must.NoError(t, err)
+		body, err := io.ReadAll(answer.Body)
+		must.NoError(t, errors.Join(err, answer.Body.Close()))
+		text := string(body)
+		expires, err := time.Parse(time.RFC3339, fieldOf(text, "Expires"))
+		if err != nil || time.Until(expires) < 24*time.Hour || time.Until(expires) > 365*24*time.Hour {
+			t.Errorf("%s: it ends %v: %v", name, expires, err)
+		}
+		if answer.StatusCode != http.StatusOK || answer.Header.Get("Content-Type") != "text/plain; charset=utf-8" ||
+			fieldOf(text, "Contact") != "mailto:security@example.org" ||
+			fieldOf(text, "Canonical") != "https://"+publicHost+path {
+			t.Errorf("%s: %d %v\n%s", name, answer.StatusCode, answer.Header, text)
+		}
+	}
+	start(t, program.Settings{}).get(t, "", path).wantStatus(t, http.StatusNotFound)
+}
+
+// fieldOf returns the value of a line such as "Name: value".
+func fieldOf(text, name string) string {
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, name+": "); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	return ""
 }
 
 // TestDatabaseOutage stops PostgreSQL under the running server: readiness fails, and recovers by itself.

@@ -22,8 +22,10 @@ import (
 
 	"github.com/assayhq/assay/client"
 	"github.com/assayhq/assay/internal/testkit/must"
+	"github.com/assayhq/assay/internal/testkit/oidctest"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/program"
+	"github.com/assayhq/assay/internal/testkit/redistest"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 	"github.com/assayhq/assay/internal/testkit/smtptest"
 	"github.com/pquerna/otp/totp"
@@ -36,7 +38,12 @@ type secretRun struct {
 	mail    *smtptest.Server
 	secrets map[string]string
 	bodies  bytes.Buffer // of failures
+	logs    bytes.Buffer // of servers that have ended
+	staff   *oidctest.Provider
 }
+
+// formerKey is the secret key before it was replaced.
+const formerKey = "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
 
 // TestSecrets uses the program as integrators, account users and staff do, and then searches for every secret that was
 // made or given: in logs, in the database, in a backup, in metrics, in answers to failures and in what commands print.
@@ -44,29 +51,34 @@ type secretRun struct {
 func TestSecrets(t *testing.T) { // not parallel: the S3 server's credentials are in the environment
 	storage := s3test.Start(t)
 	engines := map[string]program.Settings{
-		"SQLite": {"secret-key": secretKey},
-		"PostgreSQL": {
-			"database": pgtest.Database(t), "secret-key": secretKey, "media": storage.Bucket(t),
-		},
+		"SQLite":     {},
+		"PostgreSQL": {"database": pgtest.Database(t), "media": storage.Bucket(t)},
 	}
 	for name, settings := range engines {
 		t.Run(name, func(t *testing.T) {
 			r := &secretRun{t: t, mail: smtptest.Start(t, smtptest.Options{Auth: true}), secrets: map[string]string{
-				"secret key":          secretKey,
-				"password of Redis":   "redis-Zq7Wm2Xc9Vb4",
-				"password of SMTP":    smtptest.Password,
-				"OAuth client secret": "oauth-Sa5Po0Iu7Yt2",
-				"key of S3":           os.Getenv("AWS_SECRET_ACCESS_KEY"),
+				"secret key":           secretKey,
+				"former secret key":    formerKey,
+				"password of Redis":    "redis-Zq7Wm2Xc9Vb4",
+				"password of SMTP":     smtptest.Password,
+				"OAuth client secret":  "oauth-Sa5Po0Iu7Yt2",
+				"OpenID client secret": oidctest.ClientSecret,
+				"key of S3":            os.Getenv("AWS_SECRET_ACCESS_KEY"),
 			}}
-			settings["redis"] = "redis://:" + r.secrets["password of Redis"] + "@127.0.0.1:1/0"
+			r.staff = oidctest.New(t, "http://localhost:8080"+openIDCallback) // the default of --public-url
+			settings["oidc-issuer"], settings["oidc-client-id"] = r.staff.URL, oidctest.ClientID
+			settings["oidc-client-secret"] = oidctest.ClientSecret
+			settings["redis"] = redistest.StartProtected(t, r.secrets["password of Redis"]).URL()
 			settings["smtp-url"], settings["smtp-ca-file"] = r.mail.URL(), r.mail.CAFile
 			settings["mail-from"] = "assay@mail.test"
 			settings["webhook-allow-private"] = "true"
 			if settings["database"] != "" {
 				r.secrets["password of the database"] = passwordOf(t, settings["database"])
 			}
+			settings["secret-key"], settings["data"] = formerKey, t.TempDir()
 			r.site = start(t, settings)
 			a := r.integrate()
+			r.replaceKey(settings)
 			r.people(a)
 			r.fail(a)
 			metrics := fetch(t, http.DefaultClient, "http://"+r.site.Ops+"/metrics")
@@ -76,7 +88,8 @@ func TestSecrets(t *testing.T) { // not parallel: the S3 server's credentials ar
 			check := r.site.Installation().Run(t, "check")
 			running := files(t, r.site.data, "secret.key", "tls.key") // the log of the database too
 			r.site.Stop(t)
-			r.search("the log", []byte(r.site.Stderr()+r.site.Stdout()))
+			r.keepLogs()
+			r.search("the log", r.logs.Bytes())
 			r.search("the metrics", metrics)
 			r.search("answers to failures", r.bodies.Bytes())
 			for name, result := range map[string]program.Result{"backup": out, "--help": help, "check": check} {
@@ -94,10 +107,71 @@ func TestSecrets(t *testing.T) { // not parallel: the S3 server's credentials ar
 			if database := settings["database"]; database != "" {
 				r.search("the database", dumpOf(t, database))
 			}
-			if len(r.secrets) < 18 {
+			if len(r.secrets) < 24 {
 				t.Errorf("only %d secrets were made", len(r.secrets))
 			}
 		})
+	}
+}
+
+func (r *secretRun) keepLogs() { r.logs.WriteString(r.site.Stderr() + r.site.Stdout()) }
+
+// replaceKey goes on with another secret key, under which everything is sealed anew.
+func (r *secretRun) replaceKey(settings program.Settings) {
+	r.site.Stop(r.t)
+	r.keepLogs()
+	settings["secret-key"], settings["secret-key-previous"] = secretKey, formerKey
+	r.site = start(r.t, settings)
+	var done struct{ Resealed, Remaining int }
+	r.site.CLI(r.t, &done, "secrets", "rotate")
+	if done.Resealed == 0 || done.Remaining != 0 {
+		r.t.Errorf("sealed anew: %+v", done)
+	}
+}
+
+// openIDCallback is where the provider sends staff back to.
+const openIDCallback = "/desk/sign-in/openid/callback"
+
+// atProvider signs a staff user in with the provider, and remembers what passed through the browser.
+func (r *secretRun) atProvider(email string) {
+	t := r.t
+	t.Helper()
+	r.staff.Person(email, true)
+	jar, err := cookiejar.New(nil)
+	must.NoError(t, err)
+	browser := &http.Client{
+		Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	t.Cleanup(browser.CloseIdleConnections)
+	next := func(answer *http.Response, err error) *url.URL {
+		t.Helper()
+		must.NoError(t, err)
+		must.NoError(t, answer.Body.Close())
+		to, err := answer.Request.URL.Parse(answer.Header.Get("Location"))
+		must.NoError(t, err)
+		return to
+	}
+	page := next(browser.Get(next(browser.Get(r.site.URL("/desk/sign-in/openid"))).String()))
+	back := next(browser.Get(next(browser.PostForm(page.String(), url.Values{
+		"authRequestID": {page.Query().Get("authRequestID")}, "email": {email},
+	})).String()))
+	r.secrets["code of the provider"] = back.Query().Get("code")
+	r.secrets["state at the provider"] = back.Query().Get("state")
+	next(browser.Get(r.site.URL(openIDCallback + "?" + back.RawQuery)))
+	at, err := url.Parse(r.site.URL("/desk"))
+	must.NoError(t, err)
+	r.remember(jar.Cookies(at), "session with the provider")
+	if r.secrets["session with the provider (assay_desk)"] == "" {
+		t.Errorf("nobody is signed in with the provider: %v", jar.Cookies(at))
+	}
+}
+
+// remember keeps the secrets that cookies hold.
+func (r *secretRun) remember(cookies []*http.Cookie, name string) {
+	for _, cookie := range cookies {
+		if len(cookie.Value) >= 20 {
+			r.secrets[name+" ("+cookie.Name+")"] = cookie.Value
+		}
 	}
 }
 
@@ -159,6 +233,8 @@ func (r *secretRun) people(a *account) {
 	r.secrets["password of staff"], r.secrets["token of staff"] = staff.Password, staff.Token
 	desk := r.signIn("/desk", "rei@desk.example", staff.Password, "session of staff")
 	r.secondFactor(desk, "/desk/me", staff.Password)
+	s.CLI(t, &staff, "staff", "create", "--email", "aya@desk.example", "--name", "Aya", "--role", "reviewer")
+	r.atProvider("aya@desk.example")
 }
 
 // signIn signs somebody in and remembers the session.
@@ -172,11 +248,7 @@ func (r *secretRun) signIn(base, email, password, name string) *http.Client {
 	r.post(browser, base+"/sign-in", "email", email, "password", password)
 	at, err := url.Parse(r.site.URL(base))
 	must.NoError(r.t, err)
-	for _, cookie := range jar.Cookies(at) {
-		if len(cookie.Value) >= 20 {
-			r.secrets[name+" ("+cookie.Name+")"] = cookie.Value
-		}
-	}
+	r.remember(jar.Cookies(at), name)
 	return browser
 }
 

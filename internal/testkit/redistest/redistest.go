@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"net/url"
 	"os/exec"
 	"strconv"
 	"syscall"
@@ -24,17 +26,26 @@ const (
 
 // Server is a Redis with nothing in it and nothing on disk. Its methods are not safe for concurrent use.
 type Server struct {
-	program string
-	folder  string
-	port    int
-	process *child.Process // nil: not running
-	output  child.Output
+	program  string
+	password string // empty: anybody may use it
+	folder   string
+	port     int
+	process  *child.Process // nil: not running
+	output   child.Output
 }
 
 // Start starts a server that ends with the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	s := &Server{program: need.Program(t, "redis-server", "redis-server", "valkey-server"), folder: t.TempDir()}
+	return StartProtected(t, "")
+}
+
+// StartProtected is Start with a password, without which nothing can be done.
+func StartProtected(t testing.TB, password string) *Server {
+	t.Helper()
+	s := &Server{
+		program: need.Program(t, "redis-server", "redis-server", "valkey-server"), password: password, folder: t.TempDir(),
+	}
 	t.Cleanup(func() { s.Kill(t) })
 	var err error
 	for range portAttempts {
@@ -49,8 +60,14 @@ func Start(t testing.TB) *Server {
 	return nil
 }
 
-// URL is where it listens.
-func (s *Server) URL() string { return fmt.Sprintf("redis://127.0.0.1:%d/0", s.port) }
+// URL is where it listens, with the password.
+func (s *Server) URL() string {
+	u := url.URL{Scheme: "redis", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(s.port)), Path: "/0"}
+	if s.password != "" {
+		u.User = url.UserPassword("", s.password)
+	}
+	return u.String()
+}
 
 // Restart starts it again after Kill, empty and on the same port, and returns once it answers.
 func (s *Server) Restart(t testing.TB) {
@@ -100,7 +117,7 @@ func (s *Server) Client(t testing.TB) *redis.Client {
 
 func (s *Server) start() error {
 	cmd := exec.Command(s.program, "--port", strconv.Itoa(s.port), "--bind", "127.0.0.1", "--dir", s.folder,
-		"--save", "", "--appendonly", "no", "--daemonize", "no")
+		"--save", "", "--appendonly", "no", "--daemonize", "no", "--requirepass", s.password)
 	cmd.Stdout, cmd.Stderr = &s.output, &s.output
 	var err error
 	if s.process, err = child.Start(cmd, syscall.SIGKILL); err != nil {
