@@ -78,9 +78,16 @@ func (s *Service) unseal(m *store.Mail, content any) error {
 
 func mailContext(id string) string { return "mail " + id }
 
-// tellOwners queues a notice to every owner of an account that a charge took its balance below what they have set. It
-// is in the transaction of the charge, and runs only when that has happened.
-func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) error {
+// tellLowBalance queues a notice to every owner of an account that a charge took its balance below what they have set.
+// It is in the transaction of the charge, and runs only when that has happened.
+func (s *Service) tellLowBalance(tx *store.Tx, accountID string, c store.Charge) error {
+	return s.tellOwners(tx, accountID, func(a *access.Account) letter.Letter {
+		return letter.FewCredits(a.Locale, a.Name, c.Credits, c.LowCredits, s.publicURL+"/portal/live/credits")
+	})
+}
+
+// tellOwners queues a letter to every owner of an account.
+func (s *Service) tellOwners(tx *store.Tx, accountID string, write func(*access.Account) letter.Letter) error {
 	ctx := tx.Context()
 	account, err := tx.Account(ctx, accountID)
 	if err != nil {
@@ -90,7 +97,7 @@ func (s *Service) tellOwners(tx *store.Tx, accountID string, c store.Charge) err
 	if err != nil {
 		return err
 	}
-	l := letter.FewCredits(account.Locale, account.Name, c.Credits, c.LowCredits, s.publicURL+"/portal/live/credits")
+	l := write(account)
 	for _, u := range users {
 		if u.Role != access.Owner {
 			continue

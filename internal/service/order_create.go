@@ -114,7 +114,7 @@ func (s *Service) afterCreation(
 ) func(*store.Tx) error {
 	switch {
 	case lowBalance:
-		return func(tx *store.Tx) error { return s.tellOwners(tx, o.AccountID, c) }
+		return func(tx *store.Tx) error { return s.tellLowBalance(tx, o.AccountID, c) }
 	case o.Status != order.Queued:
 		return func(tx *store.Tx) error { return s.afterMove(ctx, tx, o, access.System, nil) }
 	}

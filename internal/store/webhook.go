@@ -150,13 +150,31 @@ type hourCount struct {
 	endpointID           string
 	hour                 int64
 	acknowledged, failed int64
+	failingSince         *time.Time // of the first that failed after the last that was acknowledged; nil: none
+}
+
+// add counts an attempt. Those of an endpoint may come in any order.
+func (c *hourCount) add(a *AttemptResult, lastAcknowledged time.Time) {
+	if a.Acknowledged() {
+		c.acknowledged++
+		return
+	}
+	c.failed++
+	if a.At.After(lastAcknowledged) && (c.failingSince == nil || a.At.Before(*c.failingSince)) {
+		c.failingSince = &a.At
+	}
 }
 
 // countAttempts counts attempts by endpoint and hour, in the order of the rows: senders then wait for each other
 // instead of locking each other out.
 func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 	var counts []*hourCount
-	byHour := make(map[hourCount]*hourCount)
+	byHour, acknowledged := make(map[hourCount]*hourCount), make(map[string]time.Time)
+	for _, a := range attempts {
+		if a.Acknowledged() && a.At.After(acknowledged[a.EndpointID]) {
+			acknowledged[a.EndpointID] = a.At
+		}
+	}
 	for _, a := range attempts {
 		at := hourCount{endpointID: a.EndpointID, hour: micros(a.At) / microsPerHour}
 		c := byHour[at]
@@ -165,24 +183,21 @@ func (t *Tx) countAttempts(attempts []*AttemptResult) error {
 			c = &counted
 			byHour[at], counts = c, append(counts, c)
 		}
-		if a.Acknowledged() {
-			c.acknowledged++
-		} else {
-			c.failed++
-		}
+		c.add(a, acknowledged[a.EndpointID])
 	}
 	slices.SortFunc(counts, func(a, b *hourCount) int {
 		return cmp.Or(strings.Compare(a.endpointID, b.endpointID), cmp.Compare(a.hour, b.hour))
 	})
 	return inBatches(counts, func(batch []*hourCount) error {
-		args := make([]any, 0, 4*len(batch))
+		args := make([]any, 0, 5*len(batch))
 		for _, c := range batch {
-			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed)
+			args = append(args, c.endpointID, c.hour, c.acknowledged, c.failed, microsOrNull(c.failingSince))
 		}
-		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed) VALUES "+
-			tuples(len(batch), 4)+`
+		_, err := t.exec("INSERT INTO endpoint_hours (endpoint_id, hour, acknowledged, failed, failing_since) VALUES "+
+			tuples(len(batch), 5)+`
 			ON CONFLICT (endpoint_id, hour) DO UPDATE SET acknowledged = endpoint_hours.acknowledged + excluded.acknowledged,
-			failed = endpoint_hours.failed + excluded.failed`, args...)
+			failed = endpoint_hours.failed + excluded.failed, failing_since = CASE WHEN excluded.acknowledged > 0
+				THEN excluded.failing_since ELSE COALESCE(endpoint_hours.failing_since, excluded.failing_since) END`, args...)
 		return err
 	})
 }

@@ -34,13 +34,14 @@ const (
 	EmailChange     Kind = "email-change"      // link to the new address, to confirm it
 	LowBalance      Kind = "low-balance"       // to the owners of an account
 	Promoted        Kind = "promoted"          // link to choose a new password, to a new administrator
+	EndpointFailing Kind = "endpoint-failing"  // to the owners of an account
 )
 
 // Kinds lists every kind.
 var Kinds = []Kind{
 	Invitation, StaffInvitation, ResetRequested, ResetMade, PasswordChanged, EmailChangedOld, EmailChangedNew,
 	PasskeyAdded, PasskeyRemoved, FactorOn, FactorOff, CodesRenewed, TokenMade, TokenRevoked, NewDevice, EmailChange,
-	LowBalance, Promoted,
+	LowBalance, Promoted, EndpointFailing,
 }
 
 // Letter is a rendered mail without addresses.
@@ -169,6 +170,15 @@ func place(a access.Audience, l text.Locale) string { return texts().Places[a].I
 // FewCredits tells an owner that the balance fell below the configured threshold; link leads to both.
 func FewCredits(l text.Locale, account string, credits, below int64, link string) Letter {
 	return write(LowBalance, l, link, facts{"account": account, "credits": number(credits), "below": number(below)})
+}
+
+// EndpointFails tells an owner that a webhook endpoint has acknowledged nothing since a time; link leads to it.
+func EndpointFails(
+	l text.Locale, account string, env access.Environment, url string, since time.Time, link string,
+) Letter {
+	return write(EndpointFailing, l, link, facts{
+		"account": account, "environment": texts().Environments[env].In(l), "url": url, "since": moment(since),
+	})
 }
 
 func roleName(r string, l text.Locale) string { return texts().Roles[r].In(l) }

@@ -33,6 +33,8 @@ type collection struct {
 	Roles  map[string]text.Text          `yaml:"roles"`
 	Places map[access.Audience]text.Text `yaml:"places"`
 
+	Environments map[access.Environment]text.Text `yaml:"environments"`
+
 	Approvals map[access.ApprovalKind]text.Text `yaml:"approvals"`
 	Contacts  map[access.Audience]text.Text     `yaml:"contacts"` // whom to tell when it was somebody else
 	Operator  text.Text                         `yaml:"operator"`

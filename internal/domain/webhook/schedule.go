@@ -39,3 +39,10 @@ func (s Schedule) Next(attempt int, jitter float64) (time.Duration, bool) {
 	delay := s.Delays[attempt-1]
 	return delay + time.Duration(float64(delay)*jitterShare*jitter), true
 }
+
+// FailingAfter is how long an endpoint acknowledges nothing, after an attempt failed, before its owners are told;
+// FailingWithin is how old that failure may be: what has long been so is no news.
+const (
+	FailingAfter  = time.Hour
+	FailingWithin = 24 * time.Hour
+)

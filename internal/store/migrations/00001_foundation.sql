@@ -289,6 +289,7 @@ CREATE TABLE webhook_endpoints (
   scope         TEXT,
   created_at    BIGINT NOT NULL,
   paused_at     BIGINT, -- while deliveries wait
+  failing_told_at BIGINT, -- when the owners were told that it fails, until it acknowledges a delivery again
   rotated_at      BIGINT, -- since when the secret is valid, if it is not the first one
   sealed_previous TEXT,   -- the secret before, with which deliveries are signed as well until previous_until
   previous_until  BIGINT,
@@ -297,6 +298,7 @@ CREATE TABLE webhook_endpoints (
   CHECK ((rotated_at IS NULL) = (sealed_previous IS NULL) AND (rotated_at IS NULL) = (previous_until IS NULL))
 );
 CREATE INDEX webhook_endpoints_paused ON webhook_endpoints (paused_at) WHERE paused_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_told ON webhook_endpoints (failing_told_at) WHERE failing_told_at IS NOT NULL;
 
 -- What happened to the orders of each key, for those who ask for it: numbered within account and environment by a counter in
 -- balances, whose row is locked until the transaction ends. So events are committed in the order of their numbers, and none
@@ -669,9 +671,11 @@ CREATE TABLE endpoint_hours (
   hour         BIGINT NOT NULL,
   acknowledged BIGINT NOT NULL,
   failed       BIGINT NOT NULL,
+  failing_since BIGINT, -- the first attempt of the hour that failed and was not followed by an acknowledged one
   PRIMARY KEY (endpoint_id, hour)
 );
 CREATE INDEX endpoint_hours_by_age ON endpoint_hours (hour);
+CREATE INDEX endpoint_hours_failing ON endpoint_hours (hour) WHERE failing_since IS NOT NULL;
 
 -- Whose endpoints were that are deleted, as long as their hours are kept: what they failed to receive still counts.
 CREATE TABLE deleted_endpoints (
