@@ -8,7 +8,6 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/capture"
-	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/media"
@@ -39,7 +38,7 @@ func (s *Service) Capture(ctx context.Context, token string) (*Capture, error) {
 		return c, err
 	}
 	c.Wanted = s.captureIndexes(l, o)
-	c.Item = classify(s.Catalog(), catalog.Context{Category: l.CategoryCode, Brand: l.BrandCode, Model: l.ModelCode})
+	c.Item = s.itemOf(l)
 	return c, nil
 }
 

@@ -99,6 +99,7 @@ func (s *Service) aimCapture(ctx context.Context, actor access.Actor, l *capture
 type CaptureRecord struct {
 	*capture.Link
 	Status capture.Status
+	Item   order.Classification
 	Photos []CaptureURL // of a submitted link
 }
 
@@ -114,7 +115,7 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 	if err != nil {
 		return nil, err
 	}
-	r := &CaptureRecord{Link: l, Photos: []CaptureURL{}}
+	r := &CaptureRecord{Link: l, Item: s.itemOf(l), Photos: []CaptureURL{}}
 	if r.Status, _, err = s.captureStatus(ctx, l); err != nil {
 		return nil, err
 	}
@@ -126,17 +127,31 @@ func (s *Service) CaptureLink(ctx context.Context, actor access.Actor, id string
 	return r, nil
 }
 
-// CaptureLinks returns the newest links of the actor's tenant, without their photos.
-func (s *Service) CaptureLinks(ctx context.Context, actor access.Actor, limit int) ([]CaptureRecord, error) {
+// CaptureLinks returns up to limit links of the actor's tenant, newest first, without their photos: those before the
+// one with the id before, unless it is empty.
+func (s *Service) CaptureLinks(
+	ctx context.Context, actor access.Actor, before string, limit int,
+) ([]CaptureRecord, error) {
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	links, err := s.store.Lists(ctx).CaptureLinks(ctx, actor.Tenant, limit)
+	links, err := s.store.Lists(ctx).CaptureLinks(ctx, actor.Tenant, before, limit)
+	if err != nil {
+		return nil, err
+	}
 	records := make([]CaptureRecord, len(links))
 	for i, l := range links {
-		records[i] = CaptureRecord{Link: l, Status: l.StatusAt(s.now())}
+		records[i] = CaptureRecord{Link: l, Item: s.itemOf(l)}
+		if records[i].Status, _, err = s.captureStatus(ctx, l); err != nil {
+			return nil, err
+		}
 	}
-	return records, err
+	return records, nil
+}
+
+// itemOf returns what a link is for, with the names that the catalog has now.
+func (s *Service) itemOf(l *capture.Link) order.Classification {
+	return classify(s.Catalog(), catalog.Context{Category: l.CategoryCode, Brand: l.BrandCode, Model: l.ModelCode})
 }
 
 func (s *Service) ownCapture(ctx context.Context, actor access.Actor, id string) (*capture.Link, error) {

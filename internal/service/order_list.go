@@ -87,7 +87,9 @@ func (s *Service) FindOrders(
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	search = strings.TrimSpace(search)
+	if search = strings.TrimSpace(search); !searchable(search) {
+		return nil, nil
+	}
 	id, ok := store.ParseID(search)
 	if !ok {
 		id = ""

@@ -61,10 +61,17 @@ func (t *Tx) CaptureLinkForUpdate(tokenHash string) (*capture.Link, error) {
 	return t.captureLink(t.ctx, "WHERE token_hash = $1"+t.d.forUpdate, tokenHash)
 }
 
-// CaptureLinks returns the newest links of a tenant, without their photos. Ids are in the order of time.
-func (q Queries) CaptureLinks(ctx context.Context, tenant access.Tenant, limit int) ([]*capture.Link, error) {
-	return q.captureLinks(ctx, "WHERE account_id = $1 AND environment = $2 ORDER BY id DESC LIMIT $3",
-		tenant.AccountID, string(tenant.Environment), limit)
+// CaptureLinks returns up to limit links of a tenant, newest first, without their photos: those before the one with the
+// id before, unless it is empty. Ids are in the order of time.
+func (q Queries) CaptureLinks(
+	ctx context.Context, tenant access.Tenant, before string, limit int,
+) ([]*capture.Link, error) {
+	args := arguments{tenant.AccountID, string(tenant.Environment), limit}
+	where := "WHERE account_id = $1 AND environment = $2"
+	if before != "" {
+		where += " AND id < " + args.add(before)
+	}
+	return q.captureLinks(ctx, where+" ORDER BY id DESC LIMIT $3", args...)
 }
 
 // OpenCaptureLinks counts the open links of an account in both environments. The caller has locked the account.

@@ -92,7 +92,7 @@ type pageView struct {
 	Issued     time.Time
 	Revoked    *revocation
 	Photos     []photoView
-	QR         qrCode
+	QR         ui.QR
 	KeyID      string
 	KeysURL    string
 	By         certificate.Issuer
@@ -112,7 +112,7 @@ type photoView struct {
 func (c *Certificates) page(
 	w http.ResponseWriter, r *http.Request, row *certificate.Issued, facts *certificate.Certificate,
 ) error {
-	qr, err := newQR(facts.URL)
+	qr, err := ui.NewQR(facts.URL)
 	if err != nil {
 		return err
 	}

@@ -368,7 +368,7 @@ func (s *sheet) overleaf(more int) string {
 
 // qr draws the code with its margin on white, whatever is printed below.
 func (s *sheet) qr(x, y float64) {
-	code, err := newQR(s.URL)
+	code, err := ui.NewQR(s.URL)
 	if err != nil {
 		s.pdf.SetError(err)
 		return
@@ -376,8 +376,8 @@ func (s *sheet) qr(x, y float64) {
 	s.ink(colour{255, 255, 255})
 	s.pdf.Rect(x, y, sheetQR, sheetQR, "F")
 	s.ink(colour{0, 0, 0})
-	unit := sheetQR / float64(code.Size+2*qrMargin)
-	code.runs(func(column, row, length int) {
-		s.pdf.Rect(x+float64(column+qrMargin)*unit, y+float64(row+qrMargin)*unit, float64(length)*unit, unit, "F")
+	unit := sheetQR / float64(code.Size+2*ui.QRMargin)
+	code.Runs(func(column, row, length int) {
+		s.pdf.Rect(x+float64(column+ui.QRMargin)*unit, y+float64(row+ui.QRMargin)*unit, float64(length)*unit, unit, "F")
 	})
 }

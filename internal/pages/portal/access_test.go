@@ -34,6 +34,8 @@ func (w *world) targetOf(t *testing.T, u *access.User, pattern string) string {
 	switch {
 	case strings.Contains(path, "/orders/{id}"):
 		return fill("id", w.orderIn(t, env))
+	case strings.Contains(path, "/capture-links/{id}"):
+		return fill("id", w.captureLink(t, env).ID)
 	case strings.Contains(path, "/webhooks/{id}"):
 		return fill("id", w.endpoint(t, env).ID)
 	case strings.Contains(path, "/requests/{id}"):

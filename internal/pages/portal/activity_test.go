@@ -63,19 +63,24 @@ var deeds = map[string]deed{
 	"POST /portal/keys": {code: audit.KeyCreated, form: []string{
 		"name", "K", "environment", "test", "scopes", "orders:read",
 	}},
-	"POST /portal/keys/{id}/rename":              {code: audit.KeyRenamed, form: []string{"name", "Other"}},
-	"POST /portal/keys/{id}/networks":            {code: audit.KeyNetworksSet, form: []string{"networks", "10.0.0.0/8"}},
-	"POST /portal/keys/{id}/revoke":              {code: audit.KeyRevoked},
-	"POST /portal/team":                          {code: audit.UserInvited, form: inviteForm},
-	"POST /portal/team/invitations/{id}/delete":  {code: audit.UserUninvited},
-	"POST /portal/team/invitations/{id}/again":   {code: audit.UserInvited},
-	"POST /portal/team/users/{id}/role":          {code: audit.RoleChanged, form: []string{"role", "developer"}},
-	"POST /portal/team/users/{id}/remove":        {code: audit.UserRemoved},
-	"POST /portal/team/users/{id}/reset":         {code: audit.UserReset},
-	"POST /portal/team/users/{id}/second-factor": {code: audit.UserFactorsReset},
-	"POST /portal/team/locale":                   {code: audit.LocaleChanged, form: []string{"locale", "ja"}},
-	"POST /portal/{env}/orders/{id}/cancel":      {code: audit.OrderCancel, do: cancelOrder},
-	"POST /portal/{env}/orders/{id}/photos":      {code: audit.OrderPhotos, do: answerRequest},
+	"POST /portal/keys/{id}/rename":                {code: audit.KeyRenamed, form: []string{"name", "Other"}},
+	"POST /portal/keys/{id}/networks":              {code: audit.KeyNetworksSet, form: []string{"networks", "10.0.0.0/8"}},
+	"POST /portal/keys/{id}/revoke":                {code: audit.KeyRevoked},
+	"POST /portal/team":                            {code: audit.UserInvited, form: inviteForm},
+	"POST /portal/team/invitations/{id}/delete":    {code: audit.UserUninvited},
+	"POST /portal/team/invitations/{id}/again":     {code: audit.UserInvited},
+	"POST /portal/team/users/{id}/role":            {code: audit.RoleChanged, form: []string{"role", "developer"}},
+	"POST /portal/team/users/{id}/remove":          {code: audit.UserRemoved},
+	"POST /portal/team/users/{id}/reset":           {code: audit.UserReset},
+	"POST /portal/team/users/{id}/second-factor":   {code: audit.UserFactorsReset},
+	"POST /portal/team/locale":                     {code: audit.LocaleChanged, form: []string{"locale", "ja"}},
+	"POST /portal/{env}/orders/{id}/cancel":        {code: audit.OrderCancel, do: cancelOrder},
+	"POST /portal/{env}/orders/{id}/photos":        {code: audit.OrderPhotos, do: answerRequest},
+	"POST /portal/{env}/orders/{id}/capture-link":  {code: audit.CaptureCreated, do: linkForRequest},
+	"POST /portal/{env}/capture-links/{id}/revoke": {code: audit.CaptureRevoked},
+	"POST /portal/{env}/capture-links": {code: audit.CaptureCreated, form: []string{
+		"category", "bags", "brand", "prada", "life", "24",
+	}},
 	"POST /portal/{env}/webhooks":                {code: audit.WebhookCreated, do: createEndpoint},
 	"POST /portal/{env}/webhooks/{id}/delete":    {code: audit.WebhookDeleted},
 	"POST /portal/{env}/webhooks/{id}/pause":     {code: audit.WebhookPaused, form: []string{"paused", "1"}},
@@ -169,6 +174,21 @@ func cancelOrder(t *testing.T, w *world, v *pagetest.Visitor, path string) *page
 // answerRequest answers that no photo can be provided. Photos of Live orders are asked for by reviewers.
 func answerRequest(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page {
 	t.Helper()
+	id := w.asked(t, path)
+	o, err := w.Store.Order(t.Context(), id)
+	must.NoError(t, err)
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	for _, r := range o.Requested {
+		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
+	}
+	must.NoError(t, form.Close())
+	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
+}
+
+// asked makes the order of an address wait for photos, and returns its id.
+func (w *world) asked(t *testing.T, path string) string {
+	t.Helper()
 	id := strings.Split(path, "/")[4]
 	if strings.HasPrefix(path, "/portal/live") {
 		actor := w.Mika.Actor(access.Origin{})
@@ -179,15 +199,13 @@ func answerRequest(t *testing.T, w *world, v *pagetest.Visitor, path string) *pa
 		}})
 		must.NoError(t, err)
 	}
-	o, err := w.Store.Order(t.Context(), id)
-	must.NoError(t, err)
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for _, r := range o.Requested {
-		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
-	}
-	must.NoError(t, form.Close())
-	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
+	return id
+}
+
+func linkForRequest(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page {
+	t.Helper()
+	w.asked(t, path)
+	return v.Post(path)
 }
 
 func createEndpoint(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page {

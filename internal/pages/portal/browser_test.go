@@ -168,6 +168,7 @@ var noPages = []string{
 	"GET /portal/audit.csv", "GET /portal/activity.csv", "GET /portal/live/credits.csv", "GET /portal/live/credits/notice",
 	"GET /portal/live/orders.csv", "GET /portal/test/credits.csv", "GET /portal/test/orders.csv",
 	"GET /portal/live/orders/{id}/photos", "GET /portal/test/orders/{id}/photos", "GET /portal/settings/email",
+	"GET /portal/live/orders/{id}/capture-link", "GET /portal/test/orders/{id}/capture-link",
 	"GET /portal/settings/password", "GET /portal/settings/recovery-codes", "GET /portal/settings/second-factor/end",
 	"GET /portal/sign-in/passkey", "GET /portal/reset/passkeys", "GET /portal/settings/passkeys",
 	"GET /portal/settings/passkeys/new", "GET /portal/email",
@@ -217,6 +218,7 @@ func TestLooks(t *testing.T) {
 	pages["order-fake"] = "/portal/test/orders/" + fake
 	endpoint := w.attempted(t)
 	pages["endpoint-health"] = "/portal/test/webhooks/" + endpoint.ID
+	pages["capture-link-form"] = "/portal/test/capture-links/new?category=bags&brand=prada"
 	pages["requests-none"] = "/portal/test/requests?code=no-such-code"
 	pages["sandbox-form"] = "/portal/test/sandbox?category=bags&brand=prada"
 

@@ -168,7 +168,9 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 		return ui.NavItem{Href: href, Label: p.Site.T(r, "portal.nav."+key), Icon: icon}
 	}
 	inEnv := ui.NavGroup{Label: p.Site.T(r, "portal.env."+string(env)), Items: []ui.NavItem{
-		item(base, "overview", "home"), item(base+"/orders", "orders", "box"), item(base+"/webhooks", "webhooks", "hook"),
+		item(base, "overview", "home"), item(base+"/orders", "orders", "box"),
+		{Href: base + "/search", Label: p.Site.T(r, "portal.search.title"), Icon: "search", Narrow: true},
+		item(base+capturePath, "capture_links", "camera"), item(base+"/webhooks", "webhooks", "hook"),
 		item(base+"/deliveries", "deliveries", "send"), item(base+"/requests", "requests", "list"),
 		item(base+"/credits", "credits", "coins"),
 	}}
@@ -189,6 +191,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
 		item("/portal/verify", "verify", "check"), {Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
 	}}
+	shell.Search = &ui.SearchBox{Action: base + "/search", Label: p.Site.T(r, "portal.search.label"), Short: p.Site.T(
+		r, "portal.search.title")}
 	shell.Groups = []ui.NavGroup{inEnv, account, help}
 	shell.User = &ui.UserMenu{
 		Name: who.User.Email, Detail: p.Site.T(r, "portal.role."+string(who.User.Role)), Href: "/portal/settings",

@@ -15,5 +15,5 @@ func TestMessages(t *testing.T) {
 		"portal.keys.env_", "portal.webhooks.on_", "portal.webhooks.auth_", "portal.delivery.since_",
 		"portal.delivery.because_", "portal.failure.",
 		"portal.audit.source.", "portal.audit.code.", "portal.audit.lead_",
-		"portal.chart.", "portal.limits.of_", "portal.requests.class_")
+		"portal.chart.", "portal.limits.of_", "portal.requests.class_", "portal.capture.life_")
 }

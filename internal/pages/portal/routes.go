@@ -91,6 +91,7 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 	}
 	return []route{
 		as(access.Viewer, "GET", "", p.showOverview),
+		as(access.Viewer, "GET", "/search", p.showSearch),
 		as(access.Viewer, "GET", "/orders", p.showOrders),
 		as(access.Viewer, "GET", "/orders.csv", p.exportOrders),
 		as(access.Viewer, "GET", "/orders/{id}", p.showOrder),
@@ -98,6 +99,14 @@ func (p *Portal) environmentRoutes(env access.Environment) []route {
 		as(access.Developer, "POST", "/orders/{id}/cancel", p.cancelOrder),
 		as(access.Developer, "POST", "/orders/{id}/photos", p.answerRequest),
 		as(access.Viewer, "GET", "/orders/{id}/photos", p.backToOrder),
+		as(access.Developer, "POST", "/orders/{id}/capture-link", p.createOrderCaptureLink),
+		as(access.Viewer, "GET", "/orders/{id}/capture-link", p.backToOrder),
+		as(access.Viewer, "GET", capturePath, p.showCaptureLinks),
+		as(access.Developer, "GET", capturePath+"/new", p.showNewCaptureLink),
+		as(access.Developer, "POST", capturePath, p.createCaptureLink),
+		as(access.Viewer, "GET", capturePath+"/{id}", p.showCaptureLink),
+		as(access.Developer, "GET", capturePath+"/{id}/revoke", p.showRevokeCaptureLink),
+		as(access.Developer, "POST", capturePath+"/{id}/revoke", p.revokeCaptureLink),
 		as(access.Viewer, "GET", "/webhooks", p.showWebhooks),
 		as(access.Viewer, "GET", "/webhooks/{id}", p.showEndpoint),
 		as(access.Developer, "POST", "/webhooks/{id}/pause", p.pauseEndpoint),

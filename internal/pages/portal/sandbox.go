@@ -2,7 +2,6 @@ package portal
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 	"slices"
 	"strconv"
@@ -19,15 +18,11 @@ type sandboxView struct {
 	Balance    int64
 	BalanceSet *ui.Form
 	Form       *ui.Form
+	itemChoice // the order can be made once it is ready
 	Keys       []ui.Option
-	Categories []ui.Option
-	Brands     []ui.Option
-	Models     []ui.Option
 	Times      []ui.Option
 	Outcomes   []ui.Option
 	Indexes    []*catalog.PhotoIndex
-	Where      catalog.Context
-	Ready      bool // category and brand are chosen: the order can be made
 	Recent     []order.Summary
 	Curl       string
 }
@@ -79,42 +74,12 @@ func (p *Portal) renderSandbox(
 }
 
 // offerCatalog fills the choices as far as what is chosen already leads.
-func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) error {
+func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) (err error) {
 	l, snap := ui.LocaleOf(r), p.Service.Catalog()
-	categories, err := snap.Categories("")
-	if err != nil {
-		return err
-	}
-	v.Categories = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.choose")}}
-	for _, c := range categories {
-		v.Categories = append(v.Categories, ui.Option{Value: c.Code, Label: c.Name.In(l)})
-	}
 	for _, o := range order.MockOutcomes {
 		v.Outcomes = append(v.Outcomes, ui.Option{Value: string(o), Label: p.stateLabel(r, order.SandboxState(o))})
 	}
-	category, brand, model := v.Form.Get("category"), v.Form.Get("brand"), v.Form.Get("model")
-	brands, err := snap.Brands(category, "")
-	if category == "" || err != nil {
-		return nil //nolint:nilerr // a category that is none leaves nothing to choose
-	}
-	v.Brands = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.choose")}}
-	for _, b := range brands {
-		v.Brands = append(v.Brands, ui.Option{Value: b.Code, Label: b.Name.In(l)})
-	}
-	models, err := snap.Models(brand, category, "")
-	if brand == "" || err != nil {
-		return nil //nolint:nilerr // likewise: the brand of another category, say
-	}
-	v.Models = []ui.Option{{Label: p.Site.T(r, "portal.sandbox.no_model")}}
-	known := false
-	for _, m := range models {
-		v.Models = append(v.Models, ui.Option{Value: m.Code, Label: m.Name.In(l)})
-		known = known || m.Code == model
-	}
-	if !known {
-		model = ""
-	}
-	if v.Where, err = snap.Check(category, brand, model); err != nil {
+	if v.itemChoice, err = p.chooseItem(r, v.Form); err != nil || !v.Ready {
 		return err
 	}
 	offers, err := p.Service.Offers(r.Context(), snap, v.Where, who.User.AccountID)
@@ -129,7 +94,7 @@ func (p *Portal) offerCatalog(r *http.Request, who *visitor, v *sandboxView) err
 		}
 		v.Times = append(v.Times, ui.Option{Value: strconv.Itoa(o.Code), Label: label})
 	}
-	v.Indexes, v.Ready = snap.PhotoIndexes(v.Where), true
+	v.Indexes = snap.PhotoIndexes(v.Where)
 	v.Curl = p.createCurl(v)
 	return nil
 }
@@ -155,15 +120,9 @@ func (p *Portal) createCurl(v *sandboxView) string {
 	if photos != nil {
 		body["photos"] = photos
 	}
-	text, err := json.MarshalIndent(body, "", "  ")
-	if err != nil { // maps of strings always marshal
-		panic(err)
-	}
 	key := "-H \"Authorization: Bearer $" + keyVariable + "\""
-	quoted := bytes.ReplaceAll(text, []byte("'"), []byte(`'\''`))
 	return "curl -X POST " + key + " \\\n  -F photos=@bag.jpg \\\n  '" + p.api("/photos") + "'\n\n" +
-		"curl -X POST " + key + " \\\n  -H 'Content-Type: application/json' \\\n  -d '" + string(quoted) + "' \\\n  '" +
-		p.api("/orders") + "'"
+		p.postCurl("/orders", body)
 }
 
 func (p *Portal) createTestOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {

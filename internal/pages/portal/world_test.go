@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/capture"
 	"github.com/assayhq/assay/internal/domain/requestlog"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/service"
@@ -47,6 +48,16 @@ func (w *world) endpoint(t *testing.T, env access.Environment) *webhook.Endpoint
 	e, _, err := w.Service.CreateEndpoint(t.Context(), w.Owner.Actor(env, access.Origin{}), w.key(t, env).ID, n)
 	must.NoError(t, err)
 	return e
+}
+
+// captureLink makes a capture link for an item.
+func (w *world) captureLink(t *testing.T, env access.Environment) *capture.Link {
+	t.Helper()
+	l, _, err := w.Service.CreateCaptureLink(t.Context(), w.Owner.Actor(env, access.Origin{}), service.NewCaptureLink{
+		CategoryCode: "bags", BrandCode: "prada", ExternalID: "Vault 7",
+	})
+	must.NoError(t, err)
+	return l
 }
 
 func (w *world) delivery(t *testing.T, env access.Environment) string {

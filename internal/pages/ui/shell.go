@@ -8,7 +8,16 @@ type Shell struct {
 	Home   string // where the name leads to
 	Groups []NavGroup
 	User   *UserMenu
-	Notice string // said on every page, for example that this is the Test environment; empty: nothing
+	Search *SearchBox // above the navigation; nil: none
+	Notice string     // said on every page, for example that this is the Test environment; empty: nothing
+}
+
+// SearchBox is the form that looks for something in all of an area. It has one field, q. Small screens have no room for
+// it: an item of the navigation leads to its page there.
+type SearchBox struct {
+	Action string
+	Label  string // what is looked for
+	Short  string // shown in the empty field
 }
 
 // NavGroup is links that belong together; a label is optional.
@@ -24,6 +33,7 @@ type NavItem struct {
 	Icon  string // a name that {{icon}} knows
 	Count int    // shown beside the label when it is not 0
 
+	Narrow  bool // shown on small screens only
 	Current bool // set by Render for the item whose address is the longest prefix of the page's
 }
 

@@ -773,6 +773,7 @@ CREATE TABLE capture_links (
 );
 CREATE INDEX capture_links_open ON capture_links (account_id, expires_at) WHERE submitted_at IS NULL AND revoked_at IS NULL;
 CREATE INDEX capture_links_by_expiry ON capture_links (expires_at);
+CREATE INDEX capture_links_of_account ON capture_links (account_id, environment, id);
 
 -- What was sent through links. The key is chosen by the page: the same photo is not stored twice.
 CREATE TABLE capture_photos (

@@ -1,0 +1,255 @@
+package portal
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/capture"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/service"
+)
+
+const capturePath = "/capture-links"
+
+type captureLinksView struct {
+	place
+	Rows   []service.CaptureRecord
+	Older  string
+	Newest string // empty on the first page
+	Curl   string
+}
+
+func (p *Portal) showCaptureLinks(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	v := &captureLinksView{place: p.place(r, who, env, capturePath)}
+	before, _ := parseID(r.URL.Query().Get("before"))
+	var err error
+	if v.Rows, err = p.Service.CaptureLinks(r.Context(), actorIn(who, env), before, pageSize+1); err != nil {
+		return err
+	}
+	if before != "" {
+		v.Newest = r.URL.Path
+	}
+	if len(v.Rows) > pageSize {
+		v.Rows = v.Rows[:pageSize]
+		v.Older = r.URL.Path + "?before=" + v.Rows[pageSize-1].ID
+	}
+	v.Curl = p.postCurl("/capture_links", map[string]any{"category_code": "…", "brand_code": "…"})
+	return p.pages.Render(w, r, ui.Page{Template: "capture_links", Data: v})
+}
+
+type newCaptureView struct {
+	place
+	itemChoice
+	Form    *ui.Form
+	Lives   []ui.Option
+	Locales []ui.Option
+}
+
+// captureLives are how long a link can be used, in hours: all between the bounds of the interface.
+var captureLives = []int{1, 24, 48, 168}
+
+func (p *Portal) newCaptureView(
+	r *http.Request, who *visitor, env access.Environment, form *ui.Form,
+) (v *newCaptureView, err error) {
+	v = &newCaptureView{place: p.place(r, who, env, capturePath), Form: form}
+	if v.itemChoice, err = p.chooseItem(r, form); err != nil {
+		return nil, err
+	}
+	for _, hours := range captureLives {
+		v.Lives = append(v.Lives, ui.Option{
+			Value: strconv.Itoa(hours), Label: p.Site.T(r, "portal.capture.life_"+strconv.Itoa(hours)),
+		})
+	}
+	v.Locales = []ui.Option{
+		{Label: p.Site.T(r, "portal.capture.any_language")},
+		{Value: string(text.English), Label: "English"},
+		{Value: string(text.Japanese), Label: "日本語"},
+	}
+	return v, nil
+}
+
+func (p *Portal) showNewCaptureLink(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+) error {
+	q, form := r.URL.Query(), ui.NewForm("life", strconv.Itoa(int(capture.DefaultLife.Hours())))
+	for _, name := range []string{"category", "brand", "model"} {
+		form.Set(name, q.Get(name))
+	}
+	v, err := p.newCaptureView(r, who, env, form)
+	if err != nil {
+		return err
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "capture_link_new", Data: v})
+}
+
+func (p *Portal) createCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	v, err := p.newCaptureView(r, who, env, form)
+	if err != nil {
+		return err
+	}
+	page := ui.Page{Template: "capture_link_new", Data: v, Status: http.StatusUnprocessableEntity}
+	n := p.captureLinkOf(form)
+	if !v.Ready {
+		form.Fail("brand", "ui.problem.required")
+	}
+	n.CategoryCode, n.BrandCode, n.ModelCode = v.Where.Category, v.Where.Brand, v.Where.Model
+	if !form.OK() {
+		return p.pages.Render(w, r, page)
+	}
+	l, address, err := p.Service.CreateCaptureLink(r.Context(), actorIn(who, env), n)
+	if err != nil {
+		return p.refuse(w, r, page, form, err)
+	}
+	return p.captureLinkMade(w, r, v.place, l, address)
+}
+
+// captureLinkOf reads a link from a form, besides its item, and marks what is wrong with it.
+func (p *Portal) captureLinkOf(form *ui.Form) service.NewCaptureLink {
+	n := service.NewCaptureLink{ExternalID: form.Get("external_id"), ReturnURL: form.Get("return_url")}
+	if len([]rune(n.ExternalID)) > order.MaxExternalID {
+		form.Fail("external_id", "ui.problem.max_length")
+	}
+	if n.ReturnURL != "" {
+		if _, problem := webhook.CheckURL("return_url", n.ReturnURL); problem != nil {
+			key := "portal.problem." + problem.Code
+			if !p.Site.Messages.Has(key) {
+				key = "portal.problem.url"
+			}
+			form.Fail("return_url", key)
+		}
+	}
+	for _, hours := range captureLives {
+		if form.Get("life") == strconv.Itoa(hours) {
+			n.Life = time.Duration(hours) * time.Hour
+		}
+	}
+	if l := form.Get("locale"); l != "" {
+		n.Locale, _ = text.ParseLocale(l)
+	}
+	return n
+}
+
+// createOrderCaptureLink makes a link for the photo request of an order.
+func (p *Portal) createOrderCaptureLink(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+) error {
+	form, err := ui.ReadForm(w, r)
+	if err != nil {
+		return err
+	}
+	n := p.captureLinkOf(form)
+	n.OrderID, n.ExternalID, n.ReturnURL = r.PathValue("id"), "", ""
+	l, address, err := p.Service.CreateCaptureLink(r.Context(), actorIn(who, env), n)
+	switch fault.CodeOf(err) {
+	case order.NotAwaitingPhotos("").Code, capture.LimitReached.Code:
+		back := home + "/" + string(env) + "/orders/" + r.PathValue("id")
+		return p.Site.Redirect(w, r, back, ui.Failed("portal.team.refused", "text", p.portalFault(r, err)))
+	}
+	if err != nil {
+		return err
+	}
+	return p.captureLinkMade(w, r, p.place(r, who, env, capturePath), l, address)
+}
+
+// captureMadeView shows the address of a link once.
+type captureMadeView struct {
+	place
+	Link    *capture.Link
+	Address string
+	QR      ui.QR
+}
+
+func (p *Portal) captureLinkMade(
+	w http.ResponseWriter, r *http.Request, at place, l *capture.Link, address string,
+) error {
+	code, err := ui.NewQR(address)
+	if err != nil {
+		return err
+	}
+	v := captureMadeView{place: at, Link: l, Address: address, QR: code}
+	return p.pages.Render(w, r, ui.Page{Template: "capture_link_made", Data: v})
+}
+
+type captureLinkView struct {
+	place
+	*service.CaptureRecord
+	By   string
+	Curl string
+}
+
+func (p *Portal) showCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	l, err := p.Service.CaptureLink(r.Context(), actorIn(who, env), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	v := captureLinkView{place: p.place(r, who, env, capturePath), CaptureRecord: l, By: l.MadeBy.Name}
+	if l.MadeBy.Kind == access.ByAPIKey {
+		v.By = p.Site.T(r, "portal.by.key", "name", l.MadeBy.Name)
+	}
+	v.Curl = p.curl("/capture_links/" + l.ID)
+	if l.Status == capture.Submitted && l.OrderID == "" {
+		v.Curl = p.orderFromCapture(l)
+	}
+	return p.pages.Render(w, r, ui.Page{Template: "capture_link", Data: v})
+}
+
+// orderFromCapture is how a program turns the photos of a link into an order.
+func (p *Portal) orderFromCapture(l *service.CaptureRecord) string {
+	photos := make([]map[string]string, len(l.Photos))
+	for i, ph := range l.Photos {
+		photos[i] = map[string]string{"index_code": ph.IndexCode, "url": ph.URL}
+	}
+	body := map[string]any{"category_code": l.CategoryCode, "brand_code": l.BrandCode, "photos": photos}
+	if l.ModelCode != "" {
+		body["model_code"] = l.ModelCode
+	}
+	if l.ExternalID != "" {
+		body["external_id"] = l.ExternalID
+	}
+	return p.postCurl("/orders", body)
+}
+
+// postCurl is how a program sends JSON.
+func (p *Portal) postCurl(path string, body any) string {
+	text, err := json.MarshalIndent(body, "", "  ")
+	if err != nil { // maps of texts always marshal
+		panic(err)
+	}
+	return "curl -X POST -H \"Authorization: Bearer $" + keyVariable + "\" \\\n" +
+		"  -H 'Content-Type: application/json' \\\n  -d " + shellQuote(string(text)) + " \\\n  '" + p.api(path) + "'"
+}
+
+func (p *Portal) showRevokeCaptureLink(
+	w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment,
+) error {
+	l, err := p.Service.CaptureLink(r.Context(), actorIn(who, env), r.PathValue("id"))
+	if err != nil {
+		return err
+	}
+	back := home + "/" + string(env) + capturePath + "/" + l.ID
+	if l.Status != capture.Open {
+		return p.Site.Redirect(w, r, back, ui.Failed("portal.capture.too_late"))
+	}
+	return p.confirm(w, r, confirmView{
+		Title: p.Site.T(r, "portal.capture.revoke_title"), Text: p.Site.T(r, "portal.capture.revoke_text"),
+		Button: p.Site.T(r, "portal.capture.revoke"), Action: r.URL.Path, Back: back,
+	})
+}
+
+func (p *Portal) revokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {
+	if err := p.Service.RevokeCaptureLink(r.Context(), actorIn(who, env), r.PathValue("id")); err != nil {
+		return err
+	}
+	return p.Site.Redirect(w, r, home+"/"+string(env)+capturePath, ui.Done("portal.capture.was_revoked"))
+}

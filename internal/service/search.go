@@ -1,0 +1,95 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/store"
+)
+
+// Bounds of a search.
+const (
+	SearchMost   = 20  // of each kind
+	maxSearch    = 300 // bytes; longer than anything that can be found
+	partOfSearch = 3   // letters from which on a part of an endpoint's address or name is looked for
+)
+
+// Found is what a search has found, SearchMost of each kind at most.
+type Found struct {
+	Orders    []order.Summary
+	Delivery  *webhook.Delivery // nil: none
+	Request   *requestlog.Entry // nil: none
+	Endpoints []*webhook.Endpoint
+	Link      *CaptureRecord // nil: none
+}
+
+// Search looks in the actor's tenant for orders with the id, number or external id; for the delivery, request, endpoint
+// or capture link with the id; and for endpoints whose address or name contains the text. All of it is read through
+// indexes, except that the endpoints of the tenant, which are few, are looked through.
+func (s *Service) Search(ctx context.Context, actor access.Actor, text string) (*Found, error) {
+	if err := actor.Require(access.ViewAccount); err != nil {
+		return nil, err
+	}
+	found := new(Found)
+	if text = strings.TrimSpace(text); text == "" || !searchable(text) {
+		return found, nil
+	}
+	var err error
+	if found.Orders, err = s.FindOrders(ctx, actor, text, SearchMost); err != nil {
+		return nil, err
+	}
+	if found.Endpoints, err = s.findEndpoints(ctx, actor, text); err != nil {
+		return nil, err
+	}
+	if id, ok := store.ParseID(text); ok {
+		err = s.findByID(ctx, actor, id, found)
+	}
+	return found, err
+}
+
+// searchable reports whether a text can be found at all: databases refuse what is no text.
+func searchable(text string) bool {
+	return len(text) <= maxSearch && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
+}
+
+// findByID looks for what has an id.
+func (s *Service) findByID(ctx context.Context, actor access.Actor, id string, found *Found) error {
+	var errs [3]error
+	found.Delivery, errs[0] = s.delivery(ctx, actor, id)
+	found.Request, errs[1] = s.Request(ctx, actor, id)
+	found.Link, errs[2] = s.CaptureLink(ctx, actor, id)
+	for _, err := range errs {
+		if f, ok := errors.AsType[*fault.Error](err); err != nil && (!ok || f.Kind != fault.NotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// findEndpoints returns the endpoints of the actor's tenant with the id, or whose address or name contains the text.
+func (s *Service) findEndpoints(ctx context.Context, actor access.Actor, text string) ([]*webhook.Endpoint, error) {
+	if utf8.RuneCountInString(text) < partOfSearch {
+		return nil, nil
+	}
+	all, err := s.Endpoints(ctx, actor, actor.Tenant)
+	if err != nil {
+		return nil, err
+	}
+	id, _ := store.ParseID(text)
+	text = strings.ToLower(text)
+	var found []*webhook.Endpoint
+	for _, e := range all {
+		if len(found) < SearchMost && (e.ID == id || strings.Contains(strings.ToLower(e.URL), text) ||
+			strings.Contains(strings.ToLower(e.Name), text)) {
+			found = append(found, e)
+		}
+	}
+	return found, nil
+}
