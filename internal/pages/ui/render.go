@@ -2,6 +2,8 @@ package ui
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -52,6 +54,9 @@ type view struct {
 
 // Render answers with a page. Nothing is sent when the template fails.
 func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error {
+	if r.Header.Get(refreshHeader) != "" {
+		return p.refresh(w, r, page)
+	}
 	locale := LocaleOf(r)
 	t, err := p.templates.page(locale, page.Template)
 	if err != nil {
@@ -75,6 +80,34 @@ func (p *Pages) Render(w http.ResponseWriter, r *http.Request, page Page) error 
 	header.Set("Content-Language", string(locale))
 	header.Set("Content-Length", strconv.Itoa(b.Len()))
 	header.Add("Vary", "Cookie, Accept-Language")
+	w.WriteHeader(max(page.Status, http.StatusOK))
+	_, _ = w.Write(b.Bytes()) // a client that is gone is no failure
+	return nil
+}
+
+// refreshHeader is sent by a page that brings itself up to date (static/live.js).
+const refreshHeader = "X-Refresh"
+
+// refresh answers a page that brings itself up to date: with what is inside it alone, without the messages that wait
+// for the visitor, or with nothing where it has that already.
+func (p *Pages) refresh(w http.ResponseWriter, r *http.Request, page Page) error {
+	t, err := p.templates.page(LocaleOf(r), page.Template)
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "main", page.Data); err != nil {
+		return fmt.Errorf("page %s/%s: %w", p.name, page.Template, err)
+	}
+	sum := sha256.Sum256(b.Bytes())
+	tag, header := `"`+base64.RawURLEncoding.EncodeToString(sum[:16])+`"`, w.Header()
+	header.Set("ETag", tag)
+	if r.Header.Get("If-None-Match") == tag {
+		w.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	header.Set("Content-Type", "text/html; charset=utf-8")
+	header.Set("Content-Length", strconv.Itoa(b.Len()))
 	w.WriteHeader(max(page.Status, http.StatusOK))
 	_, _ = w.Write(b.Bytes()) // a client that is gone is no failure
 	return nil

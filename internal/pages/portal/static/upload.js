@@ -59,3 +59,4 @@ function send(form) {
 }
 
 enhance(document);
+document.addEventListener("refreshed", (event) => enhance(event.target));

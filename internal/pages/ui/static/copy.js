@@ -1,6 +1,12 @@
 // Buttons that copy: <button data-copy="text" data-copied="Copied" hidden>. They appear only where copying works.
+// showCopyButtons shows those below a node: for parts of a page that a script has replaced.
+export function showCopyButtons(root = document) {
+  if (!navigator.clipboard) return;
+  for (const button of root.querySelectorAll("button[data-copy]")) button.hidden = false;
+}
+
+showCopyButtons();
 if (navigator.clipboard) {
-  for (const button of document.querySelectorAll("button[data-copy]")) button.hidden = false;
   document.addEventListener("click", async (event) => {
     const button = event.target.closest?.("button[data-copy]");
     if (!button) return;

@@ -38,4 +38,13 @@ const watch = new ResizeObserver((entries) => {
     fit(target);
   }
 });
-for (const box of document.querySelectorAll(".scroll")) watch.observe(box);
+
+// watchTables looks after the tables below a node: also for parts of a page that a script has replaced.
+export function watchTables(root = document) {
+  for (const box of root.querySelectorAll(".scroll")) {
+    fit(box);
+    watch.observe(box);
+  }
+}
+
+watchTables();
