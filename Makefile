@@ -97,11 +97,11 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: build ## measure against bases in the same run, 35 minutes; writes docs/performance.md; fails on a missed target
+bench: test-deps build ## measure against bases in the same run, 35 minutes; writes docs/performance.md; fails on a missed target
 	$(GO) run -tags $(TAGS) ./test/bench -docs docs $(BENCHFLAGS)
 
 .PHONY: bench-quick
-bench-quick: build ## the same with short rounds and few orders, 3 minutes; writes nothing
+bench-quick: test-deps build ## the same with short rounds and few orders, 3 minutes; writes nothing
 	$(GO) run -tags $(TAGS) ./test/bench -quick $(BENCHFLAGS)
 
 .PHONY: tidy-check

@@ -60,6 +60,7 @@ type installation struct {
 	suite    *suite
 	folder   string
 	settings []string         // of the environment, in addition
+	core     string           // the only one that the program may use; empty: all
 	database *pgtest.Instance // nil: SQLite
 	dsn      string           // of PostgreSQL
 	known                     // what is kept with a filled database
@@ -191,6 +192,9 @@ type shop struct {
 // start starts the program.
 func (i *installation) start(ctx context.Context) (*shop, error) {
 	cmd := exec.Command(i.suite.binary, "serve")
+	if i.core != "" {
+		cmd = exec.Command("taskset", "--cpu-list", i.core, i.suite.binary, "serve")
+	}
 	cmd.Env = i.environment()
 	running, err := startServer(ctx, cmd, filepath.Join(i.folder, "server.log"))
 	if err != nil {

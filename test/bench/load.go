@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type target struct {
 	ops      string // ops listener for profiles; "-" if none
 	requests []prepared
 	status   int // expected status
+	clients  int // 0: connections
 }
 
 // prepared is a request that is sent often.
@@ -125,7 +127,7 @@ func (t *target) load(ctx context.Context, duration time.Duration) (sample, erro
 		return sample{}, err
 	}
 	started := time.Now()
-	for i := range connections {
+	for i := range cmp.Or(t.clients, connections) {
 		all.Go(func() {
 			latencies, err := t.client(ctx, i)
 			mu.Lock()

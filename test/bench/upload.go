@@ -20,11 +20,15 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/minio/minio-go/v7"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
 const (
 	uploadName    = "POST /photos"
+	s3UploadName  = "S3: POST /photos"
 	uploadFiles   = 10
 	uploadClients = 4
 	uploadSize    = 4_000_000
@@ -33,11 +37,58 @@ const (
 
 // uploads compares uploading with what it has to do at least: copy the same files to the same disk, hash them and flush
 // them. Both are four at a time.
-func uploads(ctx context.Context, s *suite) (err error) {
+func uploads(ctx context.Context, s *suite) error {
 	i, err := s.install(ctx, sqlite, 1)
 	if err != nil {
 		return err
 	}
+	folder := filepath.Join(i.folder, "copies")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		return err
+	}
+	var copies atomic.Int64
+	return i.uploads(ctx, uploadName, atLeast(0.85), "copy + SHA-256 + fsync", func(photo []byte) error {
+		return copyToDisk(filepath.Join(folder, fmt.Sprint(copies.Add(1))), photo)
+	})
+}
+
+// s3Uploads compares uploading into a bucket with putting the same files there.
+func s3Uploads(ctx context.Context, s *suite) (err error) {
+	folder := filepath.Join(s.folder, "s3")
+	storage, err := s3test.Launch(ctx, folder)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, storage.Close(), os.RemoveAll(folder)) }()
+	bucket, address, err := storage.NewBucket(ctx)
+	if err != nil {
+		return err
+	}
+	client, err := storage.NewClient()
+	if err != nil {
+		return err
+	}
+	settings := []string{"ASSAY_MEDIA=" + address}
+	for name, value := range s3test.Credentials() {
+		settings = append(settings, name+"="+value)
+	}
+	i, err := s.install(ctx, sqlite, 1, settings...)
+	if err != nil {
+		return err
+	}
+	var objects atomic.Int64
+	return i.uploads(ctx, s3UploadName, atLeast(0.7), "a bare PutObject loop", func(photo []byte) error {
+		_, err := client.PutObject(ctx, bucket, fmt.Sprintf("bare/%d", objects.Add(1)), bytes.NewReader(photo),
+			int64(len(photo)), minio.PutObjectOptions{})
+		return err
+	})
+}
+
+// uploads compares uploads into an installation, which is removed at the end, with what stores one photo otherwise.
+func (i *installation) uploads(
+	ctx context.Context, kind string, g goal, versus string, store func(photo []byte) error,
+) (err error) {
+	s := i.suite
 	shop, err := i.start(ctx)
 	if err != nil {
 		return errors.Join(err, i.remove())
@@ -47,19 +98,14 @@ func uploads(ctx context.Context, s *suite) (err error) {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprintf("%s, %d × 4 MB, %d clients", uploadName, uploadFiles, uploadClients)
+	name := fmt.Sprintf("%s, %d × 4 MB, %d clients", kind, uploadFiles, uploadClients)
 	var bytesSent atomic.Int64
 	a := transferSide(name, shop.server.process.PID(), &bytesSent, func() error {
 		return upload(ctx, shop.server.http, shop.header(), photo)
 	})
-	folder := filepath.Join(i.folder, "copies")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		return err
-	}
-	var copies atomic.Int64
-	b := transferSide("copy + SHA-256 + fsync", os.Getpid(), new(atomic.Int64), func() error {
+	b := transferSide(versus, os.Getpid(), new(atomic.Int64), func() error {
 		for range uploadFiles {
-			if err := copyToDisk(filepath.Join(folder, fmt.Sprint(copies.Add(1))), photo); err != nil {
+			if err := store(photo); err != nil {
 				return err
 			}
 		}
@@ -75,12 +121,12 @@ func uploads(ctx context.Context, s *suite) (err error) {
 	if err := s.interleave(ctx, a, b); err != nil {
 		return err
 	}
-	s.rates(name, "MB/s", atLeast(0.85), a, b)
+	s.rates(name, "MB/s", g, a, b)
 	after, err := memory(shop.server.process.PID(), "VmHWM")
 	if err != nil {
 		return err
 	}
-	grown := fmt.Sprintf("%s: growth of memory while %.1f GB are uploaded", uploadName, float64(bytesSent.Load())/1e9)
+	grown := fmt.Sprintf("%s: growth of memory while %.1f GB are uploaded", kind, float64(bytesSent.Load())/1e9)
 	if s.wanted(grown) {
 		s.report.add(value(grown, "MB", "peak after, less peak before", []float64{after - before}, atMost(uploadMemory)))
 	}

@@ -44,27 +44,37 @@ func Program(t testing.TB, debianPackage string, names ...string) string {
 }
 
 // Tool returns the path of a program that the script scripts/NAME gets into .tools at the root of the project, or that
-// is installed. pattern is that of its file name.
+// is installed. pattern is that of its file name. The fast run skips the test.
 func Tool(t testing.TB, script, pattern string) string {
 	t.Helper()
 	Engine(t, pattern)
+	path, err := FindTool(script, pattern)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// FindTool is Tool outside of tests.
+func FindTool(script, pattern string) (string, error) {
 	if path, err := exec.LookPath(pattern); err == nil {
-		return path
+		return path, nil
 	}
 	dir, err := filepath.Abs(".") // tests run in the folder of their package, somewhere below
 	if err != nil {
-		t.Fatal(err)
+		return "", err
 	}
 	for {
 		found, err := filepath.Glob(filepath.Join(dir, ".tools", pattern))
 		if err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 		if len(found) > 0 {
-			return found[len(found)-1]
+			return found[len(found)-1], nil
 		}
 		if filepath.Dir(dir) == dir {
-			t.Fatalf("%s is missing: run scripts/%s; `make test-fast` runs the tests that do not need it", pattern, script)
+			return "", fmt.Errorf("%s is missing: run scripts/%s; `make test-fast` runs the tests that do not need it",
+				pattern, script)
 		}
 		dir = filepath.Dir(dir)
 	}

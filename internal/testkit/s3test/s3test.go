@@ -45,21 +45,39 @@ type Server struct {
 // fast run skips the test.
 func Start(t testing.TB) *Server {
 	t.Helper()
-	t.Setenv("AWS_ACCESS_KEY_ID", accessKey)
-	t.Setenv("AWS_SECRET_ACCESS_KEY", secretKey)
-	s := &Server{program: need.Tool(t, "install-s3", "versitygw-*"), folder: t.TempDir()}
+	for name, value := range Credentials() {
+		t.Setenv(name, value)
+	}
+	need.Engine(t, "an S3 server")
+	s, err := Launch(t.Context(), t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() { s.Kill(t) })
-	var err error
+	return s
+}
+
+// Launch starts a server over an empty folder. Close ends it.
+func Launch(ctx context.Context, folder string) (*Server, error) {
+	program, err := need.FindTool("install-s3", "versitygw-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{program: program, folder: folder}
 	for range 5 { // another process may take the port first
 		if s.port, err = child.FreePort(); err != nil {
-			t.Fatal(err)
+			return nil, err
 		}
-		if err = s.start(t.Context()); err == nil {
-			return s
+		if err = s.start(ctx); err == nil {
+			return s, nil
 		}
 	}
-	t.Fatal(err)
-	return nil
+	return nil, err
+}
+
+// Credentials are the variables of the environment that let a program use the server.
+func Credentials() map[string]string {
+	return map[string]string{"AWS_ACCESS_KEY_ID": accessKey, "AWS_SECRET_ACCESS_KEY": secretKey}
 }
 
 func (s *Server) start(ctx context.Context) error {
@@ -114,14 +132,22 @@ func (s *Server) healthy(ctx context.Context) bool {
 // Kill ends the server as a crash does. What it has acknowledged stays.
 func (s *Server) Kill(t testing.TB) {
 	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Close ends the server, if it runs.
+func (s *Server) Close() error {
 	if s.process == nil {
-		return
+		return nil
 	}
 	if err := s.process.Signal(syscall.SIGKILL); err != nil {
-		t.Fatal(err)
+		return err
 	}
 	<-s.process.Done()
 	s.process = nil
+	return nil
 }
 
 // Signal sends a signal to the server, such as SIGSTOP.
@@ -143,25 +169,43 @@ func (s *Server) Restart(t testing.TB) {
 // Client returns a client of the server.
 func (s *Server) Client(t testing.TB) *minio.Client {
 	t.Helper()
-	client, err := minio.New(s.host(), &minio.Options{
-		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: region, BucketLookup: minio.BucketLookupPath,
-	})
+	client, err := s.NewClient()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return client
 }
 
+// NewClient is Client outside of tests.
+func (s *Server) NewClient() (*minio.Client, error) {
+	return minio.New(s.host(), &minio.Options{
+		Creds: credentials.NewStaticV4(accessKey, secretKey, ""), Region: region, BucketLookup: minio.BucketLookupPath,
+	})
+}
+
 // Bucket creates an empty bucket and returns its address for --media, with further parameters such as "serve=redirect".
 func (s *Server) Bucket(t testing.TB, parameters ...string) string {
 	t.Helper()
-	name := "media-" + strconv.FormatInt(s.buckets.Add(1), 10)
-	if err := s.Client(t).MakeBucket(t.Context(), name, minio.MakeBucketOptions{Region: region}); err != nil {
+	_, address, err := s.NewBucket(t.Context(), parameters...)
+	if err != nil {
 		t.Fatal(err)
 	}
-	address := "s3://" + name + "?endpoint=" + url.QueryEscape("http://"+s.host()) + "&region=" + region +
+	return address
+}
+
+// NewBucket is Bucket outside of tests.
+func (s *Server) NewBucket(ctx context.Context, parameters ...string) (name, address string, err error) {
+	client, err := s.NewClient()
+	if err != nil {
+		return "", "", err
+	}
+	name = "media-" + strconv.FormatInt(s.buckets.Add(1), 10)
+	if err := client.MakeBucket(ctx, name, minio.MakeBucketOptions{Region: region}); err != nil {
+		return "", "", err
+	}
+	address = "s3://" + name + "?endpoint=" + url.QueryEscape("http://"+s.host()) + "&region=" + region +
 		"&path_style=true"
-	return strings.Join(append([]string{address}, parameters...), "&")
+	return name, strings.Join(append([]string{address}, parameters...), "&"), nil
 }
 
 // BucketName returns the bucket of an address.
