@@ -43,7 +43,8 @@ type Redis struct {
 	log      *slog.Logger
 	own      *Memory
 	failures *Failures
-	patience int // in ticks
+	patience int           // in ticks
+	timeout  time.Duration // of a call
 
 	up      atomic.Bool
 	answers atomic.Uint64 // that Redis has given
@@ -90,8 +91,9 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 		return nil, err
 	}
 	o.MaxRetries, o.DialerRetries = -1, 1 // the own windows are the second try
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = callTimeout, callTimeout, callTimeout
-	o.PoolTimeout, o.ContextTimeoutEnabled = callTimeout, true
+	timeout := max(callTimeout, c.Patience)
+	o.DialTimeout, o.ReadTimeout, o.WriteTimeout = timeout, timeout, timeout
+	o.PoolTimeout, o.ContextTimeoutEnabled = timeout, true
 	o.MinIdleConns = 2
 	o.DisableIdentity = true
 	o.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
@@ -101,7 +103,7 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	redis.SetLogger(silentLog{}) // what matters is said once, by this package
 	r := &Redis{
 		client: redis.NewClient(o), log: c.Log, own: NewMemory(c.Now), failures: NewFailures(c.FailureLimit, c.Now),
-		patience: int(c.Patience / tick), tripped: make(chan struct{}, 1), calls: make(chan struct{}, maxCalls),
+		patience: int(c.Patience / tick), timeout: timeout, tripped: make(chan struct{}, 1), calls: make(chan struct{}, maxCalls),
 		upMetric: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "assay_redis_up", Help: "1 while limits are counted by Redis, 0 while this node counts by itself.",
 		}),
@@ -147,7 +149,7 @@ func (r *Redis) Run(ctx context.Context) error {
 
 // probe counts something, as a request would: a Redis that answers but cannot write is away.
 func (r *Redis) probe(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, callTimeout)
+	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	err := takeScript.Run(ctx, r.client, []string{"assay:probe"}, 1<<30, probeUp.Milliseconds()).Err()
 	if err != nil {
@@ -200,7 +202,7 @@ func (r *Redis) ask(script *redis.Script, keys []string, args ...any) ([]int64, 
 	go func() {
 		defer func() { <-r.calls }()
 		defer close(answer)
-		ctx, cancel := context.WithTimeout(context.Background(), callTimeout)
+		ctx, cancel := context.WithTimeout(context.Background(), r.timeout)
 		defer cancel()
 		values, err := script.Run(ctx, r.client, keys, args...).Int64Slice()
 		if err != nil {

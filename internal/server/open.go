@@ -129,7 +129,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 		SignInWindows:  &app.attempts,
 		OnPhotos:       func(accountID string, names []string) { app.ordered(accountID, names) },
 		TestEventDelay: s.TestEventDelay,
-		SecretOverlap:  s.SecretOverlap, OpenID: s.OpenID.config(),
+		SecretOverlap:  s.SecretOverlap, OpenID: s.OpenID.config(), KeyLife: s.looks,
 	}
 	if s.SMTPURL != "" {
 		config.OnMail = func() {

@@ -36,7 +36,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, operat
 	images := s.imageCache(staging)
 	deskPages := desk.New(desk.Config{
 		Site: site, Service: s.app.Service, Images: images, Nav: admin.Nav(site, s.app.Service),
-		OnChange: func() { s.app.changed(service.DeskChange) },
+		OnChange: func() { s.app.changed(service.DeskChange) }, Looks: set.looks,
 	})
 	if s.changes != nil {
 		s.changes.heard[service.DeskChange] = deskPages.Changed

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -15,8 +16,8 @@ func (s *Server) limits() (ratelimit.Limiter, ratelimit.FailureCounter, error) {
 		return ratelimit.NewMemory(time.Now), ratelimit.NewFailures(set.AuthFailureLimit, time.Now), nil
 	}
 	shared, err := ratelimit.NewRedis(ratelimit.RedisConfig{
-		URL: set.Redis, FailureLimit: set.AuthFailureLimit, Patience: ratelimit.DefaultPatience, Now: time.Now,
-		Log: s.app.Log, Metrics: s.metrics.registry,
+		URL: set.Redis, FailureLimit: set.AuthFailureLimit, Patience: cmp.Or(set.patience, ratelimit.DefaultPatience),
+		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
 	})
 	if err != nil {
 		return nil, nil, fmt.Errorf("--redis %w", err)

@@ -137,7 +137,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 // addWorkers adds the workers of this node's roles, and those that every node has.
 func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app, set := s.app, &s.app.Settings
-	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1)}
+	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1), app.Settings.looks}
 	s.workers = append(s.workers, refresher)
 	if app.Store.Shared() {
 		s.changes = newChangeExchange(app.Store, app.Log)
@@ -189,7 +189,7 @@ func (s *Server) sender() (*deliver.Sender, error) {
 		Store: s.app.Store, Secrets: s.app.Secrets, Guard: s.app.Guard,
 		Schedule: webhook.Schedule{Delays: set.WebhookDelays}, Timeout: set.WebhookTimeout, InFlight: set.WebhookInFlight,
 		Now: time.Now, Log: s.app.Log, Metrics: s.metrics.registry,
-		SharedNow: (*store.Tx).Clock, FirstDelay: set.TestEventDelay,
+		SharedNow: (*store.Tx).Clock, FirstDelay: set.TestEventDelay, Poll: set.looks,
 	}
 	if set.WebhookCAFile != "" {
 		var err error

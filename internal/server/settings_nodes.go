@@ -20,6 +20,10 @@ type NodeSettings struct {
 	DatabaseRead    string
 	DatabaseReadLag time.Duration
 	OTLPEndpoint    string
+
+	// For tests; 0 is what is right for everybody else.
+	looks    time.Duration // how often a node looks for what other nodes announce
+	patience time.Duration // how long a request waits for Redis
 }
 
 func (s *Settings) bindNodes(fs *flag.FlagSet) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,6 +63,7 @@ type catalogRefresher struct {
 	log     *slog.Logger
 	done    *liveness.Mark
 	now     chan struct{} // look at once; nil: nobody says so
+	every   time.Duration // 0: catalogInterval
 }
 
 // wake has it look at once. It does not block.
@@ -84,7 +86,7 @@ func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done
 // Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.
 func (c *catalogRefresher) Run(ctx context.Context) error {
-	tick := time.NewTicker(catalogInterval)
+	tick := time.NewTicker(cmp.Or(c.every, catalogInterval))
 	defer tick.Stop()
 	failing := false
 	for {

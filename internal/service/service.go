@@ -3,6 +3,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -56,6 +57,9 @@ type Config struct {
 
 	// OnChange is called after a change that other nodes look for now and then. Nil is allowed.
 	OnChange func(Change)
+
+	// KeyLife is how long a key is known without a look at the database; 0: half a second.
+	KeyLife time.Duration
 
 	// SignInWindows counts attempts to sign in for all nodes; nil: they are counted in the database.
 	SignInWindows signin.SharedWindows
@@ -137,7 +141,8 @@ func New(c Config) *Service {
 		mediaURLs: c.MediaURLs, publicURL: strings.TrimSuffix(c.PublicURL, "/"), log: c.Log, testDelay: c.TestEventDelay,
 		secretOverlap: c.SecretOverlap, onDeliveries: c.OnDeliveries, onPhotos: c.OnPhotos, onMail: c.OnMail,
 		limits:  c.Limits,
-		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](keyCacheLife, keyCacheSize),
+		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife),
+			keyCacheSize),
 		keyUses:    ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
 		beginnings: ttlcache.New[beginnings, []int64](beginningsLife, beginningsSize),
 	}

@@ -3,8 +3,10 @@
 package desk
 
 import (
+	"cmp"
 	"embed"
 	"net/http"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -33,6 +35,9 @@ type Config struct {
 	// OnChange is called when orders have moved through these pages. Nil is allowed.
 	OnChange func()
 
+	// Looks is the time between two looks for orders that have moved; 0: a second.
+	Looks time.Duration
+
 	// Nav returns further groups of the navigation for a staff user: the administrator's pages. Nil: none.
 	Nav func(r *http.Request, who *access.Staff) []ui.NavGroup
 }
@@ -57,7 +62,7 @@ func actorOf(who *visitor) access.Actor { return who.User.Actor(who.Origin) }
 // New returns the pages. The site has to know Area.
 func New(c Config) *Desk {
 	d := &Desk{Config: c, pages: c.Site.Pages(Area.Name), feed: newFeed(c.Service.OrderCounts, c.Site.Log)}
-	d.feed.tell = c.OnChange
+	d.feed.tell, d.feed.every = c.OnChange, cmp.Or(c.Looks, feedInterval)
 	d.pages.Shell = d.shell
 	d.guard = &ui.Guard[*access.Staff]{
 		Pages: d.pages, Sessions: c.Service, Audience: access.Desk, SignIn: "/desk/sign-in",

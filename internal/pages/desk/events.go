@@ -31,6 +31,8 @@ type feed struct {
 	log  *slog.Logger
 	tell func() // tells other nodes of changes; nil: there are none
 
+	every time.Duration // between two looks
+
 	mu       sync.Mutex
 	counts   map[order.Status]int64
 	lookedAt time.Time
@@ -45,7 +47,7 @@ type feed struct {
 func newFeed(look func(context.Context, access.Environment) (map[order.Status]int64, error), log *slog.Logger) *feed {
 	return &feed{
 		look: look, log: log, pages: make(map[chan struct{}]string), nudge: make(chan struct{}, 1),
-		stop: make(chan struct{}),
+		stop: make(chan struct{}), every: feedInterval,
 	}
 }
 
@@ -80,7 +82,7 @@ func (f *feed) leave(c chan struct{}) {
 
 // watch looks at the numbers until the last page has left.
 func (f *feed) watch() {
-	tick := time.NewTicker(feedInterval)
+	tick := time.NewTicker(f.every)
 	defer tick.Stop()
 	for {
 		nudged := false

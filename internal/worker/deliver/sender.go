@@ -1,6 +1,7 @@
 package deliver
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -40,6 +41,9 @@ type Config struct {
 	// allow is due at once.
 	FirstDelay time.Duration
 
+	// Poll is the time between looks for deliveries that nobody has announced; 0: a second.
+	Poll time.Duration
+
 	Log     *slog.Logger
 	Metrics prometheus.Registerer // nil: not registered
 	Jitter  func() float64        // in [0,1); nil: random
@@ -75,7 +79,7 @@ func New(c Config) *Sender {
 	}
 	s := &Sender{
 		Config: c, wake: make(chan struct{}, 1), announcer: NewAnnouncer(c.Store, c.Log),
-		done: liveness.New(), poll: pollInterval, grace: stopGrace,
+		done: liveness.New(), poll: cmp.Or(c.Poll, pollInterval), grace: stopGrace,
 	}
 	s.node = s.announcer.node
 	client := c.Guard.Client(&tls.Config{RootCAs: c.RootCAs, MinVersion: tls.VersionTLS12}, 0)
