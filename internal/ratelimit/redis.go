@@ -103,7 +103,8 @@ func NewRedis(c RedisConfig) (*Redis, error) {
 	redis.SetLogger(silentLog{}) // what matters is said once, by this package
 	r := &Redis{
 		client: redis.NewClient(o), log: c.Log, own: NewMemory(c.Now), failures: NewFailures(c.FailureLimit, c.Now),
-		patience: int(c.Patience / tick), timeout: timeout, tripped: make(chan struct{}, 1), calls: make(chan struct{}, maxCalls),
+		patience: int(c.Patience / tick), timeout: timeout, tripped: make(chan struct{}, 1),
+		calls: make(chan struct{}, maxCalls),
 		upMetric: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "assay_redis_up", Help: "1 while limits are counted by Redis, 0 while this node counts by itself.",
 		}),

@@ -137,7 +137,9 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 // addWorkers adds the workers of this node's roles, and those that every node has.
 func (s *Server) addWorkers(ctx context.Context, staging *media.Staging) error {
 	app, set := s.app, &s.app.Settings
-	refresher := &catalogRefresher{app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1), app.Settings.looks}
+	refresher := &catalogRefresher{
+		app.Service.RefreshCatalog, app.Log, liveness.New(), make(chan struct{}, 1), app.Settings.looks,
+	}
 	s.workers = append(s.workers, refresher)
 	if app.Store.Shared() {
 		s.changes = newChangeExchange(app.Store, app.Log)
