@@ -224,13 +224,14 @@ func (s *Service) FailPausedDeliveries(ctx context.Context, limit int) (n int, e
 }
 
 // DeleteOldAttempts removes up to limit delivery attempts from before the time from the log, and returns how many.
-func (s *Service) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	if some, err := s.store.HasAttempts(ctx, before); err != nil || !some {
+// PostgreSQL drops whole parts where there are many of them, which do not count.
+func (s *Service) DeleteOldAttempts(ctx context.Context, before time.Time, limit int) (int, error) {
+	parts, wait, err := s.store.DropOldAttempts(ctx, before)
+	if s.tellDropped(ctx, "delivery_attempts", parts); err != nil {
 		return 0, err
 	}
-	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteOldAttempts(before, limit)
-		return err
+	some, err := s.store.HasAttempts(ctx, before, wait...)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) {
+		return tx.DeleteOldAttempts(before, limit, wait...)
 	})
-	return n, err
 }

@@ -364,21 +364,36 @@ func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Att
 	}, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", deliveryID)
 }
 
-// HasAttempts reports whether there are attempts in the log that were made before the time.
-func (q Queries) HasAttempts(ctx context.Context, before time.Time) (bool, error) {
-	return q.exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1", micros(before))
+// HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
+// parts.
+func (q Queries) HasAttempts(ctx context.Context, before time.Time, except ...AttemptPart) (bool, error) {
+	args := arguments{micros(before)}
+	return q.exists(ctx, "FROM delivery_attempts WHERE kept = 1 AND at < $1"+args.without(except), args...)
 }
 
 // DeleteOldAttempts deletes up to limit attempts that were made before the time, the oldest first, and returns how
-// many. Of the attempt that ended a delivery it remains that it did.
-func (t *Tx) DeleteOldAttempts(before time.Time, limit int) (int, error) {
-	const oldest = `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
-		WHERE kept = 1 AND at < $1 ORDER BY at LIMIT $2)`
-	ends, err := t.exec(`UPDATE delivery_attempts SET kept = 0, duration = 0, http_status = 0, failure = '', answer = ''
-		WHERE ended <> '' AND `+oldest, micros(before), limit)
+// many. Of the attempt that ended a delivery it remains that it did. Those of some parts are left alone; see
+// DropOldAttempts.
+func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...AttemptPart) (int, error) {
+	args := arguments{micros(before), limit}
+	oldest := `kept = 1 AND (delivery_id, number) IN (SELECT delivery_id, number FROM delivery_attempts
+		WHERE kept = 1 AND at < $1` + args.without(except) + " ORDER BY at LIMIT $2)"
+	ends, err := t.exec(`UPDATE delivery_attempts SET `+emptied+" WHERE ended <> '' AND "+oldest, args...)
 	if err != nil || int(ends) == limit {
 		return int(ends), err
 	}
-	others, err := t.exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, micros(before), limit-int(ends))
+	args[1] = limit - int(ends)
+	others, err := t.exec("DELETE FROM delivery_attempts WHERE ended = '' AND "+oldest, args...)
 	return int(ends + others), err
+}
+
+// emptied makes what remains of an attempt that ended a delivery.
+const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = ''"
+
+// without excludes the attempts of parts.
+func (a *arguments) without(parts []AttemptPart) (where string) {
+	for _, p := range parts {
+		where += " AND NOT (delivery_id >= " + a.add(p.from) + " AND delivery_id < " + a.add(p.to) + ")"
+	}
+	return where
 }

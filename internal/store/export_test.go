@@ -236,3 +236,10 @@ func (s *Store) PartitionPlans(ctx context.Context) (map[string]string, error) {
 		"order":    {"DELETE FROM deliveries WHERE order_id = $1", []any{NewID()}},
 	})
 }
+
+// SetManyAttempts changes how many attempts make a part one that is replaced as a whole, until the test ends.
+func SetManyAttempts(t *testing.T, n int) {
+	before := manyAttempts
+	manyAttempts = n
+	t.Cleanup(func() { manyAttempts = before })
+}

@@ -82,6 +82,65 @@ func dropDeliveries(ctx context.Context, tx *sql.Tx, p part, before time.Time) e
 		fmt.Sprintf("DROP TABLE %s, %s", p, attempts))
 }
 
+// AttemptPart is a part of attempts with so many in it that they are not deleted one by one.
+type AttemptPart struct{ from, to string }
+
+// manyAttempts is how many attempts of the log make a part one of those.
+var manyAttempts = 50_000
+
+// DropOldAttempts drops the parts of attempts that are all from before a time and have many of them in the log, and
+// returns how many. What has to stay of them, how deliveries have ended and what was attempted later, is in a new part
+// before. The parts with many attempts that are not old enough are returned: they wait for that. Those with few are for
+// DeleteOldAttempts.
+func (s *Store) DropOldAttempts(ctx context.Context, before time.Time) (dropped int, wait []AttemptPart, err error) {
+	if !s.Shared() {
+		return 0, nil, nil
+	}
+	all, err := partitionedNamed("delivery_attempts").parts(ctx, s.db)
+	for _, p := range all {
+		if err != nil {
+			return dropped, wait, err
+		}
+		many, countErr := texts(ctx, s.db, fmt.Sprintf(`SELECT 'many' FROM (SELECT 1 FROM %s WHERE kept = 1 LIMIT %d) AS kept
+			HAVING COUNT(*) = %d`, p, manyAttempts, manyAttempts))
+		switch {
+		case countErr != nil:
+			return dropped, wait, countErr
+		case len(many) == 0:
+		case p.end().After(before):
+			wait = append(wait, AttemptPart{FirstID(p.start), FirstID(p.end())})
+		default:
+			err = maintenance(ctx, s.db, func(tx *sql.Tx) error { return dropAttempts(ctx, tx, p, before) })
+			if busy(err) {
+				wait, err = append(wait, AttemptPart{FirstID(p.start), FirstID(p.end())}), nil
+			} else if err == nil {
+				dropped++
+			}
+		}
+	}
+	return dropped, wait, err
+}
+
+// dropAttempts replaces a part. Only who writes into it waits meanwhile, for a redelivery after a long time, say.
+func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
+	const columns = "delivery_id, number, at, duration, http_status, failure, answer, ended, next_at, kept"
+	next, old := p.String()+"_next", micros(before)
+	return execAll(ctx, tx,
+		fmt.Sprintf("LOCK TABLE %s IN SHARE MODE", p),
+		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", next, p.name),
+		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE kept = 0 OR at >= %d", next, columns, columns, p, old),
+		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', ended, next_at, 0 FROM %s
+			WHERE kept = 1 AND at < %d AND ended <> ''`, next, columns, p, old),
+		fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT bounds CHECK (%s >= %s AND %s < %s)", next, p.column, p.bound(p.start),
+			p.column, p.bound(p.end())), // so that it is not read once more while everybody waits
+		fmt.Sprintf("ALTER TABLE %s DETACH PARTITION %s", p.name, p),
+		fmt.Sprintf("DROP TABLE %s", p),
+		fmt.Sprintf("ALTER TABLE %s RENAME TO %s", next, p),
+		fmt.Sprintf("ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s)", p.name, p, p.bound(p.start),
+			p.bound(p.end())),
+		fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT bounds", p))
+}
+
 // DropOldEvents drops the parts of events that are all from before a time, and returns how many. The keys remember it.
 func (s *Store) DropOldEvents(ctx context.Context, before time.Time) (dropped int, err error) {
 	old, err := s.expired(ctx, "events", before)

@@ -138,6 +138,87 @@ func TestPartitions(t *testing.T) {
 	}
 }
 
+// TestPartitions_Attempts has the attempts of a month go as a whole where there are many: how deliveries have ended
+// stays, and what was attempted later. A month that is not over waits.
+func TestPartitions_Attempts(t *testing.T) {
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	may, june := time.Date(2020, time.May, 10, 12, 0, 0, 0, time.UTC), time.Date(2020, time.June, 2, 12, 0, 0, 0, time.UTC)
+	for _, month := range []time.Time{may, june} {
+		_, err := s.MakePartitions(t.Context(), month)
+		must.NoError(t, err)
+	}
+	before := june.AddDate(0, 0, 10)
+	var ids []string
+	for i := range 60 {
+		at := may.Add(time.Duration(i) * time.Second)
+		if i >= 30 {
+			at = june.Add(time.Duration(i) * time.Second)
+		}
+		id := put(t, target, at, fmt.Sprintf("%06d", i))
+		ids = append(ids, id)
+		rawsql.Exec(t, target, fmt.Sprintf(`UPDATE delivery_attempts SET number = 2, kept = 1, answer = 'thanks'
+			WHERE delivery_id = '%s'`, id))
+		rawsql.Exec(t, target, fmt.Sprintf(`INSERT INTO delivery_attempts (delivery_id, number, at, duration, http_status,
+			failure, answer, ended, next_at, kept) VALUES ('%s', 1, %d, 7, 500, '', 'no', '', 1, 1)`, id, at.UnixMicro()))
+	}
+	again := ids[3]
+	rawsql.Exec(t, target, fmt.Sprintf("UPDATE delivery_attempts SET at = %d WHERE delivery_id = '%s' AND number = 2",
+		before.Add(time.Hour).UnixMicro(), again))
+	table := func() string {
+		return rawsql.Rows(t, target, "SELECT 'delivery_attempts_p20200501'::regclass::oid::text")[0][0]
+	}
+	was := table()
+	store.SetManyAttempts(t, 50)
+	dropped, wait, err := s.DropOldAttempts(t.Context(), before)
+	if err != nil || dropped != 1 || len(wait) != 1 || table() == was {
+		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
+	}
+	rows := rawsql.Rows(t, target, `SELECT delivery_id, number, kept, http_status, answer, ended FROM delivery_attempts
+		WHERE delivery_id < '`+store.FirstID(june.Add(-24*time.Hour))+"' ORDER BY delivery_id, number")
+	if len(rows) != 30 {
+		t.Errorf("%d attempts are left of 30 deliveries", len(rows))
+	}
+	for i, row := range rows {
+		want := []string{ids[i], "2", "0", "0", "", "delivered"}
+		if ids[i] == again {
+			want = []string{again, "2", "1", "200", "thanks", "delivered"}
+		}
+		if !slices.Equal(row, want) {
+			t.Errorf("%q, want %q", row, want)
+		}
+	}
+	if d, err := s.Delivery(t.Context(), ids[0]); err != nil || d.Status != webhook.Delivered || d.Attempts != 2 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	late := put(t, target, may.Add(time.Hour), "late")
+	if got := rawsql.Rows(t, target, "SELECT tableoid::regclass::text FROM delivery_attempts WHERE delivery_id = $1",
+		late)[0][0]; got != "delivery_attempts_p20200501" {
+		t.Errorf("a new attempt of May is in %s", got)
+	}
+	if some, err := s.HasAttempts(t.Context(), before, wait...); some || err != nil {
+		t.Errorf("attempts of a part that waits are to be deleted one by one, %v", err)
+	}
+	prune := func(except ...store.AttemptPart) (n int) {
+		must.NoError(t, s.Update(t.Context(), func(tx *store.Tx) (err error) {
+			n, err = tx.DeleteOldAttempts(before, 1000, except...)
+			return err
+		}))
+		return n
+	}
+	if n := prune(wait...); n != 0 {
+		t.Errorf("%d attempts of a part that waits were deleted", n)
+	}
+	store.SetManyAttempts(t, 1000) // few: one by one
+	dropped, wait, err = s.DropOldAttempts(t.Context(), before)
+	if err != nil || dropped != 0 || len(wait) != 0 {
+		t.Errorf("%d parts dropped, %d wait: %v", dropped, len(wait), err)
+	}
+	if n := prune(wait...); n != 60 {
+		t.Errorf("%d attempts of June were deleted", n)
+	}
+}
+
 // TestPartitions_Events has keys remember which of their events went with a part.
 func TestPartitions_Events(t *testing.T) {
 	t.Parallel()
