@@ -36,7 +36,10 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, app.Close()) }()
+	defer func() {
+		err = errors.Join(err, app.Close())
+		httpx.FlushLog(app.Log)
+	}()
 	if inv.Program != "" {
 		app.DecodeApart = []string{inv.Program, imagesCommand().name}
 	}

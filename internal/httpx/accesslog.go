@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
 	"log/slog"
@@ -116,10 +117,10 @@ func appendEscaped(b []byte, s string) []byte {
 	return append(b, bytes.TrimSuffix(text.Bytes(), []byte("\n"))...)
 }
 
-// NewJSONLog returns a logger of JSON lines to w, as slog.NewJSONHandler writes them, each with one call of Write. The
-// access log takes a shorter way to it.
+// NewJSONLog returns a logger of JSON lines to w, as slog.NewJSONHandler writes them. The access log takes a shorter
+// way to it. FlushLog has to be called before the program ends.
 func NewJSONLog(w io.Writer) *slog.Logger {
-	lines := &lineWriter{w: w}
+	lines := newLineWriter(w)
 	return slog.New(&lineHandler{Handler: slog.NewJSONHandler(lines, nil), lines: lines})
 }
 
@@ -131,21 +132,20 @@ type lineHandler struct {
 
 var lineBuffers = sync.Pool{New: func() any { return new([]byte) }}
 
+// Handle writes a line of requests and of everything else without attributes of its own. slog's handler would hold its
+// lock while the line is written.
+func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
+	var line bytes.Buffer
+	if err := slog.NewJSONHandler(&line, nil).Handle(ctx, r); err != nil {
+		return err
+	}
+	_, err := h.lines.Write(line.Bytes())
+	return err
+}
+
 func (h *lineHandler) write(l *accessLine) {
 	b, _ := lineBuffers.Get().(*[]byte) // the pool has no other type
 	*b = l.append((*b)[:0])
 	_, _ = h.lines.Write(*b) // like slog
 	lineBuffers.Put(b)
-}
-
-// lineWriter lets one line be written at a time.
-type lineWriter struct {
-	mu sync.Mutex
-	w  io.Writer
-}
-
-func (l *lineWriter) Write(line []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.w.Write(line)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -38,9 +39,14 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 			mux.ServeHTTP(w, r) // a form that is refused under overload gets a page
 			return
 		}
-		if writes(r.Method) && s.busy() {
-			responder.WriteError(w, r, fault.UnavailableError(errBusy))
-			return
+		if writes(r.Method) {
+			ctx, done, ok := s.admit(r.Context())
+			if !ok {
+				responder.WriteError(w, r, fault.UnavailableError(errBusy))
+				return
+			}
+			defer done()
+			r = r.WithContext(ctx)
 		}
 		api.ServeHTTP(w, r)
 	}
@@ -55,6 +61,9 @@ func (s *Server) handler(integrationAPI *integration.API, deskAPI *desk.API, pag
 // errBusy is why a request to an API is refused before anything is done for it: under overload what is refused has to
 // cost little, or it takes the time of what is accepted.
 var errBusy = errors.New("more requests wait than the database can take in time")
+
+// admission decides whether a request that writes is served now; (*store.Store).Admit is one.
+type admission func(context.Context) (admitted context.Context, done func(), ok bool)
 
 func writes(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 

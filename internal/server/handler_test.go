@@ -2,6 +2,7 @@ package server
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -12,7 +13,7 @@ import (
 // reading their bodies, and that reads are answered.
 func TestBusy(t *testing.T) {
 	s := startServer(t, time.Minute)
-	s.busy = func() bool { return true }
+	s.admit = func(ctx context.Context) (context.Context, func(), bool) { return ctx, nil, false }
 	for _, path := range []string{"/v1/integrations/orders", "/v1/desk/orders/next"} {
 		conn := dial(t, s, "listen")
 		if err := conn.SetDeadline(time.Now().Add(30 * time.Second)); err != nil {

@@ -54,7 +54,7 @@ type Server struct {
 	checks   []*check        // of /readyz
 	requests *requestlog.Log // nil: requests are not recorded
 	clients  *connections
-	busy     func() bool // a write would be refused
+	admit    admission
 	leaving  atomic.Bool // requests should go to other nodes
 	leases   []*lease.Lease
 	changes  *changeExchange // nil: there are no other nodes
@@ -121,7 +121,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 	s.checks = s.readyChecks()
 	s.clients = newConnections(set.connectionLimit(descriptorLimit()), set.MaxConnectionsPerAddress, set.TrustedProxies,
 		app.Log)
-	s.busy = app.Store.Overloaded
+	s.admit = app.Store.Admit
 	s.metrics.registry.MustRegister(&stateMetrics{s})
 	pages, err := s.pages(staging, limiter, integrationAPI.Operations())
 	if err != nil {

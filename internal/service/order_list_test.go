@@ -179,6 +179,41 @@ func TestVerdictDraft(t *testing.T) {
 	})
 }
 
+// TestVerdictDraft_Ended checks that drafts go with the verdict, except that of who gave it: it tells how it came
+// about.
+func TestVerdictDraft_Ended(t *testing.T) {
+	eachShop(t, func(t *testing.T, s *shop.Shop, who, admin *access.Staff) {
+		ctx := t.Context()
+		id := s.Order(t, s.Live, "")
+		for _, staff := range []*access.Staff{who, admin} {
+			actor := staff.Actor(access.Origin{})
+			if _, err := s.Service.ClaimOrder(ctx, actor, id); err != nil {
+				t.Fatal(err)
+			}
+			draft := &order.VerdictDraft{Note: staff.Name}
+			if _, err := s.Service.SaveVerdictDraft(ctx, actor, id, draft, 0); err != nil {
+				t.Fatal(err)
+			}
+			if staff == admin {
+				break
+			}
+			if _, err := s.Service.ReleaseOrder(ctx, actor, id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := s.Service.CompleteOrder(ctx, admin.Actor(access.Origin{}), id,
+			&order.Verdict{Outcome: order.UnableToVerify}, ""); err != nil {
+			t.Fatal(err)
+		}
+		if left, err := s.Service.VerdictDraft(ctx, who.ID, id); err != nil || left.Note != "" {
+			t.Errorf("the draft of who did not judge is %+v, %v", left, err)
+		}
+		if kept, err := s.Service.VerdictDraft(ctx, admin.ID, id); err != nil || kept.Note != admin.Name {
+			t.Errorf("the draft of who judged is %+v, %v", kept, err)
+		}
+	})
+}
+
 // TestOrderFilter lists the orders of each status and outcome, page by page.
 func TestOrderFilter(t *testing.T) {
 	eachPortal(t, func(t *testing.T, s *shop.Shop, owner *service.Member) {

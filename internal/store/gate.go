@@ -12,9 +12,13 @@ const (
 	// gateRunning is how many transactions of requests run, or wait for a connection or a group, at the same time.
 	gateRunning = 128
 
-	// gateWait is how long a request may wait for its turn, as things go. What would wait longer is refused at once, and
-	// what does wait longer, by a half, then.
+	// gateWait is how long a request may wait for its turn, as things go when it comes. What would wait longer is refused
+	// at once.
 	gateWait = 500 * time.Millisecond
+
+	// gatePatience is how much longer than that a request waits that was let in. A refusal has to come at once or hardly
+	// ever: one that comes late has cost the client the time, and the server the work.
+	gatePatience = 3
 )
 
 var errOverloaded = errors.New("more transactions wait than the database can take within a second")
@@ -29,6 +33,7 @@ type gate struct {
 	running int
 	waiting line.List     // of *turn
 	mean    time.Duration // of a transaction, over the last ones
+	coming  comers
 	refused int64
 }
 
@@ -52,12 +57,14 @@ func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
 		return time.Time{}, nil
 	}
 	g.mu.Lock()
+	g.coming.count(g.wait)
+	admitted := g.coming.leave(ctx)
 	if g.running < g.limit {
 		g.running++
 		g.mu.Unlock()
 		return time.Now(), nil
 	}
-	if g.waiting.Len() >= g.room() {
+	if !admitted && g.waiting.Len() >= g.room() {
 		g.refused++
 		g.mu.Unlock()
 		return time.Time{}, errOverloaded
@@ -65,7 +72,7 @@ func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
 	t := &turn{done: make(chan struct{})}
 	e := g.waiting.PushBack(t)
 	g.mu.Unlock()
-	timeout := time.NewTimer(g.wait * 3 / 2)
+	timeout := time.NewTimer(g.wait * gatePatience)
 	defer timeout.Stop()
 	select {
 	case <-t.done:
@@ -85,7 +92,7 @@ func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
 	return time.Time{}, errOverloaded
 }
 
-// leave gives the turn to the transaction that has waited the longest, and refuses those that would wait too long.
+// leave gives the turn to the transaction that has waited the longest, and refuses those that would wait far too long.
 func (g *gate) leave(began time.Time) {
 	if began.IsZero() {
 		return
@@ -99,7 +106,7 @@ func (g *gate) leave(began time.Time) {
 	} else {
 		g.running--
 	}
-	for room := g.room(); g.waiting.Len() > room; {
+	for room := gatePatience * g.room(); g.waiting.Len() > room; {
 		g.end(g.waiting.Back(), false)
 	}
 }
@@ -113,18 +120,6 @@ func (g *gate) end(e *line.Element, granted bool) {
 // room is how many may wait: as many as get their turn in time, as things go.
 func (g *gate) room() int {
 	return int(int64(g.limit) * int64(g.wait) / int64(max(g.mean, time.Millisecond)))
-}
-
-// Overloaded reports whether a transaction that came now would be refused. Whoever asks first is spared the work of a
-// request that ends with that.
-func (s *Store) Overloaded() bool {
-	s.gate.mu.Lock()
-	defer s.gate.mu.Unlock()
-	full := s.gate.running >= s.gate.limit && s.gate.waiting.Len() >= s.gate.room()
-	if full {
-		s.gate.refused++
-	}
-	return full
 }
 
 // Load tells how many transactions of requests run and wait, and how many were refused since the start.

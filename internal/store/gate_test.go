@@ -88,3 +88,61 @@ func TestGate_Background(t *testing.T) {
 		}
 	})
 }
+
+// TestGate_Admit checks that requests are refused at their arrival, also while those before them are still on their way
+// to their transactions, that what was let in is not refused later, and that who never comes keeps nobody out.
+func TestGate_Admit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &gate{limit: 10, wait: time.Second, mean: 100 * time.Millisecond} // room for 100 that wait
+		var contexts []context.Context
+		for range 1000 {
+			if ctx, _, ok := g.admit(t.Context()); ok {
+				contexts = append(contexts, ctx)
+			}
+		}
+		if len(contexts) != 110 || g.refused != 890 {
+			t.Fatalf("%d of 1000 are admitted, %d refused", len(contexts), g.refused)
+		}
+		g.mean = 200 * time.Millisecond // it has become slower meanwhile: nobody else is let in
+		results := make(chan error, len(contexts))
+		for _, ctx := range contexts {
+			go func() {
+				began, err := g.enter(ctx)
+				if err == nil {
+					time.Sleep(100 * time.Millisecond)
+					g.leave(began)
+				}
+				results <- err
+			}()
+		}
+		synctest.Wait()
+		if _, _, ok := g.admit(t.Context()); ok {
+			t.Error("a request is admitted behind a full line")
+		}
+		for range contexts {
+			if err := <-results; err != nil {
+				t.Errorf("an admitted request is refused: %v", err)
+			}
+		}
+		for range 1000 { // their bodies never come
+			g.admit(t.Context())
+		}
+		if _, _, ok := g.admit(t.Context()); ok {
+			t.Error("a request is admitted behind a full line")
+		}
+		time.Sleep(2 * time.Second)
+		ctx, done, ok := g.admit(t.Context())
+		if !ok {
+			t.Fatal("requests that never come keep others out")
+		}
+		done()
+		if began, err := g.enter(ctx); err != nil {
+			t.Error(err)
+		} else {
+			g.leave(began)
+		}
+		if n := g.coming.count(g.wait); n != 0 || g.running != 0 || g.waiting.Len() != 0 {
+			t.Errorf("%d are coming, %d run, %d wait", n, g.running, g.waiting.Len())
+		}
+	})
+}

@@ -141,6 +141,34 @@ func TestSilentConnections(t *testing.T) {
 	}
 }
 
+// TestSilentReads checks that a read ends whose connection has died without a word since it was used last.
+func TestSilentReads(t *testing.T) {
+	t.Parallel()
+	proxy, through := wire.Before(t, pgtest.Database(t))
+	s := storetest.Open(t, through)
+	_, ids := insertOrders(t, s, "acme", "")
+	if _, err := s.Order(context.Background(), ids[0]); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Swallow() // the connection was used a moment ago: nobody looks whether it lives
+	ended := make(chan error, 1)
+	go func() {
+		_, err := s.Order(context.Background(), ids[0])
+		ended <- err
+	}()
+	select {
+	case err := <-ended:
+		if err != nil { // a slow machine looks, and takes another one
+			wantUnavailable(t, "a read", err)
+		}
+	case <-time.After(2 * time.Minute):
+		t.Fatal("a read waits on a dead connection")
+	}
+	if _, err := s.Order(context.Background(), ids[0]); err != nil {
+		t.Errorf("the next read: %v", err)
+	}
+}
+
 // TestSilentListener checks that the connection that waits for announcements notices its death.
 func TestSilentListener(t *testing.T) {
 	t.Parallel()

@@ -83,7 +83,7 @@ func TestUpdateTogether(t *testing.T) {
 			}
 			work.Go(func() {
 				tries := 0
-				errs[i] = s.UpdateTogether(t.Context(), "row", func(tx *store.Tx) error {
+				errs[i] = s.UpdateTogether(store.Unhurried(t.Context()), "row", func(tx *store.Tx) error {
 					tries++
 					if err := tx.InsertAccount(accounts[i]); err != nil {
 						return err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"mime/multipart"
+	"net"
 	"net/http"
 	"slices"
 	"strconv"
@@ -22,7 +24,7 @@ const (
 	apiPrefix  = "/v1/integrations"
 	deskPrefix = "/v1/desk"
 
-	callTimeout = 20 * time.Second
+	callTimeout = time.Minute
 )
 
 // answer is what came of a request.
@@ -35,6 +37,12 @@ type answer struct {
 
 // done reports whether the request was carried out.
 func (a *answer) done() bool { return a.err == nil && a.status/100 == 2 }
+
+// late reports whether the client has given up.
+func (a *answer) late() bool {
+	var timeout net.Error
+	return errors.As(a.err, &timeout) && timeout.Timeout()
+}
 
 // unknown reports whether the request may or may not have been carried out.
 func (a *answer) unknown() bool { return a.err != nil || a.status >= 500 }
@@ -59,6 +67,7 @@ type node struct {
 	address atomic.Pointer[string] // host:port
 	client  *http.Client
 	broken  atomic.Bool // it may give no answer
+	remote  bool        // or none in time: its connections can die without a word
 }
 
 func newNode(timeout time.Duration) *node {

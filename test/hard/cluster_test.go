@@ -68,7 +68,7 @@ func newCluster(t *testing.T, settings program.Settings) *cluster {
 		case 1:
 			c.sql, own["database"] = wire.Before(t, database)
 		case 2:
-			m.client.Timeout = 5 * time.Second // its connections can die without a word
+			m.client.Timeout, m.remote = 5*time.Second, true
 			for _, name := range []string{"database", "redis", "media"} {
 				own[name] = c.network.through(t, own[name])
 			}
@@ -220,7 +220,7 @@ func (n *network) cut(t *testing.T, off bool) {
 
 // readyAfter waits until a node says that it is ready, and returns how long that took.
 func readyAfter(ctx context.Context, ops string, limit time.Duration) (time.Duration, error) {
-	n := newNode(2 * time.Second)
+	n := newNode(10 * time.Second)
 	n.moveTo(ops)
 	began := time.Now()
 	var a *answer

@@ -25,12 +25,13 @@ func TestKills(t *testing.T) {
 		crowd.imports(t, 2*time.Second)
 		began := time.Now()
 		for range kills {
-			time.Sleep(time.Duration(50+random.IntN(500)) * time.Millisecond)
+			s.awaitOrders(t, 1)
+			time.Sleep(time.Duration(random.IntN(500)) * time.Millisecond)
 			server.Kill(t)
 			server = s.Start(t)
 			s.nodes[0].moveTo(server.HTTP)
 		}
-		time.Sleep(200 * time.Millisecond)
+		s.awaitOrders(t, 12) // of which at least one is a Test order, with an event
 		crowd.end()
 		took := time.Since(began)
 		p := s.prove(t)

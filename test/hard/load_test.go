@@ -35,12 +35,20 @@ type raw struct {
 
 func dialRaw(t testing.TB, address string) *raw {
 	t.Helper()
-	conn, err := net.DialTimeout("tcp", address, time.Minute)
+	c, err := tryRaw(address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = conn.Close() })
-	return &raw{conn, bufio.NewReaderSize(conn, 1<<10)}
+	t.Cleanup(func() { _ = c.conn.Close() })
+	return c
+}
+
+func tryRaw(address string) (*raw, error) {
+	conn, err := net.DialTimeout("tcp", address, time.Minute)
+	if err != nil {
+		return nil, err
+	}
+	return &raw{conn, bufio.NewReaderSize(conn, 1<<10)}, nil
 }
 
 // do sends a request and returns the status and Retry-After of its answer.
@@ -80,15 +88,25 @@ func (l latencies) at(share float64) time.Duration {
 	return l[min(len(l)-1, int(share*float64(len(l))))]
 }
 
-// rush sends creations on connections, each at most one in every interval, for a time, and sorts what came of them.
-func rush(t testing.TB, connections []*raw, request []byte, every, lasts time.Duration) (accepted, refused latencies) {
+// rush sends creations on connections, each at most one in every interval, for a time, and sorts what came of them. A
+// connection is made when it is used first: the server waits only so long for the first request.
+func rush(
+	t testing.TB, address string, connections int, request []byte, every, lasts time.Duration,
+) (accepted, refused latencies) {
 	t.Helper()
 	var mu sync.Mutex
 	var running sync.WaitGroup
 	begin := time.Now()
-	for i, c := range connections {
+	for i := range connections {
 		running.Go(func() {
-			next := begin.Add(every * time.Duration(i) / time.Duration(len(connections)))
+			next := begin.Add(every * time.Duration(i) / time.Duration(connections))
+			time.Sleep(time.Until(next))
+			c, err := tryRaw(address)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.conn.Close()
 			for time.Since(begin) < lasts {
 				time.Sleep(time.Until(next))
 				sent := time.Now()
@@ -160,23 +178,16 @@ func TestLoadOverload(t *testing.T) {
 	engines(t, func(t *testing.T, engine string, settings program.Settings) {
 		s, server := startLoaded(t, settings)
 		request := s.creation(s.upload(t.Context(), s.nodes[0], s.live))
-		dial := func(n int) []*raw {
-			connections := make([]*raw, n)
-			for i := range connections {
-				connections[i] = dialRaw(t, server.HTTP)
-			}
-			return connections
-		}
 		before := resident(t, server.PID())
 		lasts := pick(1500*time.Millisecond, 10*time.Second)
-		calm, _ := rush(t, dial(64), request, 0, lasts)
-		connections := dial(pick(500, 2000)) // which have to be used within the time for a first request
-		capacity := float64(len(calm)) / lasts.Seconds()
-		every := time.Duration(float64(len(connections)) / (3 * capacity) * float64(time.Second))
-		accepted, refused := rush(t, connections, request, every, lasts)
+		calm, _ := rush(t, server.HTTP, 64, request, 0, lasts)
+		connections := pick(500, 2000)
+		capacity := max(float64(len(calm)), 1) / lasts.Seconds()
+		every := time.Duration(float64(connections) / (3 * capacity) * float64(time.Second))
+		accepted, refused := rush(t, server.HTTP, connections, request, every, lasts)
 		peak := resident(t, server.PID())
 		figure(t, "Overload, "+engine,
-			fmt.Sprintf("%.0f creations/s by 64 clients; then %d clients at three times that for %s", capacity, len(connections),
+			fmt.Sprintf("%.0f creations/s by 64 clients; then %d clients at three times that for %s", capacity, connections,
 				lasts),
 			fmt.Sprintf("%d accepted, p50 %s, p99 %s; %d refused with 503, p50 %s, p99 %s; memory %s, then %s",
 				len(accepted), ms(accepted.at(.5)), ms(accepted.at(.99)), len(refused), ms(refused.at(.5)), ms(refused.at(.99)),

@@ -87,14 +87,7 @@ func must(t *testing.T, err error) {
 // startAgain starts PostgreSQL after a kill: what is left of the old server has to end first.
 func startAgain(t *testing.T, c *cluster) {
 	t.Helper()
-	var err error
-	for range 20 {
-		if err = c.database.Start(); err == nil {
-			return
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	t.Fatal(err)
+	await(t, "PostgreSQL starts again", func() bool { return c.database.Start() == nil })
 }
 
 func readOnly(t *testing.T, c *cluster, state string) {
@@ -200,7 +193,7 @@ func (c *cluster) await(t *testing.T, since time.Time) {
 
 func (c *cluster) awaitNode(t *testing.T, i int, since time.Time) {
 	t.Helper()
-	for deadline := time.Now().Add(time.Minute); c.members[i].rate(since, time.Now().Add(time.Second)) == 0; {
+	for deadline := time.Now().Add(2 * time.Minute); c.members[i].rate(since, time.Now().Add(time.Second)) == 0; {
 		if time.Now().After(deadline) {
 			t.Fatalf("node %d creates no orders: %s", i+1, &c.answers)
 		}
@@ -212,7 +205,7 @@ func (c *cluster) awaitNode(t *testing.T, i int, since time.Time) {
 func (c *cluster) back(t *testing.T, ended time.Time) time.Duration {
 	t.Helper()
 	for i, m := range c.members {
-		if _, err := readyAfter(t.Context(), m.process.Ops, time.Minute); err != nil {
+		if _, err := readyAfter(t.Context(), m.process.Ops, 2*time.Minute); err != nil {
 			t.Errorf("node %d: %v", i+1, err)
 		}
 	}

@@ -70,7 +70,7 @@ func (s *site) prove(t *testing.T) *proof {
 func (s *site) read(t *testing.T, token, path string, to any) {
 	t.Helper()
 	var a *answer
-	for deadline := time.Now().Add(30 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
 		a = s.nodes[0].send(t.Context(), &request{method: http.MethodGet, path: path, token: token})
 		if a.done() {
 			a.decode(t, to)

@@ -94,7 +94,7 @@ func (one *backend) probe(stop <-chan struct{}) {
 // TestNodesTogether checks what several nodes are one service in: limits, and restarts behind a proxy.
 func TestNodesTogether(t *testing.T) {
 	_, seed := newRandom(t)
-	c := newCluster(t, program.Settings{"shutdown-delay": pick("1s", "3s")})
+	c := newCluster(t, program.Settings{"shutdown-delay": "3s"})
 	t.Run("Limits", func(t *testing.T) { c.limits(t, seed) })
 	c.rollingRestart(t, seed)
 }
@@ -125,7 +125,7 @@ func (c *cluster) rollingRestart(t *testing.T, seed uint64) {
 			m.process = process
 			m.mu.Unlock()
 			m.moveTo(process.HTTP)
-			if _, err := readyAfter(t.Context(), process.Ops, time.Minute); err != nil {
+			if _, err := readyAfter(t.Context(), process.Ops, 2*time.Minute); err != nil {
 				t.Error(err)
 			}
 		}
