@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/assayhq/assay/internal/api/integration"
 	"github.com/assayhq/assay/internal/httpx"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
@@ -20,7 +21,7 @@ import (
 )
 
 // pages combines the HTML pages. What has to end when the server stops is added to s.stopping.
-func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, operations []string) (http.Handler, error) {
+func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, api *integration.API) (http.Handler, error) {
 	set := &s.app.Settings
 	issuer, err := set.issuer()
 	if err != nil {
@@ -57,7 +58,7 @@ func (s *Server) pages(staging *media.Staging, limiter ratelimit.Limiter, operat
 	}).Routes(mux)
 	portal.New(portal.Config{
 		Site: site, Service: s.app.Service, Staging: staging, MaxPhotoBytes: int64(set.MaxPhotoBytes), Limiter: limiter,
-		Images: images, Operations: operations,
+		Images: images, Operations: api.Operations(), Categories: api.Categories(),
 	}).Routes(mux)
 	docs.New(site).Routes(mux)
 	if contact := set.SecurityContact; contact != "" {

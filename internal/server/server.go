@@ -123,7 +123,7 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		app.Log)
 	s.admit = app.Store.Admit
 	s.metrics.registry.MustRegister(&stateMetrics{s})
-	pages, err := s.pages(staging, limiter, integrationAPI.Operations())
+	pages, err := s.pages(staging, limiter, integrationAPI)
 	if err != nil {
 		return nil, err
 	}

@@ -165,6 +165,15 @@ func (a *API) Operations() []string {
 	return names
 }
 
+// Categories returns the category of limits of every operation, by its name in Operations.
+func (a *API) Categories() map[string]string {
+	categories := make(map[string]string, len(a.routes))
+	for i, name := range a.Operations() {
+		categories[name] = a.routes[i].Category
+	}
+	return categories
+}
+
 // ServeHTTP answers every request below Prefix.
 func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if a.serveDocument(w, r) {

@@ -189,6 +189,11 @@ func TestLooks(t *testing.T) {
 	w.delivery(t, access.Test)
 	w.request(t, access.Test)
 	key := w.key(t, access.Live)
+	for n := range 40 {
+		at := w.Clock.Now().Add(-time.Duration(n) * 83 * time.Second)
+		w.use(t, key, at, 40+13*n%200, "GET /v1/integrations/orders/{id}")
+		w.use(t, key, at.Add(time.Millisecond), 7*n%33, "POST /v1/integrations/orders")
+	}
 	passkey := w.passkey(t, w.Owner)
 	token, _ := w.invitation(t, "new@acme.example", access.Viewer)
 	_, reset, err := w.Service.ResetUserPassword(t.Context(), access.Operator, w.Account.ID, w.Developer.ID)

@@ -21,6 +21,7 @@ type keyPage struct {
 	Ended  bool
 	Can    bool
 	Quotas []quotaView // nil: not known now
+	Use    *ui.Chart   // of the limits, minute by minute; nil: the key was not used
 }
 
 func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) error {
@@ -39,6 +40,9 @@ func (p *Portal) showKey(w http.ResponseWriter, r *http.Request, who *visitor) e
 		}
 	}
 	v.Quotas = p.quotas(r, k)
+	if v.Use, err = p.useOfLimits(r, who, k, v.Quotas); err != nil {
+		return err
+	}
 	return p.pages.Render(w, r, ui.Page{Template: "key", Data: v})
 }
 

@@ -117,3 +117,21 @@ func TestLimitsInUse(t *testing.T) {
 	v.Get(page).Want(t, http.StatusOK, "0 of 4")
 	v.Get("/portal/test").Want(t, http.StatusOK, "No key in this environment was used in the last minute.")
 }
+
+// TestUseOfLimits draws how much of its limits a key has used in the last hour.
+func TestUseOfLimits(t *testing.T) {
+	w := newWorld(t)
+	v := w.AsUser(t, w.Viewer)
+	page := "/portal/keys/" + w.Test.ID
+	v.Get(page).Want(t, http.StatusOK, "Busiest minute").Lacks(t, "Use of the limits per minute")
+	now := w.Clock.Now()
+	w.use(t, w.Test, now.Add(-59*time.Minute), 15, "POST /v1/integrations/orders")
+	w.use(t, w.Test, now.Add(-3*time.Minute), 30, "GET /v1/integrations/orders")
+	w.use(t, w.Test, now.Add(-3*time.Minute+time.Second), 40, "GET /v1/integrations/balance")
+	w.use(t, w.Test, now.Add(-time.Minute), 12, "POST /v1/integrations/webhooks")
+	w.use(t, w.Test, now.Add(-61*time.Minute), 20, "POST /v1/integrations/photos")
+	w.use(t, w.Live, now, 99, "GET /v1/integrations/catalog/brands")
+	v.Get(page).Want(t, http.StatusOK, "Use of the limits per minute", "15 of 30", "70 of 300", "12 of 10", "0 of 20",
+		"0 of 120", "gauge-bad", ">Limit<", ">50<", ">120<")
+	w.AsUser(t, w.Stranger).Get(page).Want(t, http.StatusNotFound)
+}

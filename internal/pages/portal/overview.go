@@ -26,6 +26,7 @@ type overviewView struct {
 	Limits      []quotaView // those nearest their ends
 	LimitsKnown bool
 	Start       bool // nothing has happened yet: the first steps are shown
+	NewHere     bool // the member is new in an account that is not
 	Low         bool // the Live balance is below what the owners have set
 }
 
@@ -58,6 +59,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 	v.Limits, v.LimitsKnown = nearest(quotas, overviewLimits), quotas != nil
 	v.Low = env == access.Live && o.Totals.Entries > 0 && o.Totals.Credits < o.Totals.LowCredits
 	v.Start = o.Totals.Orders == 0 || !v.HasKey
+	v.NewHere = !v.Start && v.Can && p.Site.Now().Sub(who.User.CreatedAt) < newMember
 	if o.Totals.Orders > 0 {
 		d := &drawing{ui.DayCharts[service.OverviewDay]{
 			Site: p.Site, R: r, Area: "portal", Days: o.Days, Date: func(d *service.OverviewDay) time.Time { return d.Day },

@@ -32,7 +32,8 @@ type Config struct {
 	MaxPhotoBytes int64             // of one uploaded file
 	Limiter       ratelimit.Limiter // that of the integration API: pages show what it counts
 
-	Operations []string // of the integration API, as the request log names them
+	Operations []string          // of the integration API, as the request log names them
+	Categories map[string]string // of limits, by operation
 
 	// Images gives photos in the sizes that pages show. Nil: the stored files themselves.
 	Images Images
@@ -189,6 +190,7 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	account.Items = append(account.Items,
 		item("/portal/team", "team", "users"), item("/portal/settings", "settings", "settings"))
 	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
+		{Href: "/portal/start", Label: p.Site.T(r, "portal.guide.title"), Icon: "bolt"},
 		item("/portal/verify", "verify", "check"), {Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
 	}}
 	shell.Search = &ui.SearchBox{Action: base + "/search", Label: p.Site.T(r, "portal.search.label"), Short: p.Site.T(

@@ -18,6 +18,13 @@ type quotaView struct {
 	Limit    int
 	Percent  int // of the limit; at most 100
 	Seconds  int // until the limit is whole again; 0: it is
+	Peak     int // requests in the busiest minute that is looked at
+}
+
+// Busiest is the quota as the busiest minute has used it.
+func (q quotaView) Busiest() quotaView {
+	q.Used, q.Percent = q.Peak, min(100, 100*q.Peak/max(1, q.Limit))
+	return q
 }
 
 // Tone says how near the limit is.

@@ -46,6 +46,7 @@ func (p *Portal) table() []route {
 		as(access.Owner, "GET /portal/activity", p.showLog(activityLog)),
 		as(access.Owner, "GET /portal/activity.csv", p.exportLog(activityLog)),
 		as(access.Owner, "GET /portal/activity/{seq}", p.showLogEvent(activityLog)),
+		as(access.Viewer, "GET /portal/start", p.showStart),
 		as(access.Viewer, "GET /portal/verify", p.showVerify),
 		as(access.Viewer, "GET /portal/requests/{id}", p.goToRequest),
 		as(access.Viewer, "GET /portal/photos/{name}/{size}", p.servePhoto),

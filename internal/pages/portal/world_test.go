@@ -84,6 +84,18 @@ func (w *world) request(t *testing.T, env access.Environment) string {
 	return e.ID.String()
 }
 
+// use records requests of a key with an operation at a time.
+func (w *world) use(t *testing.T, k *access.Key, at time.Time, requests int, route string) {
+	t.Helper()
+	block := requestlog.NewBlock(k.Tenant)
+	for i := range requests {
+		id := uuid.MustParse(store.FirstID(at))
+		id[15] = byte(i)
+		block.Add(&requestlog.Entry{ID: id, Tenant: k.Tenant, KeyID: k.ID, Method: "GET", Route: route, Status: 200})
+	}
+	must.NoError(t, w.Service.RecordRequests(t.Context(), []*requestlog.Block{block}))
+}
+
 // attempted makes an endpoint that is paused, has a second secret and has been tried.
 func (w *world) attempted(t *testing.T) *webhook.Endpoint {
 	t.Helper()

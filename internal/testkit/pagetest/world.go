@@ -107,8 +107,13 @@ func (w *World) Reconfigure(t testing.TB, changes ...func(*service.Config)) {
 // serve puts the pages and the integration API on the server.
 func (w *World) serve(t testing.TB) {
 	t.Helper()
+	api := integration.New(integration.Config{
+		Service: w.Service, Limiter: w.limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
+		MaxPhotoBytes: 10 << 20, Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
+	})
 	w.Portal = portal.New(portal.Config{
 		Site: w.Site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 1 << 20, Limiter: w.limiter, Images: w.images,
+		Operations: api.Operations(), Categories: api.Categories(),
 	})
 	w.Desk = desk.New(desk.Config{Site: w.Site, Service: w.Service, Images: w.images, Nav: admin.Nav(w.Site, w.Service)})
 	t.Cleanup(w.Desk.Close) // before the server, which waits for streams of events
@@ -125,10 +130,7 @@ func (w *World) serve(t testing.TB) {
 	w.Admin.Routes(pages)
 	all := http.NewServeMux()
 	all.Handle("/", w.Site.Wrap(pages))
-	all.Handle(integration.Prefix+"/", integration.New(integration.Config{
-		Service: w.Service, Limiter: w.limiter, Failures: ratelimit.NewFailures(100, w.Clock.Now), Staging: w.Staging,
-		MaxPhotoBytes: 10 << 20, Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler), Now: w.Clock.Now},
-	}))
+	all.Handle(integration.Prefix+"/", api)
 	handler := httpx.RequestID(all)
 	w.handler.Store(&handler)
 }
