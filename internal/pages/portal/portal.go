@@ -191,7 +191,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 		item("/portal/team", "team", "users"), item("/portal/settings", "settings", "settings"))
 	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
 		{Href: "/portal/start", Label: p.Site.T(r, "portal.guide.title"), Icon: "bolt"},
-		item("/portal/verify", "verify", "check"), {Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
+		item("/portal/verify", "verify", "check"),
+		{Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
 	}}
 	shell.Search = &ui.SearchBox{Action: base + "/search", Label: p.Site.T(r, "portal.search.label"), Short: p.Site.T(
 		r, "portal.search.title")}
