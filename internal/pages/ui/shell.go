@@ -34,6 +34,7 @@ type NavItem struct {
 	Count int    // shown beside the label when it is not 0
 
 	Narrow  bool // shown on small screens only
+	Wide    bool // shown on large screens only: small ones have another way there
 	Current bool // set by Render for the item whose address is the longest prefix of the page's
 }
 
