@@ -222,6 +222,8 @@ func (d *Docs) words(l text.Locale) template.FuncMap {
 		},
 		"summary": func(op *spec.Operation) string { return summary(op, l) },
 		"about":   func(op *spec.Operation) string { return about(op, l) },
+		"field":   func(description string) (template.HTML, error) { return fieldText(description, l) },
+		"term":    func(words string) string { return term(words, l) },
 		"tagName": func(tag spec.Tag) string { return d.tagName(tag, l) },
 		"samples": func(s shown) (template.HTML, error) {
 			samples, err := samplesOf(s.API, s.Operation)

@@ -109,7 +109,7 @@ func operationEntry(op *spec.Operation, href, page string, l text.Locale) entry 
 	}
 	words = append(words, op.Method+" "+op.Path, plainMarkdown(op.Description))
 	for _, p := range op.Parameters {
-		words = append(words, p.Name+": "+plainMarkdown(p.Description))
+		words = append(words, p.Name+": "+plainMarkdown(fieldWords(p.Description, l)))
 	}
 	if op.Body != nil {
 		for _, f := range fieldsOf(op.Body.Content[0].Schema) {

@@ -15,6 +15,7 @@ import (
 	"github.com/yuin/goldmark/util"
 
 	"github.com/assayhq/assay/api/spec"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/pages/ui"
 )
 
@@ -50,14 +51,17 @@ func (scrolledTables) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
 }
 
 // pageMarkdown is the description of a whole document, whose headings are those of the page.
-func pageMarkdown(text string) (template.HTML, error) {
-	return markdown(heading.ReplaceAllString(text, "## $1"))
+func pageMarkdown(words string) (template.HTML, error) {
+	return markdown(heading.ReplaceAllString(words, "## $1"))
 }
 
-func markdown(text string) (template.HTML, error) {
+func markdown(words string) (template.HTML, error) { return markdownIn(words, text.English) }
+
+// markdownIn renders words that are in a language.
+func markdownIn(words string, l text.Locale) (template.HTML, error) {
 	var b bytes.Buffer
-	b.WriteString(`<div class="text" lang="en">`)
-	if err := descriptions.Convert([]byte(text), &b); err != nil {
+	b.WriteString(`<div class="text" lang="` + string(l) + `">`)
+	if err := descriptions.Convert([]byte(words), &b); err != nil {
 		return "", err
 	}
 	b.WriteString(`</div>`)

@@ -191,7 +191,8 @@ func (p *Portal) shell(r *http.Request) ui.Shell {
 	settings.Wide, verify.Wide = true, true // the name above and the first steps lead there, too
 	account.Items = append(account.Items, item("/portal/team", "team", "users"), settings)
 	help := ui.NavGroup{Label: p.Site.T(r, "portal.nav.help"), Items: []ui.NavItem{
-		{Href: "/portal/start", Label: p.Site.T(r, "portal.guide.title"), Icon: "bolt"}, verify,
+		{Href: "/portal/start", Label: p.Site.T(r, "portal.guide.title"), Icon: "bolt"},
+		verify,
 		{Href: "/docs", Label: p.Site.T(r, "portal.nav.docs"), Icon: "book"},
 	}}
 	shell.Search = &ui.SearchBox{Action: base + "/search", Label: p.Site.T(r, "portal.search.label"), Short: p.Site.T(
