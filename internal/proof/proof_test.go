@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -613,21 +614,44 @@ func TestCorruptDatabase(t *testing.T) {
 		for range 500 {
 			damaged[100+random.IntN(len(damaged)-100)] = byte(random.IntN(256))
 		}
-		path := filepath.Join(t.TempDir(), "assay.db")
-		must.NoError(t, os.WriteFile(path, damaged, 0o600))
-		if rawsql.Intact(t, path) {
-			continue // the engine finds nothing either
-		}
-		s, err := store.Open(t.Context(), path)
-		if err != nil {
-			continue // noticed
-		}
-		disk, err := media.NewDisk(t.TempDir())
-		must.NoError(t, err)
-		r, err := proof.Check(t.Context(), proof.Options{Store: s, Media: disk})
-		if err == nil && r.OK {
-			t.Errorf("seed %d: the check finds nothing", seed)
-		}
-		must.NoError(t, errors.Join(s.Close(), disk.Close()))
+		wantDamageFound(t, fmt.Sprint("seed ", seed), damaged)
 	}
+	found := 0
+	for _, index := range rawsql.Rows(t, target, "SELECT name, rootpage FROM sqlite_schema WHERE type = 'index'") {
+		page, err := strconv.Atoi(index[1])
+		must.NoError(t, err)
+		damaged := slices.Clone(content)
+		damaged[page*4096-1] ^= 1 // the end of its first entry: the row that it is of
+		if wantDamageFound(t, index[0], damaged) {
+			found++
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d indexes were damaged", found)
+	}
+}
+
+// wantDamageFound checks that a damaged database is not opened, or that a check reports it, unless the engine finds
+// nothing either. It reports whether a check did.
+func wantDamageFound(t *testing.T, what string, damaged []byte) bool {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "assay.db")
+	must.NoError(t, os.WriteFile(path, damaged, 0o600))
+	if rawsql.Intact(t, path) {
+		return false
+	}
+	s, err := store.Open(t.Context(), path)
+	if err != nil {
+		return false // noticed
+	}
+	disk, err := media.NewDisk(t.TempDir())
+	must.NoError(t, err)
+	r, err := proof.Check(t.Context(), proof.Options{Store: s, Media: disk})
+	// What else is wrong with this installation, without its photos and keys, says nothing.
+	corrupt := func(p proof.Problem) bool { return p.Kind == proof.DatabaseCorrupt }
+	if err == nil && !slices.ContainsFunc(r.Problems, corrupt) {
+		t.Errorf("%s: the check finds no damage: %+v", what, r.Problems)
+	}
+	must.NoError(t, errors.Join(s.Close(), disk.Close()))
+	return true
 }
