@@ -53,11 +53,19 @@ func checkout(t *testing.T) string {
 	return dir
 }
 
-// make makes a release of this platform and returns its folder.
+// platforms are those that a release is made for: this one, or with ASSAY_TEST_HARD all.
+func platforms() []string {
+	if os.Getenv("ASSAY_TEST_HARD") != "" {
+		return nil // those of the script
+	}
+	return []string{runtime.GOOS + "/" + runtime.GOARCH}
+}
+
+// makeRelease makes a release and returns its folder.
 func makeRelease(t *testing.T, from, key string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "dist")
-	cmd := exec.CommandContext(t.Context(), "scripts/release", "v0.0.1", out, runtime.GOOS+"/"+runtime.GOARCH)
+	cmd := exec.CommandContext(t.Context(), "scripts/release", append([]string{"v0.0.1", out}, platforms()...)...)
 	cmd.Dir = from
 	cmd.Env = append(os.Environ(), "COMMIT=0123456789", "SOURCE_DATE_EPOCH=1700000000", "RELEASE_KEY="+key)
 	if output, err := cmd.CombinedOutput(); err != nil {
@@ -76,11 +84,28 @@ func TestRelease(t *testing.T) {
 	run(t, "", "ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "releases@assay.example", "-f", key)
 	here, there := makeRelease(t, root, key), makeRelease(t, checkout(t), "")
 	archive := "assay_v0.0.1_" + runtime.GOOS + "_" + runtime.GOARCH + ".tar.gz"
-	bill := strings.TrimSuffix(archive, ".tar.gz") + ".cdx.json"
-	for _, name := range []string{archive, bill, "NOTICE", "SHA256SUMS"} {
-		a, b := read(t, here, name), read(t, there, name)
-		if !bytes.Equal(a, b) {
-			t.Errorf("%s differs when it is made in another folder", name)
+	made, err := os.ReadDir(here)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, file := range made {
+		if names = append(names, file.Name()); file.Name() == "SHA256SUMS.sig" {
+			continue
+		}
+		if a, b := read(t, here, file.Name()), read(t, there, file.Name()); !bytes.Equal(a, b) {
+			t.Errorf("%s differs when it is made in another folder", file.Name())
+		}
+	}
+	want := []string{archive, strings.TrimSuffix(archive, ".tar.gz") + ".cdx.json", "NOTICE", "SHA256SUMS"}
+	if platforms() == nil {
+		for _, platform := range []string{"linux_arm64", "darwin_amd64", "darwin_arm64", "windows_amd64", "windows_arm64"} {
+			want = append(want, "assay_v0.0.1_"+platform+".tar.gz", "assay_v0.0.1_"+platform+".cdx.json")
+		}
+	}
+	for _, name := range want {
+		if !slices.Contains(names, name) {
+			t.Errorf("there is no %s in %v", name, names)
 		}
 	}
 	for line := range strings.Lines(string(read(t, here, "SHA256SUMS"))) {
