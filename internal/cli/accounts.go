@@ -122,9 +122,7 @@ func accountsResetPassword() *command {
 		about:   "create a password reset link for an account user",
 		example: "assay accounts reset-password --email owner@acme.example",
 		needs:   []string{"email"},
-		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.StringVar(&inv.email, "email", "", "`email` of the user")
-		},
+		flags:   ofEmail,
 		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
 			user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
 			if errors.Is(err, service.UserNotFound) {

@@ -100,7 +100,8 @@ const (
 func commands() []*command {
 	return []*command{
 		serveCommand(), healthcheckCommand(), accountsCreate(), accountsList(), accountsResetPassword(),
-		keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
+		accountsResetFactor(), keysCreate(), keysList(), keysRevoke(), creditsGrant(), staffCreate(), staffList(),
+		staffResetPassword(), staffResetFactor(),
 		catalogImport(), catalogExport(), deliveriesList(), deliveriesShow(), deliveriesRedeliver(),
 		checkCommand(), auditHead(), secretsRotate(), exportCommand(), eraseCommand(), backupCommand(),
 		restoreCommand(), moveCommand(), verifyCommand(), loginCommand(), ordersCreate(), ordersList(), ordersShow(),

@@ -31,6 +31,9 @@ func TestNoInstallation(t *testing.T) {
 		{"catalog", "export"},
 		{"secrets", "rotate"},
 		{"accounts", "reset-password", "--email", "a@b.example"},
+		{"accounts", "reset-second-factor", "--email", "a@b.example"},
+		{"staff", "reset-password", "--email", "a@b.example"},
+		{"staff", "reset-second-factor", "--email", "a@b.example"},
 	} {
 		for _, data := range []string{empty, missing, half} {
 			code, stdout, stderr := run(t, data, nil, args...)
