@@ -4,6 +4,7 @@ package capture
 
 import (
 	"embed"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -54,11 +55,22 @@ func New(c Config) *Pages {
 
 // Routes mounts the pages.
 func (p *Pages) Routes(mux *http.ServeMux) {
-	mux.Handle("GET /capture/{token}", p.pages.Handle(p.show))
-	mux.Handle("GET /capture/{token}/photos/{key}", p.pages.Handle(p.showPhoto))
-	mux.Handle("PUT /capture/{token}/photos/{key}", p.Responder.Handle(p.addPhoto))
-	mux.Handle("DELETE /capture/{token}/photos/{key}", p.Responder.Handle(p.removePhoto))
-	mux.Handle("POST /capture/{token}", p.Responder.Handle(p.submit))
+	for pattern, handler := range p.table() {
+		mux.Handle(pattern, handler)
+	}
+}
+
+// Patterns returns the addresses of all pages, for tests that look at each.
+func (p *Pages) Patterns() []string { return slices.Collect(maps.Keys(p.table())) }
+
+func (p *Pages) table() map[string]http.Handler {
+	return map[string]http.Handler{
+		"GET /capture/{token}":                 p.pages.Handle(p.show),
+		"GET /capture/{token}/photos/{key}":    p.pages.Handle(p.showPhoto),
+		"PUT /capture/{token}/photos/{key}":    p.Responder.Handle(p.addPhoto),
+		"DELETE /capture/{token}/photos/{key}": p.Responder.Handle(p.removePhoto),
+		"POST /capture/{token}":                p.Responder.Handle(p.submit),
+	}
 }
 
 // pageView is what the page shows.

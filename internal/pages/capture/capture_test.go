@@ -30,6 +30,7 @@ import (
 type world struct {
 	*shop.Shop
 	*httptest.Server
+	pages *web.Pages
 }
 
 func newWorld(t *testing.T) *world {
@@ -44,11 +45,12 @@ func newWorld(t *testing.T) *world {
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
 	mux := http.NewServeMux()
 	site.Routes(mux)
-	web.New(web.Config{
+	w.pages = web.New(web.Config{
 		Site: site, Service: w.Service, Staging: w.Staging, MaxPhotoBytes: 4 << 20,
 		Images: imaging.NewCache(w.Media, w.Staging, nil), Limiter: ratelimit.NewMemory(time.Now),
 		Failures: ratelimit.NewFailures(5, time.Now), Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler)},
-	}).Routes(mux)
+	})
+	w.pages.Routes(mux)
 	handler = httpx.RequestID(site.Wrap(mux))
 	return w
 }
@@ -170,6 +172,35 @@ func TestPage(t *testing.T) {
 
 func TestMessages(t *testing.T) {
 	uitest.CheckMessages(t, uitest.Site(t, time.Now, web.Area), "capture", []string{"."})
+}
+
+// noPages are the addresses that answer with something else than a page.
+var noPages = []string{"GET /capture/{token}/photos/{key}"}
+
+// TestLooks opens every page, in all states of a link, in both themes and languages on all screens.
+func TestLooks(t *testing.T) {
+	w := newWorld(t)
+	_, open := w.link(t)
+	_, begun := w.link(t)
+	_, sent := w.link(t)
+	revokedID, revoked := w.link(t)
+	for _, path := range []string{begun, sent} {
+		for i, code := range w.required(t, path) {
+			if path == sent || i == 0 {
+				w.want(t, 204, "PUT", path+"/photos/photo-"+code+"?index="+code, picture(t))
+			}
+		}
+	}
+	w.want(t, 204, "POST", sent, nil)
+	must.NoError(t, w.Service.RevokeCaptureLink(t.Context(), w.Live.Actor(access.Origin{}), revokedID))
+	pages := uitest.SortPages(t, w.pages.Patterns(), noPages, func(pattern string) string {
+		return strings.NewReplacer("GET ", "", "/capture/{token}", open, "{key}", "photo-x").Replace(pattern)
+	}, uitest.Anybody(t, w.URL))[0]
+	pages["begun"], pages["sent"], pages["revoked"] = begun, sent, revoked
+	pages["unknown"] = web.Prefix + access.NewSessionToken()
+	b := uitest.NewBrowser(t, w.URL)
+	b.Allow("404", "410")
+	b.CheckPages(pages)
 }
 
 // TestBrowser goes through a link on a phone with a fake camera, loses the network and comes back.

@@ -1,7 +1,9 @@
 // A check of the layout as it stands on this screen: returns what is cut off, lies over something else, leaves its box,
-// or is broken where it should not be.
+// or is broken where it should not be. An open dialog is all that is looked at.
 () => {
   const problems = [];
+  const dialog = [...document.querySelectorAll("dialog[open]")].at(-1);
+  const root = dialog ?? document.body;
   const name = (e) => {
     const id = e.id ? `#${e.id}` : "";
     const cls = typeof e.className === "string" && e.className ? `.${e.className.trim().split(/\s+/).join(".")}` : "";
@@ -29,7 +31,7 @@
     let fixed = false;
     let stated = false;
     for (let x = e; x; x = x.parentElement) if (styleOf(x).clipPath === "inset(50%)") return; // for screen readers
-    for (let x = e; x && x !== document.body; x = x.parentElement) {
+    for (let x = e; x && x !== root; x = x.parentElement) {
       const s = styleOf(x);
       if (s.position === "fixed") fixed = true;
       if (s.display === "inline") continue;
@@ -50,10 +52,12 @@
       if (right - left < 2 || bottom - top < 2) return;
     }
     if (!stated && !fixed && (left < -slack || right > document.documentElement.clientWidth + slack)) say("outside the screen", e);
+    const hidden = dialog && !scrolls(styleOf(dialog).overflowY) && (top < -slack || bottom > innerHeight + slack);
+    if (!stated && hidden) say("above or below the screen", e);
     if (!fixed) atoms.push({ e, left, right, top, bottom });
   };
   const range = document.createRange();
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const node = walker.currentNode;
     const e = node.parentElement;
@@ -75,7 +79,7 @@
       }
     }
   }
-  const controls = new Set(document.querySelectorAll("input:not([type=hidden]), select, textarea, button, a.button, img"));
+  const controls = new Set(root.querySelectorAll("input:not([type=hidden]), select, textarea, button, a.button, img"));
   for (const e of controls) if (shown(e) && !e.closest(unseen)) seen(e, boxOf(e));
 
   // Nothing lies over anything else.
@@ -90,13 +94,13 @@
       if (wide <= slack || high <= 4) continue;
       // What stands on a picture, or in a corner of its field, is meant to.
       const over = [a.e, b.e].some((x) => x.localName === "img" || x.closest("[data-over]")) ||
-        [a.e, b.e].some((x) => { for (let p = x; p && p !== document.body; p = p.parentElement) if (["absolute", "sticky"].includes(styleOf(p).position)) return true; return false; });
+        [a.e, b.e].some((x) => { for (let p = x; p && p !== root; p = p.parentElement) if (["absolute", "sticky"].includes(styleOf(p).position)) return true; return false; });
       if (!over) say(`lies over ${name(b.e).slice(0, 60)}`, a.e);
     }
   }
 
   // The label of a box stands beside it.
-  for (const e of document.querySelectorAll("input[type=checkbox], input[type=radio]")) {
+  for (const e of root.querySelectorAll("input[type=checkbox], input[type=radio]")) {
     if (!shown(e) || e.closest(unseen) || !e.labels?.length || !shown(e.labels[0]) || e.labels[0].matches(unseen)) continue;
     const words = document.createTreeWalker(e.labels[0], NodeFilter.SHOW_TEXT);
     while (words.nextNode() && (!words.currentNode.data.trim() || words.currentNode.parentElement.closest(unseen)));

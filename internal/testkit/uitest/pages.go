@@ -1,6 +1,7 @@
 package uitest
 
 import (
+	"io"
 	"maps"
 	"net/http"
 	"slices"
@@ -22,17 +23,18 @@ func (b *Browser) CheckPages(pages map[string]string) {
 			b.Resize(DeskWidth)
 			b.Theme("light")
 			b.Open(path + separator + "lang=" + lang)
-			b.checkLooks(name, lang)
+			b.CheckLooks(name, lang)
 		}
 	}
-	b.Theme("light")
-	b.Resize(DeskWidth)
 }
 
-// checkLooks checks the page that is open. The slow check sees it twice, once in each theme: its outline and names are
-// those of the language, and the contrast of every look is computed besides.
-func (b *Browser) checkLooks(name, lang string) {
+// CheckLooks does what CheckPages does with the page that is open, as it stands: for a state that only a flow leads to.
+// The slow check sees it twice, once in each theme: its outline and names are those of the language, and the contrast
+// of every look is computed besides.
+func (b *Browser) CheckLooks(name, lang string) {
 	b.t.Helper()
+	defer b.Resize(DeskWidth)
+	defer b.Theme("light")
 	found := make(map[string]string) // problems, with the first look that has them
 	note := func(look string, problems []string) {
 		for _, p := range problems {
@@ -93,6 +95,27 @@ func SortPages(t testing.TB, patterns, others []string, fill func(pattern string
 		}
 	}
 	return pages
+}
+
+// Anybody returns a visitor of SortPages who is not signed in.
+func Anybody(t testing.TB, home string) func(path string) (status int, body string) {
+	return func(path string) (int, string) {
+		t.Helper()
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, home+path, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = answer.Body.Close() }()
+		body, err := io.ReadAll(answer.Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode, string(body)
+	}
 }
 
 // CheckPolicy fails for what PolicyProblems finds in an answer that is HTML.
