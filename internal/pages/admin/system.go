@@ -31,9 +31,9 @@ type systemView struct {
 
 // diskUse is the file system that holds the data.
 type diskUse struct {
-	Used, Free, Total string
-	Percent           int
-	Low               bool
+	Free    string
+	Percent int // in use, of what can be used
+	Low     bool
 }
 
 // Above these shares and times the page calls something trouble.
@@ -106,11 +106,9 @@ func diskOf(dir string) *diskUse {
 	if err != nil || s.Total == 0 {
 		return nil
 	}
-	total, free, used := int64(s.Total), int64(s.Usable), int64(s.Total-s.Free) //nolint:gosec // no disk is that large
+	free, used := int64(s.Usable), int64(s.Total-s.Free) //nolint:gosec // no disk is that large
 	percent := int(used * 100 / max(1, used+free))
-	return &diskUse{
-		Used: size(used), Free: size(free), Total: size(total), Percent: percent, Low: percent >= lowDiskPercent,
-	}
+	return &diskUse{Free: size(free), Percent: percent, Low: percent >= lowDiskPercent}
 }
 
 // size writes a number of bytes.

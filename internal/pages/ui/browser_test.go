@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/assayhq/assay/internal/pages/ui"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
@@ -53,6 +58,19 @@ func TestComponents(t *testing.T) {
 			t.Errorf("the clock of what is late shows %q", got)
 		}
 	})
+	t.Run("Dates", func(t *testing.T) {
+		for _, style := range []struct{ lang, date string }{
+			{"ja", `^\d{4}/\d{1,2}/\d{1,2} \d\d:\d\d(:\d\d \S+)?$`},
+			{"en", `^\d{1,2} [A-Z][a-z]{2} \d{4}, \d\d:\d\d(:\d\d \S+)?$`},
+		} {
+			b.Open("/gallery?lang=" + style.lang)
+			for _, kind := range []string{"local", "instant"} {
+				if got := b.Text("time[data-time=" + kind + "]"); !regexp.MustCompile(style.date).MatchString(got) {
+					t.Errorf("the browser writes %q", got)
+				}
+			}
+		}
+	})
 	t.Run("Theme", func(t *testing.T) {
 		b.Theme("light")
 		b.Open("/gallery")
@@ -92,9 +110,26 @@ func TestAccessibilityCheck(t *testing.T) {
 		<p id="twice"></p><p id="twice"></p><p aria-describedby="nobody">x</p><ul><p>no item</p></ul>
 		<table><tr><td>x</td></tr></table><svg></svg>{{end}}
 		{{define "head"}}<link rel="stylesheet" href="{{asset "bad/bad.css"}}">{{end}}`
+	b := uitest.NewBrowser(t, bad(t, page, ".low { color: #bbb; background: #fff } h3 { width: 3000px }"))
+	b.Open("/bad")
+	found := strings.Join(b.AccessibilityProblems(), "\n")
+	for _, want := range []string{
+		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label",
+		"a control has no name", "the id twice stands twice", "aria-describedby names nothing", "something else than items",
+		"no headers", "neither named nor hidden", "wide on a screen",
+		"axe: Buttons must have discernible text (button-name, critical)", "(image-alt, critical)",
+	} {
+		if !strings.Contains(found, want) {
+			t.Errorf("%q is not found:\n%s", want, found)
+		}
+	}
+}
+
+// bad serves a page at /bad and returns the address of its server.
+func bad(t *testing.T, page, style string) string {
+	t.Helper()
 	area := ui.Area{Name: "bad", Files: fstest.MapFS{
-		"templates/bad.html": {Data: []byte(page)},
-		"static/bad.css":     {Data: []byte(".low { color: #bbb; background: #fff } h3 { width: 3000px }")},
+		"templates/bad.html": {Data: []byte(page)}, "static/bad.css": {Data: []byte(style)},
 	}}
 	var handler http.Handler
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -108,17 +143,57 @@ func TestAccessibilityCheck(t *testing.T) {
 		return site.Pages("bad").Render(w, r, ui.Page{Template: "bad"})
 	}))
 	handler = site.Wrap(mux)
-	b := uitest.NewBrowser(t, server.URL)
-	b.Open("/bad")
-	found := strings.Join(b.AccessibilityProblems(), "\n")
-	for _, want := range []string{
-		"2 headings of the first level", "skips from level 1 to 3", "contrast of 1.", "no alt", "a field has no label",
-		"a control has no name", "the id twice stands twice", "aria-describedby names nothing", "something else than items",
-		"no headers", "neither named nor hidden", "wide on a screen",
-		"axe: Buttons must have discernible text (button-name, critical)", "(image-alt, critical)",
+	return server.URL
+}
+
+// TestLayoutCheck checks that the check of the layout finds what it is for.
+func TestLayoutCheck(t *testing.T) {
+	need.Engine(t, "chromium") // the browser of the inner test would be skipped
+	const head = `{{define "head"}}<link rel="stylesheet" href="{{asset "bad/bad.css"}}">{{end}}
+		{{define "main"}}<h1>Bad</h1>`
+	const style = `.cut { width: 4rem; overflow: hidden; white-space: nowrap }
+		.over { margin-top: -2rem; position: relative }
+		.tight { width: 1.5rem; overflow-wrap: anywhere } .box { width: 4rem; background: #eee; white-space: nowrap }
+		.below { display: block } .badge { white-space: normal !important; width: 3rem } .far { margin-left: 150vw }
+		.deep { margin-top: 110vh } #all { overflow: hidden; max-height: none }`
+	for page, want := range map[string][]string{
+		`<p class="cut">More than there is room for</p><p>Under</p><div class="over"><p>Over it</p></div>
+			<p class="tight">Breaking</p><p class="box">Leaves the box it stands in</p>
+			<input type="checkbox" id="c"><label class="below" for="c">Below</label>
+			<p><span class="badge">Two or three lines</span></p><p class="far">Far</p>{{end}}`: {
+			`cut off at the side by <p.cut>`, "lies over", `the word "Breaking" is broken`, "leaves its box <p.box>",
+			"the label stands below or above its box", "is broken into lines", "outside the screen",
+		},
+		`<dialog open id="all" aria-label="All"><p class="deep">Deep</p></dialog>{{end}}`: {"above or below the screen"},
 	} {
-		if !strings.Contains(found, want) {
-			t.Errorf("%q is not found:\n%s", want, found)
+		r := &recorder{TB: t}
+		uitest.NewBrowser(r, bad(t, head+page, style)).CheckPages(map[string]string{"bad": "/bad"})
+		found := strings.Join(r.errors, "\n")
+		for _, words := range want {
+			if !strings.Contains(found, words) {
+				t.Errorf("%q is not found:\n%s", words, found)
+			}
+		}
+	}
+}
+
+// TestEveryAreaIsLookedAt checks that each area has a test that looks at its pages.
+func TestEveryAreaIsLookedAt(t *testing.T) {
+	areas, err := filepath.Glob("../*/templates")
+	must.NoError(t, err)
+	for _, templates := range areas {
+		area := filepath.Dir(templates)
+		if filepath.Base(area) == "ui" {
+			continue
+		}
+		tests, err := filepath.Glob(area + "/*_test.go")
+		must.NoError(t, err)
+		if !slices.ContainsFunc(tests, func(name string) bool {
+			text, err := os.ReadFile(filepath.Clean(name))
+			must.NoError(t, err)
+			return strings.Contains(string(text), ".CheckPages(")
+		}) {
+			t.Errorf("no test looks at the pages of %s", filepath.Base(area))
 		}
 	}
 }

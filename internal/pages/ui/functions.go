@@ -38,6 +38,7 @@ func (f *functions) all() template.FuncMap {
 		"instant":   f.instant,
 		"errordocs": ErrorURL,
 		"date":      f.date,
+		"fulldate":  f.fulldate,
 		"ago":       f.ago,
 		"clock":     f.clock,
 		"duration":  f.duration,

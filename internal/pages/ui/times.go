@@ -10,17 +10,19 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// Times are written by the server in UTC and say so; a script turns them into the visitor's time zone where it runs.
+// Times are written by the server in UTC and say so; a script, static/time.js, turns them into the visitor's time zone
+// where it runs, in the same style.
 var (
-	timeLayouts    = map[text.Locale]string{text.English: "2 Jan 2006, 15:04 UTC", text.Japanese: "2006年1月2日 15:04 UTC"}
+	timeLayouts    = map[text.Locale]string{text.English: "2 Jan 2006, 15:04 UTC", text.Japanese: "2006/1/2 15:04 UTC"}
 	instantLayouts = map[text.Locale]string{
-		text.English: "2 Jan 2006, 15:04:05 UTC", text.Japanese: "2006年1月2日 15:04:05 UTC",
+		text.English: "2 Jan 2006, 15:04:05 UTC", text.Japanese: "2006/1/2 15:04:05 UTC",
 	}
-	dateLayouts = map[text.Locale]string{text.English: "2 January 2006", text.Japanese: "2006年1月2日"}
+	dateLayouts     = map[text.Locale]string{text.English: "2 Jan 2006", text.Japanese: "2006/1/2"}
+	documentLayouts = map[text.Locale]string{text.English: "2 January 2006", text.Japanese: "2006年1月2日"}
 )
 
-// FormatDate writes a day, in UTC.
-func FormatDate(l text.Locale, t time.Time) string { return t.UTC().Format(dateLayouts[l]) }
+// FormatDate writes a day, in UTC, as documents do: in full.
+func FormatDate(l text.Locale, t time.Time) string { return t.UTC().Format(documentLayouts[l]) }
 
 // FormatTime writes a moment, in UTC.
 func FormatTime(l text.Locale, t time.Time) string { return t.UTC().Format(timeLayouts[l]) }
@@ -68,13 +70,19 @@ func (f *functions) instant(v any) (template.HTML, error) {
 	return f.timeElement(v, "instant", t.UTC().Format(instantLayouts[f.locale]))
 }
 
-// date is a day in UTC, the same for everyone: of a certificate, say.
-func (f *functions) date(v any) (template.HTML, error) {
+// date is a day in UTC, the same for everyone.
+func (f *functions) date(v any) (template.HTML, error) { return f.day(v, dateLayouts) }
+
+// fulldate is a day as a document writes it: a certificate.
+func (f *functions) fulldate(v any) (template.HTML, error) { return f.day(v, documentLayouts) }
+
+func (f *functions) day(v any, layouts map[text.Locale]string) (template.HTML, error) {
 	t, ok, err := moment(v)
 	if err != nil || !ok {
 		return dash, err
 	}
-	day := `<time datetime="` + t.UTC().Format(time.DateOnly) + `">` + FormatDate(f.locale, t) + `</time>`
+	t = t.UTC()
+	day := `<time datetime="` + t.Format(time.DateOnly) + `">` + t.Format(layouts[f.locale]) + `</time>`
 	return template.HTML(day), nil //nolint:gosec // made here
 }
 

@@ -1,8 +1,12 @@
-// Times: the server writes them in UTC; here they become the visitor's own, the time since, or a live countdown.
+// Times: the server writes them in UTC; here they become the visitor's own, the time since, or a live countdown. Dates
+// are written as the server does: 2 Jan 2006, 15:04, or 2006/1/2 15:04.
 const locale = document.documentElement.lang || "en";
-const moment = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "short" });
-const instant = new Intl.DateTimeFormat(locale, { dateStyle: "medium", timeStyle: "long" });
-const full = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeStyle: "long" });
+const japanese = locale === "ja";
+const parts = new Intl.DateTimeFormat("en-US", {
+  year: "numeric", month: japanese ? "numeric" : "short", day: "numeric", hour: "2-digit", minute: "2-digit",
+  second: "2-digit", hourCycle: "h23", timeZoneName: "short",
+});
+const full = new Intl.DateTimeFormat(japanese ? "ja" : "en-GB", { dateStyle: "full", timeStyle: "long" });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: "auto" });
 const units = [["year", 31536000], ["month", 2592000], ["week", 604800], ["day", 86400], ["hour", 3600], ["minute", 60]];
 
@@ -14,15 +18,22 @@ function since(date, now) {
   return relative.format(Math.min(0, seconds), "second");
 }
 
+function written(date, exact) {
+  const { year, month, day, hour, minute, second, timeZoneName } =
+    Object.fromEntries(parts.formatToParts(date).map(({ type, value }) => [type, value]));
+  const time = exact ? `${hour}:${minute}:${second} ${timeZoneName}` : `${hour}:${minute}`;
+  return japanese ? `${year}/${month}/${day} ${time}` : `${day} ${month} ${year}, ${time}`;
+}
+
 // Seconds matter in the last minutes only; before and after them a clock that ticks says nothing more.
 const TICKING = 5 * 60;
-const length = (value, unit) => new Intl.NumberFormat(locale, { style: "unit", unit, unitDisplay: "short" }).format(value);
+const DAY = japanese ? "日" : "d", HOUR = japanese ? "時間" : "h", MINUTE = japanese ? "分" : "min"; // as ui.duration has them
 
 function rough(seconds) {
   const minutes = Math.floor(seconds / 60);
   const [days, hours] = [Math.floor(minutes / 1440), Math.floor(minutes / 60)];
-  if (days > 0) return `${length(days, "day")} ${length(hours % 24, "hour")}`;
-  return hours > 0 ? `${length(hours, "hour")} ${length(minutes % 60, "minute")}` : length(minutes, "minute");
+  if (days > 0) return `${days} ${DAY} ${hours % 24} ${HOUR}`;
+  return hours > 0 ? `${hours} ${HOUR} ${minutes % 60} ${MINUTE}` : `${minutes} ${MINUTE}`;
 }
 
 function countdown(date, now) {
@@ -35,10 +46,10 @@ function show(element, now) {
   const date = new Date(element.dateTime);
   switch (element.dataset.time) {
     case "local":
-      element.textContent = moment.format(date);
+      element.textContent = written(date, false);
       break;
     case "instant":
-      element.textContent = instant.format(date);
+      element.textContent = written(date, true);
       break;
     case "ago":
       element.textContent = since(date, now);
