@@ -8,9 +8,13 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	web "github.com/assayhq/assay/internal/pages/certificate"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/chromedp/chromedp"
 )
+
+// noPages are the addresses that answer with something else than a page.
+var noPages = []string{"GET /certificates/{id}/photos/{number}/{size}", "GET " + web.KeysPath}
 
 // TestBrowser looks at certificates with a real browser: all states, both languages and themes, on all screens.
 func TestBrowser(t *testing.T) {
@@ -23,7 +27,9 @@ func TestBrowser(t *testing.T) {
 	}
 	states := map[string]string{"live": live, "test": w.authentic(t, w.Test, picture(t, 0.3)), "revoked": revoked}
 	b := uitest.NewBrowser(t, w.URL)
-	pages := make(map[string]string)
+	pages := uitest.SortPages(t, w.pages.Patterns(), noPages, func(pattern string) string {
+		return strings.NewReplacer("GET ", "", "{id}", live, "{number}", "1", "{size}", "thumb").Replace(pattern)
+	}, uitest.Anybody(t, w.URL))[0]
 	for state, id := range states {
 		pages[state] = "/certificates/" + id
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"runtime"
 	"slices"
@@ -56,9 +57,20 @@ func New(site *ui.Site, s *service.Service, images *imaging.Cache) *Certificates
 
 // Routes mounts the pages.
 func (c *Certificates) Routes(mux *http.ServeMux) {
-	mux.Handle("GET /certificates/{id}", c.pages.Handle(c.show))
-	mux.Handle("GET /certificates/{id}/photos/{number}/{size}", c.pages.Handle(c.photo))
-	mux.Handle("GET "+KeysPath, c.pages.Handle(c.keys))
+	for pattern, handle := range c.table() {
+		mux.Handle(pattern, c.pages.Handle(handle))
+	}
+}
+
+// Patterns returns the addresses of all pages, for tests that look at each.
+func (c *Certificates) Patterns() []string { return slices.Collect(maps.Keys(c.table())) }
+
+func (c *Certificates) table() map[string]func(http.ResponseWriter, *http.Request) error {
+	return map[string]func(http.ResponseWriter, *http.Request) error{
+		"GET /certificates/{id}":                        c.show,
+		"GET /certificates/{id}/photos/{number}/{size}": c.photo,
+		"GET " + KeysPath:                               c.keys,
+	}
 }
 
 // show answers with the page, or with another form of the certificate where the address ends in .json or .pdf.

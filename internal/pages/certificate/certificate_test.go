@@ -31,6 +31,7 @@ import (
 type world struct {
 	*shop.Shop
 	*httptest.Server
+	pages *web.Certificates
 	admin *access.Staff
 }
 
@@ -53,7 +54,8 @@ func newWorldOf(t *testing.T, issuer certificate.Issuer) *world {
 	site.Issuer = issuer
 	mux := http.NewServeMux()
 	site.Routes(mux)
-	web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil)).Routes(mux)
+	w.pages = web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil))
+	w.pages.Routes(mux)
 	handler = httpx.RequestID(site.Wrap(mux))
 	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	if err != nil {

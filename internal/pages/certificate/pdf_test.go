@@ -91,8 +91,9 @@ func TestPDF(t *testing.T) {
 	}
 	for name, id := range map[string]string{
 		"Revoked": revoked,
-		"Live":    w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2), picture(t, 2.9)),
-		"Test":    w.authentic(t, w.Test, picture(t, 0.3)),
+		"Live": w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2), picture(t, 2.9), picture(t, 0.1),
+			picture(t, 0.9), picture(t, 1.7), picture(t, 2.5)),
+		"Test": w.authentic(t, w.Test, picture(t, 0.3)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := fetchPDF(t, w, id)

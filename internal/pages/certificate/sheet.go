@@ -295,25 +295,50 @@ func both(t text.Text) string {
 }
 
 // pictures shows photos with their names in rows, uncropped, as far as there is room above a height, and returns those
-// that there was none for.
+// that there was none for. Rows are lower where that keeps all on one sheet.
 func (s *sheet) pictures(photos []sheetPhoto, y, bottom float64) []sheetPhoto {
-	const gap, height, caption = 4.0, 32.0, 4.5
+	const gap, lowest, highest, caption = 3.5, 18.0, 32.0, captionLine * captionLines
 	const width = (sheetInner - gap*(sheetColumns-1)) / sheetColumns
-	for len(photos) > 0 && y+height+caption <= bottom-gap {
+	room := bottom - gap - y
+	rows := min((len(photos)+sheetColumns-1)/sheetColumns, int(room/(lowest+caption+gap)))
+	height := min(highest, room/max(1, float64(rows))-caption-gap)
+	for range rows {
 		row := photos[:min(sheetColumns, len(photos))]
 		photos = photos[len(row):]
 		left := sheetMargin + (sheetInner-float64(len(row))*(width+gap)+gap)/2
 		for _, photo := range row {
 			s.picture(photo.image, left, y, width, height)
-			s.fit("", both(photo.name), 6.5, width)
-			s.ink(softColour)
-			s.pdf.SetXY(left, y+height)
-			s.pdf.CellFormat(width, caption, both(photo.name), "", 0, "CM", false, 0, "")
+			s.caption(photo.name, left, y+height+0.6, width)
 			left += width + gap
 		}
 		y += height + caption + gap
 	}
 	return photos
+}
+
+const (
+	captionSize  = 6.5
+	captionLine  = 2.5
+	captionLines = 4
+)
+
+// caption writes the name of a photo in both languages, in as many lines as there is room for.
+func (s *sheet) caption(name text.Text, x, y, width float64) {
+	s.pdf.SetFont(sheetFont, "", captionSize)
+	lines := s.pdf.SplitText(name.EN, width)
+	if name.JA != "" && name.JA != name.EN {
+		lines = append(lines, s.pdf.SplitText(name.JA, width)...)
+	}
+	if len(lines) > captionLines {
+		lines = strings.Split(both(name), "　")
+	}
+	s.ink(softColour)
+	for _, words := range lines {
+		s.fit("", words, captionSize, width)
+		s.pdf.SetXY(x, y)
+		s.pdf.CellFormat(width, captionLine, words, "", 0, "CM", false, 0, "")
+		y += captionLine
+	}
 }
 
 func (s *sheet) picture(photo []byte, x, y, width, height float64) {
