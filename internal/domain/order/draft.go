@@ -25,6 +25,7 @@ var Marks = []Mark{MarkPass, MarkFail, MarkNotVisible}
 type VerdictDraft struct {
 	Outcome     Outcome         `json:"outcome,omitempty"`
 	ReasonCodes []string        `json:"reason_codes,omitempty"`
+	OtherCodes  []string        `json:"other_codes,omitempty"` // reasons chosen for other outcomes
 	ReasonText  text.Text       `json:"reason_text,omitzero"`
 	IndexCodes  []string        `json:"index_codes,omitempty"`
 	Checks      map[string]Mark `json:"checks,omitempty"` // by photo index
@@ -55,6 +56,9 @@ func (d *VerdictDraft) Equal(other *VerdictDraft) bool {
 		}
 		if len(v.ReasonCodes) == 0 {
 			v.ReasonCodes = nil
+		}
+		if len(v.OtherCodes) == 0 {
+			v.OtherCodes = nil
 		}
 		if len(v.IndexCodes) == 0 {
 			v.IndexCodes = nil

@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -99,6 +100,16 @@ func TestDraft_SessionEnds(t *testing.T) {
 	b.Click(`label[for="r-logo-misaligned"]`)
 	b.Fill("#own-en", "The stamp is too deep.")
 	b.Await(`[data-note="signed-out"]`)
+	for _, width := range []int{uitest.DeskWidth, uitest.TabletWidth, uitest.PhoneWidth} { // while one writes below it
+		b.Resize(width)
+		b.AwaitTrue(`(document.getElementById("f-note").scrollIntoView({ block: "center" }), true)`)
+		if !uitest.Eval[bool](b, `(({ left, top }, note) => note.contains(document.elementFromPoint(left + 30, top + 20)))(
+			document.querySelector('[data-note="signed-out"]').getBoundingClientRect(),
+			document.querySelector('[data-note="signed-out"]'))`) {
+			t.Errorf("at %d px the note is out of sight", width)
+		}
+	}
+	b.Resize(uitest.DeskWidth)
 	b.CheckAccessibility()
 	b.Screenshot("signed-out")
 	b.Click("#verdict .primary") // stays where the work is
@@ -153,15 +164,45 @@ func TestDraft_SomebodyElse(t *testing.T) {
 	w := newWorld(t)
 	id := w.claimed(t, w.Mika)
 	b := w.reviewing(t, id)
-	b.Allow("409")
+	b.Allow("401", "409")
 	b.SignOut()
-	signIn(b.Tab(), "aoi@example.com") // who may judge what others hold
+	beside := b.Tab()
+	signIn(beside, "aoi@example.com") // who may judge what others hold
 	b.Press("x")
-	b.Await(`[data-note="lost"]`)
-	if got := b.Text(`[data-note="lost"]`); !strings.Contains(got, "signed in as Aoi Mori") {
+	b.Await(`[data-note="other"]`)
+	if got := b.Text(`[data-note="other"]`); !strings.Contains(got, "signed in as Aoi Mori") {
 		t.Errorf("the page says %q", got)
 	}
 	if got := w.draft(t, w.Aoi, id); got.Version != 0 {
+		t.Errorf("stored is %+v", got)
+	}
+	beside.Follow("form[action='/desk/sign-out'] button")
+	signIn(beside, "mika@example.com")
+	beside.Open("/desk/signed-in")
+	b.AwaitTrue(draftIs + `"saved"`) // by itself
+	if got := w.draft(t, w.Mika, id); got.Outcome != order.Fake {
+		t.Errorf("stored is %+v", got)
+	}
+}
+
+// TestDraft_OtherOutcome checks that the reasons of an outcome are still chosen after another one was tried.
+func TestDraft_OtherOutcome(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	id := w.claimed(t, w.Mika)
+	b := w.reviewing(t, id)
+	b.Press("x")
+	b.Click(`label[for="r-logo-misaligned"]`)
+	b.Press("a")
+	b.AwaitTrue(draftIs + `"saved"`)
+	b.Open("/desk/orders/" + id)
+	b.Press("x")
+	if !checked(b, "r-logo-misaligned") {
+		t.Error("the reason is gone")
+	}
+	b.AwaitTrue(draftIs + `"saved"`)
+	got := w.draft(t, w.Mika, id)
+	if got.Outcome != order.Fake || !slices.Equal(got.ReasonCodes, []string{"logo-misaligned"}) {
 		t.Errorf("stored is %+v", got)
 	}
 }

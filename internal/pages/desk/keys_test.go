@@ -178,6 +178,33 @@ func TestViewer_Walk(t *testing.T) {
 	}
 }
 
+// TestQueue_Keys goes along the queue by keyboard.
+func TestQueue_Keys(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	first := w.queued(t)
+	w.Clock.Advance(time.Second)
+	second := w.queued(t)
+	b := uitest.NewBrowser(t, w.Server.URL)
+	signIn(b, "mika@example.com")
+	b.Press("?")
+	b.Await("#help")
+	b.Press("n") // which is not the time for it
+	b.CheckAccessibility()
+	b.Press(kb.Escape)
+	b.AwaitGone("#help")
+	at := func() string { return uitest.Eval[string](b, `document.activeElement.getAttribute("href")`) }
+	for _, step := range []struct{ key, order string }{{"j", first}, {"j", second}, {"j", second}, {"k", first}} {
+		b.Press(step.key)
+		if got := at(); got != orderAt(step.order) {
+			t.Errorf("%s leads to %q, want %s", step.key, got, step.order)
+		}
+	}
+	b.Press(kb.Enter)
+	b.Await(`.bench[data-order="` + first + `"]`)
+}
+
 // changeCatalog imports the catalog with a change.
 func (w *world) changeCatalog(t *testing.T, change func(string) string) {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 // noPages are the addresses that answer with something else than a page, or with one that is reached by a flow only.
@@ -70,6 +71,62 @@ func TestPages(t *testing.T) {
 	signIn(b, "mika@example.com")
 	b.CheckPages(map[string]string{
 		"forbidden": "/desk/orders/" + held + "/cancel", "order-of-another": "/desk/orders/" + held,
+	})
+}
+
+// TestStates looks at what only a flow leads to: the viewer, the list of keys, the notes about a draft, a verdict
+// against the checklist, a photo request in the making, and orders with one reference.
+func TestStates(t *testing.T) {
+	need.Engine(t, "a browser")
+	w := newWorld(t)
+	w.Clock.Set(time.Now())
+	w.changeCatalog(t, func(c string) string {
+		return strings.Replace(c, "  - {code: overall-picture,", "  - {code: overall-picture, example_urls: ["+
+			w.Photo(t, w.Live)+"],", 1)
+	})
+	id, doubtful := w.twoPhotos(t, w.Mika), w.claimed(t, w.Mika)
+	w.AsStaff(t, w.Mika).Post("/desk/orders/"+doubtful+"/verdict", "outcome", "authentic", "check.serial-number", "fail",
+		"check.brand-stamp", "not-visible").Want(t, 303)
+	b := w.reviewing(t, id)
+	for _, lang := range []string{"en", "ja"} {
+		b.Open("/desk/orders/" + id + "?lang=" + lang)
+		b.Press("?")
+		b.Await("#help")
+		b.CheckLooks("keys", lang)
+		b.Press(kb.Escape)
+		b.AwaitGone("#help")
+		b.Press(kb.Enter)
+		b.AwaitTrue(`document.querySelector("#viewer .pane img").naturalWidth > 0`)
+		b.Press("fP")
+		b.Await("#viewer .undo")
+		b.CheckLooks("viewer", lang)
+		b.Press("si")
+		b.AwaitTrue(`document.querySelector("#viewer .info dl") !== null`)
+		b.CheckLooks("viewer-compare", lang)
+		b.Press("si?")
+		b.Await("#help")
+		b.CheckLooks("viewer-keys", lang)
+		b.Press(kb.Escape)
+		b.AwaitGone("#help")
+		b.Press("x") // closes the viewer
+		b.AwaitGone("#viewer")
+		uitest.Eval[int](b, `[...document.querySelectorAll("[data-note]")].map((note) => {
+			note.hidden = false;
+			const message = note.querySelector("[data-message]");
+			if (message) message.textContent = "Aoi Mori reassigned this order to Ren Ito.";
+		}).length`)
+		b.CheckLooks("notes", lang)
+		b.AwaitTrue(draftIs + `"saved"`)
+
+		b.Open("/desk/orders/" + id + "/request?lang=" + lang)
+		b.Click("#w-serial-number")
+		b.Fill("#t-serial-number", "Closer, please: the digits have to be readable.")
+		b.CheckLooks("request-chosen", lang)
+		b.Follow(".request .primary")
+		b.CheckLooks("request-preview", lang)
+	}
+	b.CheckPages(map[string]string{
+		"confirm-against": "/desk/orders/" + doubtful + "/verdict", "found": "/desk/find?q=SKU-1",
 	})
 }
 

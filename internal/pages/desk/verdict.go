@@ -40,8 +40,10 @@ func (d *Desk) newVerdictForm(category string, draft *order.KeptDraft) *verdictF
 	return f
 }
 
-// HasReason reports whether a reason is chosen.
-func (f *verdictForm) HasReason(code string) bool { return slices.Contains(f.ReasonCodes, code) }
+// HasReason reports whether a reason is chosen, be it for an outcome that was chosen before.
+func (f *verdictForm) HasReason(code string) bool {
+	return slices.Contains(f.ReasonCodes, code) || slices.Contains(f.OtherCodes, code)
+}
 
 // HasIndex reports whether an index is said to give the fake away.
 func (f *verdictForm) HasIndex(code string) bool { return slices.Contains(f.IndexCodes, code) }
@@ -60,7 +62,14 @@ func readVerdict(form *ui.Form) *order.VerdictDraft {
 		Outcome: order.Outcome(form.Get("outcome")), ReasonText: readReasonText(form), Note: form.Get("note"),
 		Checks: make(map[string]order.Mark),
 	}
-	v.ReasonCodes = distinct(form.All(reasonField + string(v.Outcome)))
+	for _, o := range order.Verdicts {
+		if codes := form.All(reasonField + string(o)); o == v.Outcome {
+			v.ReasonCodes = distinct(codes)
+		} else {
+			v.OtherCodes = append(v.OtherCodes, codes...)
+		}
+	}
+	v.OtherCodes = distinct(v.OtherCodes)
 	affected := form.All("index_codes")
 	for name := range form.Values {
 		code, ok := strings.CutPrefix(name, checkField)

@@ -5,7 +5,8 @@ const LIMIT = 15000; // for one answer
 const RETRY = [2000, 4000, 8000, 15000, 30000];
 const KEPT = 7 * 24 * 3600 * 1000; // in this browser
 const PREFIX = "assay.draft.";
-const OPEN = new Set(["unsaved", "signed-out", "newer"]); // states in which leaving would lose something
+const OPEN = new Set(["unsaved", "signed-out", "other", "newer"]); // states in which leaving would lose something
+const AWAY = new Set(["signed-out", "other"]); // states that end when the reviewer signs in again
 
 export class Draft {
   // restored is called after fields were filled in from what this browser had kept.
@@ -21,7 +22,7 @@ export class Draft {
     this.saved = this.read(); // what the server has
     this.channel = new BroadcastChannel("assay-desk");
     this.channel.addEventListener("message", (event) => {
-      if (event.data === "signed-in" && this.state === "signed-out") this.send();
+      if (event.data === "signed-in" && AWAY.has(this.state)) this.send();
     });
     for (const event of ["online", "focus"]) addEventListener(event, () => this.again());
     document.addEventListener("visibilitychange", () => (document.hidden ? this.send() : this.again()));
@@ -94,7 +95,7 @@ export class Draft {
     }
     if (refusal) {
       this.newest = refusal.version;
-      this.show(refusal.kind === "newer" ? "newer" : "lost", refusal.message);
+      this.show(refusal.kind, refusal.message);
     } else if (response?.status === 401) {
       this.show("signed-out");
     } else {
@@ -106,7 +107,7 @@ export class Draft {
 
   // again tries at once what could not be stored.
   again() {
-    if (!document.hidden && (this.state === "unsaved" || this.state === "signed-out")) this.send();
+    if (!document.hidden && (this.state === "unsaved" || AWAY.has(this.state))) this.send();
   }
 
   act(event) {

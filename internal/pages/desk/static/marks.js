@@ -45,8 +45,13 @@ function put(code, after) {
   tell(done.at(-1));
 }
 
+const OFFERED = 20000; // for so long the way back is shown; its key goes on working
+let offered = 0;
+
 // tell shows what a change took away, with the way back, and calls the listeners.
 function tell(change) {
+  clearTimeout(offered);
+  offered = setTimeout(() => { for (const bar of document.querySelectorAll(".undo")) bar.hidden = true; }, OFFERED);
   const taken = change && change.before.mark !== "" && change.before.mark !== change.after.mark ||
     change && change.before.affected && !change.after.affected;
   for (const bar of document.querySelectorAll(".undo")) {

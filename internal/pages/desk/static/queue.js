@@ -1,4 +1,4 @@
-// The queue: refreshes itself when orders move, and takes the next order with one key.
+// The queue: refreshes itself when orders move, and is worked by keys.
 import { showTimes } from "../ui/time.js";
 
 const board = document.getElementById("board");
@@ -10,13 +10,23 @@ board.addEventListener("change", (event) => {
   if (form) form.requestSubmit();
 });
 
+const help = document.getElementById("help");
+const KEYS = {
+  n: () => document.querySelector(".take-next").click(), "/": () => document.getElementById("find").focus(),
+  j: () => go(1), k: () => go(-1), "?": () => help.showModal(),
+};
 document.addEventListener("keydown", (event) => {
-  if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
-  if (event.key === "n") document.querySelector(".take-next")?.click();
-  else if (event.key === "/") document.getElementById("find")?.focus();
-  else return;
+  if (help.open || event.ctrlKey || event.metaKey || event.altKey || typing(event.target) || !KEYS[event.key]) return;
+  KEYS[event.key]();
   event.preventDefault();
 });
+
+// go moves the focus along the orders.
+function go(by) {
+  const orders = [...board.querySelectorAll("table.queue tbody th a")];
+  const at = orders.indexOf(document.activeElement);
+  orders[Math.min(Math.max(at + by, 0), orders.length - 1)]?.focus();
+}
 
 function typing(element) {
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("input, select, textarea"));
