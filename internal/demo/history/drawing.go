@@ -32,9 +32,11 @@ const (
 	sharp flaw = iota
 	blurred
 	tooDark
+	wrongPart // the whole item in place of a part
 )
 
-// picture is a photo in the making: an item of one color on a table.
+// picture is a photo in the making: an item of one color on a table. What draws is given the image in it, on which it
+// knows how to draw quickly.
 type picture struct {
 	*image.RGBA
 	random *rand.Rand
@@ -65,6 +67,9 @@ func drawPhoto(category, index string, seed uint64, f flaw) []byte {
 		p.metal = color.RGBA{0xbf, 0xc4, 0xc9, 0xff}
 	}
 	p.random = rand.New(rand.NewPCG(seed, uint64(len(index))*7919+uint64(index[0]))) //nolint:gosec // as above
+	if f == wrongPart {
+		index = "overall-picture"
+	}
 	if view, ok := views[index]; ok {
 		p.closeUp()
 		view(p)
@@ -78,7 +83,7 @@ func drawPhoto(category, index string, seed uint64, f flaw) []byte {
 	}
 	p.light(f)
 	var out bytes.Buffer
-	_ = jpeg.Encode(&out, p, &jpeg.Options{Quality: 82}) // memory does not fail
+	_ = jpeg.Encode(&out, p.RGBA, &jpeg.Options{Quality: 82}) // memory does not fail
 	return out.Bytes()
 }
 
@@ -87,8 +92,9 @@ var views = map[string]func(*picture){
 	"logo": (*picture).logo, "wings-logo": (*picture).logo, "jumpman-logo": (*picture).logo,
 	"brand-stamp": (*picture).stamp, "serial-number": (*picture).label, "size-tag": (*picture).label,
 	"box-label": (*picture).label, "authenticity-card": (*picture).label, "hardware-engraving": (*picture).plate,
-	"clasp": (*picture).plate, "padlock-and-keys": (*picture).plate, "case-back": (*picture).dial,
-	"dial": (*picture).dial, "crown": (*picture).dial, "movement": (*picture).dial, "zipper": (*picture).zipper,
+	"clasp": (*picture).plate, "padlock-and-keys": (*picture).plate, "caseback": (*picture).caseback,
+	"dial": (*picture).dial, "hands-and-markers": (*picture).markers, "rehaut": (*picture).rehaut,
+	"crown": (*picture).dial, "movement": (*picture).dial, "zipper": (*picture).zipper, "side-profile": (*picture).profile,
 	"stitching": (*picture).stitches, "edge-finish": (*picture).stitches, "quilting": (*picture).quilting,
 	"canvas-pattern": (*picture).quilting, "woven-leather": (*picture).quilting, "cannage": (*picture).quilting,
 	"lining": (*picture).stitches, "insole": (*picture).stamp, "insole-underside": (*picture).stitches,
@@ -104,6 +110,8 @@ func silhouette(p *picture, category string) {
 	case "watches", "jewelry":
 		p.fill(p.item, rect(430, 40, 100, 640))
 		p.dial()
+	case "wallets":
+		p.wallet()
 	default:
 		p.bag()
 	}
@@ -113,17 +121,17 @@ func (p *picture) table() {
 	top, bottom := color.RGBA{0xe9, 0xe6, 0xe1, 0xff}, color.RGBA{0xc9, 0xc2, 0xb8, 0xff}
 	for y := range photoHeight {
 		line := image.Rect(0, y, photoWidth, y+1)
-		draw.Draw(p, line, image.NewUniform(mix(top, bottom, float64(y)/photoHeight)), image.Point{}, draw.Src)
+		draw.Draw(p.RGBA, line, image.NewUniform(mix(top, bottom, float64(y)/photoHeight)), image.Point{}, draw.Src)
 	}
 }
 
 // closeUp fills the picture with leather.
 func (p *picture) closeUp() {
-	draw.Draw(p, p.Bounds(), image.NewUniform(p.item), image.Point{}, draw.Src)
+	draw.Draw(p.RGBA, p.Bounds(), image.NewUniform(p.item), image.Point{}, draw.Src)
 	grain := image.NewUniform(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.15))
 	for range 1500 {
 		x, y := p.random.IntN(photoWidth), p.random.IntN(photoHeight)
-		draw.Draw(p, image.Rect(x, y, x+5, y+3), grain, image.Point{}, draw.Src)
+		draw.Draw(p.RGBA, image.Rect(x, y, x+5, y+3), grain, image.Point{}, draw.Src)
 	}
 }
 
@@ -132,6 +140,23 @@ func (p *picture) bag() {
 	p.fill(p.item, polygon(230, 290, 730, 290, 780, 620, 180, 620))
 	p.fill(mix(p.item, color.RGBA{0xff, 0xff, 0xff, 0xff}, 0.12), polygon(230, 290, 730, 290, 700, 430, 260, 430))
 	p.fill(p.metal, rect(445, 405, 70, 50))
+}
+
+func (p *picture) wallet() {
+	thread := mix(p.item, color.RGBA{0xff, 0xf4, 0xd8, 0xff}, 0.7)
+	p.fill(p.item, rect(200, 230, 560, 330))
+	p.fill(mix(p.item, color.RGBA{0, 0, 0, 0xff}, 0.3), rect(200, 385, 560, 8))
+	for i := range 17 {
+		p.fill(thread, rect(216+float32(i)*32, 246, 20, 4))
+		p.fill(thread, rect(216+float32(i)*32, 540, 20, 4))
+	}
+	p.fill(p.metal, circle(480, 470, 26))
+}
+
+// profile is one shoe from the side.
+func (p *picture) profile() {
+	p.table()
+	p.shoe(40)
 }
 
 func (p *picture) shoe(dy float32) {
@@ -186,6 +211,41 @@ func (p *picture) dial() {
 	}
 	p.fill(p.metal, polygon(472, 370, 488, 370, 484, 230, 476, 230))
 	p.fill(p.metal, polygon(470, 352, 480, 372, 610, 300, 604, 288))
+}
+
+// markers is a part of a dial with its hands.
+func (p *picture) markers() {
+	light := color.RGBA{0xf0, 0xee, 0xe8, 0xff}
+	p.fill(color.RGBA{0x1d, 0x20, 0x26, 0xff}, rect(0, 0, sheetWidth, sheetHeight))
+	for i := range 4 {
+		p.fill(light, rect(150+float32(i)*200, 60, 44, 120))
+	}
+	p.fill(p.metal, circle(200, 600, 60))
+	p.fill(p.metal, polygon(180, 560, 230, 620, 780, 250, 760, 220))
+	p.fill(p.metal, polygon(150, 590, 240, 590, 330, 170, 300, 160))
+}
+
+// rehaut is the inner ring of a watch with its engraving.
+func (p *picture) rehaut() {
+	dark := mix(p.metal, color.RGBA{0, 0, 0, 0xff}, 0.5)
+	p.fill(p.metal, circle(480, 360, 350))
+	p.fill(color.RGBA{0x1d, 0x20, 0x26, 0xff}, circle(480, 360, 250))
+	p.write("MAISON", 396, 62, 4, dark)
+	p.write("MAISON", 396, 660, 4, dark)
+	p.write("8841", 154, 360, 3, dark)
+	p.write("MAISON", 742, 360, 2, dark)
+}
+
+func (p *picture) caseback() {
+	dark := mix(p.metal, color.RGBA{0, 0, 0, 0xff}, 0.45)
+	p.fill(p.metal, circle(480, 360, 290))
+	p.fill(dark, ring(480, 360, 250, 8))
+	for i := range 6 {
+		sin, cos := math.Sincos(float64(i) * math.Pi / 3)
+		p.fill(dark, circle(480+float32(272*sin), 360-float32(272*cos), 14))
+	}
+	p.write("MAISON", 354, 330, 6, dark)
+	p.write("WATER RESISTANT", 322, 430, 3, dark)
 }
 
 func (p *picture) zipper() {
@@ -267,7 +327,7 @@ func (p *picture) fill(c color.RGBA, shape path) {
 		}
 		r.ClosePath()
 	}
-	r.Draw(p, box, image.NewUniform(c), image.Point{})
+	r.Draw(p.RGBA, box, image.NewUniform(c), image.Point{})
 }
 
 func (s path) bounds() image.Rectangle {
@@ -293,26 +353,31 @@ func (p *picture) write(text string, x, y, size int, c color.RGBA) {
 		for px := range mask.Rect.Dx() {
 			if mask.AlphaAt(px, py).A > 0 {
 				dot := image.Rect(at(x+px*size), at(y+py*size), at(x+(px+1)*size), at(y+(py+1)*size))
-				draw.Draw(p, dot, image.NewUniform(c), image.Point{}, draw.Src)
+				draw.Draw(p.RGBA, dot, image.NewUniform(c), image.Point{}, draw.Src)
 			}
 		}
 	}
 }
 
 func (p *picture) caption(index string) {
-	p.write(index, 24, sheetHeight-24, 2, color.RGBA{0xff, 0xff, 0xff, 0xff})
+	p.write(index, 24, 36, 2, color.RGBA{0xff, 0xff, 0xff, 0xff})
 }
 
 // blur averages neighbours in both directions.
 func (p *picture) blur(radius int) {
 	for _, step := range []int{4, p.Stride} {
 		source := bytes.Clone(p.Pix)
-		for i := radius * step; i < len(source)-radius*step; i++ {
+		reach := radius * step
+		for first := range step { // each channel of a line, or each byte of a row
 			sum := 0
-			for k := -radius; k <= radius; k++ {
-				sum += int(source[i+k*step])
+			for i := first; i < min(first+2*reach, len(source)); i += step {
+				sum += int(source[i])
 			}
-			p.Pix[i] = uint8(sum / (2*radius + 1)) //nolint:gosec // an average of bytes is one
+			for i := first + reach; i+reach < len(source); i += step {
+				sum += int(source[i+reach])
+				p.Pix[i] = uint8(sum / (2*radius + 1)) //nolint:gosec // an average of bytes is one
+				sum -= int(source[i-reach])
+			}
 		}
 	}
 }

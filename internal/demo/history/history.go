@@ -54,7 +54,7 @@ type past struct {
 	sandbox  *shop // the demo account's Test environment
 	staff    []access.Staff
 	agenda   []event // by time
-	pool     map[string][]string
+	pool     map[string]string
 	saved    time.Time
 	outcomes int
 }
@@ -85,7 +85,7 @@ func Write(ctx context.Context, config service.Config, staging *media.Staging, n
 	p := &past{
 		context: progress.With(ctx, nil), store: config.Store, staging: staging, now: Start(now), end: now, demo: demo,
 		random: rand.New(rand.NewPCG(2026, 11)), //nolint:gosec // which order is a fake is no secret
-		pool:   make(map[string][]string),
+		pool:   make(map[string]string),
 		tell:   progress.Begin(ctx, "days of past work", progress.Items, days),
 	}
 	config.Now = func() time.Time { return p.now }

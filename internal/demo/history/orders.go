@@ -33,15 +33,19 @@ var items = []item{
 	{"shoes", "christian-louboutin", ""},
 }
 
+// lookalikes is how many different items of one category older orders are about: drawing takes time.
+const lookalikes = 3
+
 // job is an order and what becomes of it.
 type job struct {
 	shop    *shop
 	item    item
-	seed    uint64
+	seed    uint64 // decides what the item looks like
 	id      string
 	indexes []string // of its photos
-	fresh   bool     // its photos are its own: somebody will look at them
 	rounds  int      // of photo requests still to come
+	round   int      // of the latest photos
+	flaw    flaw     // of its last photo
 	staff   access.Staff
 }
 
@@ -83,6 +87,7 @@ const rehearsals = 21
 func (p *past) rehearse(at time.Time) {
 	j := p.newJob()
 	j.shop = p.sandbox
+	j.seed %= lookalikes
 	mock := order.MockOutcomes[p.random.IntN(len(order.MockOutcomes))]
 	p.at(at, func() error {
 		if err := p.create(j, &order.Draft{Mock: mock}); err != nil {
@@ -142,9 +147,11 @@ func (p *past) newJob() *job {
 func (p *past) order(at time.Time) {
 	j := p.newJob()
 	if p.random.IntN(5) == 0 {
-		j.rounds = 1 + p.random.IntN(2)
+		j.rounds, j.flaw = 1+p.random.IntN(2), p.anyFlaw()
 	}
-	j.fresh = p.end.Sub(at) < 48*time.Hour
+	if p.end.Sub(at) > 48*time.Hour {
+		j.seed %= lookalikes
+	}
 	p.at(at, func() error {
 		if err := p.create(j, &order.Draft{}); err != nil {
 			return err
@@ -157,7 +164,9 @@ func (p *past) order(at time.Time) {
 // open24 is an order that is still open: waiting, in review, or waiting for photos.
 func (p *past) open24(at time.Time, i int) {
 	j := p.newJob()
-	j.fresh = true
+	if i%4 == 1 || i%5 == 0 {
+		j.flaw = p.anyFlaw()
+	}
 	p.at(at, func() error {
 		if err := p.create(j, &order.Draft{AnswerTime: 1440}); err != nil || i%4 > 1 {
 			return err
@@ -194,8 +203,7 @@ func (p *past) create(j *job, draft *order.Draft) error {
 	draft.CategoryCode, draft.BrandCode, draft.ModelCode = j.item.category, j.item.brand, j.item.model
 	reference := fmt.Sprintf("SKU-%05d", p.random.IntN(100_000))
 	draft.ExternalID = &reference
-	flaws := []flaw{sharp, sharp, sharp, blurred, tooDark}
-	urls, err := p.photos(j, j.indexes, flaws[p.random.IntN(len(flaws))])
+	urls, err := p.photos(j, j.indexes, j.flaw)
 	if err != nil {
 		return err
 	}
@@ -216,18 +224,17 @@ func (p *past) create(j *job, draft *order.Draft) error {
 	return nil
 }
 
-// photos returns URLs for the indexes: drawn for the order when somebody will look at it, else out of a small pool. The
-// last one has the flaw.
+// photos returns URLs for the indexes, drawn when no order before has had the same. The last one has the flaw.
 func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
-	urls := make([]string, len(indexes))
+	urls, keys := make([]string, len(indexes)), make([]string, len(indexes))
+	flaws := make([]flaw, len(indexes))
+	flaws[len(indexes)-1] = f
 	var missing []int
 	for i, index := range indexes {
-		pooled := p.pool[p.poolKey(j, index)]
-		if j.fresh || len(pooled) < 2 {
+		keys[i] = fmt.Sprint(j.shop.key.ID, j.item.category, j.seed, index, flaws[i], j.round)
+		if urls[i] = p.pool[keys[i]]; urls[i] == "" {
 			missing = append(missing, i)
-			continue
 		}
-		urls[i] = pooled[p.random.IntN(len(pooled))]
 	}
 	var uploads []media.Upload
 	defer func() {
@@ -238,11 +245,7 @@ func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
 	drawn := make([][]byte, len(indexes))
 	var pens sync.WaitGroup
 	for _, i := range missing {
-		kind := sharp
-		if i == len(indexes)-1 {
-			kind = f
-		}
-		pens.Go(func() { drawn[i] = drawPhoto(j.item.category, indexes[i], j.seed, kind) })
+		pens.Go(func() { drawn[i] = drawPhoto(j.item.category, indexes[i], j.seed, flaws[i]) })
 	}
 	pens.Wait()
 	for _, i := range missing {
@@ -262,9 +265,7 @@ func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
 			return nil, err
 		}
 		for k, i := range part {
-			urls[i] = stored[k]
-			key := p.poolKey(j, indexes[i])
-			p.pool[key] = append(p.pool[key], stored[k])
+			urls[i], p.pool[keys[i]] = stored[k], stored[k]
 		}
 		for _, u := range uploads[:len(part)] {
 			_ = u.Staged.Close()
@@ -272,10 +273,6 @@ func (p *past) photos(j *job, indexes []string, f flaw) ([]string, error) {
 		uploads = uploads[len(part):]
 	}
 	return urls, nil
-}
-
-func (p *past) poolKey(j *job, index string) string {
-	return j.shop.key.ID + " " + j.item.category + " " + index
 }
 
 // review is what a reviewer does with a queued order.
@@ -299,12 +296,31 @@ func (p *past) review(j *job) error {
 	return nil
 }
 
+// requests are what reviewers ask for when a photo has a flaw.
+var requests = map[flaw]order.RequestDraft{
+	sharp: {
+		Condition: "cropped", Requirements: []string{"full-frame"}, Comment: "The edge is cut off. Please step back.",
+	},
+	blurred: {
+		Condition: "unclear", Requirements: []string{"sharp-focus", "text-readable"},
+		Comment: "Please come closer and hold the camera still.",
+	},
+	tooDark: {
+		Condition: "too-dark", Requirements: []string{"natural-light", "no-flash"}, Comment: "Daylight at a window is best.",
+	},
+	wrongPart: {
+		Condition: "wrong-part", Requirements: []string{"macro"}, Comment: "This photo shows the whole item.",
+	},
+}
+
+func (p *past) anyFlaw() flaw { return []flaw{blurred, tooDark, wrongPart}[p.random.IntN(3)] }
+
 // ask requests photos, which come some hours later.
 func (p *past) ask(j *job) error {
-	drafts := []order.RequestDraft{{
-		IndexCode: j.indexes[len(j.indexes)-1], Condition: "unclear", Requirements: []string{"sharp-focus", "text-readable"},
-		Comment: "Please come closer and avoid the flash.",
-	}}
+	asked := requests[j.flaw]
+	asked.IndexCode = j.indexes[len(j.indexes)-1]
+	drafts := []order.RequestDraft{asked}
+	j.flaw = sharp // the next round has another reason
 	if _, err := p.service.RequestPhotos(p.context, j.staff.Actor(access.Origin{}), j.id, drafts); err != nil {
 		return err
 	}
@@ -312,6 +328,7 @@ func (p *past) ask(j *job) error {
 		return nil // it is still waited for
 	}
 	j.rounds--
+	j.round++
 	p.at(p.now.Add(p.minutes(40, 600)), func() error {
 		urls, err := p.photos(j, j.indexes[len(j.indexes)-1:], sharp)
 		if err != nil {

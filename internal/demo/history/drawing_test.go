@@ -1,0 +1,33 @@
+package history
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/assayhq/assay/internal/demo"
+	"github.com/assayhq/assay/internal/domain/catalog"
+	"github.com/assayhq/assay/internal/testkit/must"
+)
+
+// TestDrawPhoto holds that each photo of an item shows something of its own, and that flaws can be seen.
+func TestDrawPhoto(t *testing.T) {
+	t.Parallel()
+	document, err := catalog.Parse(demo.Catalog)
+	must.NoError(t, err)
+	snapshot := catalog.NewSnapshot(document, 1, nil)
+	for _, i := range items {
+		where, err := snapshot.Check(i.category, i.brand, i.model)
+		must.NoError(t, err)
+		for n, index := range snapshot.PhotoIndexes(where) {
+			if _, ok := views[index.Code]; !ok && (n < 4 || index.Required) && index.Code != "overall-picture" {
+				t.Errorf("the photo of %s of %v shows the whole item", index.Code, i)
+			}
+		}
+	}
+	sound := drawPhoto("bags", "serial-number", 1, sharp)
+	for _, f := range []flaw{blurred, tooDark, wrongPart} {
+		if bytes.Equal(drawPhoto("bags", "serial-number", 1, f), sound) {
+			t.Errorf("flaw %d cannot be seen", f)
+		}
+	}
+}
