@@ -50,7 +50,7 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 				if p.Path != "" {
 					where += ": " + p.Path
 				}
-				fmt.Fprintf(inv.messages(), "%s: %s\n", where, p.Message)
+				fmt.Fprintf(inv.progress, "%s: %s\n", where, p.Message)
 			}
 			return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
 		}

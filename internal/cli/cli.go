@@ -128,7 +128,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	inv := &invocation{IO: stdio, begins: c.begins, looks: c.looks}
+	inv := &invocation{IO: stdio, begins: c.begins, looks: c.looks, progress: newProgressLine(stdio.Stderr)}
 	err := c.parse(inv, rest)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -240,7 +240,10 @@ func (c *command) parse(inv *invocation, args []string) error {
 		return err
 	}
 	if c.nargs != anyArgs && len(inv.args) != c.nargs {
-		return fmt.Errorf("takes %s, has %d", count(c.nargs, "argument"), len(inv.args))
+		if c.nargs > 0 {
+			return fmt.Errorf("takes %s (%s), has %d", count(c.nargs, "argument"), c.args, len(inv.args))
+		}
+		return fmt.Errorf("takes no arguments, has %d", len(inv.args))
 	}
 	return nil
 }
@@ -289,13 +292,20 @@ func (inv *invocation) print(v any, format string, args ...any) error {
 	return err
 }
 
-// missing returns an error for each of the flags that has no value.
+// missing returns an error when some of the flags have no value.
 func (inv *invocation) missing(flags []string) error {
-	var problems []error
+	var names []string
 	for _, name := range flags {
 		if inv.flags.Lookup(name).Value.String() == "" {
-			problems = append(problems, fmt.Errorf("--%s is required", name))
+			names = append(names, "--"+name)
 		}
 	}
-	return errors.Join(problems...)
+	switch n := len(names); n {
+	case 0:
+		return nil
+	case 1:
+		return fmt.Errorf("%s is required", names[0])
+	default:
+		return fmt.Errorf("%s and %s are required", strings.Join(names[:n-1], ", "), names[n-1])
+	}
 }

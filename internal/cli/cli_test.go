@@ -62,9 +62,9 @@ func TestUsage(t *testing.T) {
 		{name: "FlagWithoutValue", args: []string{"keys", "list", "--account"}, code: 2, want: "--account needs a value"},
 		{name: "UnknownHelp", args: []string{"help", "fly"}, code: 2, want: `unknown command "fly"`},
 		{name: "UnknownShell", args: []string{"completion", "tcsh"}, code: 1, want: "bash, zsh or fish"},
-		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 argument, has 0"},
-		{name: "TooManyArguments", args: []string{"version", "now"}, code: 2, want: "takes 0 arguments, has 1"},
-		{name: "MissingFlag", args: []string{"accounts", "create"}, code: 1, want: "--name is required"},
+		{name: "MissingArgument", args: []string{"keys", "revoke"}, code: 2, want: "takes 1 argument (KEY_ID), has 0"},
+		{name: "TooManyArguments", args: []string{"version", "now"}, code: 2, want: "takes no arguments, has 1"},
+		{name: "MissingFlag", args: []string{"accounts", "create"}, code: 1, want: "--name and --owner are required"},
 		{
 			name: "WrongEnvironment",
 			args: []string{"credits", "grant", "--account", "a", "--env", "prod", "--amount", "1", "--note", "n"},

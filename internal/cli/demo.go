@@ -25,6 +25,7 @@ import (
 const (
 	demoCredits = 1000
 	demoFile    = "demo.txt" // in --data: what the first start has printed
+	demoIssuer  = "Assay"    // on certificates, where nobody else is named
 )
 
 // demoFlag is --demo, with past work, or --demo=empty, without.
@@ -152,16 +153,20 @@ func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.T
 
 // tellOfDemo says where the credentials of an earlier start are, or how to get others.
 func tellOfDemo(kept string, out io.Writer) error {
-	where := "They are in " + kept + "."
+	where := "are in " + kept
 	if _, err := os.Stat(kept); err != nil {
-		where = "They were shown at the first start."
+		where = "were shown at the first start"
 	}
-	_, err := fmt.Fprintf(out, `The database is not empty: no demo data created. %s
-For others: assay keys create --account Demo --env test --name demo --scopes all
-            assay accounts reset-password --email owner@demo.example
-            assay staff create --email you@demo.example --name You --role admin
+	_, err := fmt.Fprintf(out, `There is data already, so no demo data was created. Passwords and keys %s.
+For new ones, with the settings of this server (--data %s):
+
+  assay keys create --account Demo --env test --name demo --scopes all
+  assay accounts reset-password --email owner@demo.example
+  assay staff create --email you@demo.example --name You --role admin
+
 To begin again, delete the data folder.
-`, where)
+
+`, where, filepath.Dir(kept))
 	return err
 }
 

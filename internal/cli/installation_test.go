@@ -219,7 +219,7 @@ func TestCheckReadOnly(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Unmount(mounted, unix.MNT_DETACH) })
 	must.NoError(t, unix.Mount("", mounted, "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY, ""))
 	code, stdout, stderr := run(t, mounted, nil, "check", "--deep")
-	if code != 0 || !strings.Contains(stdout, "checked 1 accounts") {
+	if code != 0 || !strings.Contains(stdout, "checked 1 account,") {
 		t.Errorf("status %d, %s, %s", code, stdout, stderr)
 	}
 	if code, _, stderr := run(t, mounted, nil, "accounts", "create", "--name", "B", "--owner", "b@b.example"); code == 0 {

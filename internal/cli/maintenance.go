@@ -53,17 +53,18 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
 	}
 	for _, note := range report.Notes {
-		fmt.Fprintf(inv.messages(), "note: %s\n", note)
+		fmt.Fprintf(inv.progress, "note: %s\n", note)
 	}
 	err = inv.print(report,
-		"%schecked %d accounts, %d orders, %d ledger entries, %d audit events, %d photos: %d problems\n",
-		lines.String(), report.Accounts, report.Orders, report.LedgerEntries, report.AuditEvents,
-		report.Photos, report.ProblemCount)
+		"%schecked %s, %s, %s, %s, %s: %s\n",
+		lines.String(), count(report.Accounts, "account"), count(report.Orders, "order"),
+		count(report.LedgerEntries, "ledger entry"), count(report.AuditEvents, "audit event"),
+		count(report.Photos, "photo"), count(report.ProblemCount, "problem"))
 	if err != nil {
 		return err
 	}
 	if !report.OK {
-		return fmt.Errorf("%d problems found", report.ProblemCount)
+		return fmt.Errorf("%s found", count(report.ProblemCount, "problem"))
 	}
 	return nil
 }
@@ -108,10 +109,10 @@ func secretsRotate() *command {
 				return nil
 			}
 			for _, value := range r.Broken {
-				fmt.Fprintf(inv.Stderr, "no key opens: %s\n", value)
+				fmt.Fprintf(inv.progress, "no key opens: %s\n", value)
 			}
-			return fmt.Errorf("%d values are not sealed with --secret-key: keep --secret-key-previous and run this again",
-				r.Remaining)
+			return fmt.Errorf("not yet sealed with --secret-key: %s. Keep --secret-key-previous and run this again",
+				count(r.Remaining, "value"))
 		}),
 	}
 }
@@ -155,6 +156,6 @@ func restoreCommand() *command {
 }
 
 func (inv *invocation) printSummary(verb string, s *backup.Summary) error {
-	return inv.print(s, "%s %d accounts, %d orders, %d photos (%d rows, %d bytes)\n",
-		verb, s.Accounts, s.Orders, s.Photos, s.Rows, s.Bytes)
+	return inv.print(s, "%s %s, %s, %s (%s, %s)\n", verb, count(s.Accounts, "account"), count(s.Orders, "order"),
+		count(s.Photos, "photo"), count(s.Rows, "row"), count(s.Bytes, "byte"))
 }

@@ -19,14 +19,15 @@ func moveCommand() *command {
 		flags:  func(fs *flag.FlagSet, _ *invocation) { m.Bind(fs) },
 		remote: true,
 		run: func(ctx context.Context, inv *invocation) error {
-			m.Say = func(line string) { fmt.Fprintln(inv.messages(), line) }
+			m.Say = func(line string) { fmt.Fprintln(inv.progress, line) }
 			report, err := m.Run(ctx, inv.logger())
 			if err != nil {
 				return err
 			}
-			return inv.print(report, "moved %d accounts, %d orders, %d photos (%d rows); secrets sealed again: %d. "+
+			return inv.print(report, "moved %s, %s, %s (%s); secrets sealed again: %d. "+
 				"The copy was checked; the old place is as it was\n",
-				report.Accounts, report.Orders, report.Photos, report.Rows, report.Resealed)
+				count(report.Accounts, "account"), count(report.Orders, "order"), count(report.Photos, "photo"),
+				count(report.Rows, "row"), report.Resealed)
 		},
 	}
 }

@@ -46,8 +46,8 @@ func exportCommand() *command {
 					Rows      map[string]int64 `json:"rows"`
 					Photos    int64            `json:"photos"`
 					Bytes     int64            `json:"bytes"`
-				}{a.ID, inv.args[0], to.rows, to.photos, to.bytes}, "%sexported %d photos (%d bytes) of account %s to %s\n",
-					countLines(to.rows), to.photos, to.bytes, a.ID, inv.args[0])
+				}{a.ID, inv.args[0], to.rows, to.photos, to.bytes}, "%sexported %s (%s) of account %s to %s\n",
+					countLines(to.rows), count(to.photos, "photo"), count(to.bytes, "byte"), a.ID, inv.args[0])
 			})
 		},
 	}
@@ -166,6 +166,6 @@ func (inv *invocation) printErasure(r *service.ErasureReport, err error) error {
 	for _, k := range r.Stays {
 		fmt.Fprintf(&stays, "stays: %s: %s\n", k.What, k.Why)
 	}
-	return inv.print(r, "%s%s%s texts of %d orders and %d photos (%d bytes)\n", countLines(r.Rows), stays.String(), verb,
-		r.Orders, r.Photos, r.Bytes)
+	return inv.print(r, "%s%s%s texts of %s and %s (%s)\n", countLines(r.Rows), stays.String(), verb,
+		count(r.Orders, "order"), count(r.Photos, "photo"), count(r.Bytes, "byte"))
 }

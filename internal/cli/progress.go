@@ -15,20 +15,20 @@ import (
 )
 
 // progressLine tells on standard error how far a command is, with rate and remaining time: on a terminal in one line
-// that is rewritten, elsewhere with a line every few seconds. What ends within two seconds says nothing. A nil one is
-// of a command that never tells.
+// that is rewritten, elsewhere with a line every few seconds. What ends within two seconds says nothing. Messages and
+// logs go through it as well, so that none runs into the line.
 type progressLine struct {
 	out      io.Writer
 	terminal bool
-	command  string
 	now      func() time.Time
-	began    time.Time
 
-	mu    sync.Mutex
-	part  *progressPart // nil: nothing is being done
-	told  time.Time
-	shown bool          // the terminal shows a line
-	stop  chan struct{} // ends the goroutine that redraws; nil: there is none
+	mu      sync.Mutex
+	command string
+	began   time.Time
+	part    *progressPart // nil: nothing is being done
+	told    time.Time
+	shown   bool          // the terminal shows a line
+	stop    chan struct{} // ends the goroutine that redraws; nil: there is none
 }
 
 // progressPart is a part of the work.
@@ -47,16 +47,20 @@ const (
 	clearLine    = "\r\x1b[K"
 )
 
-// reporting returns a context whose work is shown while the command runs. A program that reads the JSON gets no lines.
+func newProgressLine(out io.Writer) *progressLine {
+	return &progressLine{out: out, terminal: onTerminal(out), now: time.Now}
+}
+
+// reporting returns a context whose work is shown from now on. A program that reads the JSON gets no lines.
 func (inv *invocation) reporting(ctx context.Context, command string) context.Context {
-	terminal := onTerminal(inv.Stderr)
-	if inv.json && !terminal {
+	p := inv.progress
+	if inv.json && !p.terminal {
 		return ctx
 	}
-	inv.progress = &progressLine{
-		out: inv.Stderr, terminal: terminal, command: command, now: time.Now, began: time.Now(),
-	}
-	return progress.With(ctx, inv.progress.begin)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.command, p.began = command, p.now()
+	return progress.With(ctx, p.begin)
 }
 
 // begin is a progress.Reporter.
@@ -106,9 +110,6 @@ func (p *progressLine) tick() {
 
 // end leaves the terminal's line empty for what follows.
 func (p *progressLine) end() {
-	if p == nil {
-		return
-	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.clear()
@@ -132,14 +133,6 @@ func (p *progressLine) Write(text []byte) (int, error) {
 	defer p.mu.Unlock()
 	p.clear()
 	return p.out.Write(text)
-}
-
-// messages is standard error for messages and logs while progress may be shown there.
-func (inv *invocation) messages() io.Writer {
-	if inv.progress == nil {
-		return inv.Stderr
-	}
-	return inv.progress
 }
 
 // line is what a person wants to know: how much, how fast, how long still.

@@ -105,11 +105,27 @@ func TestCutLine(t *testing.T) {
 // TestReporting holds that a program that reads JSON from a pipe gets no progress.
 func TestReporting(t *testing.T) {
 	for _, json := range []bool{false, true} {
-		inv := &invocation{IO: IO{Stderr: new(bytes.Buffer)}, json: json}
+		inv := &invocation{json: json, progress: newProgressLine(new(bytes.Buffer))}
 		if told := progress.On(inv.reporting(context.Background(), "check")); told == json {
 			t.Errorf("with --json %t progress is told: %t", json, told)
 		}
 		inv.progress.end()
+	}
+}
+
+// TestProgress_Log holds that what is logged while a line is shown stands alone, though the log was opened before: a
+// server does so when it makes the demo.
+func TestProgress_Log(t *testing.T) {
+	p, out, clock := newTestLine(true)
+	inv := &invocation{IO: IO{Stderr: out}, progress: p}
+	log := inv.logger()
+	progress.Step(inv.reporting(context.Background(), "demo"), "orders")
+	clock.Advance(quietFor)
+	p.tick()
+	log.Warn("away")
+	p.end()
+	if got := out.String(); !strings.HasPrefix(got, clearLine+"demo, orders: 2s"+clearLine+`{"`) {
+		t.Errorf("the terminal got %q", got)
 	}
 }
 

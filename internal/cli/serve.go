@@ -30,7 +30,9 @@ func serveCommand() *command {
 }
 
 func serve(ctx context.Context, inv *invocation) (err error) {
-	inv.settings.Demo = inv.demo != demoOff
+	if inv.settings.Demo = inv.demo != demoOff; inv.settings.Demo && inv.settings.IssuerName == "" {
+		inv.settings.IssuerName = demoIssuer
+	}
 	defer runtime.KeepAlive(server.QuietHeap())
 	app, err := inv.app(ctx)
 	if err != nil {
@@ -79,9 +81,9 @@ func (inv *invocation) logger() *slog.Logger {
 		}
 	}
 	if format == "text" {
-		return slog.New(slog.NewTextHandler(inv.messages(), nil))
+		return slog.New(slog.NewTextHandler(inv.progress, nil))
 	}
-	return httpx.NewJSONLog(inv.messages())
+	return httpx.NewJSONLog(inv.progress)
 }
 
 func versionCommand() *command {

@@ -40,7 +40,7 @@ func onTerminal(w io.Writer) bool {
 }
 
 // count writes a number with its noun: 1 change, 2 changes.
-func count(n int, noun string) string {
+func count[N int | int64](n N, noun string) string {
 	switch {
 	case n == 1:
 		return "1 " + noun

@@ -166,12 +166,12 @@ func (v *verification) ask(ctx context.Context, inv *invocation) error {
 		return errNotIssued
 	}
 	if err != nil {
-		fmt.Fprintf(inv.messages(), "The issuer could not be asked: %v\n", err)
+		fmt.Fprintf(inv.progress, "The issuer could not be asked: %v\n", err)
 		return nil
 	}
 	now, err := certificate.Verify(file, v.keys)
 	if err != nil || now.Certificate.ID != v.Certificate.ID {
-		fmt.Fprintf(inv.messages(), "The answer of %s is not this certificate.\n", v.Certificate.URL)
+		fmt.Fprintf(inv.progress, "The answer of %s is not this certificate.\n", v.Certificate.URL)
 		return nil
 	}
 	v.settle(now.Revoked)

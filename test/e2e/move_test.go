@@ -83,7 +83,7 @@ func TestMove(t *testing.T) {
 		"--to-data", home,
 	}
 	got := s.Installation().Run(t, back...)
-	if got.ExitCode != 0 || !strings.HasPrefix(got.Stdout, "moved 1 accounts, 2 orders, 3 photos") ||
+	if got.ExitCode != 0 || !strings.HasPrefix(got.Stdout, "moved 1 account, 2 orders, 3 photos") ||
 		!strings.Contains(got.Stderr, "MB/s") {
 		t.Errorf("back: %+v", got)
 	}
