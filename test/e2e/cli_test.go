@@ -214,7 +214,7 @@ func TestCommandErrors(t *testing.T) {
 		{"Overdraft", "credits grant --account Acme --env live --amount -1 --note n", "negative"},
 		{"BadAmount", "credits grant --account Acme --env live --amount many --note n", "many"},
 		{"BadRole", "staff create --email rei@desk.example --name Rei --role boss", "--role"},
-		{"BackupWithoutFolder", "backup", "takes 1 argument, has"},
+		{"BackupWithoutFolder", "backup", "takes 1 argument (DIR), has"},
 		{"RestoreIntoFullPlace", "restore " + filepath.Dir(broken), "restore"},
 		{"RestoreOfNothing", "restore nowhere --data " + filepath.Join(filepath.Dir(broken), "empty"), "nowhere"},
 		{"BrokenCatalog", "catalog import " + broken, broken + ":2:"},

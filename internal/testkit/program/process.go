@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	readyTimeout = time.Minute
+	readyTimeout = 3 * time.Minute
 	stopTimeout  = 30 * time.Second // the program itself promises 10 s
 	outputShown  = 64 << 10
 )
