@@ -93,7 +93,7 @@ func (m *model) create(rt *rapid.T) {
 		rt.Skip("enough orders")
 	}
 	o := &modelOrder{side: m.sides[rapid.SampledFrom([]string{"live", "test"}).Draw(rt, "environment")]}
-	o.events, o.key = make(map[string]int), fmt.Sprintf("model-%d", m.photos.Add(1))
+	o.events, o.key = make(map[string]int), fmt.Sprintf("model-%d-%d", m.photos.Add(1), len(m.orders)+1)
 	draft := map[string]any{
 		"category_code": "bags", "brand_code": "prada", "answer_time": 60,
 		"photos": []any{map[string]any{"url": o.photo, "index_code": "overall-picture"}},
@@ -179,7 +179,7 @@ func (m *model) replay(rt *rapid.T) {
 		return
 	}
 	if got := m.idOf(rt, m.ask(rt, s)); got != o.id {
-		m.wrong(rt, "a replay of %s gives the order %s, want %s", o.variable, got, o.id)
+		m.wrong(rt, "a replay of %s gives %s", o.variable, m.nameOf(got))
 	}
 }
 
@@ -244,7 +244,7 @@ func (m *model) next(rt *rapid.T) {
 	got := m.idOf(rt, m.ask(rt, s))
 	o := waiting[got]
 	if o == nil || (o != first && !paused) {
-		m.wrong(rt, "next is %s, want %s", got, first.variable)
+		m.wrong(rt, "next is %s, want %s", m.nameOf(got), first.variable)
 	}
 	o.enter(processing)
 	o.assignee = s.who
@@ -447,7 +447,10 @@ func (m *model) simulateInPortal(rt *rapid.T) {
 
 // setBalance sets the Test balance, often so low that orders cannot be paid.
 func (m *model) setBalance(rt *rapid.T) {
-	credits := rapid.SampledFrom([]int{0, orderPrice - 1, orderPrice, 1000}).Draw(rt, "credits")
+	m.setTestBalance(rt, rapid.SampledFrom([]int{0, orderPrice - 1, orderPrice, 1000}).Draw(rt, "credits"))
+}
+
+func (m *model) setTestBalance(rt *rapid.T, credits int) {
 	m.ask(rt, &step{
 		who: "$PORTAL", method: http.MethodPost, path: "/portal/test/balance", status: http.StatusSeeOther,
 		form: url.Values{"credits": {strconv.Itoa(credits)}},
