@@ -21,7 +21,7 @@ import (
 
 const (
 	fuzzers    = 8
-	fuzzBudget = 8 * time.Minute // of the long form
+	fuzzBudget = 6 * time.Minute // of the long form
 
 	// How much a server may have more of after all requests than after the first tenth of them.
 	grownGoroutines  = 100
