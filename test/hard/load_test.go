@@ -251,7 +251,7 @@ func TestLoadConnections(t *testing.T) {
 	}
 	slices.Sort(took)
 	peak := resident(t, server.PID())
-	ended := s.awaitEnds(t, lingering, pick(0*time.Second, 90*time.Second))
+	ended := s.awaitEnds(t, lingering, pick(0*time.Second, 2*time.Minute))
 	for _, list := range lingering {
 		for _, c := range list {
 			_ = c.conn.Close()
