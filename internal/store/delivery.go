@@ -318,7 +318,7 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 		return err
 	}
 	return inBatches(others, func(batch []*AttemptResult) error {
-		args := make([]any, 0, 10*len(batch))
+		args := make([]any, 0, 11*len(batch))
 		for _, r := range batch {
 			ended := ""
 			switch {
@@ -329,10 +329,10 @@ func (t *Tx) insertAttempts(attempts []*AttemptResult) error {
 				ended = string(webhook.Failed)
 			}
 			args = append(args, r.DeliveryID, r.Number, micros(r.At), r.Duration.Microseconds(), r.HTTPStatus,
-				string(r.Failure), r.Answer, ended, microsOrNull(r.Next), 1)
+				string(r.Failure), r.Answer, r.Headers, ended, microsOrNull(r.Next), 1)
 		}
-		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", ended, next_at, kept) VALUES "+
-			tuples(len(batch), 10), args...)
+		_, err := t.exec("INSERT INTO delivery_attempts ("+attemptColumns+", headers, ended, next_at, kept) VALUES "+
+			tuples(len(batch), 11), args...)
 		return err
 	})
 }
@@ -358,10 +358,12 @@ func (t *Tx) insertPlain(batch []*AttemptResult) error {
 func (q Queries) Attempts(ctx context.Context, deliveryID string) ([]webhook.Attempt, error) {
 	return collect(ctx, q, func(scan scanner) (a webhook.Attempt, err error) {
 		var duration int64
-		err = scan(&a.DeliveryID, &a.Number, asTime(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer)
+		err = scan(&a.DeliveryID, &a.Number, asTime(&a.At), &duration, &a.HTTPStatus, &a.Failure, &a.Answer,
+			&a.Headers)
 		a.Duration = time.Duration(duration) * time.Microsecond
 		return a, err
-	}, "SELECT "+attemptColumns+" FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1 ORDER BY number", deliveryID)
+	}, "SELECT "+attemptColumns+`, headers FROM delivery_attempts WHERE delivery_id = $1 AND kept = 1
+		ORDER BY number`, deliveryID)
 }
 
 // HasAttempts reports whether there are attempts in the log that were made before the time, except for those of some
@@ -388,7 +390,7 @@ func (t *Tx) DeleteOldAttempts(before time.Time, limit int, except ...AttemptPar
 }
 
 // emptied makes what remains of an attempt that ended a delivery.
-const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = ''"
+const emptied = "kept = 0, duration = 0, http_status = 0, failure = '', answer = '', headers = ''"
 
 // without excludes the attempts of parts.
 func (a *arguments) without(parts []AttemptPart) (where string) {

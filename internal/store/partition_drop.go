@@ -123,13 +123,13 @@ func (s *Store) DropOldAttempts(ctx context.Context, before time.Time) (dropped 
 
 // dropAttempts replaces a part. Only who writes into it waits meanwhile, for a redelivery after a long time, say.
 func dropAttempts(ctx context.Context, tx *sql.Tx, p part, before time.Time) error {
-	const columns = "delivery_id, number, at, duration, http_status, failure, answer, ended, next_at, kept"
+	const columns = "delivery_id, number, at, duration, http_status, failure, answer, headers, ended, next_at, kept"
 	next, old := p.String()+"_next", micros(before)
 	return execAll(ctx, tx,
 		fmt.Sprintf("LOCK TABLE %s IN SHARE MODE", p),
 		fmt.Sprintf("CREATE TABLE %s (LIKE %s INCLUDING ALL)", next, p.name),
 		fmt.Sprintf("INSERT INTO %s (%s) SELECT %s FROM %s WHERE kept = 0 OR at >= %d", next, columns, columns, p, old),
-		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', ended, next_at, 0 FROM %s
+		fmt.Sprintf(`INSERT INTO %s (%s) SELECT delivery_id, number, at, 0, 0, '', '', '', ended, next_at, 0 FROM %s
 			WHERE kept = 1 AND at < %d AND ended <> ''`, next, columns, p, old),
 		fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT bounds CHECK (%s >= %s AND %s < %s)", next, p.column, p.bound(p.start),
 			p.column, p.bound(p.end())), // so that it is not read once more while everybody waits

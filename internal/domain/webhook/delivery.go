@@ -1,6 +1,8 @@
 package webhook
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -47,6 +49,7 @@ type Attempt struct {
 	HTTPStatus int     // 0: no answer, then Failure says why
 	Failure    Failure // empty when there was an answer
 	Answer     string  // the beginning of the answer's body, see Excerpt
+	Headers    string  // of an answer that did not acknowledge, see HeaderExcerpt
 }
 
 // Failure says why an attempt got no answer.
@@ -99,6 +102,24 @@ func Excerpt(answer []byte) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// HeaderExcerpt returns the headers of an answer as text, one a line in the order of their names, no more than
+// MaxAnswer bytes of it. What a cookie says is nobody's business.
+func HeaderExcerpt(headers map[string][]string) string {
+	var b strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(headers)) {
+		for _, value := range headers[name] {
+			if strings.EqualFold(name, "Set-Cookie") {
+				value = "••••••"
+			}
+			b.WriteString(name + ": " + value + "\n")
+		}
+		if b.Len() > MaxAnswer {
+			break
+		}
+	}
+	return strings.TrimSuffix(Excerpt([]byte(b.String())), "\n")
 }
 
 // cutRune returns the length of an incomplete UTF-8 sequence at the end of b.

@@ -62,3 +62,19 @@ func FuzzExcerpt(f *testing.F) {
 		}
 	})
 }
+
+func TestHeaderExcerpt(t *testing.T) {
+	got := HeaderExcerpt(map[string][]string{
+		"Retry-After": {"120"}, "Set-Cookie": {"a=1", "b=2"}, "Content-Type": {"text/plain"},
+	})
+	if want := "Content-Type: text/plain\nRetry-After: 120\nSet-Cookie: ••••••\nSet-Cookie: ••••••"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	long := HeaderExcerpt(map[string][]string{"A": {strings.Repeat("あ", 5000)}, "B": {"\x00\xff"}})
+	if len(long) > MaxAnswer || !utf8.ValidString(long) {
+		t.Errorf("%d bytes: %q", len(long), long)
+	}
+	if got := HeaderExcerpt(map[string][]string{"B": {"\x00\xff"}}); got != "B: \uFFFD\uFFFD" {
+		t.Errorf("%q", got)
+	}
+}

@@ -61,6 +61,8 @@ func TestDeliveryLog(t *testing.T) {
 		case "/no-token":
 			http.Error(rw, "unknown client", http.StatusBadRequest)
 		case "/broken":
+			rw.Header().Set("Retry-After", "120")
+			rw.Header().Set("Set-Cookie", "session=hidden")
 			http.Error(rw, "we are <b>closed</b>"+strings.Repeat("x", 2000), http.StatusServiceUnavailable)
 		default:
 			rw.WriteHeader(http.StatusNoContent)
@@ -117,7 +119,11 @@ func TestDeliveryLog(t *testing.T) {
 	t.Run("Refused", func(t *testing.T) {
 		_, body := send(t, w, v, hook+"/broken", nil)
 		<-deliveries
-		says(t, body, ">Retrying<", "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000))
+		says(t, body, ">Retrying<", "HTTP 503", "we are <b>closed</b>xxx", strings.Repeat("x", 1000),
+			"Retry-After: 120\n", "Set-Cookie: ••••••\n")
+		if strings.Contains(body, "session=hidden") {
+			t.Error("the page tells a cookie")
+		}
 		if strings.Contains(body, strings.Repeat("x", 1024)) {
 			t.Error("more than 1 KiB of the answer is shown")
 		}

@@ -374,6 +374,7 @@ CREATE TABLE delivery_attempts (
   answer      TEXT NOT NULL,
   ended       TEXT NOT NULL CHECK (ended IN ('', 'delivered', 'failed')),
   next_at     BIGINT,
+  headers     TEXT NOT NULL DEFAULT '', -- the beginning of the answer's headers, where it did not acknowledge
   kept        BIGINT NOT NULL CHECK (kept IN (0, 1)),
   PRIMARY KEY (delivery_id, number),
   CHECK ((ended = '') = (next_at IS NOT NULL))

@@ -112,7 +112,9 @@ func (c *httpSender) exchange(ctx context.Context, t *target, d *store.QueuedDel
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
-	a.HTTPStatus = response.StatusCode
+	if a.HTTPStatus = response.StatusCode; !a.Acknowledged() {
+		a.Headers = webhook.HeaderExcerpt(response.Header)
+	}
 	if response.StatusCode == http.StatusUnauthorized && token != "" {
 		c.tokens.drop(t.ID, token)
 	}
