@@ -8,8 +8,9 @@ import (
 // comers counts requests that were admitted and are on their way to their transaction. One that takes its time, because
 // its body comes slowly, say, is not counted for longer than two windows: it must not keep others out.
 type comers struct {
-	window  int64  // the number of the current one
-	current [2]int // who came in it, and in the one before
+	began   time.Time // the clock of the machine may step: windows are counted from here
+	window  int64     // the number of the current one
+	current [2]int    // who came in it, and in the one before
 }
 
 // comer is an admitted request.
@@ -22,7 +23,10 @@ type comerKey struct{}
 
 // count brings the windows up to date and returns who is on the way.
 func (c *comers) count(length time.Duration) int {
-	switch now := time.Now().UnixNano() / int64(length); now - c.window {
+	if c.began.IsZero() {
+		c.began = time.Now()
+	}
+	switch now := int64(time.Since(c.began) / length); now - c.window {
 	case 0:
 	case 1:
 		c.window, c.current = now, [2]int{0, c.current[0]}
@@ -40,7 +44,7 @@ func (c *comers) add(r *comer) {
 // remove takes a request out of the count, and tells whether it was admitted a moment ago and has not been here before.
 func (c *comers) remove(r *comer) bool {
 	age := c.window - r.window
-	if !r.counted || age > 1 {
+	if !r.counted || age < 0 || age > 1 {
 		return false
 	}
 	r.counted = false

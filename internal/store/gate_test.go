@@ -141,6 +141,9 @@ func TestGate_Admit(t *testing.T) {
 		} else {
 			g.leave(began)
 		}
+		if g.coming.remove(&comer{window: g.coming.window + 9, counted: true}) { // a clock has stepped back
+			t.Error("a request of the future is on its way")
+		}
 		if n := g.coming.count(g.wait); n != 0 || g.running != 0 || g.waiting.Len() != 0 {
 			t.Errorf("%d are coming, %d run, %d wait", n, g.running, g.waiting.Len())
 		}
