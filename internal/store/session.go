@@ -11,7 +11,7 @@ import (
 func (t *Tx) InsertSession(s *access.Session, hash string) error {
 	return t.insert("sessions ("+sessionColumns+", token_hash)", s.ID, string(s.Audience), s.UserID, textOrNull(s.IP),
 		textOrNull(s.UserAgent), micros(s.CreatedAt), micros(s.LastSeenAt), micros(s.ExpiresAt),
-		micros(s.ConfirmedAt), flag(s.Factor), int64(0), hash)
+		micros(s.ConfirmedAt), flag(s.Factor), nil, hash)
 }
 
 const sessionColumns = "id, audience, user_id, ip, user_agent, created_at, last_seen_at, expires_at, " +
@@ -56,7 +56,7 @@ func (t *Tx) ConfirmSession(id string, now time.Time) error {
 // to count any more.
 func (t *Tx) ProveSession(id string, at *time.Time) error {
 	if at == nil {
-		_, err := t.exec("UPDATE sessions SET passkey_at = 0 WHERE id = $1", id)
+		_, err := t.exec("UPDATE sessions SET passkey_at = NULL WHERE id = $1", id)
 		return err
 	}
 	_, err := t.exec("UPDATE sessions SET confirmed_at = $1, passkey_at = $1 WHERE id = $2", micros(*at), id)

@@ -50,7 +50,7 @@ type Session struct {
 
 	ConfirmedAt time.Time // when the person has last proved who they are
 	Factor      bool      // with more than a password
-	PasskeyAt   time.Time // when they have last proved it with a passkey since they signed in; 1970: never
+	PasskeyAt   time.Time // when they have last proved it with a passkey since they signed in; zero: never
 }
 
 // Lifetime is how long a session lives at most.

@@ -456,7 +456,7 @@ CREATE TABLE sessions (
   expires_at   BIGINT NOT NULL,
   confirmed_at BIGINT NOT NULL, -- when the person has last proved who they are
   factor       BIGINT NOT NULL CHECK (factor IN (0, 1)), -- with more than a password
-  passkey_at   BIGINT NOT NULL DEFAULT 0 -- when they have last proved it with a passkey since they signed in
+  passkey_at   BIGINT -- when they have last proved it with a passkey since they signed in; NULL: never
 );
 CREATE INDEX sessions_of_user ON sessions (audience, user_id, created_at);
 CREATE INDEX sessions_by_expiry ON sessions (expires_at);
