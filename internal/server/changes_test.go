@@ -37,8 +37,11 @@ func TestChangesAreAnnounced(t *testing.T) {
 	here.tell(service.KeyChange)
 	<-keys
 	const connections = "FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LISTEN %'"
-	if got := rawsql.Rows(t, target, "SELECT COUNT(*) "+connections)[0][0]; got != "2" {
-		t.Errorf("two nodes have %s connections to listen", got)
+	count := func() string { return rawsql.Rows(t, target, "SELECT COUNT(*) "+connections)[0][0] }
+	for deadline := time.Now().Add(time.Minute); count() != "2"; time.Sleep(10 * time.Millisecond) { // one each
+		if time.Now().After(deadline) {
+			t.Fatalf("two nodes have %s connections to listen", count())
+		}
 	}
 	rawsql.Exec(t, target, "SELECT pg_terminate_backend(pid) "+connections)
 	<-keys // it listens again
