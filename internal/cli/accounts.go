@@ -123,14 +123,7 @@ func accountsResetPassword() *command {
 		example: "assay accounts reset-password --email owner@acme.example",
 		needs:   []string{"email"},
 		flags:   ofEmail,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
-			if errors.Is(err, service.UserNotFound) {
-				return fmt.Errorf("there is no account user with the email %q", inv.email)
-			}
-			if err != nil {
-				return err
-			}
+		run: withUser(func(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
 			_, link, err := app.Service.ResetUserPassword(ctx, access.Operator, user.AccountID, user.ID)
 			if err != nil {
 				return err

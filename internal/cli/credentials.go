@@ -16,6 +16,35 @@ func ofEmail(fs *flag.FlagSet, inv *invocation) {
 	fs.StringVar(&inv.email, "email", "", "`email` of the user")
 }
 
+// withUser is withApp for a command about the account user whom --email names.
+func withUser(
+	f func(context.Context, *invocation, *server.App, *access.User) error,
+) func(context.Context, *invocation) error {
+	return withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+		user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
+		if errors.Is(err, service.UserNotFound) {
+			return fmt.Errorf("there is no account user with the email %q", inv.email)
+		}
+		if err != nil {
+			return err
+		}
+		return f(ctx, inv, app, user)
+	})
+}
+
+// withStaff is withApp for a command about the staff user whom --email names.
+func withStaff(
+	f func(context.Context, *invocation, *server.App, *access.Staff) error,
+) func(context.Context, *invocation) error {
+	return withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
+		who, err := app.Service.FindStaff(ctx, inv.email)
+		if err != nil {
+			return err
+		}
+		return f(ctx, inv, app, who)
+	})
+}
+
 // resetView is the JSON output for somebody whose credentials were reset.
 type resetView struct {
 	UserID   string `json:"user_id"`
@@ -34,14 +63,7 @@ func accountsResetFactor() *command {
 		example: "assay accounts reset-second-factor --email owner@acme.example",
 		needs:   []string{"email"},
 		flags:   ofEmail,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			user, err := app.Service.UserByEmail(ctx, access.Operator, inv.email)
-			if errors.Is(err, service.UserNotFound) {
-				return fmt.Errorf("there is no account user with the email %q", inv.email)
-			}
-			if err != nil {
-				return err
-			}
+		run: withUser(func(ctx context.Context, inv *invocation, app *server.App, user *access.User) error {
 			if _, err := app.Service.ResetUserFactors(ctx, access.Operator, user.AccountID, user.ID); err != nil {
 				return err
 			}
@@ -58,11 +80,7 @@ func staffResetFactor() *command {
 		example: "assay staff reset-second-factor --email rei@example.com",
 		needs:   []string{"email"},
 		flags:   ofEmail,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			who, err := app.Service.FindStaff(ctx, inv.email)
-			if err != nil {
-				return err
-			}
+		run: withStaff(func(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
 			if _, err := app.Service.ResetStaffFactors(ctx, access.Operator, who.ID); err != nil {
 				return err
 			}
@@ -79,11 +97,7 @@ func staffResetPassword() *command {
 		example: "assay staff reset-password --email rei@example.com",
 		needs:   []string{"email"},
 		flags:   ofEmail,
-		run: withApp(func(ctx context.Context, inv *invocation, app *server.App) error {
-			who, err := app.Service.FindStaff(ctx, inv.email)
-			if err != nil {
-				return err
-			}
+		run: withStaff(func(ctx context.Context, inv *invocation, app *server.App, who *access.Staff) error {
 			_, password, err := app.Service.ResetStaffPassword(ctx, access.Operator, who.ID)
 			if err != nil {
 				return err
