@@ -156,7 +156,7 @@ func (q *Query) read(name string) (string, bool) {
 		q.Problem(name, CodeFormat, "must be valid percent-encoding")
 		return "", false
 	}
-	if !storable(s) {
+	if !text.IsStorable(s) {
 		q.Problem(name, CodeInvalidCharacter, unstorable)
 		return "", false
 	}

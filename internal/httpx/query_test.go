@@ -174,7 +174,7 @@ func FuzzQuery(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, raw string) {
 		q := query(t, raw)
-		if s := q.String("a", MaxChars(5)); !storable(s) || len([]rune(s)) > 5 {
+		if s := q.String("a", MaxChars(5)); !text.IsStorable(s) || len([]rune(s)) > 5 {
 			t.Fatalf("%q gives %q", raw, s)
 		}
 		if page, limit := q.Page(10, 50); page < 1 || page > MaxPage || limit < 1 || limit > 50 {

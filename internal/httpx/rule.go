@@ -3,7 +3,6 @@ package httpx
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -127,6 +126,3 @@ func checkLen(n int, rules []Rule) (code, message string) {
 	}
 	return "", ""
 }
-
-// storable reports whether text is valid UTF-8 without NUL, which every database takes.
-func storable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/requestlog"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -55,9 +56,7 @@ func (s *Service) Search(ctx context.Context, actor access.Actor, text string) (
 }
 
 // searchable reports whether a text can be found at all: databases refuse what is no text.
-func searchable(text string) bool {
-	return len(text) <= maxSearch && utf8.ValidString(text) && !strings.ContainsRune(text, 0)
-}
+func searchable(s string) bool { return len(s) <= maxSearch && text.IsStorable(s) }
 
 // findByID looks for what has an id.
 func (s *Service) findByID(ctx context.Context, actor access.Actor, id string, found *Found) error {

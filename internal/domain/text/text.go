@@ -4,6 +4,7 @@ package text
 import (
 	"cmp"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/enum"
 )
@@ -38,6 +39,9 @@ func (t Text) In(l Locale) string {
 	}
 	return t.EN
 }
+
+// IsStorable reports whether every database takes a text as it is: it is valid UTF-8 without NUL.
+func IsStorable(s string) bool { return utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 }
 
 // Storable returns text from outside in a form that every database takes, cut to a number of characters.
 func Storable(s string, limit int) string {
