@@ -146,6 +146,6 @@ func (h *lineHandler) Handle(ctx context.Context, r slog.Record) error {
 func (h *lineHandler) write(l *accessLine) {
 	b, _ := lineBuffers.Get().(*[]byte) // the pool has no other type
 	*b = l.append((*b)[:0])
-	_, _ = h.lines.Write(*b) // like slog
+	h.lines.add(*b, true)
 	lineBuffers.Put(b)
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // slowReader is a log that nobody reads until it is opened.
@@ -42,8 +44,46 @@ func TestLineWriter(t *testing.T) {
 			t.Fatalf("line %d is %s", n, line)
 		}
 	}
-	log.Info("last") // nobody else writes: it is there at once
-	if !strings.Contains(w.text.String(), "last") {
-		t.Error("a line that nothing holds up is not written at once")
-	}
+}
+
+// TestLineWriter_Gather checks that lines of the access log that come right after another are written together, and any
+// other line at once, after them.
+func TestLineWriter_Gather(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var w countingWriter
+		l := newLineWriter(&w)
+		want := ""
+		add := func(line string, oneOfMany bool, writes int) {
+			t.Helper()
+			l.add([]byte(line), oneOfMany)
+			if want += line; w.writes != writes {
+				t.Errorf("%d writes after %q, want %d", w.writes, line, writes)
+			}
+		}
+		add("first\n", true, 1)
+		for range 100 {
+			add("one of many\n", true, 1)
+		}
+		l.flush()
+		add("after them\n", true, 2)
+		add("warning\n", false, 3)
+		add("another\n", false, 4)
+		time.Sleep(time.Second)
+		add("last\n", true, 5)
+		l.flush()
+		if got := w.text.String(); got != want {
+			t.Errorf("written: %s\nwant %s", got, want)
+		}
+	})
+}
+
+// countingWriter counts the writes to it.
+type countingWriter struct {
+	text   bytes.Buffer
+	writes int
+}
+
+func (c *countingWriter) Write(p []byte) (int, error) {
+	c.writes++
+	return c.text.Write(p)
 }

@@ -63,9 +63,8 @@ func openConn(uri string, pragmas []string) (*sqliteConn, error) {
 	if code != sqlite3.SQLITE_OK {
 		return nil, errors.Join(c.failed(code), c.close())
 	}
-	ignore := func() error { return nil }
 	for _, pragma := range pragmas {
-		if err := c.records(context.Background(), "PRAGMA "+pragma, nil, new(record), ignore); err != nil {
+		if err := c.exec("PRAGMA " + pragma); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}
@@ -194,6 +193,11 @@ func (c *sqliteConn) records(_ context.Context, text string, args []any, r *reco
 			return err
 		}
 	}
+}
+
+// exec runs a statement for its effect.
+func (c *sqliteConn) exec(text string) error {
+	return c.records(context.Background(), text, nil, new(record), func() error { return nil })
 }
 
 // step goes to the next row, or to the end.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -140,7 +141,8 @@ func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(filepath.Join(s.profiles, profileName(name)), profile, 0o600)
+		return errors.Join(os.MkdirAll(s.profiles, 0o700),
+			os.WriteFile(filepath.Join(s.profiles, profileName(name)), profile, 0o600))
 	})
 	return both.Wait()
 }
