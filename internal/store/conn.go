@@ -8,8 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/jackc/pgx/v5/stdlib"
 )
 
 // conn runs statements: the readers, the SQLite writer, or a PostgreSQL transaction.
@@ -46,37 +44,6 @@ func oneByOne(ctx context.Context, c conn, commands []command) error {
 		}
 	}
 	return nil
-}
-
-// pool is the connections of PostgreSQL, whose driver keeps prepared statements itself.
-type pool struct{ db *sql.DB }
-
-func (p pool) query(ctx context.Context, q string, args []any) (*sql.Rows, error) {
-	return p.db.QueryContext(ctx, q, args...)
-}
-
-func (p pool) exec(ctx context.Context, q string, args []any) (sql.Result, error) {
-	return p.db.ExecContext(ctx, q, args...)
-}
-
-// records reads with pgx itself: its driver for database/sql makes much of each row.
-func (p pool) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
-	c, err := p.db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	err = c.Raw(func(c any) error {
-		rows, err := c.(*stdlib.Conn).Conn().Query(ctx, q, args...)
-		if err != nil {
-			return err
-		}
-		return rawRecords(rows, r, each)
-	})
-	return errors.Join(err, c.Close())
-}
-
-func (p pool) batch(ctx context.Context, commands []command, _ bool) error {
-	return oneByOne(ctx, p, commands)
 }
 
 // txConn is a transaction of database/sql.

@@ -25,13 +25,8 @@ type read struct {
 	args  []any
 	rec   *record
 	each  func() error
-	ended chan turnToRead
-}
-
-// turnToRead is the end of waiting: the result, or a connection.
-type turnToRead struct {
-	err error
-	c   *sqliteConn
+	ended chan error
+	c     *sqliteConn // to run it on, where it ended so
 }
 
 // maxTogether is how many reads of other requests a request runs in one transaction after its own. To begin and to end
@@ -65,14 +60,13 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *rec
 		r.mu.Unlock()
 		return r.run(c, ctx, text, args, rec, each)
 	}
-	own := &read{text, args, rec, each, make(chan turnToRead, 1)}
+	own := &read{text: text, args: args, rec: rec, each: each, ended: make(chan error, 1)}
 	r.waiting = append(r.waiting, own)
 	r.mu.Unlock()
-	turn := <-own.ended
-	if turn.c != nil {
-		return r.run(turn.c, ctx, text, args, rec, each)
+	if err := <-own.ended; own.c == nil {
+		return err
 	}
-	return turn.err
+	return r.run(own.c, ctx, text, args, rec, each)
 }
 
 // run reads on a connection, and then helps those who wait for it.
@@ -102,7 +96,9 @@ func (r *readers) help(c *sqliteConn) {
 		r.free = append(r.free, c)
 		return
 	}
-	r.waiting[0].ended <- turnToRead{c: c}
+	next := r.waiting[0]
+	next.c = c
+	next.ended <- nil
 	r.waiting = slices.Delete(r.waiting, 0, 1)
 }
 
@@ -111,9 +107,9 @@ func (c *sqliteConn) together(reads []*read) {
 	err := c.exec("BEGIN")
 	for _, w := range reads {
 		if err == nil {
-			w.ended <- turnToRead{err: w.run(c)}
+			w.ended <- w.run(c)
 		} else {
-			w.ended <- turnToRead{err: err}
+			w.ended <- err
 		}
 	}
 	if err == nil && c.exec("COMMIT") != nil {

@@ -174,7 +174,7 @@ func OpenTraced(ctx context.Context, target string, tracer pgx.QueryTracer) (*St
 		return nil, err
 	}
 	s.db = openPool(config)
-	s.c = pool{s.db}
+	s.c = newPool(s.db)
 	return s, nil
 }
 

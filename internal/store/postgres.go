@@ -89,7 +89,7 @@ func openPostgres(ctx context.Context, target string) (*Store, error) {
 	n := max(16, 8*runtime.NumCPU())
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	return &Store{Queries: Queries{c: pool{db}, d: &postgresDialect}, db: db, config: config}, nil
+	return &Store{Queries: Queries{c: newPool(db), d: &postgresDialect}, db: db, config: config}, nil
 }
 
 // migrateTarget migrates over a connection of its own, on which statements may take long.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/binary"
@@ -153,21 +154,23 @@ func (q Queries) records(ctx context.Context, text string, args []any, each func
 	ctx, cancel := q.limited(ctx)
 	defer cancel()
 	r := new(record)
-	return Classify(q.c.records(ctx, text, args, r, func() error {
-		if err := each(r); err != nil {
-			return err
-		}
-		return r.err
-	}))
+	return Classify(q.c.records(ctx, text, args, r, func() error { return cmp.Or(each(r), r.err) }))
 }
 
 // record reads one row, or returns ErrNotFound.
 func (q Queries) record(ctx context.Context, text string, args []any, take func(*record) error) error {
 	found := false
-	err := q.records(ctx, text, args, func(r *record) error {
+	each := func(r *record) error {
 		found = true
 		return take(r)
-	})
+	}
+	var err error
+	if p, ok := q.c.(pool); ok {
+		r := new(record)
+		err = Classify(p.together(ctx, text, args, r, func() error { return cmp.Or(each(r), r.err) }))
+	} else {
+		err = q.records(ctx, text, args, each)
+	}
 	if err == nil && !found {
 		err = ErrNotFound
 	}

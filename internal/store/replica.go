@@ -77,7 +77,7 @@ func (s *Store) UseReplica(target string, maxLag time.Duration, log *slog.Logger
 	config.RuntimeParams["default_transaction_read_only"] = "on"
 	ctx, stop := context.WithCancel(context.Background())
 	r := &replica{
-		pool: s.newReplicaPool(config), primary: pool{s.db}, maxLag: maxLag, log: log, stop: stop,
+		pool: s.newReplicaPool(config), primary: newPool(s.db), maxLag: maxLag, log: log, stop: stop,
 		done: make(chan struct{}),
 	}
 	r.state.Store(&replicaState{problem: "not seen yet"})
@@ -91,7 +91,7 @@ func (s *Store) newReplicaPool(config *pgx.ConnConfig) pool {
 	n := s.db.Stats().MaxOpenConnections
 	db.SetMaxOpenConns(n)
 	db.SetMaxIdleConns(n)
-	return pool{db}
+	return newPool(db)
 }
 
 func (r *replica) close() error {
