@@ -104,10 +104,14 @@ func (q Queries) DueDeliveries(
 	if after.ID != "" {
 		from = micros(after.DueAt)
 	}
-	found, err := collect(ctx, q, func(scan scanner) (*QueuedDelivery, error) {
-		d := new(QueuedDelivery)
-		return d, scan(asTime(&d.DueAt), &d.ID, &d.Failures, &d.Attempts, &d.Event, &d.Body, &d.Trace)
-	}, dueDeliveries(limit), endpointID, from, after.ID, micros(now))
+	found := make([]*QueuedDelivery, 0, limit)
+	err := q.records(ctx, dueDeliveries(limit), []any{endpointID, from, after.ID, micros(now)}, func(r *record) error {
+		found = append(found, &QueuedDelivery{
+			Place: Place{DueAt: r.time(0), ID: r.text(1)}, Failures: int(r.integer(2)), Attempts: int(r.integer(3)),
+			Event: webhook.Event(r.text(4)), Body: []byte(r.text(5)), Trace: r.text(6),
+		})
+		return nil
+	})
 	slices.SortFunc(found, func(a, b *QueuedDelivery) int {
 		return cmp.Or(a.DueAt.Compare(b.DueAt), cmp.Compare(a.ID, b.ID))
 	})

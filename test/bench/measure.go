@@ -126,17 +126,23 @@ const profileTime = 5 * time.Second
 
 // saveProfile writes a CPU profile of the program under the load of a figure that has missed its target.
 func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
-	missed := func(f figure) bool { return f.Name == name && f.Missed }
-	if s.profiles == "" || !slices.ContainsFunc(s.report.figures, missed) {
+	return s.profile(ctx, name, t.ops, func(ctx context.Context, d time.Duration) error {
+		_, err := t.load(ctx, d)
+		return err
+	})
+}
+
+// profile is saveProfile for any load of the server with an ops listener.
+func (s *suite) profile(
+	ctx context.Context, name, ops string, load func(context.Context, time.Duration) error,
+) error {
+	if !s.profiled(name) {
 		return ctx.Err()
 	}
 	var both errgroup.Group
+	both.Go(func() error { return load(ctx, profileTime+time.Second) })
 	both.Go(func() error {
-		_, err := t.load(ctx, profileTime+time.Second)
-		return err
-	})
-	both.Go(func() error {
-		profile, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", t.ops,
+		profile, err := exchange(ctx, http.MethodGet, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", ops,
 			profileTime/time.Second), nil, nil, http.StatusOK)
 		if err != nil {
 			return err
@@ -145,6 +151,12 @@ func (s *suite) saveProfile(ctx context.Context, name string, t *target) error {
 			os.WriteFile(filepath.Join(s.profiles, profileName(name)), profile, 0o600))
 	})
 	return both.Wait()
+}
+
+// profiled reports whether a profile of a figure is wanted: it has missed its target.
+func (s *suite) profiled(name string) bool {
+	missed := func(f figure) bool { return f.Name == name && f.Missed }
+	return s.profiles != "" && slices.ContainsFunc(s.report.figures, missed)
 }
 
 // profileName is the file of a figure's profile.

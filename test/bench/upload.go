@@ -122,6 +122,12 @@ func (i *installation) uploads(
 		return err
 	}
 	s.rates(name, "MB/s", g, a, b)
+	if err := s.profile(ctx, name, shop.server.ops, func(ctx context.Context, d time.Duration) error {
+		_, err := a.round(ctx, d)
+		return err
+	}); err != nil {
+		return err
+	}
 	after, err := memory(shop.server.process.PID(), "VmHWM")
 	if err != nil {
 		return err

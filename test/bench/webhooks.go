@@ -157,7 +157,11 @@ func (w *webhookSite) send(ctx context.Context, endpoints []*webhook.Endpoint, n
 	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(queuedFor)); err != nil {
 		return sample{}, err
 	}
-	total := n * len(endpoints)
+	return w.release(ctx, n*len(endpoints))
+}
+
+// release makes queued deliveries due, and returns the rate at which they are sent.
+func (w *webhookSite) release(ctx context.Context, total int) (sample, error) {
 	before := w.inbox.received.Load()
 	if err := w.outbox.Release(ctx, w.target(), time.Now()); err != nil {
 		return sample{}, err
@@ -228,7 +232,17 @@ func (w *webhookSite) against(
 		return err
 	}
 	s.rates(name, deliveryUnit, g, a, b)
-	return nil
+	if !s.profiled(name) {
+		return nil
+	}
+	n := each(2 * profileTime)
+	if _, err := w.outbox.Queue(ctx, endpoints, n, time.Now().Add(queuedFor)); err != nil {
+		return err
+	}
+	return s.profile(ctx, name, w.server.ops, func(ctx context.Context, _ time.Duration) error {
+		_, err := w.release(ctx, n*len(endpoints))
+		return err
+	})
 }
 
 func webhookThroughput(ctx context.Context, s *suite, name string, w *webhookSite) error {
