@@ -1,5 +1,12 @@
 package server
 
+import (
+	"context"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"time"
+)
+
 // QuietHeap makes the garbage collector run less often. It runs when the heap has doubled since its last run, and the
 // server keeps so little alive that under load this happens dozens of times a second. The bytes count as alive but are
 // never touched, so the kernel gives no memory for them; what grows is the garbage that may lie between two runs, by
@@ -8,3 +15,43 @@ package server
 // The caller keeps the result reachable as long as it serves, and asks for it before anything else is allocated: memory
 // that was used before would have to be cleared, and so be touched.
 func QuietHeap() []byte { return make([]byte, 16<<20) }
+
+// When memory is given back to the system: see returnMemory.
+const (
+	memoryInterval = 15 * time.Second
+	quietRate      = 64 << 20 // bytes that are allocated in an interval while there is little to do
+	worthReturning = 64 << 20 // bytes more than were left the last time
+)
+
+// returnMemory gives memory back when a rush is over, until ctx ends. By itself the collector runs every two minutes in
+// a server that has little to do, and what it finds then is returned slowly.
+func returnMemory(ctx context.Context) {
+	tick := time.NewTicker(memoryInterval)
+	defer tick.Stop()
+	debug.FreeOSMemory() // what only the start needed
+	before, left := memoryUse()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		allocated, held := memoryUse()
+		if quiet := allocated-before < quietRate; quiet && held > left+worthReturning {
+			debug.FreeOSMemory()
+			_, left = memoryUse()
+		}
+		before = allocated
+	}
+}
+
+// memoryUse tells how many bytes were ever allocated, and how many the program holds.
+func memoryUse() (allocated, held uint64) {
+	samples := []runtimemetrics.Sample{
+		{Name: "/gc/heap/allocs:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	runtimemetrics.Read(samples)
+	return samples[0].Value.Uint64(), samples[1].Value.Uint64() - samples[2].Value.Uint64()
+}

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"sync/atomic"
 	"time"
 
@@ -284,7 +283,7 @@ func (s *Server) Run(ctx context.Context, ready io.Writer) (err error) {
 	if _, err := fmt.Fprintln(ready, s.Addresses()); err != nil {
 		return err
 	}
-	go debug.FreeOSMemory() // what only the start needed
+	go returnMemory(workers)
 	select {
 	case <-ctx.Done():
 	case <-fail.Done():

@@ -78,6 +78,9 @@ func (s *site) creation(photo string) []byte {
 		"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", apiPrefix, s.live, len(body), body)
 }
 
+// cheap is a request that costs the server little.
+const cheap = "GET /healthz-not HTTP/1.1\r\nHost: assay\r\n\r\n"
+
 // latencies are sorted times.
 type latencies []time.Duration
 
@@ -88,25 +91,26 @@ func (l latencies) at(share float64) time.Duration {
 	return l[min(len(l)-1, int(share*float64(len(l))))]
 }
 
-// rush sends creations on connections, each at most one in every interval, for a time, and sorts what came of them. A
-// connection is made when it is used first: the server waits only so long for the first request.
+// rush sends creations on connections, each at most one in every interval, for a time, and sorts what came of them. The
+// connections are made before, with a request that costs little: the server waits only so long for the first one.
 func rush(
 	t testing.TB, address string, connections int, request []byte, every, lasts time.Duration,
 ) (accepted, refused latencies) {
 	t.Helper()
 	var mu sync.Mutex
 	var running sync.WaitGroup
+	open := make([]*raw, connections)
+	for i := range open {
+		open[i] = dialRaw(t, address)
+		defer open[i].conn.Close()
+		if _, _, err := open[i].do([]byte(cheap)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	begin := time.Now()
-	for i := range connections {
+	for i, c := range open {
 		running.Go(func() {
 			next := begin.Add(every * time.Duration(i) / time.Duration(connections))
-			time.Sleep(time.Until(next))
-			c, err := tryRaw(address)
-			if err != nil {
-				t.Error(err)
-				return
-			}
-			defer c.conn.Close()
 			for time.Since(begin) < lasts {
 				time.Sleep(time.Until(next))
 				sent := time.Now()
@@ -217,7 +221,7 @@ func TestLoadConnections(t *testing.T) {
 	idle, slow := pick(500, 10_000), pick(50, 1000)
 	for range idle {
 		c := dialRaw(t, server.HTTP)
-		if _, err := c.conn.Write([]byte("GET /healthz-not HTTP/1.1\r\nHost: assay\r\n\r\n")); err != nil {
+		if _, err := c.conn.Write([]byte(cheap)); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { _ = c.conn.Close() })
@@ -296,11 +300,13 @@ func (s *site) awaitEnds(t *testing.T, lingering map[string][]*raw, limit time.D
 	for kind, list := range lingering {
 		for _, c := range list {
 			waiting.Go(func() {
-				if kind == "slow readers" { // reading would make them quick: the server's end shows in a write
-					time.Sleep(limit / 2)
-				}
 				_ = c.conn.SetDeadline(began.Add(limit))
-				_, err := io.Copy(io.Discard, c.r)
+				var err error
+				if kind == "slow readers" { // reading would make them quick: the server's end shows in a write
+					err = writeUntilReset(c.conn)
+				} else {
+					_, err = io.Copy(io.Discard, c.r)
+				}
 				if timeout, ok := err.(net.Error); ok && timeout.Timeout() { //nolint:errorlint // of a connection
 					return
 				}
@@ -320,6 +326,16 @@ func (s *site) awaitEnds(t *testing.T, lingering map[string][]*raw, limit time.D
 		parts = append(parts, fmt.Sprintf("%s ended within %s", kind, last[kind].Round(time.Second)))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// writeUntilReset writes a byte now and then until the other side does not take it any more, or until the deadline.
+func writeUntilReset(c net.Conn) error {
+	for {
+		time.Sleep(500 * time.Millisecond)
+		if _, err := c.Write([]byte("x")); err != nil {
+			return err
+		}
+	}
 }
 
 // awaitMemory waits until a process has given its memory back, and tells how much it has then and how long that took.
