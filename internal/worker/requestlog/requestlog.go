@@ -17,9 +17,9 @@ import (
 )
 
 const (
-	maxMemory = 8 << 20   // of requests that are not stored yet, in bytes
-	wakeAt    = 2 << 20   // bytes that are stored before the interval is over
-	overhead  = 512       // of a block
+	maxMemory = 8 << 20 // of requests that are not stored yet, in bytes
+	wakeAt    = 2 << 20 // bytes that are stored before the interval is over
+	overhead  = 512     // of a block
 	interval  = time.Second
 	sayEvery  = time.Minute
 )
