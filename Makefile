@@ -97,7 +97,7 @@ fuzz: ## run every fuzz target for FUZZTIME (60s)
 	scripts/fuzz $(FUZZTIME)
 
 .PHONY: bench
-bench: test-deps build ## measure against bases in the same run, 35 minutes; writes docs/performance.md; fails on a missed target
+bench: test-deps build ## measure against bases in the same run, 50 minutes; writes docs/performance.md; fails on a missed target
 	$(GO) run -tags $(TAGS) ./test/bench -docs docs $(BENCHFLAGS)
 
 .PHONY: bench-quick
