@@ -80,17 +80,24 @@ func newDestination(t testing.TB, target string) *destination {
 	return &destination{target: target, mediaDir: filepath.Join(dir, "data", "media"), dataDir: filepath.Join(dir, "data")}
 }
 
-func (p *destination) restore(t testing.TB, dir string) (*backup.Summary, error) {
+// openMedia opens the folder for photos, until the end of the test.
+func (p *destination) openMedia(t testing.TB) (*media.Disk, *media.Staging) {
 	t.Helper()
 	disk, err := media.NewDisk(p.mediaDir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = disk.Close() }()
+	t.Cleanup(func() { _ = disk.Close() })
 	staging, err := media.NewStaging(disk.StagingDir())
 	if err != nil {
 		t.Fatal(err)
 	}
+	return disk, staging
+}
+
+func (p *destination) restore(t testing.TB, dir string) (*backup.Summary, error) {
+	t.Helper()
+	disk, staging := p.openMedia(t)
 	told := &progresstest.Recorder{}
 	restored, err := backup.Restore(told.Context(t.Context()), backup.RestoreOptions{
 		Dir: dir, Database: p.target, Media: disk, Staging: staging, DataDir: p.dataDir,

@@ -40,15 +40,7 @@ func TestMove(t *testing.T) {
 		for name, fresh := range map[string]func(testing.TB) string{"sqlite": storetest.SQLite, "postgres": pgtest.Database} {
 			t.Run("To-"+name, func(t *testing.T) {
 				p := newDestination(t, fresh(t))
-				disk, err := media.NewDisk(p.mediaDir)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = disk.Close() }()
-				staging, err := media.NewStaging(disk.StagingDir())
-				if err != nil {
-					t.Fatal(err)
-				}
+				disk, staging := p.openMedia(t)
 				told := &progresstest.Recorder{}
 				ctx, cancel := context.WithCancel(t.Context())
 				slow := &interrupting{Store: disk, stop: cancel}
@@ -103,15 +95,7 @@ func TestMove_Damaged(t *testing.T) {
 	content[len(content)-1] ^= 1
 	write(t, files[0], string(content))
 	p := newDestination(t, storetest.SQLite(t))
-	disk, err := media.NewDisk(p.mediaDir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = disk.Close() }()
-	staging, err := media.NewStaging(disk.StagingDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	disk, staging := p.openMedia(t)
 	_, err = backup.Move(t.Context(), backup.MoveOptions{
 		Store: i.Store, Media: i.Media, Database: p.target, ToMedia: disk, ToStaging: staging, Dir: p.dataDir,
 		Now: func() time.Time { return now },

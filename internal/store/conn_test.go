@@ -120,15 +120,7 @@ func TestStatements_Concurrent(t *testing.T) {
 
 // TestStore_Statements checks that neither readers nor the writer keep a statement for every text.
 func TestStore_Statements(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := openTest(t)
 	var got int
 	err = s.Update(t.Context(), func(tx *Tx) error {
 		for n := range maxStatements + 50 {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -12,13 +11,8 @@ import (
 // TestReaders_Together checks that reads which wait for a connection are run by the one who has it: each gets its own
 // result and sees what was committed before it came, and a failing one fails alone.
 func TestReaders_Together(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "assay.db")
-	s, err := Open(t.Context(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Close() }()
-	r, err := newReaders(newStatements(s.db.PrepareContext, maxStatements), path, 1)
+	s := openTest(t)
+	r, err := newReaders(newStatements(s.db.PrepareContext, maxStatements), s.path, 1)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,15 +12,7 @@ import (
 // TestDeskPlans checks that SQLite finds every list of the desk, the next order and the load of an answer time through
 // an index: a scan would not be seen in any other test, for their tables are small.
 func TestDeskPlans(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t)
 	type query struct {
 		text string
 		args []any
@@ -50,17 +42,7 @@ func TestDeskPlans(t *testing.T) {
 	}
 	for name, q := range queries {
 		t.Run(name, func(t *testing.T) {
-			var plan []string
-			if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+q.text, q.args, func(scan scanner) error {
-				var id, parent, unused int
-				var detail string
-				err := scan(&id, &parent, &unused, &detail)
-				plan = append(plan, detail)
-				return err
-			}); err != nil {
-				t.Fatal(err)
-			}
-			whole := strings.Join(plan, "\n")
+			whole := s.plan(t, q.text, q.args)
 			if strings.Contains(whole, "SCAN orders") || !strings.Contains(whole, "SEARCH orders USING") {
 				t.Errorf("the plan reads the whole table:\n%s", whole)
 			}

@@ -13,15 +13,7 @@ import (
 // TestSearchOrders_Plans checks that every search reads one range of the index that its first condition names, for each
 // state at most: a longer one would not be seen in any other test, for their tables are small.
 func TestSearchOrders_Plans(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	s := openTest(t)
 	now := time.Now()
 	tenant := access.Tenant{AccountID: "a", Environment: access.Live}
 	for name, test := range map[string]struct {
@@ -57,17 +49,7 @@ func TestSearchOrders_Plans(t *testing.T) {
 				text string
 				args []any
 			}{{page, pageArgs}, {counts, args}} {
-				var plan []string
-				if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+q.text, q.args, func(scan scanner) error {
-					var id, parent, unused int
-					var detail string
-					err := scan(&id, &parent, &unused, &detail)
-					plan = append(plan, detail)
-					return err
-				}); err != nil {
-					t.Fatal(err)
-				}
-				whole := strings.Join(plan, "\n")
+				whole := s.plan(t, q.text, q.args)
 				if strings.Contains(whole, "SCAN orders") || !strings.Contains(whole, test.index) {
 					t.Errorf("the plan does not read %s:\n%s", test.index, whole)
 				}

@@ -181,21 +181,9 @@ func (s *Store) ProbeWrite(ctx context.Context) error {
 // Update runs f in one transaction that is on disk when Update returns nil. f may run more than once, reads and writes
 // only through its Tx, and must not do network or file work: on SQLite every writer waits for it. Canceling ctx does
 // not undo a transaction that has begun.
-func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) (err error) {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	span := tracing.Transaction(ctx, s.d.name)
-	defer func() { span.End(err) }()
-	began, err := s.gate.enter(ctx)
-	if err != nil {
-		return Classify(err)
-	}
-	defer s.gate.leave(began)
-	if s.writer != nil {
-		return Classify(diskFull(s.path, s.writer.run(s.sealing(f), !began.IsZero())))
-	}
-	return Classify(s.updatePostgres(context.WithoutCancel(ctx), s.sealing(f)))
+func (s *Store) Update(ctx context.Context, f func(*Tx) (err error)) error {
+	j := s.sealing(f)
+	return s.transaction(ctx, j, func() error { return s.updatePostgres(context.WithoutCancel(ctx), j) })
 }
 
 // UpdateTogether is Update for use cases that all change the same row, which row names: those that arrive while one is
@@ -215,7 +203,12 @@ func (s *Store) sealing(f func(*Tx) error) *job {
 
 // together runs a job in a group: on SQLite, which has one writer, with all others, on PostgreSQL with those of its
 // row.
-func (s *Store) together(ctx context.Context, row string, j *job) (err error) {
+func (s *Store) together(ctx context.Context, row string, j *job) error {
+	return s.transaction(ctx, j, func() error { return s.groups.run(ctx, row, j, s.commitPostgres) })
+}
+
+// transaction runs a job when it is its turn: on SQLite by the writer, on PostgreSQL by postgres.
+func (s *Store) transaction(ctx context.Context, j *job, postgres func() error) (err error) {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -229,7 +222,7 @@ func (s *Store) together(ctx context.Context, row string, j *job) (err error) {
 	if s.writer != nil {
 		return Classify(diskFull(s.path, s.writer.run(j, !began.IsZero())))
 	}
-	return Classify(s.groups.run(ctx, row, j, s.commitPostgres))
+	return Classify(postgres())
 }
 
 // Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its

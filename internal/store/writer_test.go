@@ -12,15 +12,7 @@ import (
 // TestWriteHeldUp checks that a request whose write the disk holds up is told that the service is unavailable, and that
 // what had not begun by then is never done.
 func TestWriteHeldUp(t *testing.T) {
-	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	s := openTest(t)
 	s.writer.limit = 50 * time.Millisecond
 	disk, begun := make(chan struct{}), make(chan struct{})
 	first := make(chan error, 1)

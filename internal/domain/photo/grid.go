@@ -71,18 +71,9 @@ func ReadGrid(r io.ReaderAt, size int64) (*Grid, bool) {
 
 // kindOf returns the type of an item, and nothing when the file does not say it.
 func (m *itemBoxes) kindOf(h *header, item uint32) string {
-	entries := m.iinf.start + 6
-	if version, _ := h.uint8(m.iinf.start); version > 0 {
-		entries += 2
-	}
-	for b := range h.boxes(entries, m.iinf.end) {
-		version, _ := h.uint8(b.start)
-		id, size, ok := h.itemID(b.start+4, version > 2)
-		if !ok || b.kind != "infe" || version < 2 || id != item {
-			continue
-		}
-		if kind, ok := h.bytes(b.start+4+size+2, 4); ok {
-			return string(kind)
+	for id, kind := range m.kinds(h) {
+		if id == item {
+			return kind
 		}
 	}
 	return ""

@@ -1,5 +1,7 @@
 package photo
 
+import "iter"
+
 // metadataItem is an item of a HEIF file that holds metadata.
 type metadataItem struct {
 	id   uint32
@@ -8,22 +10,32 @@ type metadataItem struct {
 
 // metadataItems returns the items that hold metadata.
 func (m *itemBoxes) metadataItems(h *header) (items []metadataItem) {
-	entries := m.iinf.start + 6
-	if version, _ := h.uint8(m.iinf.start); version > 0 {
-		entries += 2
-	}
-	for b := range h.boxes(entries, m.iinf.end) {
-		version, _ := h.uint8(b.start)
-		id, size, ok := h.itemID(b.start+4, version > 2)
-		if !ok || b.kind != "infe" || version < 2 {
-			continue
-		}
-		kind, ok := h.bytes(b.start+4+size+2, 4)
-		if ok && (string(kind) == "Exif" || string(kind) == "mime") {
-			items = append(items, metadataItem{id, string(kind)})
+	for id, kind := range m.kinds(h) {
+		if kind == "Exif" || kind == "mime" {
+			items = append(items, metadataItem{id, kind})
 		}
 	}
 	return items
+}
+
+// kinds are the types of the items, as far as the file says them.
+func (m *itemBoxes) kinds(h *header) iter.Seq2[uint32, string] {
+	return func(yield func(uint32, string) bool) {
+		entries := m.iinf.start + 6
+		if version, _ := h.uint8(m.iinf.start); version > 0 {
+			entries += 2
+		}
+		for b := range h.boxes(entries, m.iinf.end) {
+			version, _ := h.uint8(b.start)
+			id, size, ok := h.itemID(b.start+4, version > 2)
+			if !ok || b.kind != "infe" || version < 2 {
+				continue
+			}
+			if kind, ok := h.bytes(b.start+4+size+2, 4); ok && !yield(id, string(kind)) {
+				return
+			}
+		}
+	}
 }
 
 // place is where a piece of an item is.

@@ -183,17 +183,25 @@ func TestSharedClock(t *testing.T) {
 	r := newReceiver(t, w.clock, nil)
 	e := w.endpoint(r.URL)
 	w.queue(1, e)
-	w.update(func(tx *store.Tx) error { // another sender is at work, by the clock of the database
-		now, err := tx.Clock()
-		if err != nil {
+	holder := store.NewID() // another sender that is at work, by the clock of the database
+	lease := func() (leased []string) {
+		w.update(func(tx *store.Tx) error {
+			now, err := tx.Clock()
+			if err != nil {
+				return err
+			}
+			leased, err = tx.LeaseQueues(holder, []string{e.ID}, now, now.Add(20*time.Second))
 			return err
-		}
-		_, err = tx.LeaseQueues(store.NewID(), []string{e.ID}, now, now.Add(20*time.Second))
-		return err
-	})
+		})
+		return leased
+	}
+	lease()
 	other := w.queue(1, w.endpoint(r.URL+"/other"))[0]
 	w.start(r, func(c *Config) { c.SharedNow = (*store.Tx).Clock })
 	eventually(t, "the other delivery", func() bool { return w.delivery(other.ID).Status == webhook.Delivered })
+	if len(lease()) != 1 {
+		t.Error("the queue of another sender was taken")
+	}
 	if w.pending() != 1 || r.count() != 1 {
 		t.Errorf("%d are pending, %d were sent: the lease of another was not kept", w.pending(), r.count())
 	}

@@ -1,0 +1,38 @@
+package store
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// openTest opens a SQLite database, which is closed at the end of the test.
+func openTest(t *testing.T) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "assay.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// plan tells how SQLite runs a statement.
+func (s *Store) plan(t *testing.T, text string, args []any) string {
+	t.Helper()
+	var plan []string
+	if err := s.rows(t.Context(), "EXPLAIN QUERY PLAN "+text, args, func(scan scanner) error {
+		var id, parent, unused int
+		var detail string
+		err := scan(&id, &parent, &unused, &detail)
+		plan = append(plan, detail)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(plan, "\n")
+}
