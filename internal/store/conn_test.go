@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
@@ -122,7 +121,7 @@ func TestStatements_Concurrent(t *testing.T) {
 func TestStore_Statements(t *testing.T) {
 	s := openTest(t)
 	var got int
-	err = s.Update(t.Context(), func(tx *Tx) error {
+	err := s.Update(t.Context(), func(tx *Tx) error {
 		for n := range maxStatements + 50 {
 			text := fmt.Sprintf("SELECT %d", n)
 			if err := tx.row(t.Context(), text, nil, &got); err != nil {

@@ -279,11 +279,14 @@ type ResultCount struct {
 func (q Queries) Results(
 	ctx context.Context, accountID string, env access.Environment, from time.Time,
 ) ([]ResultCount, error) {
-	return collect(ctx, q, func(scan scanner) (c ResultCount, err error) {
-		var day int64
-		err = scan(&day, &c.Result, &c.Took, &c.Orders)
-		c.Day = timeOf(day * microsPerDay)
-		return c, err
-	}, `SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
-		accountID, string(env), micros(from)/microsPerDay)
+	var all []ResultCount
+	err := q.records(ctx,
+		`SELECT day, result, took, orders FROM order_results WHERE account_id = $1 AND environment = $2 AND day >= $3`,
+		[]any{accountID, string(env), micros(from) / microsPerDay}, func(r *record) error {
+			all = append(all, ResultCount{
+				Day: timeOf(r.integer(0) * microsPerDay), Result: r.word(1), Took: int(r.integer(2)), Orders: r.integer(3),
+			})
+			return nil
+		})
+	return all, err
 }

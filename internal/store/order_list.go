@@ -251,22 +251,31 @@ func (l *orderList) query(skip int64, limit int) (text string, args []any) {
 		return "SELECT " + l.columns.text + " FROM orders AS o WHERE " + l.ranges[0].where +
 			" AND seq >= " + low + " ORDER BY seq DESC", l.args
 	}
+	if len(l.ranges) == 1 {
+		page := l.part(l.ranges[0]) + " LIMIT " + l.args.add(int64(limit))
+		if skip > 0 {
+			page += " OFFSET " + l.args.add(skip)
+		}
+		return l.read("(" + page + ") AS page"), l.args
+	}
 	most := " LIMIT " + l.args.add(skip+int64(limit))
 	parts := make([]string, len(l.ranges))
 	for i, r := range l.ranges {
-		sort := cmp.Or(r.sort, l.sorted(l.key, "id"))
-		parts[i] = "SELECT id, " + l.key + " AS key FROM " + l.source + " WHERE " + r.where + sort + most
-		if len(parts) > 1 {
-			parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS s%d", parts[i], i)
-		}
+		parts[i] = fmt.Sprintf("SELECT * FROM (%s) AS s%d", l.part(r)+most, i)
 	}
-	page := "(" + strings.Join(parts, " UNION ALL ") + ") AS page"
-	if len(parts) > 1 || skip > 0 {
-		page = "(SELECT id, key FROM " + page + l.sorted("key", "id") +
-			" LIMIT " + l.args.add(int64(limit)) + " OFFSET " + l.args.add(skip) + ") AS page"
-	}
+	return l.read("(SELECT id, key FROM (" + strings.Join(parts, " UNION ALL ") + ") AS page" + l.sorted("key", "id") +
+		" LIMIT " + l.args.add(int64(limit)) + " OFFSET " + l.args.add(skip) + ") AS page"), l.args
+}
+
+// part reads one range.
+func (l *orderList) part(r orderRange) string {
+	return "SELECT id, " + l.key + " AS key FROM " + l.source + " WHERE " + r.where + cmp.Or(r.sort, l.sorted(l.key, "id"))
+}
+
+// read reads the orders of a page.
+func (l *orderList) read(page string) string {
 	return "SELECT " + l.columns.text + " FROM " + page + " JOIN orders AS o ON o.id = page.id" + l.joins +
-		l.sorted("page.key", "page.id"), l.args
+		l.sorted("page.key", "page.id")
 }
 
 func (l *orderList) sorted(key, id string) string {

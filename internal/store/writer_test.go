@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -25,7 +24,7 @@ func TestWriteHeldUp(t *testing.T) {
 	}()
 	<-begun
 	done := false
-	err = s.Update(t.Context(), func(*Tx) error {
+	err := s.Update(t.Context(), func(*Tx) error {
 		done = true
 		return nil
 	})
