@@ -147,9 +147,10 @@ func run(t *testing.T, folder string, environment []string, command string, argu
 	cmd := exec.CommandContext(t.Context(), command, arguments...)
 	cmd.Dir = folder
 	cmd.Env = append(append(os.Environ(), "PYTHONDONTWRITEBYTECODE=1"), environment...)
-	out, err := cmd.CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s: %v\n%s", cmd, err, out)
+	var out, log bytes.Buffer // apart: what a server logs may come in the middle of a line
+	cmd.Stdout, cmd.Stderr = &out, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%s: %v\n%s%s", cmd, err, &out, &log)
 	}
-	return string(out)
+	return out.String() + log.String()
 }
