@@ -44,6 +44,7 @@ func beginUpload(t *testing.T, through *http.Client, base string, k key) *slowUp
 	}
 	request.Header.Set("Content-Type", u.form.FormDataContentType())
 	request.Header.Set("Authorization", "Bearer "+k.Key)
+	request.Header.Set("Expect", "100-continue") // the client sends the body when the server has begun to read it
 	go func() {
 		response, err := through.Do(request)
 		if err != nil {
@@ -57,7 +58,7 @@ func beginUpload(t *testing.T, through *http.Client, base string, k key) *slowUp
 	if u.part, err = u.form.CreateFormFile("photos", "slow.png"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := u.part.Write(u.photo[:len(u.photo)/2]); err != nil { // more than network buffers can hold
+	if _, err := u.part.Write(u.photo[:len(u.photo)/2]); err != nil {
 		t.Fatal(err)
 	}
 	return u
