@@ -12,11 +12,48 @@ import (
 // with every request.
 type readers struct {
 	*statements
-	all []*sqliteConn
+	all       []*sqliteConn
+	readQueue               // while none is free
+	free      []*sqliteConn // under the lock of the queue
+}
 
-	mu      sync.Mutex
-	free    []*sqliteConn
-	waiting []*read // while none is free, the first one first
+// readQueue is the reads that wait, the first one first.
+type readQueue struct {
+	lock    sync.Mutex
+	waiting []*read
+}
+
+// await returns how a read has ended. One that nobody has taken yet leaves the queue when ctx ends; any other one
+// writes to what belongs to the caller.
+func (q *readQueue) await(ctx context.Context, own *read) error {
+	select {
+	case err := <-own.ended:
+		return err
+	case <-ctx.Done():
+		if q.leave(own) {
+			return ctx.Err()
+		}
+		return <-own.ended
+	}
+}
+
+// leave takes back a read that waits, and reports whether it still did.
+func (q *readQueue) leave(own *read) bool {
+	q.lock.Lock()
+	defer q.lock.Unlock()
+	i := slices.Index(q.waiting, own)
+	if i >= 0 {
+		q.waiting = slices.Delete(q.waiting, i, i+1)
+	}
+	return i >= 0
+}
+
+// take returns the first reads that wait. The caller holds the lock.
+func (q *readQueue) take(limit int) []*read {
+	n := min(limit, len(q.waiting))
+	taken := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return taken
 }
 
 // read is a read that waits for a connection, or for another request to run it.
@@ -53,17 +90,17 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *rec
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.mu.Lock()
+	r.lock.Lock()
 	if n := len(r.free); n > 0 {
 		c := r.free[n-1]
 		r.free = r.free[:n-1]
-		r.mu.Unlock()
+		r.lock.Unlock()
 		return r.run(c, ctx, text, args, rec, each)
 	}
 	own := &read{text: text, args: args, rec: rec, each: each, ended: make(chan error, 1)}
 	r.waiting = append(r.waiting, own)
-	r.mu.Unlock()
-	if err := <-own.ended; own.c == nil {
+	r.lock.Unlock()
+	if err := r.await(ctx, own); own.c == nil {
 		return err
 	}
 	return r.run(own.c, ctx, text, args, rec, each)
@@ -79,27 +116,20 @@ func (r *readers) run(
 
 // help runs some of the reads that wait, and gives the connection to the next one, or back.
 func (r *readers) help(c *sqliteConn) {
-	r.mu.Lock()
-	n := min(len(r.waiting), maxTogether)
-	if n == 0 {
-		r.free = append(r.free, c)
-		r.mu.Unlock()
+	r.lock.Lock()
+	others := r.take(maxTogether)
+	r.lock.Unlock()
+	if len(others) > 0 {
+		c.together(others)
+	}
+	r.lock.Lock()
+	defer r.lock.Unlock()
+	for _, next := range r.take(1) {
+		next.c = c
+		next.ended <- nil
 		return
 	}
-	together := slices.Clone(r.waiting[:n])
-	r.waiting = slices.Delete(r.waiting, 0, n)
-	r.mu.Unlock()
-	c.together(together)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if len(r.waiting) == 0 {
-		r.free = append(r.free, c)
-		return
-	}
-	next := r.waiting[0]
-	next.c = c
-	next.ended <- nil
-	r.waiting = slices.Delete(r.waiting, 0, 1)
+	r.free = append(r.free, c)
 }
 
 // together runs reads in one transaction, which begins after all of them were asked for.

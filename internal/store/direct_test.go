@@ -34,6 +34,14 @@ func TestReaders_Together(t *testing.T) {
 		}
 	}
 
+	awaitWaiting := func(n int) {
+		for waiting := -1; waiting != n; {
+			r.lock.Lock()
+			waiting = len(r.waiting)
+			r.lock.Unlock()
+		}
+	}
+
 	const waiters = 2*maxTogether + 3
 	held, release := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
@@ -43,6 +51,15 @@ func TestReaders_Together(t *testing.T) {
 		}
 	})
 	<-held
+	gone, cancel := context.WithCancel(t.Context())
+	all.Go(func() {
+		if err := r.records(gone, "SELECT 1", nil, new(record), nil); !errors.Is(err, context.Canceled) {
+			t.Errorf("a read whose request has ended: %v", err)
+		}
+	})
+	awaitWaiting(1)
+	cancel()
+	awaitWaiting(0)
 	set(7)
 	errOwn := errors.New("own")
 	for i := range waiters {
@@ -71,11 +88,7 @@ func TestReaders_Together(t *testing.T) {
 			}
 		})
 	}
-	for waiting := 0; waiting < waiters; {
-		r.mu.Lock()
-		waiting = len(r.waiting)
-		r.mu.Unlock()
-	}
+	awaitWaiting(waiters)
 	close(release)
 	all.Wait()
 

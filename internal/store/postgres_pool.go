@@ -5,8 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
-	"sync"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
@@ -54,9 +52,8 @@ func (p pool) raw(ctx context.Context, f func(*pgx.Conn) error) error {
 // trips are the round trips of short reads. While some are on their way, the reads that come are gathered and sent
 // together: a round trip for many costs both sides much less than one for each.
 type trips struct {
-	mu      sync.Mutex
-	running int
-	waiting []*read
+	readQueue
+	running int // under the lock of the queue
 }
 
 const (
@@ -77,18 +74,11 @@ func (p pool) together(ctx context.Context, q string, args []any, r *record, eac
 	own := &read{text: q, args: args, rec: r, each: each, ended: make(chan error, 1)}
 	err := errLead
 	if !p.trips.begin(own) {
-		select {
-		case err = <-own.ended:
-		case <-ctx.Done():
-			if p.trips.leave(own) {
-				return ctx.Err()
-			}
-			err = <-own.ended // it is on its way, and writes to what belongs to the caller
-		}
+		err = p.trips.await(ctx, own)
 	}
 	if errors.Is(err, errLead) {
 		defer p.trips.end()
-		if others := p.trips.take(maxGathered - 1); len(others) > 0 {
+		if others := p.trips.others(); len(others) > 0 {
 			p.send(ctx, append(others, own))
 			err = <-own.ended
 		} else {
@@ -148,8 +138,8 @@ func (w *read) receive(results pgx.BatchResults) (err error) {
 
 // begin reports whether the read may go at once. Otherwise it waits: for its end, or for its turn.
 func (t *trips) begin(own *read) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
+	t.lock.Lock()
+	defer t.lock.Unlock()
 	if t.running < maxTrips {
 		t.running++
 		return true
@@ -158,35 +148,20 @@ func (t *trips) begin(own *read) bool {
 	return false
 }
 
-// leave takes back a read that waits, and reports whether it still did.
-func (t *trips) leave(own *read) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	i := slices.Index(t.waiting, own)
-	if i >= 0 {
-		t.waiting = slices.Delete(t.waiting, i, i+1)
-	}
-	return i >= 0
-}
-
-// take returns the first reads that wait.
-func (t *trips) take(limit int) []*read {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	n := min(limit, len(t.waiting))
-	taken := slices.Clone(t.waiting[:n])
-	t.waiting = slices.Delete(t.waiting, 0, n)
-	return taken
+// others returns the reads that go with one whose turn it is.
+func (t *trips) others() []*read {
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	return t.take(maxGathered - 1)
 }
 
 // end gives the turn to the next read that waits.
 func (t *trips) end() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if len(t.waiting) == 0 {
-		t.running--
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	for _, next := range t.take(1) {
+		next.ended <- errLead
 		return
 	}
-	t.waiting[0].ended <- errLead
-	t.waiting = slices.Delete(t.waiting, 0, 1)
+	t.running--
 }

@@ -27,10 +27,10 @@ func TestPool_Together(t *testing.T) {
 		})
 	}
 	awaitWaiting := func(n int) {
-		for waiting := 0; waiting != n; {
-			p.trips.mu.Lock()
+		for waiting := -1; waiting != n; {
+			p.trips.lock.Lock()
 			waiting = len(p.trips.waiting)
-			p.trips.mu.Unlock()
+			p.trips.lock.Unlock()
 		}
 	}
 
