@@ -52,7 +52,6 @@ type sample struct {
 
 // replicaState is what the watcher has last seen.
 type replicaState struct {
-	at       time.Time
 	current  time.Time // as of when the replica has everything
 	replayed Position
 	problem  string // why it cannot be used; empty: it can, unless it is too far behind
@@ -140,6 +139,30 @@ func (r *replica) usable(after Position) bool {
 	return st.problem == "" && st.replayed >= after && time.Since(st.current) <= r.maxLag
 }
 
+// standing is what is told of a replica when it changes.
+type standing int
+
+const (
+	unseen standing = iota
+	inUse
+	away
+	behind
+)
+
+// standing returns what a state amounts to, with how far the replica may be behind at most.
+func (r *replica) standing(st *replicaState) (now standing, lag time.Duration) {
+	if !st.current.IsZero() {
+		lag = time.Since(st.current)
+	}
+	switch {
+	case st.problem != "":
+		return away, lag
+	case st.current.IsZero() || lag > r.maxLag:
+		return behind, lag
+	}
+	return inUse, lag
+}
+
 // ReplicaState tells of the replica: whether it is used, how far it may be behind at most, and how many lists were read
 // from the primary and from the replica; ok is false where there is none.
 func (s *Store) ReplicaState() (used bool, lag time.Duration, primary, replica int64, ok bool) {
@@ -147,22 +170,21 @@ func (s *Store) ReplicaState() (used bool, lag time.Duration, primary, replica i
 	if r == nil {
 		return false, 0, 0, 0, false
 	}
-	st := r.state.Load()
-	if !st.current.IsZero() {
-		lag = st.at.Sub(st.current)
-	}
-	return r.usable(0), lag, r.reads[0].Load(), r.reads[1].Load(), true
+	now, lag := r.standing(r.state.Load())
+	return now == inUse, lag, r.reads[0].Load(), r.reads[1].Load(), true
 }
 
 // PingReplica returns why the replica is not used; nil: it is.
 func (s *Store) PingReplica(context.Context) error {
-	switch st := s.replica.state.Load(); {
-	case st.problem != "":
-		return errors.New(st.problem)
-	case !s.replica.usable(0):
+	st := s.replica.state.Load()
+	switch now, _ := s.replica.standing(st); now {
+	case inUse:
+		return nil
+	case behind:
 		return errors.New("it is too far behind")
+	default:
+		return errors.New(st.problem)
 	}
-	return nil
 }
 
 // watch compares the replica with the primary until ctx ends.
@@ -170,16 +192,16 @@ func (r *replica) watch(ctx context.Context) {
 	defer close(r.done)
 	tick := time.NewTicker(min(max(r.maxLag/5, 50*time.Millisecond), time.Second))
 	defer tick.Stop()
-	used, known := false, false
+	told := unseen
 	for {
 		st := r.look(ctx)
 		if ctx.Err() != nil {
 			return
 		}
 		r.state.Store(st)
-		if now := r.usable(0); now != used || !known {
-			r.tell(ctx, now, st)
-			used, known = now, true
+		if now, lag := r.standing(st); now != told {
+			r.tell(ctx, now, lag, st.problem)
+			told = now
 		}
 		select {
 		case <-ctx.Done():
@@ -189,15 +211,15 @@ func (r *replica) watch(ctx context.Context) {
 	}
 }
 
-func (r *replica) tell(ctx context.Context, used bool, st *replicaState) {
-	switch {
-	case used:
+func (r *replica) tell(ctx context.Context, now standing, lag time.Duration, problem string) {
+	switch now {
+	case inUse:
 		r.log.InfoContext(ctx, "lists and pages are read from the replica")
-	case st.problem != "":
-		r.log.WarnContext(ctx, "THE REPLICA IS AWAY: lists and pages are read from the primary", "reason", st.problem)
-	default:
+	case behind:
 		r.log.WarnContext(ctx, "THE REPLICA IS BEHIND: lists and pages are read from the primary",
-			"lag", st.at.Sub(st.current).Round(time.Millisecond), "limit", r.maxLag)
+			"lag", lag.Round(time.Millisecond), "limit", r.maxLag)
+	default:
+		r.log.WarnContext(ctx, "THE REPLICA IS AWAY: lists and pages are read from the primary", "reason", problem)
 	}
 }
 
@@ -205,7 +227,8 @@ func (r *replica) tell(ctx context.Context, used bool, st *replicaState) {
 func (r *replica) look(ctx context.Context) *replicaState {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	st := &replicaState{at: time.Now(), current: r.current}
+	st := &replicaState{current: r.current}
+	at := time.Now()
 	var system, theirs string
 	var written Position
 	if err := (Queries{c: r.primary}).row(ctx, `SELECT CAST(system_identifier AS TEXT),
@@ -215,7 +238,7 @@ func (r *replica) look(ctx context.Context) *replicaState {
 		return st
 	}
 	if len(r.samples) < maxSamples {
-		r.samples = append(r.samples, sample{st.at, written})
+		r.samples = append(r.samples, sample{at, written})
 	}
 	var recovers bool
 	err := (Queries{c: r.pool}).row(ctx, `SELECT CAST(system_identifier AS TEXT), pg_is_in_recovery(),
