@@ -5,6 +5,8 @@ import (
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
 	"time"
+
+	"github.com/assayhq/assay/internal/host"
 )
 
 // QuietHeap makes the garbage collector run less often. It runs when the heap has doubled since its last run, and the
@@ -18,6 +20,7 @@ func QuietHeap() []byte { return make([]byte, 16<<20) }
 
 // When memory is given back to the system: see returnMemory.
 const (
+	startTime      = time.Second // that workers need for their first look at what there is to do
 	memoryInterval = 15 * time.Second
 	quietRate      = 64 << 20 // bytes that are allocated in an interval while there is little to do
 	worthReturning = 64 << 20 // bytes more than were left the last time
@@ -26,9 +29,15 @@ const (
 // returnMemory gives memory back when a rush is over, until ctx ends. By itself the collector runs every two minutes in
 // a server that has little to do, and what it finds then is returned slowly.
 func returnMemory(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-time.After(startTime):
+	}
+	debug.FreeOSMemory()    // what only the start needed
+	_ = host.UnmapProgram() // the same; where it fails, these pages stay
 	tick := time.NewTicker(memoryInterval)
 	defer tick.Stop()
-	debug.FreeOSMemory() // what only the start needed
 	before, left := memoryUse()
 	for {
 		select {

@@ -11,6 +11,7 @@ import (
 func TestReturnMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		go returnMemory(t.Context())
+		time.Sleep(startTime)
 		synctest.Wait()
 		rush := make([]byte, 3*worthReturning)
 		for i := 0; i < len(rush); i += 4096 {

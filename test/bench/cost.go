@@ -89,5 +89,12 @@ func (s *suite) cost(ctx context.Context, name, versus string, g goal, measured,
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	s.costs(name, "pages/s", g, a, b)
-	return nil
+	return s.profile(ctx, name, measured.server.ops, func(ctx context.Context, d time.Duration) error {
+		for end := time.Now().Add(d); time.Now().Before(end); {
+			if _, err := measured.round(ctx, client, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
