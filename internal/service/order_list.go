@@ -111,7 +111,7 @@ func (s *Service) CountWaiting(ctx context.Context, tenant access.Tenant, limit 
 	return s.store.CountWaiting(ctx, tenant, limit)
 }
 
-// ClaimCounts returns how many orders a staff user holds, and for how many they wait for photos.
-func (s *Service) ClaimCounts(ctx context.Context, actor access.Actor) (map[order.Status]int64, error) {
-	return s.store.ClaimCounts(ctx, actor.ID)
+// CountAssigned counts the orders assigned to a staff user, those that wait for photos among them, up to limit.
+func (s *Service) CountAssigned(ctx context.Context, actor access.Actor, limit int) (int, error) {
+	return s.store.CountAssigned(ctx, actor.ID, limit)
 }

@@ -115,9 +115,10 @@ func TestReviewLists(t *testing.T) {
 			}
 			want("mine", mixed, 2, 3, true, waiting[1:4]...)
 		})
-		counts, err := s.Service.ClaimCounts(ctx, reviewer)
-		if err != nil || counts[order.Processing] != 0 || counts[order.UpdatePhotos] != 5 {
-			t.Errorf("counts %v, %v", counts, err)
+		for limit, want := range map[int]int{10: 5, 4: 4} {
+			if got, err := s.Service.CountAssigned(ctx, reviewer, limit); err != nil || got != want {
+				t.Errorf("up to %d claims are %d, %v", limit, got, err)
+			}
 		}
 	})
 }

@@ -115,14 +115,14 @@ type Service struct {
 	onMail        func()
 	onChange      func(Change)
 
-	signIns    map[access.Audience]*signin.SignIn
-	catalog    atomic.Pointer[catalog.Snapshot]
-	paused     atomic.Pointer[[]int]                          // answer times that are not to be ordered now; nil: none
-	keys       *ttlcache.Cache[access.SecretSum, *access.Key] // by the hash of their secret
-	keyUses    *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
-	beginnings *ttlcache.Cache[beginnings, []int64]           // of the days of overviews
-	signers    map[access.Environment]*certificate.Signer
-	running    runningKeys
+	signIns  map[access.Audience]*signin.SignIn
+	catalog  atomic.Pointer[catalog.Snapshot]
+	paused   atomic.Pointer[[]int]                          // answer times that are not to be ordered now; nil: none
+	keys     *ttlcache.Cache[access.SecretSum, *access.Key] // by the hash of their secret
+	keyUses  *ttlcache.Cache[string, struct{}]              // by key id: those that were recorded lately
+	pastDays *ttlcache.Cache[pastDaysKey, *pastDays]        // of overviews
+	signers  map[access.Environment]*certificate.Signer
+	running  runningKeys
 }
 
 // New returns the use cases over a store. It holds an empty catalog until RefreshCatalog is called.
@@ -143,8 +143,8 @@ func New(c Config) *Service {
 		limits:  c.Limits,
 		signers: newSigners(c.Secrets), keys: ttlcache.New[access.SecretSum, *access.Key](cmp.Or(c.KeyLife, keyCacheLife),
 			keyCacheSize),
-		keyUses:    ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
-		beginnings: ttlcache.New[beginnings, []int64](beginningsLife, beginningsSize),
+		keyUses:  ttlcache.New[string, struct{}](keyUseGap, keyCacheSize),
+		pastDays: ttlcache.New[pastDaysKey, *pastDays](pastDaysLife, pastDaysSize),
 	}
 	if c.Secrets != nil {
 		c.Store.SealLogs(audit.NewChain(c.Secrets.Derive(auditChains)))

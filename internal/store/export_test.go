@@ -119,7 +119,7 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 		"part":   explainNext(order.Part{BrandCode: "chanel", CategoryCode: "bags"}),
 		"named":  {ordersByReference, []any{"SKU-1", 20}},
 		"theirs": {colleaguesDraft, []any{NewID(), NewID()}},
-		"counts": {claimCounts, []any{NewID()}},
+		"counts": {countAssigned, []any{NewID(), 1000}},
 		"draft":  {verdictDraft, []any{NewID(), NewID()}},
 	})
 }

@@ -217,12 +217,12 @@ func (q Queries) orderPosition(
 	return &order.Cursor{At: neverDue, ID: afterAnyID}, 0, nil // orders have moved since they were counted
 }
 
-const claimCounts = `SELECT status, COUNT(*) FROM orders WHERE assignee_id = $1 AND environment = 'live'
-	AND status IN ('processing', 'update-photos') GROUP BY status`
+const countAssigned = `SELECT COUNT(*) FROM (SELECT 1 FROM orders WHERE assignee_id = $1 AND environment = 'live'
+	AND status IN ('processing', 'update-photos') LIMIT $2) AS held`
 
-// ClaimCounts returns how many Live orders a staff user holds, and for how many they wait for photos.
-func (q Queries) ClaimCounts(ctx context.Context, staffID string) (map[order.Status]int64, error) {
-	return pairs[order.Status, int64](ctx, q, claimCounts, staffID)
+// CountAssigned counts the Live orders assigned to a staff user, those that wait for photos among them, up to limit.
+func (q Queries) CountAssigned(ctx context.Context, staffID string, limit int) (int, error) {
+	return value[int](ctx, q, countAssigned, staffID, limit)
 }
 
 // CountWaiting counts the orders that wait for photos, up to limit.

@@ -23,7 +23,7 @@ func (s *suite) pageStocks(e engine) map[string]stock {
 	}
 	ended := stock{name: "pages", orders: size, queued: batch / 100, waiting: batch / 100, events: min(s.events, size)}
 	few, queued := ended, ended
-	few.name, few.orders, few.events = "few", batch, batch
+	few.name, few.orders, few.events = "spread", batch, batch
 	few.queued, few.waiting = batch/10, batch/10 // full pages of them, as among many
 	queued.name, queued.queued, queued.events = "queued", batch*98/100, batch
 	return map[string]stock{"few": few, "ended": ended, "queued": queued}

@@ -161,7 +161,7 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 		return nil, err
 	}
 	d.feed.keep(counts)
-	mine, err := d.Service.ClaimCounts(ctx, actorOf(who))
+	mine, err := d.Service.CountAssigned(ctx, actorOf(who), mostAssigned)
 	if err != nil {
 		return nil, err
 	}
@@ -189,11 +189,14 @@ func (d *Desk) queueView(w http.ResponseWriter, r *http.Request, who *visitor) (
 	return v, nil
 }
 
-func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts, mine map[order.Status]int64) []ui.Tab {
-	total := map[string]int64{
-		"queue":  counts[order.Queued] + counts[order.Processing],
-		"mine":   mine[order.Processing] + mine[order.UpdatePhotos],
-		"photos": counts[order.UpdatePhotos],
+// mostAssigned is how far one's own orders are counted.
+const mostAssigned = 200
+
+func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts map[order.Status]int64, mine int) []ui.Tab {
+	total := map[string]int{
+		"queue":  int(counts[order.Queued] + counts[order.Processing]),
+		"mine":   mine,
+		"photos": int(counts[order.UpdatePhotos]),
 	}
 	list := make([]ui.Tab, len(tabs))
 	for i, t := range tabs {
@@ -204,8 +207,8 @@ func (d *Desk) queueTabs(r *http.Request, q *queueQuery, counts, mine map[order.
 			}
 		}
 		list[i] = ui.Tab{
-			Href: "/desk?" + address.Encode(), Label: d.Site.T(r, "desk.tab."+t.name), Count: int(total[t.name]),
-			Current: t.name == q.tab.name,
+			Href: "/desk?" + address.Encode(), Label: d.Site.T(r, "desk.tab."+t.name), Count: total[t.name],
+			More: t.name == "mine" && mine == mostAssigned, Current: t.name == q.tab.name,
 		}
 	}
 	return list

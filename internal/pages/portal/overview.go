@@ -18,8 +18,6 @@ type overviewView struct {
 	place
 	*service.Overview
 	Charts      []*ui.Chart
-	Median, P95 time.Duration
-	Judged      bool // there were verdicts to measure
 	SuccessDay  string
 	SuccessWeek string
 	HasKey      bool
@@ -42,8 +40,6 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 		place: p.place(r, who, env, ""), Overview: o,
 		SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
 	}
-	v.Median, v.Judged = o.Total.Turnaround.Quantile(0.5)
-	v.P95, _ = o.Total.Turnaround.Quantile(0.95)
 	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
 	if err != nil {
 		return err
@@ -122,8 +118,7 @@ var scales = []struct {
 func (d *drawing) turnaround() *ui.Chart {
 	var longest time.Duration
 	for _, day := range d.Days {
-		p95, _ := day.Turnaround.Quantile(0.95)
-		longest = max(longest, p95)
+		longest = max(longest, day.Turnaround.P95)
 	}
 	scale := scales[0]
 	for i := 1; i < len(scales) && longest > scale.most; i++ {
@@ -132,15 +127,15 @@ func (d *drawing) turnaround() *ui.Chart {
 	unit := d.T("portal.chart." + scale.name)
 	c := d.Chart(ui.Lines, "turnaround", "unit", unit)
 	c.Unit = unit
-	quantile := func(q float64) func(*service.OverviewDay) float64 {
+	values := func(of func(*service.Turnaround) time.Duration) func(*service.OverviewDay) float64 {
 		return func(x *service.OverviewDay) float64 {
-			if took, ok := x.Turnaround.Quantile(q); ok {
+			if took := of(&x.Turnaround); took > 0 {
 				return float64(took) / float64(scale.unit)
 			}
 			return math.NaN()
 		}
 	}
-	d.Series(c, d.T("portal.chart.median"), quantile(0.5))
-	d.Series(c, d.T("portal.chart.p95"), quantile(0.95))
+	d.Series(c, d.T("portal.chart.median"), values(func(t *service.Turnaround) time.Duration { return t.Median }))
+	d.Series(c, d.T("portal.chart.p95"), values(func(t *service.Turnaround) time.Duration { return t.P95 }))
 	return c
 }

@@ -229,7 +229,8 @@ func (f *functions) copy(value string) (template.HTML, error) { return f.compone
 type Tab struct {
 	Href    string
 	Label   string
-	Count   int // shown when it is not 0
+	Count   int  // shown when it is not 0
+	More    bool // there may be more than Count
 	Current bool
 }
 

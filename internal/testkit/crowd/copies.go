@@ -64,7 +64,7 @@ func (c *Copies) Multiply(ctx context.Context) error {
 
 func (c *Copies) copy(ctx context.Context, bulk *rawsql.Bulk) error {
 	if c.Copies == 0 {
-		return nil
+		return c.spread(ctx, bulk)
 	}
 	for _, table := range []string{"orders", "order_id"} { // the orders first: the others refer to them
 		tables := []string{table}
@@ -93,6 +93,16 @@ func (c *Copies) copy(ctx context.Context, bulk *rawsql.Bulk) error {
 		}
 	}
 	return nil
+}
+
+// spread spreads orders that are not copied over the same time as copies.
+func (c *Copies) spread(ctx context.Context, bulk *rawsql.Bulk) error {
+	var set []string
+	for _, column := range []string{"created_at", "updated_at", "due_at", "ended_at"} {
+		set = append(set, fmt.Sprintf("%[1]s = %[1]s - %[2]d * (%[3]d - seq)", column, pace(c.Orders).Microseconds(), c.Orders))
+	}
+	return bulk.Run(ctx, fmt.Sprintf("UPDATE orders SET %s WHERE account_id = '%s' AND ended_at IS NOT NULL",
+		strings.Join(set, ", "), c.AccountID))
 }
 
 // copyTable copies the rows of one table. Columns are recognized by their names.
