@@ -22,19 +22,30 @@ const MaxPage = math.MaxInt64
 // Parameters that nobody asks for are ignored.
 type Query struct {
 	problems
-	raw string
+	parameters []parameter
+	few        [4]parameter // room for parameters, where they are not many
 }
+
+type parameter struct{ name, raw string } // the value is not decoded
 
 // ReadQuery returns a reader of the request's query.
 func ReadQuery(r *http.Request) *Query {
-	q := &Query{raw: r.URL.RawQuery}
-	for rest := q.raw; rest != ""; {
-		var name string
-		name, _, rest = nextParameter(rest)
-		if _, err := url.QueryUnescape(name); err != nil {
-			q.add("query", CodeFormat, "must be valid percent-encoding")
-			break
+	q := new(Query)
+	q.parameters = q.few[:0]
+	malformed := false
+	for rest := r.URL.RawQuery; rest != ""; {
+		var first string
+		first, rest, _ = strings.Cut(rest, "&")
+		name, raw, _ := strings.Cut(first, "=")
+		name, err := url.QueryUnescape(name)
+		if err != nil {
+			malformed = true
+			continue
 		}
+		q.parameters = append(q.parameters, parameter{name, raw})
+	}
+	if malformed {
+		q.add("query", CodeFormat, "must be valid percent-encoding")
 	}
 	return q
 }
@@ -63,8 +74,18 @@ func (q *Query) Required(name string) string { return q.String(name, Required, N
 // Code returns an optional parameter that must not be empty when it is there, such as a catalog code.
 func (q *Query) Code(name string) string { return q.String(name, NotEmpty) }
 
-// Enum returns an optional parameter that must be one of the values when it is there.
-func (q *Query) Enum(name string, values ...string) string { return q.String(name, OneOf(values...)) }
+// Enum returns an optional parameter that must be one of the values when it is there, else "".
+func Enum[T ~string](q *Query, name string, values ...T) T {
+	s, ok := q.read(name)
+	if !ok {
+		return ""
+	}
+	v, ok := enum.Parse(s, values)
+	if !ok {
+		q.Problem(name, CodeEnum, alternatives(enum.Names(values)))
+	}
+	return v
+}
 
 // Int returns a parameter that must be a decimal integer from low to high, or the fallback when it is absent or wrong.
 func (q *Query) Int(name string, fallback, low, high int) int {
@@ -95,7 +116,7 @@ func (q *Query) Page(defaultLimit, maxLimit int) (page, limit int) {
 
 // Locale returns the parameter locale; English when it is absent.
 func (q *Query) Locale() text.Locale {
-	return text.Locale(cmp.Or(q.Enum("locale", enum.Names(text.Locales)...), string(text.English)))
+	return cmp.Or(Enum(q, "locale", text.Locales...), text.English)
 }
 
 // Time returns an RFC 3339 timestamp in UTC, or the zero time when it is absent or wrong.
@@ -165,30 +186,15 @@ func (q *Query) read(name string) (string, bool) {
 
 // find returns the undecoded value of the first parameter of the name, and how many there are.
 func (q *Query) find(name string) (raw string, n int) {
-	for rest := q.raw; rest != ""; {
-		var key, value string
-		key, value, rest = nextParameter(rest)
-		if key != name {
-			if !strings.ContainsAny(key, "%+") {
-				continue
+	for i := range q.parameters {
+		if p := &q.parameters[i]; p.name == name {
+			if n == 0 {
+				raw = p.raw
 			}
-			if decoded, err := url.QueryUnescape(key); err != nil || decoded != name {
-				continue
-			}
+			n++
 		}
-		if n == 0 {
-			raw = value
-		}
-		n++
 	}
 	return raw, n
-}
-
-// nextParameter splits the first parameter from a query.
-func nextParameter(query string) (name, value, rest string) {
-	first, rest, _ := strings.Cut(query, "&")
-	name, value, _ = strings.Cut(first, "=")
-	return name, value, rest
 }
 
 // isDecimal reports whether s is an optional minus sign and digits.

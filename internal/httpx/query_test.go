@@ -155,7 +155,7 @@ func TestQueryAllProblemsAtOnce(t *testing.T) {
 	q := query(t, "page=0&limit=x&locale=fr&model_code=&status=gone&unknown=1&from=now")
 	q.Required("brand_code")
 	q.Code("model_code")
-	q.Enum("status", "queued", "processing")
+	Enum(q, "status", "queued", "processing")
 	q.Page(10, 50)
 	q.Locale()
 	q.Time("from")

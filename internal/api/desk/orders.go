@@ -4,7 +4,6 @@ import (
 	"net/http"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/httpx"
@@ -18,13 +17,13 @@ func (a *API) listOrders(w http.ResponseWriter, r *http.Request, c *call) error 
 	q := httpx.ReadQuery(r)
 	l := q.Locale()
 	f := order.Filter{Sort: order.DueFirst, Environment: access.Live}
-	if status := q.Enum("status", enum.Names(order.Statuses)...); status != "" {
-		f.Statuses = []order.Status{order.Status(status)}
+	if status := httpx.Enum(q, "status", order.Statuses...); status != "" {
+		f.Statuses = []order.Status{status}
 	}
-	if env := q.Enum("environment", enum.Names(access.Environments)...); env != "" {
-		f.Environment = access.Environment(env)
+	if env := httpx.Enum(q, "environment", access.Environments...); env != "" {
+		f.Environment = env
 	}
-	if q.Enum("assignee", "me") != "" {
+	if httpx.Enum(q, "assignee", "me") != "" {
 		f.AssigneeID = c.actor.ID
 	}
 	page, limit := q.Page(orderLimit, maxOrderLimit)

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
-	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/httpx"
@@ -43,10 +42,10 @@ func (a *API) listAuditEvents(w http.ResponseWriter, r *http.Request, c *call) e
 	from, to := q.Time("from"), q.Time("to")
 	f := audit.Filter{
 		From: given(q, "from", from), To: given(q, "to", to),
-		Code:      audit.Code(q.Enum("event_code", enum.Names(audit.Codes)...)),
-		ActorType: audit.ActorType(q.Enum("actor_type", enum.Names(audit.ActorTypes)...)), ActorID: q.UUID("actor_id"),
-		Source:     audit.Source(q.Enum("source", enum.Names(audit.Sources)...)),
-		TargetType: audit.TargetType(q.Enum("target_type", enum.Names(audit.TargetTypes)...)), TargetID: q.UUID("target_id"),
+		Code:      httpx.Enum(q, "event_code", audit.Codes...),
+		ActorType: httpx.Enum(q, "actor_type", audit.ActorTypes...), ActorID: q.UUID("actor_id"),
+		Source:     httpx.Enum(q, "source", audit.Sources...),
+		TargetType: httpx.Enum(q, "target_type", audit.TargetTypes...), TargetID: q.UUID("target_id"),
 	}
 	page, limit := q.Page(auditLimit, maxAuditLimit)
 	if err := q.Done(); err != nil {

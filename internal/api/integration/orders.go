@@ -143,11 +143,11 @@ func appendOrderPage(b []byte, orders []order.Summary, page, limit int, total in
 func readSearch(q *httpx.Query) order.Search {
 	created, updated := q.Time("created_since"), q.Time("updated_since")
 	return order.Search{
-		Status:       order.Status(q.Enum("status", enum.Names(order.Statuses)...)),
-		Outcome:      order.Outcome(q.Enum("outcome", enum.Names(order.Outcomes)...)),
+		Status:       httpx.Enum(q, "status", order.Statuses...),
+		Outcome:      httpx.Enum(q, "outcome", order.Outcomes...),
 		ExternalID:   q.String("external_id", httpx.NotEmpty, httpx.MaxChars(order.MaxExternalID)),
 		CreatedSince: given(q, "created_since", created), UpdatedSince: given(q, "updated_since", updated),
-		ByUpdate: q.Enum("sort", "updated") != "",
+		ByUpdate: httpx.Enum(q, "sort", "updated") != "",
 	}
 }
 

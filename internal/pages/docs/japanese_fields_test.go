@@ -10,8 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// describedFields returns the descriptions of all parameters and fields of the integration API, without those of
-// errors.
+// describedFields returns the descriptions of all parameters and fields of both APIs, without those of errors.
 func describedFields() map[string]bool {
 	found := make(map[string]bool)
 	add := func(contents []*spec.Content) {
@@ -21,8 +20,8 @@ func describedFields() map[string]bool {
 			}
 		}
 	}
-	d := api.Integration()
-	for _, op := range slices.Concat(d.Operations, d.Webhooks) {
+	i, d := api.Integration(), api.Desk()
+	for _, op := range slices.Concat(i.Operations, i.Webhooks, d.Operations) {
 		for _, p := range op.Parameters {
 			found[strings.TrimSpace(p.Description)] = true
 		}
