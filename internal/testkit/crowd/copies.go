@@ -98,8 +98,9 @@ func (c *Copies) copy(ctx context.Context, bulk *rawsql.Bulk) error {
 // spread spreads orders that are not copied over the same time as copies.
 func (c *Copies) spread(ctx context.Context, bulk *rawsql.Bulk) error {
 	var set []string
+	step := pace(c.Orders).Microseconds()
 	for _, column := range []string{"created_at", "updated_at", "due_at", "ended_at"} {
-		set = append(set, fmt.Sprintf("%[1]s = %[1]s - %[2]d * (%[3]d - seq)", column, pace(c.Orders).Microseconds(), c.Orders))
+		set = append(set, fmt.Sprintf("%[1]s = %[1]s - %[2]d * (%[3]d - seq)", column, step, c.Orders))
 	}
 	return bulk.Run(ctx, fmt.Sprintf("UPDATE orders SET %s WHERE account_id = '%s' AND ended_at IS NOT NULL",
 		strings.Join(set, ", "), c.AccountID))
