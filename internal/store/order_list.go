@@ -50,6 +50,10 @@ func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int
 	if err != nil || int64(page-1) > total/int64(limit) || offset >= total {
 		return nil, total, err
 	}
+	if rest := total - offset; rest <= min(walkedOffset, offset) {
+		orders, err := q.lastOrders(ctx, f, rest, limit)
+		return orders, total, err
+	}
 	after, skip, err := q.orderPosition(ctx, f, offset)
 	if err != nil {
 		return nil, 0, err
@@ -58,6 +62,22 @@ func (q Queries) OrderPage(ctx context.Context, f *order.Filter, page, limit int
 	text, args := l.query(skip, limit)
 	orders, err := q.summaries(ctx, l.columns, text, args, limit)
 	return orders, total, err
+}
+
+// lastOrders returns up to limit orders of a list, from the one that has rest orders left, itself among them. It walks
+// from the end of the list.
+func (q Queries) lastOrders(ctx context.Context, f *order.Filter, rest int64, limit int) ([]order.Summary, error) {
+	limit = int(min(rest, int64(limit)))
+	l := newOrderList(f, nil)
+	if l.down == "" {
+		l.down = " DESC"
+	} else {
+		l.down = ""
+	}
+	text, args := l.query(rest-int64(limit), limit)
+	orders, err := q.summaries(ctx, l.columns, text, args, limit)
+	slices.Reverse(orders)
+	return orders, err
 }
 
 // newestPage reads a page and the total in one statement: the sequence is dense, so that the number of an order is its
