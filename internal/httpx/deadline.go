@@ -55,15 +55,8 @@ func (b *limitedBody) Read(p []byte) (int, error) {
 // setDeadline does nothing where the writer has no deadlines.
 func (b *limitedBody) setDeadline(at time.Time) { _ = b.conn.SetReadDeadline(at) }
 
-// WithTimeout runs h with a time limit for the whole request: the context ends what h waits for, and the read deadline
-// a body that arrives too slowly.
-func WithTimeout(timeout time.Duration, w http.ResponseWriter, r *http.Request, h Handler) error {
-	r = Limit(timeout, w, r)
-	defer exchangeFrom(r.Context()).end()
-	return h(w, r)
-}
-
-// Limit begins the time limit of WithTimeout and returns the request to go on with.
+// Limit begins a time limit for the whole request and returns the request to go on with: the context ends what its
+// handler waits for, and the read deadline a body that arrives too slowly.
 func Limit(timeout time.Duration, w http.ResponseWriter, r *http.Request) *http.Request {
 	x := exchangeFrom(r.Context())
 	if x == nil {

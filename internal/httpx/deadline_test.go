@@ -98,13 +98,12 @@ func TestLimitBodies(t *testing.T) {
 	})
 }
 
-func TestWithTimeout(t *testing.T) {
+func TestLimit(t *testing.T) {
 	p, _ := testResponder()
 	h := p.Handle(func(w http.ResponseWriter, r *http.Request) error {
-		return WithTimeout(time.Nanosecond, w, r, func(_ http.ResponseWriter, r *http.Request) error {
-			<-r.Context().Done()
-			return context.Cause(r.Context())
-		})
+		r = Limit(time.Nanosecond, w, r)
+		<-r.Context().Done()
+		return context.Cause(r.Context())
 	})
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, get(t, "/x"))

@@ -24,10 +24,28 @@ func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part o
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
-	var r *OrderRecord
-	err := s.store.Update(ctx, func(tx *store.Tx) error {
+	var unreadable []string
+	for {
+		r, err := s.takeNext(ctx, actor, part, unreadable)
+		broken, ok := errors.AsType[*store.UnreadableOrder](err)
+		if !ok || len(unreadable) == mostUnreadable {
+			return r, err
+		}
+		s.log.ErrorContext(ctx, "an order in the queue cannot be read, and is passed over", "order", broken.ID, "error", err)
+		unreadable = append(unreadable, broken.ID)
+	}
+}
+
+// mostUnreadable is how many orders that cannot be read are passed over for the next one.
+const mostUnreadable = 20
+
+// takeNext gives a staff user the next order that is none of unless.
+func (s *Service) takeNext(
+	ctx context.Context, actor access.Actor, part order.Part, unless []string,
+) (r *OrderRecord, err error) {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		r = nil
-		id, err := tx.NextQueued(part)
+		id, err := tx.NextQueued(part, unless)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // an empty queue is no error
 		}

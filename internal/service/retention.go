@@ -92,10 +92,16 @@ func (s *Service) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
 }
 
 // SweepMedia deletes the files that no photo has and that were stored before the time, and uploads that never ended: a
-// crash leaves them. It returns how many. A younger one may belong to an upload whose row is not written yet.
-func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept int, err error) {
+// crash leaves them. It returns how many. A younger one may belong to an upload whose row is not written yet. Those
+// that are older than the installation are left and only counted: its crashes cannot have left them, and they may
+// belong to another database than this one, which is new or the wrong one.
+func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept, older int, err error) {
+	begun, err := s.store.Begun(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
 	if swept, err = s.media.DiscardUnfinished(ctx, before); err != nil {
-		return swept, err
+		return swept, 0, err
 	}
 	var names []string
 	flush := func() error {
@@ -107,6 +113,10 @@ func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept int, 
 		for _, name := range unknown {
 			stat, err := s.media.Stat(ctx, name)
 			if errors.Is(err, media.ErrNotFound) || err == nil && !stat.ModTime.Before(before) {
+				continue
+			}
+			if err == nil && stat.ModTime.Before(begun) {
+				older++
 				continue
 			}
 			if err == nil {
@@ -121,13 +131,14 @@ func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept int, 
 	}
 	for name, err := range s.media.Names(ctx) {
 		if err != nil {
-			return swept, err
+			return swept, older, err
 		}
 		if names = append(names, name); len(names) == sweepBatch {
 			if err := flush(); err != nil {
-				return swept, err
+				return swept, older, err
 			}
 		}
 	}
-	return swept, flush()
+	err = flush()
+	return swept, older, err
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/assayhq/assay/internal/progress"
@@ -113,8 +114,14 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	if err != nil {
 		return r, err
 	}
-	for _, place := range sealedPlaces {
-		broken, err := s.reseal(ctx, place.column, place.context, r, done)
+	// One kept key comes last. From the first one to it, neither secret key opens all kept keys alone, so that nothing
+	// starts with one of them after an interruption.
+	leave := keptLabels[len(keptLabels)-1]
+	for i, place := range append(slices.Clone(sealedPlaces), sealedPlaces[0]) {
+		if i == len(sealedPlaces) {
+			leave = ""
+		}
+		broken, err := s.reseal(ctx, place.column, place.context, leave, r, done)
 		if err != nil {
 			return r, fmt.Errorf("seal %s: %w", place.column, err)
 		}
@@ -131,11 +138,15 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	return r, nil
 }
 
-// reseal does one column, a batch in each transaction, and returns the values that cannot be opened.
+// reseal does one column but for the row to leave, and returns the values that cannot be opened.
 func (s *Service) reseal(
-	ctx context.Context, column store.SealedColumn, context func(string) string, r *Resealed, done func(int64),
+	ctx context.Context, column store.SealedColumn, context func(string) string, leave string, r *Resealed,
+	done func(int64),
 ) (broken []string, err error) {
 	err = s.eachSealed(ctx, column, s.secrets.Prefix(), func(v store.SealedValue) error {
+		if v.ID == leave {
+			return nil
+		}
 		done(1)
 		sealed, err := s.secrets.Reseal(v.Sealed, context(v.ID))
 		if err != nil {

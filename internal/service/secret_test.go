@@ -81,6 +81,20 @@ func TestRotateSecrets(t *testing.T) {
 		must.NoError(t, err)
 		s.Reconfigure(t, func(c *service.Config) { c.Secrets = both })
 
+		t.Run("Interrupted", func(t *testing.T) {
+			rawsql.Exec(t, target, "ALTER TABLE webhook_endpoints RENAME TO away")
+			_, err := s.Service.RotateSecrets(ctx)
+			rawsql.Exec(t, target, "ALTER TABLE away RENAME TO webhook_endpoints")
+			if err == nil {
+				t.Fatal("it was not interrupted")
+			}
+			for _, key := range []string{fresh, shop.SecretKey} {
+				if _, err := service.KeepKeys(ctx, s.Store, newBox(t, key), s.Clock.Now()); !errors.Is(err, service.ErrSecretKey) {
+					t.Errorf("with one of both keys: %v", err)
+				}
+			}
+			must.NoError(t, second(service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())))
+		})
 		t.Run("OneIsBroken", func(t *testing.T) {
 			rawsql.Exec(t, target, "UPDATE totp SET sealed_secret = 'v2:00000000:AAAA' || sealed_secret")
 			told := &progresstest.Recorder{}

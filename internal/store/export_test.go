@@ -108,7 +108,7 @@ func (s *Store) DeskPlans(ctx context.Context) (map[string]string, error) {
 	mine := queued
 	mine.Statuses, mine.AssigneeID = []order.Status{order.Completed}, NewID()
 	explainNext := func(part order.Part) explained {
-		text, args := nextQueued(part)
+		text, args := nextQueued(part, nil)
 		return explained{text + s.d.skipLocked, args}
 	}
 	return s.explain(ctx, map[string]explained{

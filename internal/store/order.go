@@ -72,7 +72,7 @@ func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
 	if c.n > allColumns.n {
 		o.AccountName, o.AssigneeName = r.text(22), r.text(23)
 	}
-	return err
+	return readable(o.ID, err)
 }
 
 func leftOrNil(r *record, i int) *time.Duration {
@@ -151,7 +151,7 @@ func shownOrder(r *record) (*order.Order, error) {
 	}
 	var err error
 	o.Recorded, err = order.DecodeRecorded(r.text(10))
-	return o, err
+	return o, readable(o.ID, err)
 }
 
 func (q Queries) order(ctx context.Context, where string, args ...any) (*order.Order, error) {
@@ -175,7 +175,7 @@ func (q Queries) Refunded(ctx context.Context, orderID string) (bool, error) {
 }
 
 // nextQueued is the query of NextQueued, without what keeps two transactions apart.
-func nextQueued(part order.Part) (text string, args []any) {
+func nextQueued(part order.Part, unless []string) (text string, args []any) {
 	text = "SELECT id FROM orders WHERE environment = 'live' AND status = 'queued' AND ended_at IS NULL"
 	for _, c := range []struct{ column, code string }{
 		{"brand_code", part.BrandCode}, {"category_code", part.CategoryCode},
@@ -185,13 +185,17 @@ func nextQueued(part order.Part) (text string, args []any) {
 			text += fmt.Sprintf(" AND %s = $%d", c.column, len(args))
 		}
 	}
+	for _, id := range unless {
+		args = append(args, id)
+		text += fmt.Sprintf(" AND id <> $%d", len(args))
+	}
 	return text + " ORDER BY " + dueKey + ", id LIMIT 1", args
 }
 
-// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue, that no other
-// transaction is about to take, or ErrNotFound.
-func (t *Tx) NextQueued(part order.Part) (string, error) {
-	text, args := nextQueued(part)
+// NextQueued returns the id of the queued Live order with the earliest due date, in a part of the queue and none of
+// unless, that no other transaction is about to take, or ErrNotFound.
+func (t *Tx) NextQueued(part order.Part, unless []string) (string, error) {
+	text, args := nextQueued(part, unless)
 	return value[string](t.ctx, t.Queries, text+t.d.skipLocked, args...)
 }
 

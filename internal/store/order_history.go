@@ -74,7 +74,7 @@ func (q Queries) withLaterEntries(ctx context.Context, orderID string, c *creati
 		var details string
 		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
 		if err == nil {
-			err = json.Unmarshal([]byte(details), &e.Details)
+			err = readable(orderID, json.Unmarshal([]byte(details), &e.Details))
 		}
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events

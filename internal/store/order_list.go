@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -118,13 +119,18 @@ func newest(c orderColumns) string {
 		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`
 }
 
+// summaries reads orders. One that cannot be read is there with what its columns tell: it must not hide the others.
 func (q Queries) summaries(
 	ctx context.Context, c orderColumns, text string, args []any, limit int,
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
 	err := q.records(ctx, text, args, func(r *record) error {
 		orders = append(orders, order.Summary{})
-		return orderRecord(c, r, &orders[len(orders)-1])
+		err := orderRecord(c, r, &orders[len(orders)-1])
+		if _, unreadable := errors.AsType[*UnreadableOrder](err); unreadable {
+			return nil
+		}
+		return err
 	})
 	return orders, err
 }

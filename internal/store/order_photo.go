@@ -44,7 +44,7 @@ func (q Queries) creation(ctx context.Context, orderID string) (*creation, error
 	if err != nil {
 		return nil, err
 	}
-	return c, json.Unmarshal([]byte(text), c)
+	return c, readable(orderID, json.Unmarshal([]byte(text), c))
 }
 
 // photos are those of round 0, with room for later ones.

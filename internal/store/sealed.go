@@ -10,6 +10,15 @@ func (q Queries) SealedKeys(ctx context.Context) (map[string]string, error) {
 	return pairs[string, string](ctx, q, "SELECT id, sealed FROM sealed_keys")
 }
 
+// Begun returns when the installation was begun, which a backup keeps; zero: it is not yet.
+func (q Queries) Begun(ctx context.Context) (time.Time, error) {
+	at, err := value[int64](ctx, q, "SELECT COALESCE(MIN(created_at), 0) FROM sealed_keys")
+	if err != nil || at == 0 {
+		return time.Time{}, err
+	}
+	return timeOf(at), nil
+}
+
 // InsertSealedKey keeps a key, unless one with the label is kept already.
 func (t *Tx) InsertSealedKey(label, sealed string, at time.Time) error {
 	_, err := t.exec("INSERT INTO sealed_keys (id, sealed, created_at) VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING",

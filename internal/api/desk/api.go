@@ -97,9 +97,7 @@ func (a *API) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	actor := staff.Actor(access.Origin{IP: httpx.ClientIP(r), UserAgent: r.UserAgent()})
 	actor.Token = true
-	return httpx.WithTimeout(requestTimeout, w, r, func(w http.ResponseWriter, r *http.Request) error {
-		return route.handle(w, r, &call{actor: actor, id: id})
-	})
+	return route.handle(w, httpx.Limit(requestTimeout, w, r), &call{actor: actor, id: id})
 }
 
 // authenticate returns the staff user of a request.

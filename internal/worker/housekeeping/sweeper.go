@@ -51,11 +51,15 @@ func (s *Sweeper) Sweep(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := 0
+	var files, older int
 	_, err = s.Lease.Do(ctx, sweepEvery, func(ctx context.Context) error {
-		files, err = s.Service.SweepMedia(ctx, time.Now().Add(-orphanAge))
+		files, older, err = s.Service.SweepMedia(ctx, time.Now().Add(-orphanAge))
 		return err
 	})
+	if older > 0 {
+		s.Log.WarnContext(ctx, "THE MEDIA STORE IS OLDER THAN THE DATABASE: files of no photo are left where they are; "+
+			"is this the right database?", "files", older)
+	}
 	if staged+files > 0 {
 		s.Log.InfoContext(ctx, "media swept", "staged", staged, "files", files)
 	}

@@ -42,6 +42,7 @@ func TestSweeper(t *testing.T) {
 		kept := []string{
 			place(used), write(place(photo.NewName(photo.JPEG)), time.Minute),
 			write(filepath.Join(s.Media.StagingDir(), "staged-2"), time.Minute),
+			write(place(photo.NewName(photo.JPEG)), 10*365*24*time.Hour), // of another database: this one is younger
 		}
 		sweeper := &housekeeping.Sweeper{Service: s.Service, Staging: s.Staging, Log: slog.New(slog.DiscardHandler)}
 		must.NoError(t, sweeper.Sweep(t.Context()))
@@ -153,7 +154,7 @@ func TestSweeper_S3(t *testing.T) {
 		before time.Time
 		swept  int
 	}{{time.Now().Add(-time.Hour), 0}, {time.Now().Add(time.Hour), 1}, {time.Now().Add(time.Hour), 0}} {
-		swept, err := s.Service.SweepMedia(t.Context(), round.before)
+		swept, _, err := s.Service.SweepMedia(t.Context(), round.before)
 		must.NoError(t, err)
 		if swept != round.swept {
 			t.Errorf("%d files swept, want %d", swept, round.swept)

@@ -17,6 +17,12 @@ function typing(element) {
   return element instanceof HTMLElement && (element.isContentEditable || element.matches("select, textarea, input:not([type=checkbox], [type=radio])"));
 }
 
+// unfocused reports whether nothing that is seen has the focus: the button of a dialog that was just closed keeps it
+// until the page is drawn again.
+function unfocused() {
+  return document.activeElement === document.body || !document.activeElement?.checkVisibility();
+}
+
 // go moves the focus along the photos.
 function go(by) {
   const at = photos.indexOf(document.activeElement);
@@ -37,7 +43,7 @@ const KEYS = {
   p: () => mark("pass", 1), f: () => mark("fail"), v: () => mark("not-visible"),
   P: () => mark("pass"), F: () => mark("fail", 1), V: () => mark("not-visible", 1), Backspace: () => mark(""),
   a: () => choose("authentic"), x: () => choose("fake"), u: () => choose("unable-to-verify"),
-  Enter: () => document.activeElement === document.body && photos.length > 0 && (photos[0].click() ?? true),
+  Enter: () => unfocused() && photos.length > 0 && (photos[0].click() ?? true),
 };
 
 document.addEventListener("keydown", (event) => {
