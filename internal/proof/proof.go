@@ -160,6 +160,7 @@ func (c *check) rows(ctx context.Context) error {
 			{"log of administration", c.staffLog},
 			{"heads kept elsewhere", c.keptHeads},
 			{"certificates", c.strayCertificates},
+			{"timelines", c.timelines},
 		} {
 			progress.Step(ctx, part.what)
 			if err := part.check(ctx, q); err != nil {

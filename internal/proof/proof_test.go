@@ -314,6 +314,22 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
 	},
 	{
+		name: "CreationUnreadable",
+		change: change{
+			do:   "UPDATE orders SET creation = '{' || creation WHERE id = '{open}'",
+			undo: "UPDATE orders SET creation = substr(creation, 2) WHERE id = '{open}'",
+		},
+		want: []proof.ProblemKind{proof.OrderFacts}, id: "{open}", env: access.Live,
+	},
+	{
+		name: "TimelineUnreadable",
+		change: change{
+			do:   "UPDATE order_events SET details = '{' || details WHERE order_id = '{canceled}'",
+			undo: "UPDATE order_events SET details = substr(details, 2) WHERE order_id = '{canceled}'",
+		},
+		want: []proof.ProblemKind{proof.OrderFacts, proof.OrderOutcome}, id: "{canceled}", everywhere: true,
+	},
+	{
 		name: "CertificateEdited",
 		change: change{
 			do:   "UPDATE certificates SET document = REPLACE(document, 'prada', 'gucci')",

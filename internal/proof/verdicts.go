@@ -11,7 +11,7 @@ import (
 
 // verdict checks the outcome of an order against its timeline and its certificate.
 func (t *tenant) verdict(o *store.OrderProof) {
-	if !json.Valid([]byte(o.Facts)) {
+	if !json.Valid([]byte(o.Facts)) || !json.Valid([]byte(o.Creation)) {
 		t.problem(OrderFacts, o.ID, "what was recorded of the order cannot be read")
 	}
 	if o.Status == order.Completed {
@@ -53,6 +53,15 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 		}
 	}
 	return err
+}
+
+// timelines looks for steps that cannot be read.
+func (c *check) timelines(ctx context.Context, q store.Queries) error {
+	return q.EachStep(ctx, func(orderID, event, details string) {
+		if !json.Valid([]byte(details)) {
+			c.add(Problem{Kind: OrderFacts, ID: orderID, Message: "the step " + event + " of its timeline cannot be read"})
+		}
+	})
 }
 
 // strayCertificates looks for certificates in force that nothing stands behind.

@@ -101,7 +101,7 @@ func (q Queries) newestPage(ctx context.Context, f *order.Filter, page, limit in
 				return nil
 			}
 			orders = append(orders, order.Summary{})
-			return orderRecord(c, r, &orders[len(orders)-1])
+			return listed(c, r, &orders[len(orders)-1])
 		})
 	return orders, total, err
 }
@@ -119,18 +119,23 @@ func newest(c orderColumns) string {
 		WHERE b.account_id = $1 AND b.environment = $2 ORDER BY o.seq DESC`
 }
 
-// summaries reads orders. One that cannot be read is there with what its columns tell: it must not hide the others.
+// listed is orderRecord for lists: an order that cannot be read is there with what its columns tell, so that it does
+// not hide the others.
+func listed(c orderColumns, r *record, o *order.Summary) error {
+	err := orderRecord(c, r, o)
+	if _, unreadable := errors.AsType[*UnreadableOrder](err); unreadable {
+		return nil
+	}
+	return err
+}
+
 func (q Queries) summaries(
 	ctx context.Context, c orderColumns, text string, args []any, limit int,
 ) ([]order.Summary, error) {
 	orders := make([]order.Summary, 0, limit)
 	err := q.records(ctx, text, args, func(r *record) error {
 		orders = append(orders, order.Summary{})
-		err := orderRecord(c, r, &orders[len(orders)-1])
-		if _, unreadable := errors.AsType[*UnreadableOrder](err); unreadable {
-			return nil
-		}
-		return err
+		return listed(c, r, &orders[len(orders)-1])
 	})
 	return orders, err
 }

@@ -76,6 +76,7 @@ type OrderProof struct {
 	Status       order.Status
 	Outcome      order.Outcome
 	Facts        string
+	Creation     string
 	Verdict      string // details of the last completion in its timeline; empty: there is none
 	ChargeID     string // empty: none
 	ChargeAmount int64
@@ -90,7 +91,7 @@ type OrderProof struct {
 func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
-	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.facts,
+	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.facts, o.creation,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
 				ORDER BY e.seq DESC LIMIT 1),
 			o.certificate_id, c.order_id, c.document, c.signature, c.key_id, l.id, COALESCE(l.amount, 0), r.id
@@ -101,9 +102,9 @@ func (q Queries) EachOrder(
 		func(scan scanner) error {
 			var o OrderProof
 			var certified, document, keyID string
-			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.Facts, asText(&o.Verdict),
-				asText(&o.CertificateID), asText(&certified), asText(&document), asText(&o.Signature), asText(&keyID),
-				asText(&o.ChargeID), &o.ChargeAmount, asText(&o.RefundID)); err != nil {
+			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.Facts, &o.Creation,
+				asText(&o.Verdict), asText(&o.CertificateID), asText(&certified), asText(&document), asText(&o.Signature),
+				asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount, asText(&o.RefundID)); err != nil {
 				return err
 			}
 			if certified != "" {
@@ -115,6 +116,18 @@ func (q Queries) EachOrder(
 			}
 			return f(&o)
 		})
+}
+
+// EachStep calls f for every step in the timelines of orders, with its details as they are stored.
+func (q Queries) EachStep(ctx context.Context, f func(orderID, event, details string)) error {
+	return q.rows(ctx, "SELECT order_id, event, details FROM order_events", nil, func(scan scanner) error {
+		var orderID, event, details string
+		err := scan(&orderID, &event, &details)
+		if err == nil {
+			f(orderID, event, details)
+		}
+		return err
+	})
 }
 
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
@@ -271,11 +284,11 @@ func (q Queries) OrderPhotosAfter(
 		}
 		owner[next] = p
 		var c creation
-		err := json.Unmarshal([]byte(text), &c)
+		_ = json.Unmarshal([]byte(text), &c) // what cannot be read is told of with its order
 		for _, sent := range c.Photos {
 			add(next, sent.Name)
 		}
-		return err
+		return nil
 	}); err != nil {
 		return nil, "", err
 	}
