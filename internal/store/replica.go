@@ -136,7 +136,8 @@ func (s *Store) Position(ctx context.Context) (p Position, err error) {
 // usable reports whether reads that have to show what was written up to a position can be the replica's.
 func (r *replica) usable(after Position) bool {
 	st := r.state.Load()
-	return st.problem == "" && st.replayed >= after && time.Since(st.current) <= r.maxLag
+	now, _ := r.standing(st)
+	return now == inUse && st.replayed >= after
 }
 
 // standing is what is told of a replica when it changes.
