@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -70,10 +69,12 @@ type derivation struct {
 //
 // Accounts take turns, so that no account's photos hold up another's. SetOwner tells the cache whose photos it has.
 func NewCache(store media.Store, staging *media.Staging, heavy Deriver) *Cache {
+	ahead, _ := warmers()
+	places := ahead + 1 // one for who looks at a photo
 	c := &Cache{
 		media: store, staging: staging, heavy: heavy,
 		memory:  semaphore.NewWeighted(budget),
-		cores:   newTurns(runtime.GOMAXPROCS(0), runtime.GOMAXPROCS(0)),
+		cores:   newTurns(places, places),
 		running: make(map[string]*derivation),
 	}
 	c.closing, c.close = context.WithCancel(context.Background())

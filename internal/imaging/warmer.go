@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/assayhq/assay/internal/media"
 )
 
-const (
-	// warmQueue is how many photos may wait: those of some fifty large orders.
-	warmQueue = 4096
-	// warmers is how many photos are worked on at a time, each of another account.
-	warmers = 2
-)
+// warmQueue is how many photos may wait: those of some fifty large orders.
+const warmQueue = 4096
 
-// Warmer is a worker that makes derived images before they are requested, one photo of an account at a time. What does
-// not fit into its queue, or is lost when the server stops, is made at the first request.
+// warmers returns how many photos are worked on at a time, and how many of one account: as many as there are cores. One
+// more is for the others, when its photos take for ever.
+func warmers() (all, ofOne int) { return runtime.GOMAXPROCS(0) + 1, runtime.GOMAXPROCS(0) }
+
+// Warmer is a worker that makes derived images before they are requested. Where photos of several accounts wait, the
+// next is one of the account that has the fewest in work. What does not fit into its queue, or is lost when the server
+// stops, is made at the first request.
 type Warmer struct {
 	cache *Cache
 	log   *slog.Logger
@@ -72,18 +74,17 @@ func (w *Warmer) dropFor(account string) bool {
 	return true
 }
 
-// next returns the next photo: of each account that has none in work, in turn.
-func (w *Warmer) next(working map[string]bool) (account, name string, ok bool) {
+// next returns the next photo: of the account that has the fewest in work, of several the one that waits longest.
+func (w *Warmer) next(working map[string]int, most int) (account, name string, ok bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for i := 0; i < len(w.order); {
-		account := w.order[i]
-		if working[account] {
-			i++
-			continue
+	for len(w.order) > 0 {
+		account := slices.MinFunc(w.order, func(a, b string) int { return working[a] - working[b] })
+		if working[account] >= most {
+			break
 		}
 		name, rest := w.waiting[account][0], w.waiting[account][1:]
-		w.order = slices.Delete(w.order, i, i+1)
+		w.order = slices.DeleteFunc(w.order, func(a string) bool { return a == account })
 		w.queued--
 		if len(rest) == 0 {
 			delete(w.waiting, account)
@@ -103,18 +104,20 @@ func (w *Warmer) Name() string { return "images" }
 
 // Run makes images until ctx ends.
 func (w *Warmer) Run(ctx context.Context) error {
-	working := make(map[string]bool)
+	all, ofOne := warmers()
+	working, total := make(map[string]int), 0
 	done := make(chan string)
-	var all sync.WaitGroup
-	defer all.Wait()
+	var tasks sync.WaitGroup
+	defer tasks.Wait()
 	for {
-		for len(working) < warmers && ctx.Err() == nil {
-			account, name, ok := w.next(working)
+		for total < all && ctx.Err() == nil {
+			account, name, ok := w.next(working, ofOne)
 			if !ok {
 				break
 			}
-			working[account] = true
-			all.Go(func() {
+			working[account]++
+			total++
+			tasks.Go(func() {
 				w.warm(ctx, account, name)
 				select {
 				case done <- account:
@@ -126,7 +129,10 @@ func (w *Warmer) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case account := <-done:
-			delete(working, account)
+			total--
+			if working[account]--; working[account] == 0 {
+				delete(working, account)
+			}
 		case <-w.wake:
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/photo"
@@ -54,4 +56,61 @@ func TestWarmer(t *testing.T) {
 		many[i] = names[0]
 	}
 	w.Ask("account", many) // nobody takes them
+}
+
+// TestWarmer_Fair checks that one account has all cores where no other waits, and that its photos, when they take for
+// ever, leave a place to others.
+func TestWarmer_Fair(t *testing.T) {
+	g := open(t)
+	cores := runtime.GOMAXPROCS(0)
+	store := &held{Store: g.store, names: make(map[string]bool), opened: make(chan string, 100)}
+	cache := imaging.NewCache(store, g.staging, nil)
+	defer cache.Close()
+	w := imaging.NewWarmer(cache, slog.New(slog.DiscardHandler))
+	var large []string
+	for range cores + 3 {
+		name := g.put(t, photo.JPEG, jpegOf(t, scene(40, 20)))
+		store.names[name] = true
+		large = append(large, name)
+	}
+	small := []string{
+		g.put(t, photo.JPEG, jpegOf(t, scene(30, 20))), g.put(t, photo.JPEG, jpegOf(t, scene(20, 20))),
+	}
+	w.Ask("heavy", large)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- w.Run(ctx) }()
+	for range cores {
+		if name := <-store.opened; !slices.Contains(large[:cores], name) {
+			t.Errorf("%s is in work before those that came first", name)
+		}
+	}
+	w.Ask("light", small)
+	for i := range small {
+		if name := <-store.opened; name != small[i] {
+			t.Errorf("%s is in work, not the photo of the other account", name)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// held is a media store where some photos take until the caller has gone.
+type held struct {
+	media.Store
+	names  map[string]bool
+	opened chan string
+}
+
+func (h *held) Open(ctx context.Context, name string) (media.File, error) {
+	if !media.IsDerived(name) {
+		h.opened <- name
+	}
+	if h.names[name] {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return h.Store.Open(ctx, name)
 }
