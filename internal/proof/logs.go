@@ -43,8 +43,16 @@ func (c *chain) end(head *audit.Head, kind ProblemKind) {
 	if c.count != head.Number {
 		c.problem(c.sequence, "", "the log has %d entries, its counter says %d", c.count, head.Number)
 	}
-	if c.previous != head.Hash {
+	switch {
+	case c.previous != head.Hash:
 		c.problem(kind, "", "the last entry is not the one that is known as the last")
+	case c.Store.Chain().HoldsHead(head):
+	case head.Seal == "":
+		c.problem(kind, "", "that %s %d is the last one has no seal: the end of the log may be cut off", c.entryName,
+			head.Number)
+	default:
+		c.problem(kind, "", "that %s %d is the last one was not written by this installation: the end of the log is cut off",
+			c.entryName, head.Number)
 	}
 }
 
@@ -70,9 +78,9 @@ func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string
 	}
 	log := &chain{
 		check: c, accountID: accountID, sequence: PortalSequence, hash: PortalHash, entryName: "entry",
-		seq: head.Gone, count: head.Gone, previous: head.Anchor,
+		seq: head.Trimmed.Number, count: head.Trimmed.Number, previous: head.Trimmed.Hash,
 	}
-	seal, trimmed := c.Store.Chain(), int64(0)
+	seal, gone, trimmed := c.Store.Chain(), head.Trimmed.Number, int64(0)
 	if err := q.EachEvent(ctx, audit.PortalLog, accountID, func(e *audit.Event, metadata string) error {
 		log.entry(e.ID, e.Seq, e.Hash, func(previous string) string { return seal.EventHash(previous, e, metadata) })
 		if e.Code != audit.LogTrimmed {
@@ -81,21 +89,24 @@ func (c *check) portalLog(ctx context.Context, q store.Queries, accountID string
 		var said struct{ Through int64 }
 		err := json.Unmarshal([]byte(metadata), &said)
 		if trimmed = said.Through; e.Personal.Salt == "" { // erased: what it said is not known
-			trimmed = head.Gone
+			trimmed = gone
 		}
 		return err
 	}); err != nil {
 		return err
 	}
-	if trimmed != head.Gone || head.Gone == 0 && head.Anchor != audit.PortalSeed {
+	switch {
+	case trimmed != gone || gone == 0 && head.Trimmed.Hash != audit.PortalSeed:
 		log.problem(PortalTrimmed, "", "the entries up to %d are gone, the log says that those up to %d were removed",
-			head.Gone, trimmed)
+			gone, trimmed)
+	case gone > 0 && !seal.HoldsHead(&head.Trimmed):
+		log.problem(PortalTrimmed, "", "the entries up to %d are gone, which has no seal of this installation", gone)
 	}
 	if head.Number == 0 {
 		head.Hash = audit.PortalSeed
 	}
 	log.end(&head.Head, PortalHead)
-	c.report.PortalEvents += log.count - head.Gone
+	c.report.PortalEvents += log.count - gone
 	return nil
 }
 
@@ -131,7 +142,7 @@ func (c *check) keptHeads(ctx context.Context, q store.Queries) error {
 			if err != nil && !errors.Is(err, store.ErrNotFound) {
 				return err
 			}
-			if err == nil && h.Number <= kept.Gone { // too old to be kept
+			if err == nil && h.Number <= kept.Trimmed.Number { // too old to be kept
 				continue
 			}
 		}

@@ -74,12 +74,12 @@ func TestCheck(t *testing.T) {
 		t.Run("Rows", func(t *testing.T) { testTamperedRows(t, s) })
 		t.Run("Files", func(t *testing.T) { testTamperedFiles(t, s) })
 		t.Run("ManyProblems", func(t *testing.T) {
-			// More accounts than one page, each without its two balances.
+			// More accounts than one page, each without its two balances and the seals of its two logs.
 			rawsql.Exec(t, target, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 700)
 				INSERT INTO accounts (id, name, locale, created_at) SELECT 'a' || i, 'a' || i, 'en', 1 FROM n`)
 			r := check(t, s)
-			if r.OK || r.Accounts != 701 || r.ProblemCount != 1400 || len(r.Problems) != proof.MaxProblems {
-				t.Errorf("ok %v, %d accounts, %d problems, %d listed; want not ok, 701, 1400, %d",
+			if r.OK || r.Accounts != 701 || r.ProblemCount != 2800 || len(r.Problems) != proof.MaxProblems {
+				t.Errorf("ok %v, %d accounts, %d problems, %d listed; want not ok, 701, 2800, %d",
 					r.OK, r.Accounts, r.ProblemCount, len(r.Problems), proof.MaxProblems)
 			}
 			rawsql.Exec(t, target, "DELETE FROM accounts WHERE id LIKE 'a%'")
@@ -249,7 +249,7 @@ var tamperings = []tampering{
 	},
 	{
 		name: "AuditCount", change: set("accounts", "audit_count", "audit_count + 1", "audit_count - 1", "true"),
-		want: []proof.ProblemKind{proof.AuditSequence},
+		want: []proof.ProblemKind{proof.AuditSequence, proof.AuditHead},
 	},
 	{
 		name: "AuditSeq", change: set("audit_events", "seq", "1000", "2", "id = '{last-event}'"),
@@ -265,7 +265,7 @@ var tamperings = []tampering{
 	},
 	{
 		name: "PortalCount", change: set("accounts", "portal_count", "portal_count + 1", "portal_count - 1", "true"),
-		want: []proof.ProblemKind{proof.PortalSequence},
+		want: []proof.ProblemKind{proof.PortalSequence, proof.PortalHead},
 	},
 	{
 		name: "PortalCutShort", // as if the first entry had been too old to be kept
@@ -546,7 +546,7 @@ func TestRewrittenHistory(t *testing.T) {
 		wantProblems(t, r)
 
 		rewrite(t, s, audit.NewChain(nil)) // as one without the key would
-		wantProblems(t, check(t, s), proof.AuditHash, proof.StaffHash)
+		wantProblems(t, check(t, s), proof.AuditHash, proof.AuditHead, proof.StaffHash, proof.StaffHead)
 		rewrite(t, s, s.Store.Chain())
 		wantProblems(t, check(t, s))
 		r, err = proof.Check(t.Context(), o)
@@ -569,14 +569,18 @@ func rewrite(t *testing.T, s *shop.Shop, seal audit.Chain) {
 		texts = append(texts, fmt.Sprintf("UPDATE audit_events SET hash = '%s' WHERE id = '%s'", previous, e.ID))
 		return nil
 	}))
-	texts = append(texts, "UPDATE accounts SET audit_head = '"+previous+"'")
+	heads, err := s.Store.LogHeads(ctx)
+	must.NoError(t, err)
+	heads[1].Hash = previous
+	texts = append(texts, "UPDATE accounts SET audit_head = '"+seal.SealHead(&heads[1])+"'")
 	previous = ""
 	must.NoError(t, s.Store.EachStaffAction(ctx, func(a *audit.Action, details string) error {
 		previous = seal.ActionHash(previous, a, details)
 		texts = append(texts, fmt.Sprintf("UPDATE staff_actions SET hash = '%s' WHERE id = '%s'", previous, a.ID))
 		return nil
 	}))
-	for _, text := range append(texts, "UPDATE staff_actions_head SET head = '"+previous+"'") {
+	heads[0].Hash = previous
+	for _, text := range append(texts, "UPDATE staff_actions_head SET head = '"+seal.SealHead(&heads[0])+"'") {
 		set(text)
 	}
 }

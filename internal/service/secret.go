@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/secret"
 	"github.com/assayhq/assay/internal/service/signin"
@@ -46,7 +47,18 @@ func KeepKeys(ctx context.Context, s *store.Store, box *secret.Box, now time.Tim
 					return err
 				}
 			}
-			return nil
+			if len(sealed) > 0 {
+				return nil
+			}
+			kept, err := tx.SealedKeys(ctx)
+			if err != nil {
+				return err
+			}
+			keys, err := openKeys(kept, box)
+			if err != nil {
+				return err
+			}
+			return tx.BeginStaffLog(audit.NewChain(box.Keep(keys).Derive(auditChains)))
 		}); err != nil {
 			return nil, err
 		}

@@ -6,12 +6,16 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
-// InsertAccount adds an account with its two balances; ErrExists when the name is taken.
+// InsertAccount adds an account with its two balances and its empty logs; ErrExists when the name is taken. The heads
+// of empty logs are sealed, too: so they can be told from logs that were emptied.
 func (t *Tx) InsertAccount(a *access.Account) error {
-	err := t.insert("accounts (id, name, locale, created_at)", a.ID, a.Name, string(a.Locale), micros(a.CreatedAt))
+	err := t.insert("accounts (id, name, locale, created_at, audit_head, portal_head)", a.ID, a.Name, string(a.Locale),
+		micros(a.CreatedAt), t.chain.SealHead(&audit.Head{Chain: audit.OfAnAccount, AccountID: a.ID}),
+		t.chain.SealHead(&audit.Head{Chain: audit.OfThePortal, AccountID: a.ID, Hash: audit.PortalSeed}))
 	for _, e := range access.Environments {
 		if err != nil {
 			break

@@ -10,13 +10,13 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 )
 
-// accountLog is where a log of accounts is kept: its table, and the columns of an account with its number of entries
-// and the hash of the last.
-type accountLog struct{ table, count, head string }
+// accountLog is where a log of accounts is kept: its table, the columns of an account with its number of entries and
+// the sealed hash of the last, and the name of its chain.
+type accountLog struct{ table, count, head, chain string }
 
 var accountLogs = map[audit.Log]accountLog{
-	audit.AuditLog:  {"audit_events", "audit_count", "audit_head"},
-	audit.PortalLog: {"portal_events", "portal_count", "portal_head"},
+	audit.AuditLog:  {"audit_events", "audit_count", "audit_head", audit.OfAnAccount},
+	audit.PortalLog: {"portal_events", "portal_count", "portal_head", audit.OfThePortal},
 }
 
 // AppendEvent writes an event to the account's log of the portal and, where the integration API knows its code, to its
@@ -46,15 +46,19 @@ func (t *Tx) appendEvent(to audit.Log, e *audit.Event) error {
 	}
 	e.ID = NewID()
 	e.At = e.At.UTC().Truncate(time.Microsecond)
-	var previous string
+	var stored string
 	log := accountLogs[to]
 	if err := t.row(t.ctx, "UPDATE accounts SET "+log.count+" = "+log.count+" + 1 WHERE id = $1 RETURNING "+log.count+", "+
-		log.head, []any{e.AccountID}, &e.Seq, &previous); err != nil {
+		log.head, []any{e.AccountID}, &e.Seq, &stored); err != nil {
 		return err
 	}
+	head := audit.Head{Chain: log.chain, AccountID: e.AccountID, Number: e.Seq}
+	head.SetStored(stored)
 	e.Personal = audit.NewPersonal()
-	e.Hash = t.chain.EventHash(previous, e, string(metadata))
-	if err := t.one("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", e.Hash, e.AccountID); err != nil {
+	e.Hash = t.chain.EventHash(head.Hash, e, string(metadata))
+	head.Hash = e.Hash
+	if err := t.one("UPDATE accounts SET "+log.head+" = $1 WHERE id = $2", t.chain.SealHead(&head),
+		e.AccountID); err != nil {
 		return err
 	}
 	return t.insert(log.table+" ("+auditColumns+")", e.ID, e.AccountID, e.Seq, e.UserID, micros(e.At), string(e.Code),
@@ -216,14 +220,17 @@ func (t *Tx) AppendStaffAction(a *audit.Action) error {
 	}
 	a.ID = NewID()
 	a.At = a.At.UTC().Truncate(time.Microsecond)
-	var previous string
+	var stored string
 	if err := t.row(t.ctx, "UPDATE staff_actions_head SET entries = entries + 1 WHERE id = 1 RETURNING entries, head",
-		nil, &a.Seq, &previous); err != nil {
+		nil, &a.Seq, &stored); err != nil {
 		return err
 	}
+	head := audit.Head{Chain: audit.Administration, Number: a.Seq}
+	head.SetStored(stored)
 	a.Personal = audit.NewPersonal()
-	a.Hash = t.chain.ActionHash(previous, a, string(details))
-	if err := t.one("UPDATE staff_actions_head SET head = $1 WHERE id = 1", a.Hash); err != nil {
+	a.Hash = t.chain.ActionHash(head.Hash, a, string(details))
+	head.Hash = a.Hash
+	if err := t.one("UPDATE staff_actions_head SET head = $1 WHERE id = 1", t.chain.SealHead(&head)); err != nil {
 		return err
 	}
 	return t.insert("staff_actions ("+actionColumns+")", a.ID, a.Seq, micros(a.At), string(a.Code), textOrNull(a.StaffID),
@@ -275,10 +282,21 @@ func (q Queries) StaffActions(
 		" ORDER BY at DESC, id DESC LIMIT $3", args...)
 }
 
+// BeginStaffLog seals the head of the log of administration while it has no entry, with the chain of a new
+// installation: from then on an empty log can be told from one that was emptied.
+func (t *Tx) BeginStaffLog(c audit.Chain) error {
+	_, err := t.exec("UPDATE staff_actions_head SET head = $1 WHERE id = 1 AND entries = 0 AND head = ''",
+		c.SealHead(&audit.Head{Chain: audit.Administration}))
+	return err
+}
+
 // AdministrationHead returns the newest entry of the log of administration.
 func (q Queries) AdministrationHead(ctx context.Context) (audit.Head, error) {
 	h := audit.Head{Chain: audit.Administration}
-	return h, q.row(ctx, "SELECT entries, head FROM staff_actions_head WHERE id = 1", nil, &h.Number, &h.Hash)
+	var stored string
+	err := q.row(ctx, "SELECT entries, head FROM staff_actions_head WHERE id = 1", nil, &h.Number, &stored)
+	h.SetStored(stored)
+	return h, err
 }
 
 // AuditHeads returns the newest entry of the logs of up to limit accounts whose ids follow the given one, in the order
@@ -286,7 +304,10 @@ func (q Queries) AdministrationHead(ctx context.Context) (audit.Head, error) {
 func (q Queries) AuditHeads(ctx context.Context, accountID string, limit int) ([]audit.Head, error) {
 	return collect(ctx, q, func(scan scanner) (audit.Head, error) {
 		h := audit.Head{Chain: audit.OfAnAccount}
-		return h, scan(&h.AccountID, &h.Number, &h.Hash)
+		var stored string
+		err := scan(&h.AccountID, &h.Number, &stored)
+		h.SetStored(stored)
+		return h, err
 	}, "SELECT id, audit_count, audit_head FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", accountID, limit)
 }
 
@@ -307,21 +328,25 @@ func (q Queries) PortalHeadOf(ctx context.Context, accountID string) (PortalHead
 const portalHeadColumns = "id, portal_count, portal_head, portal_gone, portal_anchor"
 
 func scanPortalHead(scan scanner) (PortalHead, error) {
-	h := PortalHead{Head: audit.Head{Chain: audit.OfThePortal}}
-	return h, scan(&h.AccountID, &h.Number, &h.Hash, &h.Gone, &h.Anchor)
+	h := PortalHead{Head: audit.Head{Chain: audit.OfThePortal}, Trimmed: audit.Head{Chain: audit.PortalTrimmed}}
+	var head, anchor string
+	err := scan(&h.AccountID, &h.Number, &head, &h.Trimmed.Number, &anchor)
+	h.Trimmed.AccountID = h.AccountID
+	h.SetStored(head)
+	h.Trimmed.SetStored(anchor)
+	return h, err
 }
 
-// PortalHead is the newest entry of an account's log of the portal, with how many entries are not kept any more and the
-// hash of the last of them.
+// PortalHead is the newest entry of an account's log of the portal, with the last one that is not kept any more.
 type PortalHead struct {
 	audit.Head
-	Gone   int64
-	Anchor string
+	Trimmed audit.Head
 }
 
 const headBatch = 500
 
-// LogHeads returns the newest entry of the log of administration and of the logs of every account.
+// LogHeads returns the newest entry of the log of administration and of the logs of every account, without their seals,
+// which say nothing outside the database.
 func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
 	head, err := q.AdministrationHead(ctx)
 	if err != nil {
@@ -331,7 +356,11 @@ func (q Queries) LogHeads(ctx context.Context) ([]audit.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	return allHeads(ctx, heads, q.PortalHeads)
+	heads, err = allHeads(ctx, heads, q.PortalHeads)
+	for i := range heads {
+		heads[i].Seal = ""
+	}
+	return heads, err
 }
 
 // allHeads adds the heads that page returns, account by account.

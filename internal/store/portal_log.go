@@ -31,24 +31,24 @@ func (t *Tx) TrimPortalLog(accountID string, before, now time.Time, limit int) (
 	if keep > 0 {
 		last = min(last, keep-1)
 	}
-	var through int64
-	var hash string
+	trimmed := audit.Head{Chain: audit.PortalTrimmed, AccountID: accountID}
 	err = t.row(t.ctx, `SELECT seq, hash FROM portal_events WHERE account_id = $1 AND seq <= $2
-		ORDER BY seq DESC LIMIT 1`, []any{accountID, last}, &through, &hash)
+		ORDER BY seq DESC LIMIT 1`, []any{accountID, last}, &trimmed.Number, &trimmed.Hash)
 	if err != nil {
 		return 0, err
 	}
-	if n, err = t.exec("DELETE FROM portal_events WHERE account_id = $1 AND seq <= $2", accountID, through); err != nil {
+	if n, err = t.exec("DELETE FROM portal_events WHERE account_id = $1 AND seq <= $2", accountID,
+		trimmed.Number); err != nil {
 		return 0, err
 	}
-	if err := t.one("UPDATE accounts SET portal_gone = $1, portal_anchor = $2 WHERE id = $3", through, hash,
-		accountID); err != nil {
+	if err := t.one("UPDATE accounts SET portal_gone = $1, portal_anchor = $2 WHERE id = $3", trimmed.Number,
+		t.chain.SealHead(&trimmed), accountID); err != nil {
 		return 0, err
 	}
 	return n, t.appendEvent(audit.PortalLog, &audit.Event{
 		AccountID: accountID, At: now, Code: audit.LogTrimmed,
 		Actor:    audit.Actor{Type: audit.BySystem, Name: "system", Source: audit.FromSystem},
 		Target:   audit.Target{Type: audit.OnLog},
-		Metadata: map[string]any{"through": through},
+		Metadata: map[string]any{"through": trimmed.Number},
 	})
 }

@@ -202,17 +202,3 @@ func (c Chain) hash(fields ...string) string {
 	mac.Write(text)
 	return hex.EncodeToString(mac.Sum(nil))
 }
-
-// Administration names the log of administration among the chains.
-const Administration = "administration"
-
-// Head is the newest entry of a chain. Kept elsewhere it shows later that the log up to there is still the same.
-type Head struct {
-	Chain     string `json:"chain"`   // "account", or Administration
-	AccountID string `json:"account"` // empty: the log of administration
-	Number    int64  `json:"number"`  // of entries
-	Hash      string `json:"head"`    // empty: there are none
-}
-
-// OfAnAccount is the chain of a Head of an account's log.
-const OfAnAccount = "account"

@@ -187,3 +187,30 @@ func TestErased(t *testing.T) {
 		}
 	})
 }
+
+// TestSealedHead checks that a seal holds for one head alone.
+func TestSealedHead(t *testing.T) {
+	chain := audit.NewChain([]byte("key"))
+	head := audit.Head{Chain: audit.OfAnAccount, AccountID: "a", Number: 7, Hash: "h"}
+	stored := chain.SealHead(&head)
+	head.SetStored(stored)
+	if head.Hash != "h" || !chain.HoldsHead(&head) {
+		t.Errorf("%q is %+v, which does not hold", stored, head)
+	}
+	for name, change := range map[string]func(*audit.Head){
+		"chain":   func(h *audit.Head) { h.Chain = audit.OfThePortal },
+		"account": func(h *audit.Head) { h.AccountID = "b" },
+		"number":  func(h *audit.Head) { h.Number-- },
+		"hash":    func(h *audit.Head) { h.SetStored("g." + h.Seal) },
+		"seal":    func(h *audit.Head) { h.SetStored("h") },
+	} {
+		changed := head
+		change(&changed)
+		if chain.HoldsHead(&changed) {
+			t.Errorf("a change of %s does not show", name)
+		}
+	}
+	if audit.NewChain([]byte("other")).HoldsHead(&head) {
+		t.Error("whoever has another key can make the seal")
+	}
+}

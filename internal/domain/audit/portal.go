@@ -78,9 +78,6 @@ const (
 	OnLog         TargetType = "log"
 )
 
-// OfThePortal is the chain of a Head of an account's log of the portal.
-const OfThePortal = "portal"
-
 // PortalSeed is what the first entry of a log of the portal is chained to, so that no entry can be taken for one of
 // another log.
 const PortalSeed = "portal"
