@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/assayhq/assay/internal/secret"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
@@ -127,6 +128,69 @@ func TestSecretKey(t *testing.T) {
 		fails(t, nil, []string{"--secret-key and --secret-key-file"}, "check", "--secret-key", string(key),
 			"--secret-key-file", keyFile)
 	})
+}
+
+// TestLostKey: no command makes a key again that the database has lost.
+func TestLostKey(t *testing.T) {
+	data := t.TempDir()
+	create := []string{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}
+	if code, _, stderr := run(t, data, nil, create...); code != 0 {
+		t.Fatal(stderr)
+	}
+	database := filepath.Join(data, "assay.db")
+	rawsql.Exec(t, database, "DELETE FROM sealed_keys WHERE id = 'certificates-live'")
+	for _, args := range [][]string{
+		{"check"},
+		{"staff", "list"},
+		{"audit", "head"},
+		{"catalog", "export"},
+		{"secrets", "rotate"},
+		{"backup", filepath.Join(t.TempDir(), "backup")},
+		{"serve", "--listen", "127.0.0.1:0"},
+		create,
+	} {
+		code, stdout, stderr := run(t, data, nil, args...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, "lost certificates-live") ||
+			!strings.Contains(stderr, "restore a backup") {
+			t.Errorf("%v: status %d, says %q and %q", args, code, stdout, stderr)
+		}
+	}
+	if kept := rawsql.Rows(t, database, "SELECT COUNT(*) FROM sealed_keys")[0][0]; kept != "3" {
+		t.Errorf("%s keys are kept", kept)
+	}
+}
+
+// TestUnfinishedBeginning: a start that was killed before it had made its keys is gone on with by what may begin an
+// installation; to everything else there is none.
+func TestUnfinishedBeginning(t *testing.T) {
+	for _, name := range []string{"WithoutSecretKey", "WithSecretKey"} {
+		t.Run(name, func(t *testing.T) {
+			data := t.TempDir()
+			s, err := store.Open(t.Context(), filepath.Join(data, "assay.db"))
+			must.NoError(t, err)
+			must.NoError(t, s.Close())
+			keyFile := filepath.Join(data, "secret.key")
+			if name == "WithSecretKey" {
+				must.NoError(t, os.WriteFile(keyFile, []byte(shop.SecretKey+"\n"), 0o600))
+			}
+			for _, args := range [][]string{{"check"}, {"staff", "list"}, {"secrets", "rotate"}} {
+				code, _, stderr := run(t, data, nil, args...)
+				if code != 1 || !strings.Contains(stderr, "no installation here") {
+					t.Errorf("%v: status %d, says %q", args, code, stderr)
+				}
+			}
+			if _, err := os.Stat(keyFile); name == "WithoutSecretKey" && err == nil {
+				t.Error("a reading command has made a secret key")
+			}
+			code, _, stderr := run(t, data, nil, "staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin")
+			if code != 0 {
+				t.Error(stderr)
+			}
+			if code, _, stderr := run(t, data, nil, "check"); code != 0 {
+				t.Error(stderr)
+			}
+		})
+	}
 }
 
 // TestAuditHead: the heads that a backup and audit head tell are held against the logs later.

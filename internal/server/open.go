@@ -55,14 +55,18 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
 		return nil, err
 	}
 	if !exists {
-		where := "the database that --database names is empty"
-		if s.Database == "" {
-			where = "there is no database in the folder " + s.Data
-		}
-		return nil, fmt.Errorf("%w: %s; assay serve begins one, assay restore fills one from a backup",
-			ErrNoInstallation, where)
+		return nil, s.noInstallation()
 	}
-	return open(ctx, s, log)
+	return open(ctx, s, log, (*Settings).openSecrets)
+}
+
+func (s *Settings) noInstallation() error {
+	where := "the database that --database names is empty"
+	if s.Database == "" {
+		where = "there is no database in the folder " + s.Data
+	}
+	return fmt.Errorf("%w: %s; assay serve begins one, assay restore fills one from a backup",
+		ErrNoInstallation, where)
 }
 
 // Begin opens the installation that the settings name, and makes what is missing of a new one.
@@ -70,7 +74,7 @@ func Begin(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	return open(ctx, s, log)
+	return open(ctx, s, log, (*Settings).keepSecrets)
 }
 
 func (s *Settings) checkOpen() error {
@@ -92,7 +96,10 @@ func (s *Settings) checkOpen() error {
 	return nil
 }
 
-func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
+// secretsFunc returns the box of the installation's keys.
+type secretsFunc func(*Settings, context.Context, *store.Store) (*secret.Box, error)
+
+func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc) (_ *App, err error) {
 	urls, err := photo.NewURLs(s.MediaURL)
 	if err != nil {
 		return nil, fmt.Errorf("--media-url: %w", err)
@@ -116,7 +123,7 @@ func open(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error)
 			return nil, fmt.Errorf("--database-read %w", err)
 		}
 	}
-	if app.Secrets, err = s.secrets(ctx, app.Store); err != nil {
+	if app.Secrets, err = secrets(&s, ctx, app.Store); err != nil {
 		return nil, err
 	}
 	if app.Media, err = media.Open(s.Media, s.Data); err != nil {
@@ -185,18 +192,62 @@ func (s *Settings) SecretFiles() []string {
 	return []string{secretKeyFile, tlsCertFile, tlsKeyFile, autocertFolder}
 }
 
-// secrets returns the box of the secret key: the one that was set, or the one in --data, made at the first start. A key
-// that is missing beside a database, or is not that of the database, is refused: a new one would leave everything
-// unreadable that was sealed before.
-func (s *Settings) secrets(ctx context.Context, db *store.Store) (*secret.Box, error) {
+// openSecrets returns the box of the secret key: the one that was set, or the one in --data. A key that is missing
+// beside a database, or is not that of the database, is refused.
+func (s *Settings) openSecrets(ctx context.Context, db *store.Store) (*secret.Box, error) {
+	path := s.secretPath()
+	if s.SecretKey == "" && !exists(path) {
+		untouched, err := s.untouched(ctx, db)
+		switch {
+		case err != nil:
+			return nil, err
+		case untouched:
+			return nil, s.noInstallation()
+		}
+		return nil, fmt.Errorf("secret key: %s is missing, and the database was written with it. "+
+			"Put the file back (a backup has it as secrets/%s), or give the key as --secret-key or --secret-key-file",
+			path, secretKeyFile)
+	}
+	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return service.OpenKeys(ctx, db, box) })
+}
+
+// keepSecrets is openSecrets for what may begin an installation: it makes the keys of a new one. Anywhere else a new
+// key would leave everything unreadable that was sealed before.
+func (s *Settings) keepSecrets(ctx context.Context, db *store.Store) (*secret.Box, error) {
+	untouched, err := s.untouched(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	if !untouched {
+		return s.openSecrets(ctx, db)
+	}
+	if path := s.secretPath(); s.SecretKey == "" && !exists(path) {
+		if err := writeOnce(path, []byte(secret.Generate()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, fmt.Errorf("secret key: %w", err)
+		}
+	}
+	return s.secrets(func(box *secret.Box) (*secret.Box, error) { return service.KeepKeys(ctx, db, box, time.Now()) })
+}
+
+// untouched reports whether nothing was sealed or written in the database yet.
+func (s *Settings) untouched(ctx context.Context, db *store.Store) (bool, error) {
+	untouched, err := db.Untouched(ctx)
+	if err != nil || !untouched {
+		return false, err
+	}
+	sealed, err := db.SealedKeys(ctx)
+	return len(sealed) == 0, err
+}
+
+func (s *Settings) secretPath() string { return filepath.Join(s.Data, secretKeyFile) }
+
+// secrets returns the box of the secret key with the kept keys.
+func (s *Settings) secrets(keep func(*secret.Box) (*secret.Box, error)) (*secret.Box, error) {
 	key, source := s.SecretKey, "--secret-key"
 	if key == "" {
-		path := filepath.Join(s.Data, secretKeyFile)
+		path := s.secretPath()
 		source = path
 		stored, err := os.ReadFile(filepath.Clean(path))
-		if errors.Is(err, fs.ErrNotExist) {
-			stored, err = s.firstSecret(ctx, db, path)
-		}
 		if err != nil {
 			return nil, fmt.Errorf("secret key: %w", err)
 		}
@@ -209,35 +260,16 @@ func (s *Settings) secrets(ctx context.Context, db *store.Store) (*secret.Box, e
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", source, err)
 	}
-	kept, err := service.KeepKeys(ctx, db, box, time.Now())
-	if errors.Is(err, service.ErrSecretKey) {
+	kept, err := keep(box)
+	switch {
+	case errors.Is(err, service.ErrSecretKey):
 		return nil, fmt.Errorf("%s: %w. Start with the right key. "+
 			"Where the key was replaced on purpose, give the old one as --secret-key-previous and run: assay secrets rotate",
 			source, err)
+	case errors.Is(err, service.ErrNotBegun):
+		return nil, s.noInstallation()
 	}
 	return kept, err
-}
-
-// firstSecret makes the key of a new installation.
-func (s *Settings) firstSecret(ctx context.Context, db *store.Store, path string) ([]byte, error) {
-	sealed, err := db.SealedKeys(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if len(sealed) > 0 {
-		return nil, fmt.Errorf("%s is missing, and the database was written with it. "+
-			"Put the file back (a backup has it as secrets/%s), or give the key as --secret-key or --secret-key-file",
-			path, secretKeyFile)
-	}
-	return createSecret(path)
-}
-
-// createSecret writes a fresh key. Of two processes that start at once, the second takes what the first has written.
-func createSecret(path string) ([]byte, error) {
-	if err := writeOnce(path, []byte(secret.Generate()+"\n")); err != nil && !errors.Is(err, fs.ErrExist) {
-		return nil, err
-	}
-	return os.ReadFile(filepath.Clean(path))
 }
 
 // writeOnce creates a file that only its owner can read, whole or not at all, and never replaces one.

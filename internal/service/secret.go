@@ -5,7 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -27,44 +29,25 @@ var keptLabels = []string{secret.RootLabel, liveCertificates, testCertificates, 
 // ErrSecretKey is returned for a secret key that is not the one of the database.
 var ErrSecretKey = errors.New("the secret key is not the one that this database was written with")
 
-// KeepKeys returns the box with the keys that the installation keeps, and makes them for a new one. It returns
-// ErrSecretKey when the box cannot open them.
-func KeepKeys(ctx context.Context, s *store.Store, box *secret.Box, now time.Time) (*secret.Box, error) {
+// ErrNotBegun is returned for a database that nothing was written to yet: it has no keys.
+var ErrNotBegun = errors.New("the database is empty")
+
+// OpenKeys returns the box with the keys that the installation keeps. It writes nothing: it returns ErrNotBegun for an
+// installation that has none yet, ErrSecretKey when the box cannot open them, and names a key that was lost.
+func OpenKeys(ctx context.Context, s *store.Store, box *secret.Box) (*secret.Box, error) {
+	untouched, err := s.Untouched(ctx) // first: another process may be beginning the installation
+	if err != nil {
+		return nil, err
+	}
 	sealed, err := s.SealedKeys(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if missing := missingLabels(sealed); len(missing) > 0 {
-		if len(sealed) > 0 { // never mix keys of two secret keys
-			if _, err := openKeys(sealed, box); err != nil {
-				return nil, err
-			}
-		}
-		if err := s.Update(ctx, func(tx *store.Tx) error {
-			for _, label := range missing {
-				key := base64.StdEncoding.EncodeToString(secret.NewKey())
-				if err := tx.InsertSealedKey(label, box.Seal(key, keyContext(label)), now); err != nil {
-					return err
-				}
-			}
-			if len(sealed) > 0 {
-				return nil
-			}
-			kept, err := tx.SealedKeys(ctx)
-			if err != nil {
-				return err
-			}
-			keys, err := openKeys(kept, box)
-			if err != nil {
-				return err
-			}
-			return tx.BeginStaffLog(audit.NewChain(box.Keep(keys).Derive(auditChains)))
-		}); err != nil {
-			return nil, err
-		}
-		if sealed, err = s.SealedKeys(ctx); err != nil { // another process may have been first
-			return nil, err
-		}
+	if untouched && len(sealed) == 0 {
+		return nil, ErrNotBegun
+	}
+	if err := checkKept(sealed); err != nil {
+		return nil, err
 	}
 	keys, err := openKeys(sealed, box)
 	if err != nil {
@@ -73,27 +56,74 @@ func KeepKeys(ctx context.Context, s *store.Store, box *secret.Box, now time.Tim
 	return box.Keep(keys), nil
 }
 
-func missingLabels(sealed map[string]string) (missing []string) {
+// KeepKeys is OpenKeys for what may begin an installation: it makes the keys of a new one, all at once. It makes none
+// anywhere else, where a new key would hide that the former one is lost. A kind of key that a later version introduces
+// has to be made by that version's start, by a rule of its own.
+func KeepKeys(ctx context.Context, s *store.Store, box *secret.Box, now time.Time) (*secret.Box, error) {
+	kept, err := OpenKeys(ctx, s, box)
+	if !errors.Is(err, ErrNotBegun) {
+		return kept, err
+	}
+	if err := s.Update(ctx, func(tx *store.Tx) error {
+		for _, label := range keptLabels {
+			key := base64.StdEncoding.EncodeToString(secret.NewKey())
+			if err := tx.InsertSealedKey(label, box.Seal(key, keyContext(label)), now); err != nil {
+				return err
+			}
+		}
+		sealed, err := tx.SealedKeys(ctx) // another process may have been first
+		if err != nil {
+			return err
+		}
+		keys, err := openKeys(sealed, box)
+		if err != nil {
+			return err
+		}
+		return tx.BeginStaffLog(audit.NewChain(box.Keep(keys).Derive(auditChains)))
+	}); err != nil {
+		return nil, err
+	}
+	return OpenKeys(ctx, s, box)
+}
+
+// checkKept names the keys that are not there.
+func checkKept(sealed map[string]string) error {
+	var missing []string
 	for _, label := range keptLabels {
 		if _, ok := sealed[label]; !ok {
 			missing = append(missing, label)
 		}
 	}
-	return missing
+	if len(missing) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the table sealed_keys has lost %s, which this installation was begun with. No other key can take "+
+		"its place: restore a backup, or put the row back from a copy of this database", strings.Join(missing, ", "))
 }
 
+// openKeys opens all of them. Those that do not open are named where others do: then not the secret key alone is wrong.
 func openKeys(sealed map[string]string, box *secret.Box) (map[string][]byte, error) {
 	keys := make(map[string][]byte, len(sealed))
-	for label, value := range sealed {
-		text, err := box.Open(value, keyContext(label))
+	var closed []string
+	for _, label := range slices.Sorted(maps.Keys(sealed)) {
+		text, err := box.Open(sealed[label], keyContext(label))
 		if err != nil {
-			return nil, ErrSecretKey
+			closed = append(closed, label)
+			continue
 		}
 		if keys[label], err = base64.StdEncoding.DecodeString(text); err != nil {
 			return nil, fmt.Errorf("kept key %s is broken", label)
 		}
 	}
-	return keys, nil
+	switch {
+	case len(closed) == 0:
+		return keys, nil
+	case len(keys) == 0:
+		return nil, ErrSecretKey
+	default:
+		return nil, fmt.Errorf("%w, or the table sealed_keys is damaged: it opens %s, but not %s", ErrSecretKey,
+			strings.Join(slices.Sorted(maps.Keys(keys)), ", "), strings.Join(closed, ", "))
+	}
 }
 
 func keyContext(label string) string { return "key " + label }
@@ -128,10 +158,16 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	}
 	// One kept key comes last. From the first one to it, neither secret key opens all kept keys alone, so that nothing
 	// starts with one of them after an interruption.
-	leave := keptLabels[len(keptLabels)-1]
+	last := keptLabels[len(keptLabels)-1]
+	isLast := func(id string) bool { return id == last }
+	notLast := func(id string) bool { return id != last }
 	for i, place := range append(slices.Clone(sealedPlaces), sealedPlaces[0]) {
-		if i == len(sealedPlaces) {
-			leave = ""
+		var leave func(id string) bool
+		switch i {
+		case 0:
+			leave = isLast
+		case len(sealedPlaces):
+			leave = notLast
 		}
 		broken, err := s.reseal(ctx, place.column, place.context, leave, r, done)
 		if err != nil {
@@ -150,13 +186,13 @@ func (s *Service) RotateSecrets(ctx context.Context) (*Resealed, error) {
 	return r, nil
 }
 
-// reseal does one column but for the row to leave, and returns the values that cannot be opened.
+// reseal does one column but for the rows to leave, and returns the values that cannot be opened.
 func (s *Service) reseal(
-	ctx context.Context, column store.SealedColumn, context func(string) string, leave string, r *Resealed,
-	done func(int64),
+	ctx context.Context, column store.SealedColumn, context func(string) string, leave func(string) bool,
+	r *Resealed, done func(int64),
 ) (broken []string, err error) {
 	err = s.eachSealed(ctx, column, s.secrets.Prefix(), func(v store.SealedValue) error {
-		if v.ID == leave {
+		if leave != nil && leave(v.ID) {
 			return nil
 		}
 		done(1)

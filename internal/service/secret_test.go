@@ -118,6 +118,20 @@ func TestRotateSecrets(t *testing.T) {
 			expect.Equal(t, "resealed", r.Resealed, 1)
 			expect.Equal(t, "remaining", r.Remaining, 0)
 		})
+		t.Run("OneKeptKeyIsBroken", func(t *testing.T) {
+			for _, label := range []string{"certificates-live", "audit-chains"} {
+				rawsql.Exec(t, target, "UPDATE sealed_keys SET sealed = 'v2:00000000:AAAA' || sealed WHERE id = '"+label+"'")
+				r, err := s.Service.RotateSecrets(ctx)
+				must.NoError(t, err)
+				expect.Equal(t, "remaining", r.Remaining, 1)
+				expect.Equal(t, "broken", strings.Join(r.Broken, ", "), "sealed_keys "+label)
+				_, err = service.KeepKeys(ctx, s.Store, newBox(t, fresh, shop.SecretKey), s.Clock.Now())
+				if !errors.Is(err, service.ErrSecretKey) || !strings.Contains(err.Error(), "but not "+label) {
+					t.Errorf("KeepKeys with a broken %s: %v", label, err)
+				}
+				rawsql.Exec(t, target, "UPDATE sealed_keys SET sealed = REPLACE(sealed, 'v2:00000000:AAAA', '')")
+			}
+		})
 		t.Run("EverythingSealedIsListed", func(t *testing.T) {
 			if left := sealedWith(t, target, oldPrefix); len(left) > 0 {
 				t.Errorf("still sealed with the replaced key: %v", left)
@@ -138,5 +152,28 @@ func TestRotateSecrets(t *testing.T) {
 			must.NoError(t, err)
 			expect.Equal(t, "resealed", r.Resealed, 0)
 		})
+	})
+}
+
+// TestLostKeys: keys are made for a new installation only, and what was lost is named.
+func TestLostKeys(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		s := shop.New(t, target)
+		ctx, box := t.Context(), newBox(t, shop.SecretKey)
+		count := func() string { return rawsql.Rows(t, target, "SELECT COUNT(*) FROM sealed_keys")[0][0] }
+		for _, lost := range []struct{ where, named, left string }{
+			{"id = 'audit-chains'", "lost audit-chains,", "3"},
+			{"1 = 1", "lost root, certificates-live, certificates-test, audit-chains,", "0"},
+		} {
+			rawsql.Exec(t, target, "DELETE FROM sealed_keys WHERE "+lost.where)
+			_, err := service.KeepKeys(ctx, s.Store, box, s.Clock.Now())
+			_, read := service.OpenKeys(ctx, s.Store, box)
+			for _, err := range []error{err, read} {
+				if err == nil || !strings.Contains(err.Error(), lost.named) || !strings.Contains(err.Error(), "restore a backup") {
+					t.Errorf("without %s: %v", lost.where, err)
+				}
+			}
+			expect.Equal(t, "keys left", count(), lost.left)
+		}
 	})
 }

@@ -25,6 +25,16 @@ func Exists(ctx context.Context, target string) (exists bool, err error) {
 	return n > 0, nil
 }
 
+// Untouched reports whether nobody has used the database yet: whatever is done first leaves a row in one of the tables,
+// and none of them is ever emptied.
+func (q Queries) Untouched(ctx context.Context) (bool, error) {
+	used, err := value[int64](ctx, q, "SELECT CAST(CASE WHEN EXISTS (SELECT 1 FROM accounts) "+
+		"OR EXISTS (SELECT 1 FROM staff) OR EXISTS (SELECT 1 FROM catalog_versions) "+
+		"OR EXISTS (SELECT 1 FROM staff_actions) OR EXISTS (SELECT 1 FROM staff_actions_head WHERE head <> '') "+
+		"THEN 1 ELSE 0 END AS BIGINT)")
+	return used == 0, err
+}
+
 // peek returns the database and the question whether it has a schema; nil: there is nothing.
 func peek(target string) (db *sql.DB, question string, err error) {
 	if IsPostgres(target) {
