@@ -48,8 +48,20 @@ func (s *Server) add(ctx context.Context, name, address string, h http.Handler, 
 	s.listener[name] = &listener{
 		Listener: l, connections: limits, plain: config == nil, progress: s.app.Settings.writeTimeLimit,
 	}
-	s.servers = append(s.servers, s.app.Settings.httpServer(h, config, s.app.Log))
+	s.servers = append(s.servers, s.app.Settings.httpServer(s.sendAway(h), config, s.app.Log))
 	return nil
+}
+
+// sendAway ends connections with their next answer while the node leaves, so that no client is cut off that would send
+// its next request when the listeners close. On HTTP/2 the header becomes a GOAWAY. Idle connections stay until then:
+// closing them now could cut off a request that is on its way.
+func (s *Server) sendAway(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // httpServer returns a server on which nothing that a client does slowly lasts for ever.

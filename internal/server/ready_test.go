@@ -2,10 +2,13 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"flag"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strings"
@@ -180,4 +183,58 @@ type writerFunc func()
 func (f writerFunc) Write(p []byte) (int, error) {
 	f()
 	return len(p), nil
+}
+
+// TestLeavingEndsConnections checks that a client that keeps its connection leaves a node that stops with its next
+// answer, on both versions of HTTP, and not before.
+func TestLeavingEndsConnections(t *testing.T) {
+	s := startServer(t, time.Minute)
+	insecure := &tls.Config{InsecureSkipVerify: true}
+	for listener, transport := range map[string]*http.Transport{
+		"listen":     {},
+		"tls-listen": {TLSClientConfig: insecure, ForceAttemptHTTP2: true},
+		"ops-listen": {},
+	} {
+		s.leaving.Store(false)
+		t.Run(listener, func(t *testing.T) {
+			defer transport.CloseIdleConnections()
+			scheme := "http://"
+			if transport.TLSClientConfig != nil {
+				scheme = "https://"
+			}
+			address := scheme + s.listener[listener].Addr().String() + "/healthz"
+			reuses := func() (reused bool) {
+				trace := &httptrace.ClientTrace{GotConn: func(i httptrace.GotConnInfo) { reused = i.Reused }}
+				r, err := http.NewRequestWithContext(httptrace.WithClientTrace(t.Context(), trace), http.MethodGet, address, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				resp, err := transport.RoundTrip(r)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer resp.Body.Close()
+				if _, err := io.Copy(io.Discard, resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				if last := resp.ProtoMajor == 1 && s.leaving.Load(); resp.Close != last {
+					t.Errorf("Connection: close is %v, want %v", resp.Close, last)
+				}
+				return reused
+			}
+			reuses()
+			if !reuses() {
+				t.Error("the connection is not kept")
+			}
+			s.leaving.Store(true)
+			if !reuses() {
+				t.Error("the connection ended before its last answer")
+			}
+			for deadline := time.Now().Add(time.Minute); reuses(); { // until the GOAWAY has arrived
+				if time.Now().After(deadline) {
+					t.Fatal("the connection is kept")
+				}
+			}
+		})
+	}
 }
