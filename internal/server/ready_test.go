@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"flag"
 	"io"
 	"log/slog"
@@ -15,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
@@ -73,6 +76,13 @@ func (w *stuck) Name() string                         { return "stuck" }
 func (w *stuck) Run(ctx context.Context) error        { <-ctx.Done(); return nil }
 func (w *stuck) Progress() (age, limit time.Duration) { return w.age, 30 * time.Second }
 
+func move(t *testing.T, from, to string) {
+	t.Helper()
+	if err := os.Rename(from, to); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestReady(t *testing.T) {
 	var set Settings
 	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
@@ -88,24 +98,33 @@ func TestReady(t *testing.T) {
 		rawsql.Exec(t, database, "ALTER TABLE gone RENAME TO write_probes")
 		wantReady(t, s, "", "")
 	})
+	for name, file := range map[string]string{"DatabaseMoved": database, "LogOfDatabaseMoved": database + "-wal"} {
+		t.Run(name, func(t *testing.T) {
+			move(t, file, file+".moved")
+			wantReady(t, s, "database", filepath.Base(file))
+			err := s.app.Store.Update(t.Context(), func(*store.Tx) error { return nil })
+			if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Unavailable {
+				t.Errorf("a write ended with %v", err)
+			}
+			if err := os.WriteFile(file, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			wantReady(t, s, "database", filepath.Base(file)+" is another file")
+			move(t, file+".moved", file)
+			wantReady(t, s, "", "")
+		})
+	}
 	t.Run("StagingCannotBeWritten", func(t *testing.T) {
 		staging := s.app.Media.StagingDir()
-		if err := os.Rename(staging, staging+"-gone"); err != nil {
-			t.Fatal(err)
-		}
+		move(t, staging, staging+"-gone")
 		if err := os.WriteFile(staging, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
 		wantReady(t, s, "media", "staging")
-		if err := os.Rename(staging+"-gone", staging+"-back"); err != nil {
-			t.Fatal(err)
-		}
 		if err := os.Remove(staging); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Rename(staging+"-back", staging); err != nil {
-			t.Fatal(err)
-		}
+		move(t, staging+"-gone", staging)
 		wantReady(t, s, "", "")
 	})
 	t.Run("WorkerIsStuck", func(t *testing.T) {

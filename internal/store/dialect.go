@@ -101,7 +101,7 @@ func brokenConnection(err error) bool {
 	var network net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, errClosed) ||
-		errors.Is(err, errOverloaded) || errors.Is(err, errHeldUp) ||
+		errors.Is(err, errOverloaded) || errors.Is(err, errHeldUp) || errors.Is(err, errFileLost) ||
 		errors.As(err, &network) ||
 		pgconn.SafeToRetry(err)
 }

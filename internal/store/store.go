@@ -163,9 +163,14 @@ func (s *Store) Ping(ctx context.Context) error {
 // probeLife is for how long the probe of a process that has ended is kept.
 const probeLife = time.Hour
 
-// ProbeWrite reports whether the database can be written now. Each process writes a row of its own, so that none waits
-// for another.
+// ProbeWrite reports whether the database can be written now, and will be there when it is opened the next time. Each
+// process writes a row of its own, so that none waits for another.
 func (s *Store) ProbeWrite(ctx context.Context) error {
+	if s.writer != nil {
+		if err := s.writer.files.check(0); err != nil {
+			return Classify(err)
+		}
+	}
 	return s.Update(Unhurried(ctx), func(tx *Tx) error {
 		now := time.Now()
 		if _, err := tx.exec("DELETE FROM write_probes WHERE at < $1 OR at > $2", micros(now.Add(-probeLife)),

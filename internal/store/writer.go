@@ -17,6 +17,7 @@ type writer struct {
 	db     *sql.DB
 	conn   *sql.Conn
 	direct *sqliteConn // conn without database/sql
+	files  *sqliteFiles
 
 	jobs    chan *job
 	limit   time.Duration // of a job of a request, from its arrival to its commit
@@ -47,8 +48,12 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
+	files, err := newSQLiteFiles(path)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(), db.Close())
+	}
 	return &writer{
-		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below,
+		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below, files: files,
 		jobs: make(chan *job, maxGroup), limit: writeLimit, closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
@@ -155,6 +160,10 @@ func (w *writer) gather(group []*job) []*job {
 
 // commit runs the group in one transaction: without savepoints, and when that fails, again with one for each job.
 func (w *writer) commit(group []*job) {
+	if err := w.files.check(filesAge); err != nil {
+		reply(group, err)
+		return
+	}
 	err, ended := w.transaction(func(tx *Tx) error { return runTogether(tx, group) })
 	if err != nil && !ended && len(group) > 1 {
 		err, _ = w.transaction(func(tx *Tx) error { return runApart(tx, group) })
