@@ -19,11 +19,20 @@ import (
 // moveFunc checks and changes an order, which is locked, and stores it: most do so with saveMove.
 type moveFunc func(tx *store.Tx, o *order.Order, now time.Time) error
 
+// lockFunc returns the order that the actor means, for a change.
+type lockFunc func(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (*order.Order, error)
+
 // moveOrder runs a move of an order that the actor can reach as one transaction. It returns the order as it is after.
 func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*order.Order, error) {
+	return s.moveLocked(ctx, actor, id, lockOrder, move)
+}
+
+func (s *Service) moveLocked(
+	ctx context.Context, actor access.Actor, id string, lock lockFunc, move moveFunc,
+) (*order.Order, error) {
 	var o *order.Order
 	err := s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		if o, err = lockOrder(ctx, tx, actor, id); err != nil {
+		if o, err = lock(ctx, tx, actor, id); err != nil {
 			return err
 		}
 		return move(tx, o, s.now())
@@ -37,8 +46,8 @@ func (s *Service) moveOrder(ctx context.Context, actor access.Actor, id string, 
 	return o, nil
 }
 
-// lockOrder returns the order that the actor means, for a change. Keys and account users reach the orders of their
-// tenant only; a key may name an order by its external id.
+// lockOrder is a lockFunc. Keys and account users reach the orders of their tenant only; a key may name an order by its
+// external id.
 func lockOrder(ctx context.Context, tx *store.Tx, actor access.Actor, id string) (*order.Order, error) {
 	if actor.Kind == access.ByAPIKey {
 		found, err := tx.FindOrder(ctx, actor.Tenant, id)
@@ -122,11 +131,7 @@ func (s *Service) afterMove(
 ) error {
 	event := timelineEvents[o.Status]
 	if o.Outcome != "" {
-		details = maps.Clone(details)
-		if details == nil {
-			details = make(map[string]any, 1)
-		}
-		details["outcome"] = string(o.Outcome)
+		details = with(maps.Clone(details), "outcome", string(o.Outcome))
 	}
 	entry := &order.TimelineEntry{At: o.UpdatedAt, Event: event, Actor: actor, Details: details}
 	if err := tx.AppendTimeline(o.ID, entry); err != nil {

@@ -7,7 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -101,42 +100,6 @@ func (s *Service) CompleteOrder(
 	return s.reviewMove(ctx, actor, id, order.Complete, note, apply)
 }
 
-// FailOrder ends an order that cannot be processed and refunds it. The customer gets no event.
-func (s *Service) FailOrder(ctx context.Context, actor access.Actor, id, note string) (*OrderRecord, error) {
-	apply := func(_ *store.Tx, o *order.Order, now time.Time) (map[string]any, error) {
-		return nil, o.Apply(order.Fail, now)
-	}
-	return s.reviewMove(ctx, actor, id, order.Fail, note, apply)
-}
-
-// CancelOrder ends an order without a judgement and refunds it. An administrator cancels any order that has not ended,
-// account users and API keys a queued one of their own. The note is for the timeline.
-func (s *Service) CancelOrder(ctx context.Context, actor access.Actor, id, note string) (*order.Order, error) {
-	if err := actor.Require(access.ManageOrders); err != nil {
-		return nil, err
-	}
-	return s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
-		if err := checkMove(ctx, tx, o, order.Cancel, actor); err != nil {
-			return err
-		}
-		if err := checkNote(note); err != nil {
-			return err
-		}
-		if err := o.Apply(order.Cancel, now); err != nil {
-			return err
-		}
-		o.Outcome = order.Canceled
-		details := withNote(nil, note)
-		if err := s.saveMove(ctx, tx, o, actor, details); err != nil {
-			return err
-		}
-		if err := s.record(tx, actor, aboutOrder(audit.OrderCancel, o, nil)); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, onOrder(audit.OrderCanceled, o, details))
-	})
-}
-
 func checkNote(note string) error {
 	if utf8.RuneCountInString(note) > order.MaxNote {
 		return fault.Validation(fault.Problem{
@@ -150,9 +113,14 @@ func withNote(details map[string]any, note string) map[string]any {
 	if note == "" {
 		return details
 	}
+	return with(details, "note", note)
+}
+
+// with adds a detail to those of a timeline entry, which may be nil.
+func with(details map[string]any, name string, value any) map[string]any {
 	if details == nil {
 		details = make(map[string]any, 1)
 	}
-	details["note"] = note
+	details[name] = value
 	return details
 }

@@ -167,8 +167,8 @@ func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
 	return e.add("order_texts", n, err)
 }
 
-// writtenDetails are those of a timeline that people wrote.
-var writtenDetails = []string{"note", "reason_text"}
+// writtenDetails are those of a timeline that people wrote, or that may contain it.
+var writtenDetails = []string{"note", "reason_text", "unreadable"}
 
 func (t *Tx) eraseTimeline(e Erasure, orderID string, names bool) error {
 	type entry struct {

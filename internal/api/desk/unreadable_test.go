@@ -1,6 +1,7 @@
 package desk_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -35,5 +36,49 @@ func TestUnreadable(t *testing.T) {
 			t.Errorf("the next order is %v, want %s", got, created[2])
 		}
 		w.post(t, w.Ren, "/orders/next", "").want(t, http.StatusNoContent, "")
+	})
+}
+
+// TestUnreadableEnded checks that an administrator can end orders of which any part cannot be read, with their refund,
+// that everybody can read them afterwards, and that what was there stays in the timeline.
+func TestUnreadableEnded(t *testing.T) {
+	storetest.EachTarget(t, func(t *testing.T, target string) {
+		w := newWorld(t, storetest.Open(t, target))
+		const row = "UPDATE orders SET %s = 'xx' WHERE id = '%s'"
+		const events = "UPDATE order_events SET %s = 'xx' WHERE order_id = '%s'"
+		for column, statement := range map[string]string{"facts": row, "creation": row, "details": events} {
+			for move, outcome := range map[string]any{"cancel": "canceled", "fail": nil} {
+				t.Run(column+"/"+move, func(t *testing.T) {
+					before := w.balance(t, &w.Customer)
+					id := w.claimed(t, w.Mika)
+					rawsql.Exec(t, target, fmt.Sprintf(statement, column, id))
+					w.get(t, w.Admin, "/orders/"+id).want(t, http.StatusInternalServerError, "internal-error")
+					w.post(t, w.Mika, "/orders/"+id+"/fail", "{}").want(t, http.StatusInternalServerError, "internal-error")
+
+					ended := w.post(t, w.Admin, "/orders/"+id+"/"+move, `{"note":"broken"}`).want(t, http.StatusOK, "")
+					for _, r := range []*reply{ended, w.get(t, w.Mika, "/orders/"+id).want(t, http.StatusOK, "")} {
+						last := len(r.list("timeline")) - 1
+						lost, _ := r.at("timeline", last, "details", "unreadable").(map[string]any)
+						if r.at("outcome", "code") != outcome && r.at("outcome") != outcome || len(lost) != 1 ||
+							r.at("timeline", last, "details", "note") != "broken" ||
+							r.at("classification", "brand_code") != "chanel" {
+							t.Errorf("got %v", r.body)
+						}
+						for _, was := range lost {
+							if was != "xx" {
+								t.Errorf("the timeline keeps %v", lost)
+							}
+						}
+					}
+					if after := w.balance(t, &w.Customer); after != before {
+						t.Errorf("the balance was %d, and is %d", before, after)
+					}
+
+					rawsql.Exec(t, target, fmt.Sprintf(row, "creation", id)) // what is refused changes nothing
+					w.post(t, w.Admin, "/orders/"+id+"/"+move, "{}").want(t, http.StatusConflict, "invalid-transition")
+					w.get(t, w.Admin, "/orders/"+id).want(t, http.StatusInternalServerError, "internal-error")
+				})
+			}
+		}
 	})
 }

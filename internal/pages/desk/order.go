@@ -13,7 +13,10 @@ import (
 func (d *Desk) showOrder(w http.ResponseWriter, r *http.Request, who *visitor) error {
 	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
-		return err
+		if v, err = d.unreadablePage(r, who, err); err != nil {
+			return err
+		}
+		return d.renderNote(w, r, v, "cancel", ui.NewForm())
 	}
 	d.seen(w, r, who, v)
 	return d.pages.Render(w, r, ui.Page{Template: "order", Data: v, Wide: true})
@@ -81,11 +84,17 @@ func (d *Desk) showNote(
 ) error {
 	v, err := d.orderPage(r, who, r.PathValue("id"))
 	if err != nil {
-		return err
+		if v, err = d.unreadablePage(r, who, err); err != nil {
+			return err
+		}
 	}
 	if !allowed(v) {
 		return d.Site.Redirect(w, r, orderPath(v.ID), ui.Failed("desk.conflict.moved"))
 	}
+	return d.renderNote(w, r, v, action, form)
+}
+
+func (d *Desk) renderNote(w http.ResponseWriter, r *http.Request, v *orderPage, action string, form *ui.Form) error {
 	status := http.StatusOK
 	if !form.OK() {
 		status = http.StatusUnprocessableEntity

@@ -16,6 +16,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
+	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
 func TestQueue(t *testing.T) {
@@ -375,4 +376,19 @@ func TestPhotoSizes(t *testing.T) {
 		t.Errorf("a photo that cannot be shown: %v", p.Header)
 	}
 	v.Get(broken+"/original").Want(t, http.StatusOK)
+}
+
+// TestUnreadableOrder checks that an administrator finds the way to cancel an order that cannot be read.
+func TestUnreadableOrder(t *testing.T) {
+	w := newWorld(t)
+	id := w.queued(t)
+	rawsql.Exec(t, w.Target, "UPDATE orders SET facts = 'xx' WHERE id = '"+id+"'")
+	w.AsStaff(t, w.Mika).Get("/desk/orders/"+id).Want(t, http.StatusInternalServerError)
+	v := w.AsStaff(t, w.Aoi)
+	for _, page := range []string{"", "/cancel"} {
+		v.Get("/desk/orders/"+id+page).Want(t, http.StatusOK, "cannot be read", "/desk/orders/"+id+"/cancel", "12 credits")
+	}
+	v.Submit("/desk/orders/"+id+"/fail", "note", "It is broken.").Want(t, http.StatusOK, "cannot be read") // it is queued
+	v.Submit("/desk/orders/"+id+"/cancel").Want(t, http.StatusOK, "is canceled and refunded.")
+	v.Get("/desk/orders/"+id).Want(t, http.StatusOK, "Canceled").Lacks(t, "cannot be read")
 }

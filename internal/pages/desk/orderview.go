@@ -29,6 +29,7 @@ type orderPage struct {
 	Lost       string           // who took the order from the visitor; empty: nobody
 	Me         string           // id of the visitor
 	Queue      string           // address of the queue as it was seen last
+	Unreadable bool             // there is nothing but what its columns tell
 	Affected   []affectedIndex  // that gave the fake away
 	Others     []rowView        // of the same account
 	Answer     string           // how long the answer may take
@@ -107,6 +108,18 @@ func (e exampleView) Deep() string { return deepPath(e.Name) }
 
 // Converted is the address of the example in browsers that do not know its format; empty: all know it.
 func (e exampleView) Converted() string { return convertedPath(e.Name) }
+
+// unreadablePage is what is known of an order that cannot be read, for the administrator who is to cancel it. err is why
+// there is no orderPage; it stays so for everybody else.
+func (d *Desk) unreadablePage(r *http.Request, who *visitor, err error) (*orderPage, error) {
+	o, err := d.Service.UnreadableOrder(r.Context(), actorOf(who), err)
+	if err != nil {
+		return nil, err
+	}
+	v := &orderPage{OrderRecord: &service.OrderRecord{Order: o}, Unreadable: true, Queue: d.queuePath(r)}
+	v.allow(actorOf(who))
+	return v, nil
+}
 
 func (d *Desk) orderPage(r *http.Request, who *visitor, id string) (*orderPage, error) {
 	ctx := r.Context()
