@@ -37,8 +37,8 @@ func (q Queries) OrderColumns(ctx context.Context, id string) (*order.Order, err
 	return &o.Order, err
 }
 
-// RepairOrder replaces what cannot be read of an order by what its columns tell, and returns what was there, by the name
-// of its place. classify names what the columns have codes of. The caller is about to change the order.
+// RepairOrder replaces what cannot be read of an order by what its columns tell, and returns what was there, by the
+// name of its place. classify names what the columns have codes of. The caller is about to change the order.
 func (t *Tx) RepairOrder(
 	id string, classify func(categoryCode, brandCode string) order.Classification,
 ) (was map[string]string, err error) {

@@ -10,8 +10,8 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 )
 
-// TestUnreadableOrder checks what a customer gets who polls an order that cannot be read: an error that the log explains,
-// and an end with its refund as soon as an administrator has canceled it.
+// TestUnreadableOrder checks what a customer gets who polls an order that cannot be read: an error that the log
+// explains, and an end with its refund as soon as an administrator has canceled it.
 func TestUnreadableOrder(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
 		a := w.NewAccount(t)

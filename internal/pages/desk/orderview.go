@@ -109,8 +109,8 @@ func (e exampleView) Deep() string { return deepPath(e.Name) }
 // Converted is the address of the example in browsers that do not know its format; empty: all know it.
 func (e exampleView) Converted() string { return convertedPath(e.Name) }
 
-// unreadablePage is what is known of an order that cannot be read, for the administrator who is to cancel it. err is why
-// there is no orderPage; it stays so for everybody else.
+// unreadablePage is what is known of an order that cannot be read, for the administrator who is to cancel it. err is
+// why there is no orderPage; it stays so for everybody else.
 func (d *Desk) unreadablePage(r *http.Request, who *visitor, err error) (*orderPage, error) {
 	o, err := d.Service.UnreadableOrder(r.Context(), actorOf(who), err)
 	if err != nil {
