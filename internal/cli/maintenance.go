@@ -20,7 +20,7 @@ func checkCommand() *command {
 		args:  "[--deep] [--heads FILE]",
 		about: "check the database, the ledger, the logs, outcomes, certificates, counters and stored photos",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, and compare indexes with their tables")
+			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, event and delivery, and compare indexes with their tables")
 			fs.StringVar(&inv.heads, "heads", "",
 				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
 		},

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"sync/atomic"
 
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
@@ -22,7 +25,7 @@ const photoChecks = 8
 func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, last string) error {
 	done, left := progress.Begin(ctx, "photos of orders", progress.Items, c.report.Orders), c.report.Orders
 	for after := ""; ; {
-		page, next, err := q.OrderPhotosAfter(ctx, after, last, pageSize)
+		page, next, err := c.photoPage(ctx, q, after, last)
 		if err != nil || next == "" {
 			return err
 		}
@@ -47,6 +50,54 @@ func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, 
 		}
 		after = next
 		c.report.Photos += int64(len(page))
+	}
+}
+
+// photoPage returns the photos of the next orders. A deep check compares them with the certificates, as both are at one
+// moment: a Test order may get others.
+func (c *check) photoPage(
+	ctx context.Context, q store.Queries, after, last string,
+) (page []store.OrderPhotoProof, next string, err error) {
+	if !c.Deep {
+		return q.OrderPhotosAfter(ctx, after, last, pageSize)
+	}
+	err = c.Store.Snapshot(ctx, func(q store.Queries) error {
+		if page, next, err = q.OrderPhotosAfter(ctx, after, last, pageSize); err != nil || next == "" {
+			return err
+		}
+		certified, err := q.CertifiedPhotos(ctx, after, next)
+		if err == nil {
+			c.certifiedPhotos(page, certified)
+		}
+		return err
+	})
+	return page, next, err
+}
+
+// certifiedPhotos compares the photos of authentic orders with those that their certificates list: each file once, in
+// the order in which they were sent.
+func (c *check) certifiedPhotos(page []store.OrderPhotoProof, certified map[string]*certificate.Issued) {
+	photos := make(map[string][]store.OrderPhotoProof, len(certified)) // by order
+	for i := range page {
+		p := &page[i]
+		same := func(q store.OrderPhotoProof) bool { return q.Name == p.Name }
+		if certified[p.OrderID] != nil && !slices.ContainsFunc(photos[p.OrderID], same) {
+			photos[p.OrderID] = append(photos[p.OrderID], *p)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(certified)) {
+		facts, err := certified[id].Read()
+		if err != nil {
+			continue // told of with its order
+		}
+		if !slices.EqualFunc(photos[id], facts.Photos, func(p store.OrderPhotoProof, signed certificate.Photo) bool {
+			return p.IndexCode == signed.IndexCode && p.SHA256 == signed.SHA256
+		}) {
+			c.add(Problem{
+				Kind: CertDiffers, ID: certified[id].ID,
+				Message: "the photos of order " + id + " are not those that its certificate lists",
+			})
+		}
 	}
 }
 

@@ -72,12 +72,14 @@ const (
 	OrderRefund     ProblemKind = "order-refund"           // canceled and failed orders have one refund, others none
 	OrderCount      ProblemKind = "order-count"            // the desk's counters of Live orders by status are right
 	OrderFacts      ProblemKind = "order-facts"            // what was recorded of an order can be read
-	OrderOutcome    ProblemKind = "order-outcome"          // an order's outcome is the last one of its timeline
+	OrderOutcome    ProblemKind = "order-outcome"          // outcome and reasons are the last ones of its timeline
+	TimelineSeq     ProblemKind = "timeline-sequence"      // whose steps are numbered from 1 without gaps
 	OrderResults    ProblemKind = "order-results"          // the counters of results agree with the orders
 	CertMissing     ProblemKind = "certificate-missing"    // an authentic order has its certificate
 	CertChanged     ProblemKind = "certificate-changed"    // which is as it was signed, for that order
+	CertDiffers     ProblemKind = "certificate-differs"    // and tells of its item and, deep, of its photos
 	CertStray       ProblemKind = "certificate-stray"      // one in force belongs to an authentic order
-	CertRevoked     ProblemKind = "certificate-revoked"    // and was not revoked according to its timeline
+	CertRevoked     ProblemKind = "certificate-revoked"    // it is revoked if, and as, its timeline says so
 	AuditSequence   ProblemKind = "audit-sequence"         // events are numbered from 1 to the account's counter
 	AuditHash       ProblemKind = "audit-hash"             // each event's hash seals it and the one before
 	AuditHead       ProblemKind = "audit-head"             // the account knows the hash of the last event
@@ -94,6 +96,8 @@ const (
 	PhotoSize       ProblemKind = "photo-size"             // and has the size that was uploaded
 	PhotoHash       ProblemKind = "photo-hash"             // and the bytes (deep)
 	PhotoErased     ProblemKind = "photo-erased"           // the file of an erased one is gone
+	PhotoTotals     ProblemKind = "photo-totals"           // the totals of accounts are those of their photos (deep)
+	RecordBroken    ProblemKind = "record-unreadable"      // days, keys, approvals and, deep, events can be read
 	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
 	DatabaseCorrupt ProblemKind = "database-corrupt"       // the engine can read its own files
@@ -106,7 +110,7 @@ type Options struct {
 
 	CertificateKeys certificate.KeySet
 	Heads           []audit.Head // that were kept elsewhere
-	Deep            bool         // also compare the bytes of photos, and indexes with their tables
+	Deep            bool         // also read every photo, event and delivery, and compare indexes with their tables
 
 	// Unreadable calls f for every sealed value that cannot be opened; nil: they are not checked.
 	Unreadable func(ctx context.Context, f func(table, id string)) error
@@ -161,6 +165,7 @@ func (c *check) rows(ctx context.Context) error {
 			{"heads kept elsewhere", c.keptHeads},
 			{"certificates", c.strayCertificates},
 			{"timelines", c.timelines},
+			{"records", c.records},
 		} {
 			progress.Step(ctx, part.what)
 			if err := part.check(ctx, q); err != nil {

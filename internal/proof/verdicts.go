@@ -3,24 +3,29 @@ package proof
 import (
 	"context"
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 )
 
 // verdict checks the outcome of an order against its timeline and its certificate.
 func (t *tenant) verdict(o *store.OrderProof) {
-	if !json.Valid([]byte(o.Facts)) || !json.Valid([]byte(o.Creation)) {
+	recorded, err := order.DecodeRecorded(o.Facts)
+	item := &recorded.Classification
+	switch {
+	case err != nil || !json.Valid([]byte(o.Creation)):
 		t.problem(OrderFacts, o.ID, "what was recorded of the order cannot be read")
+	case item.CategoryCode != o.CategoryCode || item.BrandCode != o.BrandCode:
+		t.problem(OrderFacts, o.ID, "the order is one of %s %s, what was recorded says %s %s", o.CategoryCode, o.BrandCode,
+			item.CategoryCode, item.BrandCode)
 	}
 	if o.Status == order.Completed {
-		var said struct {
-			Outcome order.Outcome `json:"outcome"`
-		}
-		if err := json.Unmarshal([]byte(o.Verdict), &said); err != nil || said.Outcome != o.Outcome {
-			t.problem(OrderOutcome, o.ID, "the outcome is %s, its timeline says %q", o.Outcome, said.Outcome)
-		}
+		t.outcome(o, &recorded, err == nil)
 	}
 	if o.Outcome != order.Authentic || len(t.CertificateKeys) == 0 {
 		return
@@ -29,15 +34,74 @@ func (t *tenant) verdict(o *store.OrderProof) {
 		t.problem(CertMissing, o.ID, "the order is authentic, and its certificate %q does not exist", o.CertificateID)
 		return
 	}
-	facts, err := o.Certificate.Verify(t.CertificateKeys)
+	facts, broken := o.Certificate.Verify(t.CertificateKeys)
 	switch {
-	case err != nil:
-		t.problem(CertChanged, o.CertificateID, "the certificate of order %s was changed: %v", o.ID, err)
+	case broken != nil:
+		t.problem(CertChanged, o.CertificateID, "the certificate of order %s was changed: %v", o.ID, broken)
 	case facts.OrderNumber != o.Number || facts.Outcome != string(o.Outcome) ||
 		facts.Test != (t.balance.Environment == access.Test):
 		t.problem(CertChanged, o.CertificateID, "the certificate says %s of order %s, the order is %s, %s",
 			facts.Outcome, facts.OrderNumber, o.Number, o.Outcome)
+	case err == nil && !certifies(&facts.Item, item):
+		t.problem(CertDiffers, o.CertificateID, "the certificate is for %q, order %s is for %q",
+			facts.Item.Title(text.English), o.ID, itemOf(item).Title(text.English))
 	}
+}
+
+// outcome compares what an order says of its verdict with the last one of its timeline. The reasons of a Test order are
+// simulated and not in the timeline.
+func (t *tenant) outcome(o *store.OrderProof, recorded *order.Recorded, readable bool) {
+	var said struct {
+		Outcome     order.Outcome `json:"outcome"`
+		ReasonCodes []string      `json:"reason_codes"`
+		ReasonText  text.Text     `json:"reason_text"`
+		IndexCodes  []string      `json:"index_codes"`
+	}
+	if err := json.Unmarshal([]byte(o.Verdict), &said); err != nil || said.Outcome != o.Outcome {
+		t.problem(OrderOutcome, o.ID, "the outcome is %s, its timeline says %q", o.Outcome, said.Outcome)
+		return
+	}
+	if !readable || t.balance.Environment != access.Live {
+		return
+	}
+	var codes []string
+	var own text.Text
+	for _, r := range recorded.Reasons {
+		if r.Code == "" {
+			own = r.Text
+		} else {
+			codes = append(codes, r.Code)
+		}
+	}
+	if !slices.Equal(codes, said.ReasonCodes) || own != said.ReasonText ||
+		!slices.Equal(recorded.OutcomeIndexes, said.IndexCodes) {
+		t.problem(OrderOutcome, o.ID, "the reasons of the outcome are %q %q %q, its timeline says %q %q %q", codes, own.EN,
+			recorded.OutcomeIndexes, said.ReasonCodes, said.ReasonText.EN, said.IndexCodes)
+	}
+}
+
+// itemOf is what a certificate says of an item.
+func itemOf(c *order.Classification) *certificate.Item {
+	item := &certificate.Item{
+		Category: certificate.Name{Code: c.CategoryCode, Text: c.CategoryName},
+		Brand:    certificate.Name{Code: c.BrandCode, Text: c.BrandName},
+	}
+	if c.ModelName != nil {
+		item.Model = &certificate.Name{Code: c.ModelCode, Text: *c.ModelName}
+	}
+	return item
+}
+
+// certifies reports whether a certificate is one of the item of an order.
+func certifies(signed *certificate.Item, c *order.Classification) bool {
+	item := itemOf(c)
+	if signed.Category != item.Category || signed.Brand != item.Brand {
+		return false
+	}
+	if signed.Model == nil || item.Model == nil {
+		return signed.Model == item.Model
+	}
+	return *signed.Model == *item.Model
 }
 
 // results compares the counters of how Live orders ended with the orders. Test orders can be moved and count again.
@@ -55,8 +119,15 @@ func (c *check) results(ctx context.Context, q store.Queries, accountID string) 
 	return err
 }
 
-// timelines looks for steps that cannot be read.
+// timelines looks for steps that are missing or cannot be read.
 func (c *check) timelines(ctx context.Context, q store.Queries) error {
+	if err := q.TimelineGaps(ctx, func(orderID string, steps, last int64) {
+		c.add(Problem{
+			Kind: TimelineSeq, ID: orderID, Message: fmt.Sprintf("its timeline has %d steps, the last is %d", steps, last),
+		})
+	}); err != nil {
+		return err
+	}
 	return q.EachStep(ctx, func(orderID, event, details string) {
 		if !json.Valid([]byte(details)) {
 			c.add(Problem{Kind: OrderFacts, ID: orderID, Message: "the step " + event + " of its timeline cannot be read"})
@@ -64,9 +135,48 @@ func (c *check) timelines(ctx context.Context, q store.Queries) error {
 	})
 }
 
-// strayCertificates looks for certificates in force that nothing stands behind.
+// records looks for texts that cannot be read, and in a deep check for wrong totals of photos.
+func (c *check) records(ctx context.Context, q store.Queries) error {
+	if err := q.EachJSON(ctx, c.Deep, func(table, id, text string) {
+		if !json.Valid([]byte(text)) {
+			c.add(Problem{Kind: RecordBroken, ID: id, Message: "what is recorded in " + table + " cannot be read"})
+		}
+	}); err != nil || !c.Deep {
+		return err
+	}
+	return q.WrongPhotoTotals(ctx, func(p store.PhotoTotalsProof) {
+		c.add(Problem{
+			Kind: PhotoTotals, AccountID: p.AccountID, Environment: string(p.Environment),
+			Message: fmt.Sprintf("there are %d photos of %d bytes, the totals say %d of %d", p.Counted.Photos, p.Counted.Bytes,
+				p.Kept.Photos, p.Kept.Bytes),
+		})
+	})
+}
+
+// strayCertificates looks for certificates in force that nothing stands behind, and for revocations that the timeline
+// does not know.
 func (c *check) strayCertificates(ctx context.Context, q store.Queries) (err error) {
 	if c.found.Certificates, err = q.CertificateCount(ctx); err != nil {
+		return err
+	}
+	if err := q.EachRevoked(ctx, func(r store.RevokedProof) {
+		var said struct {
+			Reason string `json:"reason"`
+		}
+		switch err := json.Unmarshal([]byte(r.Step), &said); {
+		case r.Step == "":
+			c.add(Problem{
+				Kind: CertRevoked, ID: r.ID,
+				Message: "the certificate is revoked, and the timeline of order " + r.OrderID + " does not say so",
+			})
+		case err != nil || said.Reason != r.Reason:
+			c.add(Problem{
+				Kind: CertRevoked, ID: r.ID,
+				Message: fmt.Sprintf("the certificate is revoked with the reason %q, the timeline of order %s says %q", r.Reason,
+					r.OrderID, said.Reason),
+			})
+		}
+	}); err != nil {
 		return err
 	}
 	return q.StrayCertificates(ctx, func(id, orderID string, revoked bool) error {

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"encoding/json"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
@@ -75,6 +74,8 @@ type OrderProof struct {
 	Price        int64
 	Status       order.Status
 	Outcome      order.Outcome
+	CategoryCode string
+	BrandCode    string
 	Facts        string
 	Creation     string
 	Verdict      string // details of the last completion in its timeline; empty: there is none
@@ -91,7 +92,8 @@ type OrderProof struct {
 func (q Queries) EachOrder(
 	ctx context.Context, accountID string, env access.Environment, f func(*OrderProof) error,
 ) error {
-	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.facts, o.creation,
+	return q.rows(ctx, `SELECT o.id, o.seq, o.number, o.price, o.status, o.outcome, o.category_code, o.brand_code, o.facts,
+			o.creation,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
 				ORDER BY e.seq DESC LIMIT 1),
 			o.certificate_id, c.order_id, c.document, c.signature, c.key_id, l.id, COALESCE(l.amount, 0), r.id
@@ -102,9 +104,10 @@ func (q Queries) EachOrder(
 		func(scan scanner) error {
 			var o OrderProof
 			var certified, document, keyID string
-			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.Facts, &o.Creation,
-				asText(&o.Verdict), asText(&o.CertificateID), asText(&certified), asText(&document), asText(&o.Signature),
-				asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount, asText(&o.RefundID)); err != nil {
+			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.CategoryCode,
+				&o.BrandCode, &o.Facts, &o.Creation, asText(&o.Verdict), asText(&o.CertificateID), asText(&certified),
+				asText(&document), asText(&o.Signature), asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount,
+				asText(&o.RefundID)); err != nil {
 				return err
 			}
 			if certified != "" {
@@ -128,6 +131,79 @@ func (q Queries) EachStep(ctx context.Context, f func(orderID, event, details st
 		}
 		return err
 	})
+}
+
+// TimelineGaps calls f for every order whose timeline has other numbers than those from 1 on: how many steps there are,
+// and the last number.
+func (q Queries) TimelineGaps(ctx context.Context, f func(orderID string, steps, last int64)) error {
+	return q.rows(ctx, `SELECT order_id, COUNT(*), MAX(seq) FROM order_events GROUP BY order_id
+		HAVING COUNT(*) <> MAX(seq) OR MIN(seq) <> 1 ORDER BY order_id`, nil, func(scan scanner) error {
+		var orderID string
+		var steps, last int64
+		err := scan(&orderID, &steps, &last)
+		if err == nil {
+			f(orderID, steps, last)
+		}
+		return err
+	})
+}
+
+// RevokedProof is a certificate that is revoked, although its order has it still: somebody revoked it, and what the
+// timeline says of that last.
+type RevokedProof struct {
+	ID, OrderID, Reason string
+	Step                string // details of the step; empty: there is none
+}
+
+// EachRevoked calls f for every certificate that is revoked and that its order has.
+func (q Queries) EachRevoked(ctx context.Context, f func(RevokedProof)) error {
+	return q.rows(ctx, `SELECT c.id, c.order_id, c.revoked_reason,
+			(SELECT e.details FROM order_events AS e WHERE e.order_id = c.order_id AND e.event = 'certificate-revoked'
+				ORDER BY e.seq DESC LIMIT 1)
+		FROM certificates AS c JOIN orders AS o ON o.id = c.order_id AND o.certificate_id = c.id
+		WHERE c.revoked_at IS NOT NULL ORDER BY c.id`, nil, func(scan scanner) error {
+		var r RevokedProof
+		err := scan(&r.ID, &r.OrderID, &r.Reason, asText(&r.Step))
+		if err == nil {
+			f(r)
+		}
+		return err
+	})
+}
+
+// jsonTexts are the texts that the program reads as JSON besides those of orders and logs. Those of the large tables
+// are read by deep checks.
+var jsonTexts = []struct {
+	table, id, column string
+	large             bool
+}{
+	{"daily_statistics", "day", "figures", false},
+	{"api_keys", "id", "limits", false},
+	{"approvals", "id", "deed", false},
+	{"verdict_drafts", "order_id", "draft", true},
+	{"events", "order_id", "body", true},
+	{"deliveries", "id", "body", true},
+}
+
+// EachJSON calls f for every text that is read as JSON, with the id of its row or of its order.
+func (q Queries) EachJSON(ctx context.Context, large bool, f func(table, id, text string)) error {
+	for _, from := range jsonTexts {
+		if from.large && !large {
+			continue
+		}
+		err := q.rows(ctx, "SELECT "+from.id+", "+from.column+" FROM "+from.table, nil, func(scan scanner) error {
+			var id, text string
+			err := scan(&id, &text)
+			if err == nil {
+				f(from.table, id, text)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders
@@ -247,69 +323,6 @@ func (q Queries) LiveOrderCounts(ctx context.Context) (counted, kept map[order.S
 // LastOrderID returns the greatest id of an order; empty when there is none.
 func (q Queries) LastOrderID(ctx context.Context) (string, error) {
 	return value[string](ctx, q, "SELECT COALESCE(MAX(id), '') FROM orders")
-}
-
-// OrderPhotoProof is a photo of an order with what is known of it.
-type OrderPhotoProof struct {
-	OrderID     string
-	AccountID   string
-	Environment access.Environment
-	Name        string
-	Known       bool // the photo has a row
-	Used        bool // and is marked as used by an order
-	Erased      bool // and has no file any more
-	Owned       bool // and belongs to the account and environment of the order
-	Bytes       int64
-	SHA256      string
-}
-
-// OrderPhotosAfter returns the photos of up to limit orders whose ids follow the one given, as far as the id last, and
-// the id of the last of these orders, empty when there are no more.
-func (q Queries) OrderPhotosAfter(
-	ctx context.Context, id, last string, limit int,
-) (photos []OrderPhotoProof, next string, err error) {
-	var names []string
-	owner := make(map[string]OrderPhotoProof) // of an order
-	add := func(orderID, name string) {
-		p := owner[orderID]
-		p.OrderID, p.Name = orderID, name
-		photos, names = append(photos, p), append(names, name)
-	}
-	if err := q.rows(ctx, `SELECT id, account_id, environment, creation FROM orders
-		WHERE id > $1 AND id <= $2 ORDER BY id LIMIT $3`, []any{id, last, limit}, func(scan scanner) error {
-		var p OrderPhotoProof
-		var text string
-		if err := scan(&next, &p.AccountID, &p.Environment, &text); err != nil {
-			return err
-		}
-		owner[next] = p
-		var c creation
-		_ = json.Unmarshal([]byte(text), &c) // what cannot be read is told of with its order
-		for _, sent := range c.Photos {
-			add(next, sent.Name)
-		}
-		return nil
-	}); err != nil {
-		return nil, "", err
-	}
-	if err := q.rows(ctx, `SELECT order_id, photo FROM order_photos WHERE order_id > $1 AND order_id <= $2
-		AND photo IS NOT NULL ORDER BY order_id, round, position`, []any{id, next}, func(scan scanner) error {
-		var orderID, name string
-		err := scan(&orderID, &name)
-		add(orderID, name)
-		return err
-	}); err != nil {
-		return nil, "", err
-	}
-	stored, err := q.photos(ctx, names)
-	for i := range photos {
-		p := &photos[i]
-		s, known := stored[p.Name]
-		p.Known, p.Used, p.Bytes, p.SHA256 = known, s.Used, s.Bytes, s.SHA256
-		p.Erased = s.Erased
-		p.Owned = s.Tenant == access.Tenant{AccountID: p.AccountID, Environment: p.Environment}
-	}
-	return photos, next, err
 }
 
 // BrokenReference is a row that refers to a row that does not exist.
