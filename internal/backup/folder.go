@@ -15,6 +15,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+
+	"github.com/assayhq/assay/internal/host"
 )
 
 // folder is a backup that is being written. Files may be written concurrently.
@@ -168,21 +170,12 @@ func (f *folder) complete(m *manifest) (err error) {
 		return err
 	}
 	for name := range f.made {
-		if err := syncFolder(filepath.Join(f.dir, name)); err != nil {
+		if err := host.SyncFolder(filepath.Join(f.dir, name)); err != nil {
 			return err
 		}
 	}
 	if err := f.root.Rename(unfinished, manifestFile); err != nil {
 		return err
 	}
-	return errors.Join(syncFolder(f.dir), syncFolder(filepath.Dir(f.dir)))
-}
-
-// syncFolder makes the entries of a directory durable.
-func syncFolder(dir string) error {
-	f, err := os.Open(filepath.Clean(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
+	return errors.Join(host.SyncFolder(f.dir), host.SyncFolder(filepath.Dir(f.dir)))
 }

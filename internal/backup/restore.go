@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 
+	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store/dump"
@@ -24,16 +25,31 @@ type RestoreOptions struct {
 	Staging  *media.Staging // for Media
 	DataDir  string         // receives the secrets
 
-	// Again says that a restore into this place was interrupted: a database that is filled is then one that was loaded.
-	Again bool
-
-	Begin func() error // called before anything is written, when nothing speaks against it; may be nil
+	// Begin is called before anything is written, when nothing speaks against it, with what names the backup; may be
+	// nil. Begun is what it was called with by a restore that was interrupted in this place: a database that is filled is
+	// then the one of that backup.
+	Begin func(backup string) error
+	Begun string
 }
 
-// Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
-// file, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
-// be repeated, because identical photos and secrets are kept.
-func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
+// source is a backup to restore.
+type source struct {
+	*os.Root
+	*manifest
+	loaded bool // an interrupted restore has filled the database
+}
+
+// CanRestore returns an error when there is no backup, or the database must not be filled. It changes nothing. Media,
+// Staging and DataDir need not be set.
+func CanRestore(ctx context.Context, o RestoreOptions) error {
+	from, err := openSource(ctx, &o)
+	if err != nil {
+		return err
+	}
+	return from.Close()
+}
+
+func openSource(ctx context.Context, o *RestoreOptions) (_ *source, err error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
 		return nil, err
@@ -42,17 +58,38 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, root.Close()) }()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, root.Close())
+		}
+	}()
 	m, err := readManifest(root)
 	if err != nil {
 		return nil, err
 	}
 	m.Dir = dir
+	from := &source{Root: root, manifest: m}
 	err = dump.CanLoad(ctx, o.Database, m.SchemaVersion)
-	loaded := o.Again && errors.Is(err, dump.ErrNotEmpty)
-	if err != nil && !loaded {
+	if errors.Is(err, dump.ErrNotEmpty) && o.Begun != "" {
+		if o.Begun != m.SumsSHA256 {
+			return nil, fmt.Errorf("this place was being filled from another backup: go on with that one, "+
+				"or restore into an empty place: %w", err)
+		}
+		from.loaded, err = true, nil
+	}
+	return from, err
+}
+
+// Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
+// file, and that the target is empty. The database is written last, in one transaction: an interrupted restore can
+// be repeated, because identical photos and secrets are kept.
+func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
+	from, err := openSource(ctx, &o)
+	if err != nil {
 		return nil, err
 	}
+	defer func() { err = errors.Join(err, from.Close()) }()
+	root, m := from.Root, from.manifest
 	if err := verify(ctx, root, m); err != nil {
 		return nil, err
 	}
@@ -65,14 +102,14 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 		return nil, err
 	}
 	if o.Begin != nil {
-		if err := o.Begin(); err != nil {
+		if err := o.Begin(m.SumsSHA256); err != nil {
 			return nil, err
 		}
 	}
 	if err := p.each(ctx, "photos and secrets", p.put); err != nil {
 		return nil, err
 	}
-	if !loaded {
+	if !from.loaded {
 		if err := loadDatabase(ctx, root, o.Database); err != nil {
 			return nil, err
 		}
@@ -261,5 +298,5 @@ func (p *target) putSecret(name string, file io.Reader) error {
 	if err := p.data.Rename(unfinished, name); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Join(p.dataDir, folder))
+	return host.SyncFolder(filepath.Join(p.dataDir, folder))
 }

@@ -37,6 +37,9 @@ func accountsCreate() *command {
 			if !ok {
 				return errors.New("--locale must be en or ja")
 			}
+			if _, err := service.CheckNewAccount(inv.name, inv.owner, locale); err != nil {
+				return err
+			}
 			return inv.open(ctx, func(app *server.App) error {
 				n, err := app.Service.CreateAccount(ctx, access.Operator, inv.name, inv.owner, locale)
 				if err != nil {

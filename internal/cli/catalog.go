@@ -19,7 +19,6 @@ import (
 func catalogImport() *command {
 	return &command{
 		name:    "catalog import",
-		begins:  true,
 		args:    "FILE [--dry-run]",
 		about:   "replace the catalog with a YAML or JSON document; - is standard input",
 		example: "assay catalog import catalog.yaml --dry-run",
@@ -36,43 +35,63 @@ func importCatalog(ctx context.Context, inv *invocation) error {
 	if err != nil {
 		return err
 	}
-	return inv.open(ctx, func(app *server.App) error {
-		var changes []catalog.Change
-		var err error
-		if inv.dryRun {
-			_, changes, err = app.Service.PlanCatalogImport(ctx, document)
-		} else {
-			changes, err = app.Service.ImportCatalog(ctx, access.Operator, document)
+	doc, err := catalog.Parse(document)
+	if err != nil {
+		return inv.refusedCatalog(err)
+	}
+	apply := func(app *server.App) error { return applyCatalog(ctx, inv, app, document) }
+	err = inv.open(ctx, apply)
+	if !errors.Is(err, server.ErrNoInstallation) || inv.dryRun {
+		return err
+	}
+	if err := doc.CheckAccounts(nil); err != nil { // a new installation has none
+		return inv.refusedCatalog(err)
+	}
+	inv.begins = true
+	return inv.open(ctx, apply)
+}
+
+func applyCatalog(ctx context.Context, inv *invocation, app *server.App, document []byte) (err error) {
+	var changes []catalog.Change
+	if inv.dryRun {
+		_, changes, err = app.Service.PlanCatalogImport(ctx, document)
+	} else {
+		changes, err = app.Service.ImportCatalog(ctx, access.Operator, document)
+	}
+	if err != nil {
+		return inv.refusedCatalog(err)
+	}
+	if changes == nil {
+		changes = []catalog.Change{}
+	}
+	var lines strings.Builder
+	for _, c := range changes {
+		fmt.Fprintln(&lines, c)
+	}
+	verb := "imported"
+	if inv.dryRun {
+		verb = "would be imported"
+	}
+	return inv.print(struct {
+		DryRun  bool             `json:"dry_run"`
+		Changes []catalog.Change `json:"changes"`
+	}{inv.dryRun, changes}, "%scatalog %s: %s\n", lines.String(), verb, count(len(changes), "change"))
+}
+
+// refusedCatalog prints the problems of a document, and returns what to say of them, or the error as it is.
+func (inv *invocation) refusedCatalog(err error) error {
+	refused, ok := errors.AsType[*catalog.DocumentError](err)
+	if !ok {
+		return err
+	}
+	for _, p := range refused.Problems {
+		where := fmt.Sprintf("%s:%d", inv.args[0], p.Line)
+		if p.Path != "" {
+			where += ": " + p.Path
 		}
-		if refused, ok := errors.AsType[*catalog.DocumentError](err); ok {
-			for _, p := range refused.Problems {
-				where := fmt.Sprintf("%s:%d", inv.args[0], p.Line)
-				if p.Path != "" {
-					where += ": " + p.Path
-				}
-				fmt.Fprintf(inv.progress, "%s: %s\n", where, p.Message)
-			}
-			return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
-		}
-		if err != nil {
-			return err
-		}
-		if changes == nil {
-			changes = []catalog.Change{}
-		}
-		var lines strings.Builder
-		for _, c := range changes {
-			fmt.Fprintln(&lines, c)
-		}
-		verb := "imported"
-		if inv.dryRun {
-			verb = "would be imported"
-		}
-		return inv.print(struct {
-			DryRun  bool             `json:"dry_run"`
-			Changes []catalog.Change `json:"changes"`
-		}{inv.dryRun, changes}, "%scatalog %s: %s\n", lines.String(), verb, count(len(changes), "change"))
-	})
+		fmt.Fprintf(inv.progress, "%s: %s\n", where, p.Message)
+	}
+	return fmt.Errorf("the document breaks %s; nothing was changed", count(len(refused.Problems), "rule"))
 }
 
 func (inv *invocation) read(path string) ([]byte, error) {

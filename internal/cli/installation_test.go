@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -43,12 +45,7 @@ func TestNoInstallation(t *testing.T) {
 			}
 		}
 	}
-	var found []string
-	must.NoError(t, filepath.Walk(dir, func(path string, _ os.FileInfo, err error) error {
-		found = append(found, strings.TrimPrefix(path, dir))
-		return err
-	}))
-	if got := strings.Join(found, " "); got != " /empty /half /half/assay.db" {
+	if got := strings.Join(listed(t, dir), " "); got != "empty half half/assay.db" {
 		t.Errorf("left behind: %s", got)
 	}
 }
@@ -247,27 +244,112 @@ func TestInterruptedRestore(t *testing.T) {
 	if code, _, stderr := run(t, data, nil, "check"); code != 0 {
 		t.Errorf("the refused restore has left something: %s", stderr)
 	}
-	// As it is when the restore was killed after the secrets, and then when it was killed at its end.
-	marker := filepath.Join(fresh, "restore.unfinished")
-	must.NoError(t, os.WriteFile(marker, nil, 0o600))
+	// As it is when the restore was killed while it read the backup, after the secrets, and at its end.
+	var manifest struct {
+		Sums string `json:"sums_sha256"`
+	}
+	content, err := os.ReadFile(filepath.Join(copied, "manifest.json"))
+	must.NoError(t, err)
+	must.NoError(t, json.Unmarshal(content, &manifest))
 	key, err := os.ReadFile(filepath.Join(data, "secret.key"))
 	must.NoError(t, err)
-	must.NoError(t, os.WriteFile(filepath.Join(fresh, "secret.key"), key, 0o600))
-	for range 2 {
-		for _, args := range [][]string{create, {"serve"}, {"check"}} {
-			if code, _, stderr := run(t, fresh, nil, args...); code != 1 ||
-				!strings.Contains(stderr, "run assay restore again") {
-				t.Errorf("%v: status %d, %s", args, code, stderr)
+	marker := filepath.Join(fresh, "restore.unfinished")
+	const note = "assay restore has not ended: run it again\n"
+	for _, killed := range []struct {
+		name, marker string
+		key, keep    bool
+	}{
+		{name: "Reading", marker: note},
+		{name: "AfterSecrets", marker: note + manifest.Sums + "\n", key: true},
+		{name: "AtTheEnd", marker: note + manifest.Sums + "\n", keep: true},
+	} {
+		t.Run(killed.name, func(t *testing.T) {
+			if !killed.keep {
+				must.NoError(t, os.RemoveAll(fresh))
+				must.NoError(t, os.Mkdir(fresh, 0o700))
 			}
-		}
-		if code, _, stderr := run(t, fresh, nil, "restore", copied); code != 0 {
-			t.Errorf("again: %s", stderr)
-		}
-		if code, _, stderr := run(t, fresh, nil, "check"); code != 0 {
-			t.Errorf("check: %s", stderr)
-		}
-		must.NoError(t, os.WriteFile(marker, nil, 0o600))
+			must.NoError(t, os.WriteFile(marker, []byte(killed.marker), 0o600))
+			if killed.key {
+				must.NoError(t, os.WriteFile(filepath.Join(fresh, "secret.key"), key, 0o600))
+			}
+			for _, args := range [][]string{create, {"serve"}, {"check"}} {
+				if code, _, stderr := run(t, fresh, nil, args...); code != 1 || !strings.Contains(stderr, marker) ||
+					!strings.Contains(stderr, "run assay restore again") {
+					t.Errorf("%v: status %d, %s", args, code, stderr)
+				}
+			}
+			if code, _, stderr := run(t, fresh, nil, "restore", copied); code != 0 {
+				t.Errorf("again: %s", stderr)
+			}
+			if code, _, stderr := run(t, fresh, nil, "check"); code != 0 {
+				t.Errorf("check: %s", stderr)
+			}
+		})
 	}
+	t.Run("AnotherBackup", func(t *testing.T) {
+		must.NoError(t, os.WriteFile(marker, []byte(note+strings.Repeat("0", 64)+"\n"), 0o600))
+		code, _, stderr := run(t, fresh, nil, "restore", copied)
+		if code != 1 || !strings.Contains(stderr, "another backup") {
+			t.Errorf("status %d, %s", code, stderr)
+		}
+	})
+}
+
+// TestRefusedRestore: a backup that cannot be restored leaves the place as it was.
+func TestRefusedRestore(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	copied := filepath.Join(dir, "backup")
+	for _, args := range [][]string{
+		{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}, {"backup", copied},
+	} {
+		if code, _, stderr := run(t, data, nil, args...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	damaged := filepath.Join(dir, "damaged")
+	must.NoError(t, os.CopyFS(damaged, os.DirFS(copied)))
+	must.NoError(t, os.WriteFile(filepath.Join(damaged, "secrets", "secret.key"), []byte("x"), 0o600))
+	must.NoError(t, os.Mkdir(filepath.Join(dir, "none"), 0o700))
+	for name, want := range map[string]string{
+		"missing": "no such file", "none": "no complete backup", "damaged": "secret.key is damaged",
+	} {
+		for _, place := range []string{"empty", "new/folder", "killed"} {
+			t.Run(name+"/"+place, func(t *testing.T) {
+				home := t.TempDir()
+				target := filepath.Join(home, place)
+				switch place {
+				case "empty":
+					must.NoError(t, os.Mkdir(target, 0o700))
+				case "killed": // while another restore read its backup
+					must.NoError(t, os.Mkdir(target, 0o700))
+					must.NoError(t, os.WriteFile(filepath.Join(target, "restore.unfinished"), nil, 0o600))
+				}
+				code, stdout, stderr := run(t, target, nil, "restore", filepath.Join(dir, name))
+				if code != 1 || stdout != "" || !strings.Contains(stderr, want) {
+					t.Errorf("status %d, says %q and %q", code, stdout, stderr)
+				}
+				want := map[string]string{"empty": "empty", "new/folder": "", "killed": "killed"}[place]
+				if place == "killed" && name != "damaged" {
+					want = "killed killed/restore.unfinished"
+				}
+				if got := strings.Join(listed(t, home), " "); got != want {
+					t.Errorf("left behind: %s", got)
+				}
+			})
+		}
+	}
+}
+
+// listed returns the paths of everything below a folder.
+func listed(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	must.NoError(t, filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
+		if path != dir {
+			found = append(found, strings.TrimPrefix(path, dir+"/"))
+		}
+		return err
+	}))
+	return found
 }
 
 // TestCheckReadOnly checks a copy of an installation on a disk that cannot be written: a mounted snapshot, say.

@@ -16,7 +16,6 @@ import (
 func serveCommand() *command {
 	return &command{
 		name:    "serve",
-		begins:  true,
 		args:    "[--demo[=empty]]",
 		about:   "run the server: integration API, desk, portal, certificates, media, webhook deliveries, housekeeping",
 		example: "assay serve --demo",
@@ -34,7 +33,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 		inv.settings.IssuerName = demoIssuer
 	}
 	defer runtime.KeepAlive(server.QuietHeap())
-	app, err := inv.app(ctx)
+	app, err := server.Start(ctx, inv.settings, inv.logger())
 	if err != nil {
 		return err
 	}

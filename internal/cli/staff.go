@@ -8,6 +8,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/server"
+	"github.com/assayhq/assay/internal/service"
 )
 
 func staffCreate() *command {
@@ -27,6 +28,9 @@ func staffCreate() *command {
 			role, ok := access.ParseStaffRole(inv.role)
 			if !ok {
 				return errors.New("--role must be reviewer or admin")
+			}
+			if _, err := service.CheckNewStaff(inv.email, inv.name, role); err != nil {
+				return err
 			}
 			return inv.open(ctx, func(app *server.App) error {
 				n, err := app.Service.CreateStaff(ctx, access.Operator, inv.email, inv.name, role)

@@ -1,6 +1,6 @@
-// Package host asks the operating system what Go's standard library does not: free space, locks on files, how many
-// files may be open and to forget pages of the program. It has the same functions on every system that releases are
-// made for.
+// Package host asks the operating system what Go's standard library does not: free space, locks on files, durable
+// folders, how many files may be open and to forget pages of the program. It has the same functions on every system
+// that releases are made for.
 package host
 
 // Space is how much room a file system has, in bytes.

@@ -3,7 +3,9 @@
 package host
 
 import (
+	"errors"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,6 +27,15 @@ func Lock(f *os.File, wait bool) error {
 		how |= unix.LOCK_NB
 	}
 	return unix.Flock(int(f.Fd()), how)
+}
+
+// SyncFolder makes the entries of a folder durable.
+func SyncFolder(dir string) error {
+	f, err := os.Open(filepath.Clean(dir))
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
 }
 
 // OpenFiles returns how many files and connections the process may have open.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -10,7 +11,41 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/httpx"
+	"github.com/assayhq/assay/internal/worker/deliver"
 )
+
+// checkServe refuses addresses and files that a server could not begin with.
+func (s *Settings) checkServe() error {
+	var problems []error
+	refuse := func(name string, err error) {
+		if err != nil {
+			problems = append(problems, fmt.Errorf("--%s: %w", name, err))
+		}
+	}
+	for _, l := range []struct{ name, address string }{
+		{"listen", s.Listen}, {"tls-listen", s.TLSListen}, {"ops-listen", s.OpsListen},
+	} {
+		if l.address == "" {
+			continue
+		}
+		_, port, err := net.SplitHostPort(l.address)
+		if err == nil {
+			_, err = net.DefaultResolver.LookupPort(context.Background(), "tcp", port)
+		}
+		refuse(l.name, err)
+	}
+	if s.TLSListen != "" && s.TLSDomain == "" && s.TLSCert != "" && s.TLSKey != "" {
+		_, err := tls.LoadX509KeyPair(s.TLSCert, s.TLSKey)
+		refuse("tls-cert", err)
+	}
+	for name, file := range map[string]string{"webhook-ca-file": s.WebhookCAFile, "smtp-ca-file": s.SMTPCAFile} {
+		if file != "" {
+			_, err := deliver.LoadCAs(file)
+			refuse(name, err)
+		}
+	}
+	return errors.Join(problems...)
+}
 
 // listen binds every listener that is on.
 func (s *Server) listen(ctx context.Context, pages http.Handler) error {

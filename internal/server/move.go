@@ -7,7 +7,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
 	"os"
@@ -64,11 +63,19 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 	if err := m.prepare(ctx); err != nil {
 		return nil, err
 	}
-	locks, err := m.lock()
+	keep := exists(m.To.moveMarker()) // what an interrupted move has copied
+	to, err := takePlace(m.To.Data)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, locks.Close()) }()
+	defer func() { err = errors.Join(err, to.close(err == nil || keep)) }()
+	if m.From.Database == "" && m.From.Data != m.To.Data { // servers on PostgreSQL are noticed at the end
+		lock, failed := lockData(m.From.Data)
+		if failed != nil {
+			return nil, failed
+		}
+		defer func() { err = errors.Join(err, lock.Close()) }()
+	}
 	loaded, err := m.targetLoaded(ctx)
 	if err != nil {
 		return nil, err
@@ -78,7 +85,8 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 		return nil, fmt.Errorf("the installation to move: %w", err)
 	}
 	defer func() { err = errors.Join(err, from.Close()) }()
-	if err := os.WriteFile(m.To.moveMarker(), []byte(m.To.place()), 0o600); err != nil {
+	keep = true
+	if err := writeMarker(m.To.moveMarker(), m.To.place()); err != nil {
 		return nil, err
 	}
 	report = new(MoveReport)
@@ -221,37 +229,11 @@ func (m *Move) prepare(ctx context.Context) error {
 	if m.To.SecretKey == "" {
 		m.To.SecretKey, m.keepKey = m.From.SecretKey, true
 	}
-	return os.MkdirAll(m.To.Data, 0o700)
+	return nil
 }
 
 func (m *Move) sameMedia() bool {
 	return m.From.Media == m.To.Media && (m.From.Media != "" || m.From.Data == m.To.Data)
-}
-
-// lock keeps servers off the folders meanwhile. Servers on PostgreSQL are noticed at the end, by what they changed.
-func (m *Move) lock() (locks closers, err error) {
-	dirs := []string{m.To.Data}
-	if m.From.Database == "" && m.From.Data != m.To.Data {
-		dirs = append(dirs, m.From.Data)
-	}
-	for _, dir := range dirs {
-		lock, err := lockData(dir)
-		if err != nil {
-			return nil, errors.Join(err, locks.Close())
-		}
-		locks = append(locks, lock)
-	}
-	return locks, nil
-}
-
-type closers []io.Closer
-
-// Close closes all.
-func (c closers) Close() (err error) {
-	for _, x := range c {
-		err = errors.Join(err, x.Close())
-	}
-	return err
 }
 
 // targetLoaded reports whether an interrupted move has loaded the new database, and refuses one that others have
@@ -281,7 +263,9 @@ func (m *Move) keepSecretKey() error {
 
 // moveMarker is in --data while an installation is being moved there. It holds the new place, because the old one may
 // have the same folder.
-func (s *Settings) moveMarker() string { return filepath.Join(s.Data, "move.unfinished") }
+func (s *Settings) moveMarker() string { return filepath.Join(s.Data, moveFile) }
+
+const moveFile = "move.unfinished"
 
 // moveUnfinished reports whether a move into the database has begun and not ended: nothing else may begin there.
 func (s *Settings) moveUnfinished() bool {

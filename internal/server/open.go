@@ -38,7 +38,8 @@ type App struct {
 	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
 	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
 
-	temporary string // folder with a copy of the database
+	temporary string   // folder with a copy of the database
+	lock      *os.File // on --data, until the server takes it
 }
 
 // ErrNoInstallation is returned where there is nothing to open.
@@ -58,6 +59,32 @@ func Open(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
 		return nil, s.noInstallation()
 	}
 	return open(ctx, s, log, (*Settings).openSecrets)
+}
+
+// Start is Begin for a server: no other one may run on the same SQLite database. What could not be served is refused
+// before anything is made.
+func Start(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
+	if err := errors.Join(s.checkOpen(), s.checkServe()); err != nil {
+		return nil, err
+	}
+	var lock *os.File
+	if s.Database == "" {
+		if err := s.makeData(); err != nil {
+			return nil, err
+		}
+		if lock, err = lockData(s.Data); err != nil {
+			return nil, err
+		}
+	}
+	app, err := open(ctx, s, log, (*Settings).keepSecrets)
+	if err != nil {
+		if lock != nil {
+			err = errors.Join(err, lock.Close())
+		}
+		return nil, err
+	}
+	app.lock = lock
+	return app, nil
 }
 
 func (s *Settings) noInstallation() error {
@@ -88,10 +115,18 @@ func (s *Settings) checkOpen() error {
 		return fmt.Errorf("--media-url: %w", err)
 	}
 	if exists(s.restoreMarker()) {
-		return fmt.Errorf("a restore into %s has not ended: run assay restore again", s.Data)
+		return fmt.Errorf("a restore into this folder has not ended, as %s says: run assay restore again",
+			s.restoreMarker())
 	}
 	if s.moveUnfinished() {
-		return errors.New("a move into this database has not ended: run assay move again")
+		return fmt.Errorf("a move into this database has not ended, as %s says: run assay move again", s.moveMarker())
+	}
+	return nil
+}
+
+func (s *Settings) makeData() error {
+	if err := os.MkdirAll(s.Data, 0o700); err != nil {
+		return fmt.Errorf("--data: %w", err)
 	}
 	return nil
 }
@@ -104,9 +139,6 @@ func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc
 	if err != nil {
 		return nil, fmt.Errorf("--media-url: %w", err)
 	}
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("--data: %w", err)
-	}
 	app := &App{Settings: s, Log: log, ordered: func(string, []string) {}, wake: func() {}, wakeMail: func() {}}
 	app.changed = app.announce
 	defer func() {
@@ -115,7 +147,16 @@ func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc
 		}
 	}()
 	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
-	if app.Store, err = store.Open(ctx, s.databaseTarget()); err != nil {
+	if s.Database != "" { // a server that cannot be reached leaves nothing behind
+		app.Store, err = store.Open(ctx, s.Database)
+	}
+	if err == nil {
+		err = s.makeData()
+	}
+	if err == nil && app.Store == nil {
+		app.Store, err = store.Open(ctx, s.databaseTarget())
+	}
+	if err != nil {
 		return nil, err
 	}
 	if s.DatabaseRead != "" {
@@ -168,6 +209,9 @@ func (a *App) Close() error {
 	}
 	if a.Media != nil {
 		err = errors.Join(err, a.Media.Close())
+	}
+	if a.lock != nil {
+		err = errors.Join(err, a.lock.Close())
 	}
 	if a.temporary != "" {
 		err = errors.Join(err, os.RemoveAll(a.temporary))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/assayhq/assay/internal/backup"
@@ -20,44 +21,67 @@ func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
 	})
 }
 
-// Restore fills the empty place that the settings name with a backup. No server may run there.
+// Restore fills the empty place that the settings name with a backup. No server may run there. What is refused leaves
+// the place as it was.
 func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summary, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(s.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("--data: %w", err)
+	o := backup.RestoreOptions{
+		Dir: dir, Database: s.databaseTarget(), DataDir: s.Data, Begun: s.restoreBegun(),
 	}
-	lock, err := lockData(s.Data)
+	if err := backup.CanRestore(ctx, o); err != nil {
+		return nil, err
+	}
+	keep := o.Begun != "" // what an interrupted restore has written
+	place, err := takePlace(s.Data)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { err = errors.Join(err, lock.Close()) }()
+	defer func() { err = errors.Join(err, place.close(err == nil || keep)) }()
+	if !keep {
+		place.mayRemove(s.restoreMarker())
+		if err := writeMarker(s.restoreMarker(), restoreNote); err != nil {
+			return nil, err
+		}
+	}
 	files, err := media.Open(s.Media, s.Data)
 	if err != nil {
 		return nil, fmt.Errorf("--media %w", err)
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
-	staging, err := media.NewStaging(files.StagingDir())
-	if err != nil {
+	o.Media = files
+	if o.Staging, err = media.NewStaging(files.StagingDir()); err != nil {
 		return nil, err
 	}
-	marker := s.restoreMarker()
-	summary, err = backup.Restore(ctx, backup.RestoreOptions{
-		Dir: dir, Database: s.databaseTarget(), Media: files, Staging: staging, DataDir: s.Data,
-		Again: exists(marker),
-		Begin: func() error {
-			return os.WriteFile(marker, []byte("assay restore has not ended: run it again\n"), 0o600)
-		},
-	})
-	if err != nil {
+	o.Begin = func(backup string) error {
+		keep = true
+		return writeMarker(s.restoreMarker(), restoreNote+backup+"\n")
+	}
+	if summary, err = backup.Restore(ctx, o); err != nil {
 		return nil, err
 	}
-	return summary, os.Remove(marker)
+	return summary, os.Remove(s.restoreMarker())
 }
 
-// restoreMarker is in --data while it is being filled from a backup: nothing else may begin there.
-func (s *Settings) restoreMarker() string { return filepath.Join(s.Data, "restore.unfinished") }
+// restoreMarker is in --data while it is being filled from a backup: nothing else may begin there. It is there before
+// the backup is read, and names the backup once something of it may have been written.
+func (s *Settings) restoreMarker() string { return filepath.Join(s.Data, restoreFile) }
+
+const (
+	restoreFile = "restore.unfinished"
+	// restoreNote is the first line of the marker; the name of the backup follows.
+	restoreNote = "assay restore has not ended: run it again\n"
+)
+
+// restoreBegun returns which backup an interrupted restore has begun to write; empty: none.
+func (s *Settings) restoreBegun() string {
+	content, err := os.ReadFile(filepath.Clean(s.restoreMarker()))
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(content), restoreNote))
+}
 
 func exists(path string) bool {
 	_, err := os.Lstat(path)

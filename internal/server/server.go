@@ -11,11 +11,8 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
-
-	"github.com/assayhq/assay/internal/host"
 
 	"golang.org/x/sync/errgroup"
 
@@ -79,8 +76,10 @@ func New(ctx context.Context, app *App) (_ *Server, err error) {
 		}
 	}()
 	if app.Settings.Database == "" {
-		if s.lock, err = lockData(app.Settings.Data); err != nil {
-			return nil, err
+		if s.lock, app.lock = app.lock, nil; s.lock == nil {
+			if s.lock, err = lockData(app.Settings.Data); err != nil {
+				return nil, err
+			}
 		}
 	}
 	if err := s.startTracing(ctx); err != nil {
@@ -237,18 +236,6 @@ func (s *Server) addMail(ctx context.Context) error {
 	}
 	s.workers = append(s.workers, sender)
 	return nil
-}
-
-// lockData keeps a second server off the same SQLite database: each would count rate limits and claims by itself.
-func lockData(dir string) (*os.File, error) {
-	f, err := os.OpenFile(filepath.Join(filepath.Clean(dir), "server.lock"), os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	if err := host.Lock(f, false); err != nil {
-		return nil, errors.Join(fmt.Errorf("another server is running on the data folder %s", dir), f.Close())
-	}
-	return f, nil
 }
 
 // Run answers requests and runs the workers until ctx ends. Then it stops accepting, finishes what runs, ten seconds at

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"crypto"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -14,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/url"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -60,7 +62,10 @@ func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) err
 	if _, err := tls.LoadX509KeyPair(certFile, keyFile); err == nil || !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if exists(certFile) {
+		return fmt.Errorf("%s is missing: put it back, or delete %s to have both made again", keyFile, certFile)
+	}
+	key, err := ensureKey(keyFile)
 	if err != nil {
 		return err
 	}
@@ -80,16 +85,47 @@ func (s *Settings) ensureSelfSigned(certFile, keyFile string, now time.Time) err
 			template.DNSNames = append(template.DNSNames, u.Hostname())
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return err
+	}
+	err = writeOnce(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	if errors.Is(err, fs.ErrExist) { // of another node, with the same key
+		return nil
+	}
+	return err
+}
+
+// ensureKey returns the key in the file. It makes one where there is none: a start that was killed in between has left
+// its key without a certificate.
+func ensureKey(file string) (crypto.Signer, error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, err
 	}
 	pkcs8, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if err := writeOnce(keyFile, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8})); err != nil {
-		return err
+	err = writeOnce(file, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: pkcs8}))
+	if err == nil || !errors.Is(err, fs.ErrExist) {
+		return key, err
 	}
-	return writeOnce(certFile, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
+	content, err := os.ReadFile(filepath.Clean(file))
+	if err != nil {
+		return nil, err
+	}
+	block, _ := pem.Decode(content)
+	if block == nil {
+		return nil, fmt.Errorf("%s holds no key in PEM form", file)
+	}
+	kept, err := x509.ParsePKCS8PrivateKey(block.Bytes)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	signer, ok := kept.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("%s holds no key that can sign", file)
+	}
+	return signer, nil
 }

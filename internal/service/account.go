@@ -21,6 +21,17 @@ type NewAccount struct {
 }
 
 // CreateAccount makes an account, its owner and its two balances; Test starts with credits to rehearse with. A name or
+// CheckNewAccount returns the email of the owner as it is stored, or what is wrong with a new account.
+func CheckNewAccount(name, ownerEmail string, locale text.Locale) (email string, err error) {
+	var p fault.Problems
+	access.CheckNameField(&p, "name", name)
+	email = access.CheckEmailField(&p, "email", ownerEmail)
+	if _, ok := text.ParseLocale(string(locale)); !ok {
+		p.Add("locale", "unknown_code", "must be en or ja")
+	}
+	return email, p.Err()
+}
+
 // email that is taken is a problem of its field.
 func (s *Service) CreateAccount(
 	ctx context.Context, actor access.Actor, name, ownerEmail string, locale text.Locale,
@@ -28,13 +39,8 @@ func (s *Service) CreateAccount(
 	if err := actor.Require(access.Administer); err != nil {
 		return nil, err
 	}
-	var p fault.Problems
-	access.CheckNameField(&p, "name", name)
-	email := access.CheckEmailField(&p, "email", ownerEmail)
-	if _, ok := text.ParseLocale(string(locale)); !ok {
-		p.Add("locale", "unknown_code", "must be en or ja")
-	}
-	if err := p.Err(); err != nil {
+	email, err := CheckNewAccount(name, ownerEmail, locale)
+	if err != nil {
 		return nil, err
 	}
 	now := s.now()
@@ -44,7 +50,7 @@ func (s *Service) CreateAccount(
 		ID: store.NewID(), AccountID: n.Account.ID, Email: email, Role: access.Owner,
 		PasswordHash: access.HashPassword(n.Password), CreatedAt: now,
 	}
-	err := s.store.Update(ctx, func(tx *store.Tx) error {
+	err = s.store.Update(ctx, func(tx *store.Tx) error {
 		if err := tx.InsertAccount(&n.Account); err != nil {
 			return err
 		}

@@ -22,8 +22,8 @@ type NewStaff struct {
 	Token    string // for the desk API
 }
 
-// checkNewStaff returns the normalized email, or what is wrong with a new staff user.
-func checkNewStaff(email, name string, role access.StaffRole) (string, error) {
+// CheckNewStaff returns the normalized email, or what is wrong with a new staff user.
+func CheckNewStaff(email, name string, role access.StaffRole) (string, error) {
 	var p fault.Problems
 	access.CheckNameField(&p, "name", name)
 	address := access.CheckEmailField(&p, "email", email)
@@ -44,7 +44,7 @@ func (s *Service) CreateStaff(
 	if err := s.requireStaffChange(actor); err != nil {
 		return nil, err
 	}
-	address, err := checkNewStaff(email, name, role)
+	address, err := CheckNewStaff(email, name, role)
 	if err != nil {
 		return nil, err
 	}

@@ -20,7 +20,7 @@ func (s *Service) InviteStaff(
 	if err := s.requireStaffChange(actor); err != nil {
 		return "", err
 	}
-	email, err = checkNewStaff(email, name, role)
+	email, err = CheckNewStaff(email, name, role)
 	if err != nil {
 		return "", err
 	}

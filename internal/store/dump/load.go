@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"time"
 
@@ -26,10 +24,9 @@ func CanLoad(ctx context.Context, target string, schema int64) (err error) {
 	if schema > newest {
 		return ErrNewer
 	}
-	if !store.IsPostgres(target) {
-		if _, err := os.Stat(target); errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
+	exists, err := store.Exists(ctx, target)
+	if err != nil || !exists { // nothing to look at, and the look would leave a table of versions
+		return err
 	}
 	db, err := store.OpenDatabase(target)
 	if err != nil {
