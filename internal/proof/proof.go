@@ -100,6 +100,7 @@ const (
 	RecordBroken    ProblemKind = "record-unreadable"      // days, keys, approvals and, deep, events can be read
 	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
+	Schema          ProblemKind = "schema"                 // tables, indexes and constraints are those of the program
 	DatabaseCorrupt ProblemKind = "database-corrupt"       // the engine can read its own files
 )
 
@@ -122,22 +123,11 @@ type Options struct {
 // report.
 func Check(ctx context.Context, o Options) (*Report, error) {
 	c := &check{Options: o, report: Report{Problems: []Problem{}}}
-	progress.Step(ctx, "files of the database")
-	note, err := o.Store.Integrity(ctx, o.Deep, func(where, message string) {
-		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
-	})
-	if note != "" {
-		c.report.Notes = append(c.report.Notes, note)
-	}
+	err := c.structure(ctx)
 	if err == nil {
 		err = c.rows(ctx)
 	}
-	if message, corrupt := store.Corrupt(err); corrupt {
-		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
-		c.report.Notes = append(c.report.Notes, "The database is corrupt: not everything could be checked.")
-		err = nil
-	}
-	if err != nil {
+	if err = c.excused(err); err != nil {
 		return nil, err
 	}
 	if c.report.OK = c.report.ProblemCount == 0; o.Deep {
@@ -145,6 +135,47 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		c.report.Deep = &c.found
 	}
 	return &c.report, nil
+}
+
+// structure checks the files of the database and its schema.
+func (c *check) structure(ctx context.Context) error {
+	progress.Step(ctx, "files of the database")
+	note, err := c.Store.Integrity(ctx, c.Deep, func(where, message string) {
+		c.add(Problem{Kind: DatabaseCorrupt, ID: where, Message: message})
+	})
+	c.note(note)
+	if err != nil {
+		return err
+	}
+	progress.Step(ctx, "schema")
+	note, err = c.Store.SchemaProblems(ctx, func(object, message string) {
+		c.add(Problem{Kind: Schema, ID: object, Message: message})
+	})
+	c.note(note)
+	return err
+}
+
+func (c *check) note(text string) {
+	if text != "" {
+		c.report.Notes = append(c.report.Notes, text)
+	}
+}
+
+// excused returns an error that ends a check unless it follows from what was found: then the report says so.
+func (c *check) excused(err error) error {
+	if err == nil {
+		return nil
+	}
+	if message, corrupt := store.Corrupt(err); corrupt {
+		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
+		c.note("The database is corrupt: not everything could be checked.")
+		return nil
+	}
+	if slices.ContainsFunc(c.report.Problems, func(p Problem) bool { return p.Kind == Schema }) {
+		c.note("The schema is not whole: not everything could be checked: " + err.Error())
+		return nil
+	}
+	return err
 }
 
 // rows checks what is stored.

@@ -110,6 +110,14 @@ func set(table, column, value, before, where string) change {
 	return change{to(value), to(before)}
 }
 
+// hideRows takes rows out of a table, and puts them back.
+func hideRows(table, where string) change {
+	return change{
+		"CREATE TABLE hidden AS SELECT * FROM " + table + " WHERE " + where + "; DELETE FROM " + table + " WHERE " + where,
+		"INSERT INTO " + table + " SELECT * FROM hidden; DROP TABLE hidden",
+	}
+}
+
 var tamperings = []tampering{
 	{
 		name: "Balance", change: set("balances", "credits", "credits + 5", "credits - 5", "environment = 'live'"),
@@ -206,9 +214,11 @@ var tamperings = []tampering{
 			FROM balances WHERE environment = 'live';
 			UPDATE balances SET entries = entries + 1 WHERE environment = 'live'`,
 			undo: `DELETE FROM ledger_entries WHERE id = 'again';
-			UPDATE balances SET entries = entries - 1 WHERE environment = 'live'`,
+			UPDATE balances SET entries = entries - 1 WHERE environment = 'live';
+			ALTER TABLE ledger_entries ADD CONSTRAINT ledger_charge_of_order
+				CHECK ((kind = 'charge') = (order_id IS NOT NULL AND id = order_id))`,
 		},
-		want: []proof.ProblemKind{proof.OrderCharge}, id: "{open}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderCharge, proof.Schema}, id: "{open}", env: access.Live, everywhere: true,
 	},
 	{
 		name: "RefundedTwice",
@@ -225,7 +235,7 @@ var tamperings = []tampering{
 			DELETE FROM ledger_entries WHERE id = 'again';
 			CREATE UNIQUE INDEX ledger_refund_of_charge ON ledger_entries (charge_id) WHERE charge_id IS NOT NULL`,
 		},
-		want: []proof.ProblemKind{proof.OrderRefund}, id: "{failed}", env: access.Live,
+		want: []proof.ProblemKind{proof.OrderRefund, proof.Schema}, id: "{failed}", env: access.Live, everywhere: true,
 	},
 	{
 		name: "AuditEvent", change: set("audit_events", "actor_name", "'nobody'", "'system'", "id = '{event}'"),
@@ -270,11 +280,10 @@ var tamperings = []tampering{
 	{
 		name: "PortalCutShort", // as if the first entry had been too old to be kept
 		change: change{
-			do: "ALTER TABLE portal_events RENAME TO portal_kept; " +
-				"CREATE TABLE portal_events AS SELECT * FROM portal_kept WHERE seq > 1; " +
-				"UPDATE accounts SET portal_gone = 1, portal_anchor = (SELECT hash FROM portal_kept WHERE seq = 1)",
-			undo: "DROP TABLE portal_events; ALTER TABLE portal_kept RENAME TO portal_events; " +
-				"UPDATE accounts SET portal_gone = 0, portal_anchor = 'portal'",
+			do: hideRows("portal_events", "seq = 1").do +
+				"; UPDATE accounts SET portal_gone = 1, portal_anchor = (SELECT hash FROM hidden WHERE seq = 1)",
+			undo: hideRows("portal_events", "").undo +
+				"; UPDATE accounts SET portal_gone = 0, portal_anchor = 'portal'",
 		},
 		want: []proof.ProblemKind{proof.PortalTrimmed},
 	},
@@ -283,12 +292,7 @@ var tamperings = []tampering{
 		want: []proof.ProblemKind{proof.StaffHash}, id: "{action}", everywhere: true,
 	},
 	{
-		name: "StaffLogEmptied",
-		change: change{
-			do: "ALTER TABLE staff_actions RENAME TO staff_kept; " +
-				"CREATE TABLE staff_actions AS SELECT * FROM staff_kept WHERE seq < 0",
-			undo: "DROP TABLE staff_actions; ALTER TABLE staff_kept RENAME TO staff_actions",
-		},
+		name: "StaffLogEmptied", change: hideRows("staff_actions", "seq > 0"),
 		want: []proof.ProblemKind{proof.StaffSequence, proof.StaffHead}, everywhere: true,
 	},
 	{

@@ -130,11 +130,7 @@ func TestVerdicts(t *testing.T) {
 				want: []proof.ProblemKind{proof.PhotoTotals},
 			},
 			{
-				name: "PhotoTotalsMissing",
-				change: change{
-					"ALTER TABLE photo_totals RENAME TO kept; CREATE TABLE photo_totals AS SELECT * FROM kept WHERE photos < 0",
-					"DROP TABLE photo_totals; ALTER TABLE kept RENAME TO photo_totals",
-				},
+				name: "PhotoTotalsMissing", change: hideRows("photo_totals", "photos > 0"),
 				want: []proof.ProblemKind{proof.PhotoTotals},
 			},
 			{
