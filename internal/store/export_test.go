@@ -84,6 +84,13 @@ func listPlan(f *order.Filter, after *order.Cursor) explained {
 	return explained{text, args}
 }
 
+// OrderListWork returns how PostgreSQL ran the query of a list of orders, and what it read.
+func (s *Store) OrderListWork(ctx context.Context, f order.Filter, after *order.Cursor) (string, error) {
+	list := listPlan(&f, after)
+	lines, err := column[string](ctx, s.Queries, "EXPLAIN (ANALYZE, BUFFERS) "+list.text, list.args...)
+	return strings.Join(lines, "\n"), err
+}
+
 // OrderListPlan returns how the engine runs the query of a list of orders.
 func (s *Store) OrderListPlan(ctx context.Context, f order.Filter, after *order.Cursor) (string, error) {
 	plans, err := s.explain(ctx, map[string]explained{"list": listPlan(&f, after)})

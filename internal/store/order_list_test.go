@@ -4,6 +4,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -13,47 +14,54 @@ import (
 	"github.com/assayhq/assay/internal/domain/text"
 	"github.com/assayhq/assay/internal/store"
 	"github.com/assayhq/assay/internal/testkit/crowd"
+	"github.com/assayhq/assay/internal/testkit/pgtest"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
 
-// eachCrowd runs a test on each engine over orders enough that a plan shows what it would be with a million: all of one
-// brand and category, so that a filter for others must not read them.
+// eachCrowd runs a test on each engine over a crowd of orders.
 func eachCrowd(t *testing.T, f func(t *testing.T, s *store.Store)) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		s := storetest.Open(t, target)
-		w := crowd.Wish{
-			Target: target, AccountID: store.NewID(), KeyID: store.NewID(),
-			Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
-		}
-		at, user := time.UnixMicro(1), store.NewID()
-		if err := s.Update(t.Context(), func(tx *store.Tx) error {
-			account := &access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}
-			if err := tx.InsertAccount(account); err != nil {
-				return err
-			}
-			owner := &access.User{
-				ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at,
-			}
-			if err := tx.InsertUser(owner); err != nil {
-				return err
-			}
-			tenant := access.Tenant{AccountID: w.AccountID, Environment: access.Live}
-			key := &access.Key{
-				ID: w.KeyID, Tenant: tenant, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at,
-			}
-			if err := tx.InsertKey(key, "-"); err != nil {
-				return err
-			}
-			_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if err := crowd.Fill(t.Context(), w); err != nil {
-			t.Fatal(err)
-		}
+		fillCrowd(t, s, target)
 		f(t, s)
 	})
+}
+
+// fillCrowd makes orders enough that a plan shows what it would be with a million: all of one brand and category, so
+// that a filter for others must not read them.
+func fillCrowd(t *testing.T, s *store.Store, target string) {
+	t.Helper()
+	w := crowd.Wish{
+		Target: target, AccountID: store.NewID(), KeyID: store.NewID(),
+		Completed: 10 * crowd.Batch, Queued: 10 * crowd.Batch,
+	}
+	at, user := time.UnixMicro(1), store.NewID()
+	if err := s.Update(t.Context(), func(tx *store.Tx) error {
+		account := &access.Account{ID: w.AccountID, Name: "Acme", Locale: text.English, CreatedAt: at}
+		if err := tx.InsertAccount(account); err != nil {
+			return err
+		}
+		owner := &access.User{
+			ID: user, AccountID: w.AccountID, Email: "a@example.com", Role: access.Owner, PasswordHash: "-", CreatedAt: at,
+		}
+		if err := tx.InsertUser(owner); err != nil {
+			return err
+		}
+		tenant := access.Tenant{AccountID: w.AccountID, Environment: access.Live}
+		key := &access.Key{
+			ID: w.KeyID, Tenant: tenant, Name: "key", Limits: map[string]int{}, CreatedBy: user, CreatedAt: at,
+		}
+		if err := tx.InsertKey(key, "-"); err != nil {
+			return err
+		}
+		_, err := tx.Grant(w.AccountID, access.Live, 1_000_000, "for tests", at)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := crowd.Fill(t.Context(), w); err != nil {
+		t.Fatal(err)
+	}
 }
 
 var (
@@ -61,6 +69,8 @@ var (
 	// A whole table, a set of rows without their order, or an order made after reading what may be all rows.
 	detour = regexp.MustCompile(`SCAN orders|(Seq|Bitmap Heap) Scan on (orders|verdict_drafts)|` +
 		`SEARCH orders.*\n\s*USE TEMP B-TREE`)
+	// Of the whole statement: the first line that has it.
+	buffers = regexp.MustCompile(`Buffers: shared hit=(\d+)`)
 )
 
 // wantPlan checks that a statement reads orders, or drafts, in the order of an index and no further than it needs.
@@ -116,6 +126,45 @@ func TestOrderListPlans(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestOrderListPages checks how many pages of the database PostgreSQL reads for what it does not find, or finds deep in a
+// list: a plan that goes by an index may still walk all of it.
+func TestOrderListPages(t *testing.T) {
+	target := pgtest.Database(t)
+	s := storetest.Open(t, target)
+	fillCrowd(t, s, target)
+	open := []order.Status{order.Queued, order.Processing}
+	for name, test := range map[string]struct {
+		filter order.Filter
+		after  *order.Cursor
+	}{
+		"Brand":    {filter: order.Filter{Statuses: open, BrandCode: "gucci"}},
+		"Category": {filter: order.Filter{Statuses: open, CategoryCode: "shoes"}},
+		"Both":     {filter: order.Filter{Statuses: open, BrandCode: "gucci", CategoryCode: "shoes"}},
+		"Done": {
+			order.Filter{Sort: order.EndedLast, Statuses: []order.Status{order.Completed, order.Failed}},
+			&order.Cursor{At: 1, ID: store.NewID()}, // after the last one
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			test.filter.Environment = access.Live
+			if test.filter.Sort == order.Newest {
+				test.filter.Sort = order.DueFirst
+			}
+			plan, err := s.OrderListWork(t.Context(), test.filter, test.after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := buffers.FindStringSubmatch(plan)
+			if m == nil {
+				t.Fatalf("it does not tell what it reads:\n%s", plan)
+			}
+			if n, err := strconv.Atoi(m[1]); err != nil || n > 20 {
+				t.Errorf("it reads %s pages:\n%s", m[1], plan)
+			}
+		})
+	}
 }
 
 // TestDeskPlans checks the same of what else the desk asks all day: the list of the API, the next order, who has what,
