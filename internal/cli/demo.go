@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -26,6 +27,8 @@ const (
 	demoCredits = 1000
 	demoFile    = "demo.txt" // in --data: what the first start has printed
 	demoIssuer  = "Assay"    // on certificates, where nobody else is named
+
+	demoUnfinished = "demo.unfinished" // in --data: a demoData
 )
 
 // demoFlag is --demo, with past work, or --demo=empty, without.
@@ -52,9 +55,10 @@ func (d *demoFlag) Set(s string) error {
 	return nil
 }
 
-// demoData is what createDemo has made so far. It is kept in a file until it was shown: a start that is killed in the
-// middle is finished by the next one, and no password is lost.
+// demoData is what createDemo has made so far. It is kept in a file until all is made: a start that is killed in the
+// middle is finished by the next one, which shows everything, and no password is lost.
 type demoData struct {
+	Kind     demoFlag                      `json:"kind"`
 	Catalog  bool                          `json:"catalog"`
 	Account  *service.NewAccount           `json:"account"`
 	Credits  bool                          `json:"credits"`
@@ -69,8 +73,8 @@ type demoData struct {
 // createDemo fills an empty database with everything needed to try the service, and prints it. What it prints is kept
 // in a file that only its owner can read.
 func createDemo(ctx context.Context, app *server.App, s *server.Server, kind demoFlag, out io.Writer) error {
-	unfinished, kept := filepath.Join(app.Settings.Data, "demo.unfinished"), filepath.Join(app.Settings.Data, demoFile)
-	made := &demoData{Keys: make(map[access.Environment]string), KeyIDs: make(map[access.Environment]string)}
+	unfinished, kept := filepath.Join(app.Settings.Data, demoUnfinished), filepath.Join(app.Settings.Data, demoFile)
+	made := &demoData{Kind: kind, Keys: make(map[access.Environment]string), KeyIDs: make(map[access.Environment]string)}
 	content, err := os.ReadFile(filepath.Clean(unfinished))
 	switch {
 	case err == nil:
@@ -78,6 +82,7 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 			return fmt.Errorf("%s: %w", unfinished, err)
 		}
 		made.resumed = true
+		kind = cmp.Or(made.Kind, kind)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	default:
@@ -104,15 +109,24 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 	if _, err := io.WriteString(out, printed); err != nil {
 		return err
 	}
-	if err := os.Remove(unfinished); err != nil {
-		return err
-	}
-	if kind == demoAlive && !made.resumed {
+	if kind == demoAlive {
 		if err := made.writeHistory(ctx, app, began); err != nil {
 			return err
 		}
 	}
-	return app.Service.RefreshCatalog(ctx)
+	if err := app.Service.RefreshCatalog(ctx); err != nil {
+		return err
+	}
+	return os.Remove(unfinished)
+}
+
+// demoHalfMade reports whether a start was killed while it made a demo: the next one completes it, with --demo or
+// without.
+func demoHalfMade(data string) bool { return fileExists(filepath.Join(data, demoUnfinished)) }
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // make goes through the steps and notes each in the file.
@@ -154,7 +168,7 @@ func (d *demoData) writeHistory(ctx context.Context, app *server.App, now time.T
 // tellOfDemo says where the credentials of an earlier start are, or how to get others.
 func tellOfDemo(kept string, out io.Writer) error {
 	where := "are in " + kept
-	if _, err := os.Stat(kept); err != nil {
+	if !fileExists(kept) {
 		where = "were shown at the first start"
 	}
 	_, err := fmt.Fprintf(out, `There is data already, so no demo data was created. Passwords and keys %s.

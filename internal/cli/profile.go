@@ -248,7 +248,7 @@ func writePrivate(path string, v any) error {
 		return err
 	}
 	_, err = f.Write(append(text, '\n'))
-	if err = errors.Join(err, f.Close()); err == nil {
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
 		err = os.Rename(f.Name(), filepath.Clean(path))
 	}
 	if err != nil {

@@ -48,7 +48,7 @@ func serve(ctx context.Context, inv *invocation) (err error) {
 	if err != nil {
 		return err
 	}
-	if inv.demo != demoOff {
+	if inv.demo != demoOff || demoHalfMade(app.Settings.Data) {
 		err := createDemo(inv.reporting(ctx, "demo"), app, s, inv.demo, inv.Stdout)
 		inv.progress.end()
 		if err != nil {

@@ -29,6 +29,14 @@ func (t *Tx) Clock() (now time.Time, err error) {
 	return now, err
 }
 
+// LastMoved returns the time of the latest move of an order or attempt of a delivery, as its row says it: what makes a
+// past writes with a clock of its own. Zero: there is none.
+func (q Queries) LastMoved(ctx context.Context) (last time.Time, err error) {
+	err = q.row(ctx, `SELECT MAX(t) FROM (SELECT MAX(updated_at) AS t FROM orders
+		UNION ALL SELECT MAX(at) FROM delivery_attempts) AS times`, nil, asTime(&last))
+	return last, err
+}
+
 // NewestTime returns the time of the newest row among those that are written all the time, zero: there is none.
 func (q Queries) NewestTime(ctx context.Context) (newest time.Time, err error) {
 	if err := q.row(ctx, "SELECT MAX(at) FROM queue_samples", nil, asTime(&newest)); err != nil {

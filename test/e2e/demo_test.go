@@ -2,6 +2,7 @@ package e2e_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"net/http"
 	"os"
 	"os/exec"
@@ -84,10 +85,34 @@ func TestDemo(t *testing.T) {
 	})
 }
 
-// TestDemo_Alive checks that a demo has something to show, keeps its promises and holds every check.
+// TestDemo_Alive checks that a demo has something to show, keeps its promises and holds every check, although starts
+// are killed while they make it.
 func TestDemo_Alive(t *testing.T) {
 	t.Parallel()
-	s := start(t, program.Settings{}, "--demo")
+	settings := program.Settings{"data": t.TempDir()}
+	in := func(name string) string { return filepath.Join(settings["data"], name) }
+	installation := program.New(t, settings)
+	for _, moment := range []struct {
+		command, file string
+		photos        int
+	}{
+		{"serve --demo", "demo.unfinished", 0},
+		{"serve --demo=empty", "demo.txt", 0}, // what was begun is completed
+		{"serve", "demo.txt", 1},
+		{"serve --demo", "demo.txt", 200},
+		{"serve --demo", "demo.txt", 500},
+	} {
+		making := installation.Begin(t, strings.Fields(moment.command)...)
+		eventually(t, 2*time.Minute, moment.command, func() bool {
+			_, err := os.Stat(in(moment.file))
+			return err == nil && photosIn(in("media")) >= moment.photos || strings.Contains(making.Stderr(), "listening")
+		})
+		making.Kill(t)
+		if strings.Contains(making.Stderr(), "listening") {
+			t.Fatalf("%+v: the demo was complete before", moment)
+		}
+	}
+	s := start(t, settings, "--demo")
 	printed := s.Stdout()
 	token := tokenPattern.FindStringSubmatch(printed)
 	if token == nil {
@@ -107,11 +132,31 @@ func TestDemo_Alive(t *testing.T) {
 			t.Errorf("the %s balance is %d, want %d", match[1], got, want)
 		}
 	}
-	var report struct{ OK bool }
-	s.CLI(t, &report, "check")
-	if !report.OK {
-		t.Error("assay check finds problems")
+	var report struct {
+		OK     bool
+		Orders int
 	}
+	s.CLI(t, &report, "check")
+	if !report.OK || report.Orders < 200 || report.Orders > 350 {
+		t.Errorf("assay check finds %+v", report)
+	}
+	s.Stop(t)
+	again := s.again(t, "--demo")
+	again.Stop(t)
+	if got := again.Stdout(); !strings.Contains(got, "There is data already") {
+		t.Errorf("a complete demo is made again:\n%s", got)
+	}
+}
+
+// photosIn counts the files of the media folder while they are made.
+func photosIn(folder string) (n int) {
+	_ = filepath.WalkDir(folder, func(_ string, entry fs.DirEntry, err error) error {
+		if err == nil && entry.Type().IsRegular() {
+			n++
+		}
+		return nil
+	})
+	return n
 }
 
 // TestDemo_TLSOnly checks that the printed curl command trusts the self-signed certificate.
@@ -160,7 +205,7 @@ func TestDemoAfterKill(t *testing.T) {
 			if err := os.WriteFile(path, []byte(noted), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			s := start(t, settings, "--demo")
+			s := start(t, settings, "--demo=empty")
 			eventually(t, 5*time.Second, "the demo is printed", func() bool { return strings.Contains(s.Stdout(), "curl") })
 			printed := s.Stdout()
 			if len(secretPattern.FindAllString(printed, -1)) < 2 || len(passwordPattern.FindAllString(printed, -1)) != 3 ||

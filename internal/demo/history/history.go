@@ -13,7 +13,8 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/netguard"
@@ -28,6 +29,7 @@ const (
 	testCredits  = 100_000
 	statsEvery   = 2 * time.Hour
 	maxPhotoSize = 4 << 20
+	auroraName   = "Aurora Resale"
 )
 
 // Demo is who has been there before: the account, its owner and keys, and staff.
@@ -50,6 +52,7 @@ type past struct {
 	random  *rand.Rand
 	demo    *Demo
 
+	taken    time.Time // where an interrupted run has stopped; zero: none has begun
 	shops    []*shop
 	sandbox  *shop // the demo account's Test environment
 	staff    []access.Staff
@@ -57,6 +60,7 @@ type past struct {
 	pool     map[string]string
 	saved    time.Time
 	outcomes int
+	open     map[order.Status]int // orders that are to be open in the end, of those still to come
 }
 
 // event is something that happens at a time.
@@ -79,14 +83,14 @@ func Start(now time.Time) time.Time {
 	return now.AddDate(0, 0, -days).Truncate(24 * time.Hour).Add(9 * time.Hour)
 }
 
-// Write fills the installation with what happened from Start to now. The configuration is that of the installation; its
-// clock, limits and callbacks are not used.
+// Write fills the installation with what happened from Start to now. It goes on where an interrupted run has stopped.
+// The configuration is that of the installation; its clock, limits and callbacks are not used.
 func Write(ctx context.Context, config service.Config, staging *media.Staging, now time.Time, demo *Demo) error {
 	p := &past{
 		context: progress.With(ctx, nil), store: config.Store, staging: staging, now: Start(now), end: now, demo: demo,
 		random: rand.New(rand.NewPCG(2026, 11)), //nolint:gosec // which order is a fake is no secret
-		pool:   make(map[string]string),
-		tell:   progress.Begin(ctx, "days of past work", progress.Items, days),
+		pool:   make(map[string]string), open: make(map[order.Status]int),
+		tell: progress.Begin(ctx, "days of past work", progress.Items, days),
 	}
 	config.Now = func() time.Time { return p.now }
 	config.Limits = service.Limits{}
@@ -98,7 +102,7 @@ func Write(ctx context.Context, config service.Config, staging *media.Staging, n
 	if err := p.service.RefreshCatalog(ctx); err != nil {
 		return err
 	}
-	for _, step := range []func() error{p.open, p.plan, p.run, p.close} {
+	for _, step := range []func() error{p.resume, p.begin, p.plan, p.takeUp, p.run, p.close} {
 		if err := step(); err != nil {
 			return fmt.Errorf("history of the demo at %s: %w", p.now.Format(time.RFC3339), err)
 		}
@@ -106,10 +110,9 @@ func Write(ctx context.Context, config service.Config, staging *media.Staging, n
 	return nil
 }
 
-// open makes the second account, colleagues and endpoints.
-func (p *past) open() error {
-	made, err := p.service.CreateAccount(
-		p.context, access.Operator, "Aurora Resale", "owner@aurora.example", text.Japanese)
+// begin makes the second account, colleagues and endpoints, unless they are there.
+func (p *past) begin() error {
+	made, err := p.account(auroraName, "owner@aurora.example")
 	if err != nil {
 		return err
 	}
@@ -117,25 +120,28 @@ func (p *past) open() error {
 	for _, colleague := range []struct{ email, name string }{
 		{"mika@demo.example", "Mika Sato"}, {"jonas@demo.example", "Jonas Weber"},
 	} {
-		n, err := p.service.CreateStaff(p.context, access.Operator, colleague.email, colleague.name, access.Reviewer)
+		n, err := p.colleague(colleague.email, colleague.name)
 		if err != nil {
 			return err
 		}
-		p.staff = append(p.staff, n.Staff)
+		p.staff = append(p.staff, *n)
 	}
-	aurora := access.Tenant{AccountID: made.Account.ID, Environment: access.Live}
-	if _, err := p.service.GrantCredits(p.context, access.Operator, aurora, 2500, "Invoice A-1001"); err != nil {
+	aurora := access.Tenant{AccountID: made.AccountID, Environment: access.Live}
+	switch credits, err := p.service.Balance(p.context, aurora); {
+	case err != nil:
 		return err
+	case credits == 0:
+		if _, err := p.service.GrantCredits(p.context, access.Operator, aurora, 2500, "Invoice A-1001"); err != nil {
+			return err
+		}
 	}
-	key, _, err := p.service.CreateKey(p.context, made.Owner.Actor(access.Live, portalOrigin), service.NewKey{
-		Tenant: aurora, Name: "Checkout", Scopes: access.AllScopes,
-	})
+	key, err := p.key(made, "Checkout", access.AllScopes)
 	if err != nil {
 		return err
 	}
 	p.shops = []*shop{
 		{owner: p.demo.Owner, key: p.demo.Live, share: 35, down: p.outage(9, 8)},
-		{owner: made.Owner, key: key, share: 65, down: p.outage(5, 4)},
+		{owner: *made, key: key, share: 65, down: p.outage(5, 4)},
 	}
 	p.sandbox = &shop{owner: p.demo.Owner, key: p.demo.Test, down: p.outage(3, 2)}
 	for _, e := range []struct {
@@ -161,6 +167,14 @@ func (p *past) outage(from, to int) [2]time.Time {
 var portalOrigin = access.Origin{IP: "203.0.113.24", UserAgent: "Mozilla/5.0 (Macintosh)"}
 
 func (p *past) openEndpoint(s *shop, name, address string) (err error) {
+	there, err := p.service.EndpointsOfKey(p.context, access.Operator, s.key.ID)
+	if err != nil {
+		return err
+	}
+	if len(there) > 0 {
+		s.endpoint = there[0]
+		return nil
+	}
 	u, problem := webhook.CheckURL("url", address)
 	if problem != nil {
 		return fmt.Errorf("%s: %s", address, problem.Message)
@@ -173,9 +187,7 @@ func (p *past) openEndpoint(s *shop, name, address string) (err error) {
 // portalWork is what an owner does in the portal: it fills the audit log.
 func (p *past) portalWork(s *shop) error {
 	owner := s.owner.Actor(access.Live, portalOrigin)
-	spare, _, err := p.service.CreateKey(p.context, owner, service.NewKey{
-		Tenant: owner.Tenant, Name: "Old plugin", Scopes: []access.Scope{access.OrdersRead},
-	})
+	spare, err := p.key(&s.owner, "Old plugin", []access.Scope{access.OrdersRead})
 	if err != nil {
 		return err
 	}
@@ -188,6 +200,9 @@ func (p *past) portalWork(s *shop) error {
 	})
 	p.at(p.end.AddDate(0, 0, -8), func() error {
 		_, err := p.service.Invite(p.context, owner, "developer@aurora.example", access.Developer)
+		if fault.CodeOf(err) != "" { // an interrupted run has come this far
+			return nil
+		}
 		return err
 	})
 	p.at(s.down[1], func() error { // the endpoint is back: what failed is sent again
@@ -198,15 +213,17 @@ func (p *past) portalWork(s *shop) error {
 	return nil
 }
 
-// at puts something on the agenda; what is later than now never happens.
-func (p *past) at(when time.Time, do func() error) {
-	if when.After(p.end) {
-		return
+// at puts something on the agenda and reports whether it will happen: what is later than now never does, and what an
+// interrupted run has come past has happened.
+func (p *past) at(when time.Time, do func() error) bool {
+	if when.After(p.end) || !p.taken.IsZero() && !when.After(p.taken) {
+		return false
 	}
 	i, _ := slices.BinarySearchFunc(p.agenda, when, func(e event, t time.Time) int {
 		return cmp.Or(e.at.Compare(t), -1) // after those of the same time
 	})
 	p.agenda = slices.Insert(p.agenda, i, event{when, do})
+	return true
 }
 
 // run lets everything happen in its order, with deliveries and statistics in between as the workers would.
@@ -240,7 +257,9 @@ func (p *past) run() error {
 
 // close gives the demo account the credits that it is promised.
 func (p *past) close() error {
-	p.now = p.end
+	if p.now.Before(p.end) {
+		p.now = p.end
+	}
 	for env, promised := range map[access.Environment]int64{access.Live: liveCredits, access.Test: testCredits} {
 		tenant := access.Tenant{AccountID: p.demo.Account.ID, Environment: env}
 		credits, err := p.service.Balance(p.context, tenant)

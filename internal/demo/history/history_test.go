@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -8,11 +9,25 @@ import (
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
+
+// untilDay returns a context that ends on a day of the past.
+func untilDay(ctx context.Context, last int64) context.Context {
+	ctx, cancel := context.WithCancel(ctx)
+	return progress.With(ctx, func(string, progress.Unit, int64) func(int64) {
+		var day int64
+		return func(n int64) {
+			if day += n; day >= last {
+				cancel()
+			}
+		}
+	})
+}
 
 // The past of a demo shows every kind of order and delivery, leaves the promised credits, and holds every check.
 func TestWrite(t *testing.T) {
@@ -35,6 +50,11 @@ func TestWrite(t *testing.T) {
 				made.Reviewer = n.Staff
 			}
 		}
+		for _, day := range []int64{1, 35, 59} { // interrupted, and then gone on with
+			if err := history.Write(untilDay(t.Context(), day), s.Config, s.Staging, now, made); err == nil {
+				t.Fatalf("not interrupted on day %d", day)
+			}
+		}
 		must.NoError(t, history.Write(t.Context(), s.Config, s.Staging, now, made))
 
 		for env, want := range map[access.Environment]int64{access.Live: 1000, access.Test: 100_000} {
@@ -45,6 +65,9 @@ func TestWrite(t *testing.T) {
 		}
 		counts, err := s.Service.OrderCounts(t.Context(), access.Live)
 		must.NoError(t, err)
+		if counts[order.Completed] > 300 {
+			t.Errorf("%d orders are completed: some were made again", counts[order.Completed])
+		}
 		for status, least := range map[order.Status]int64{
 			order.Queued: 5, order.Processing: 3, order.UpdatePhotos: 2, order.Completed: 100, order.Failed: 1,
 		} {

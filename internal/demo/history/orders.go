@@ -167,21 +167,31 @@ func (p *past) open24(at time.Time, i int) {
 	if i%4 == 1 || i%5 == 0 {
 		j.flaw = p.anyFlaw()
 	}
-	p.at(at, func() error {
-		if err := p.create(j, &order.Draft{AnswerTime: 1440}); err != nil || i%4 > 1 {
+	becomes := []order.Status{order.Processing, order.UpdatePhotos, order.Queued, order.Queued}[i%4]
+	happens := p.at(at, func() error {
+		if err := p.create(j, &order.Draft{AnswerTime: 1440}); err != nil || becomes == order.Queued {
 			return err
 		}
-		claimed := p.end.Add(-p.minutes(5, 90)) // lately: a claim without activity returns to the queue
-		if claimed.Before(p.now) {
-			claimed = p.now.Add(time.Minute)
-		}
-		p.at(claimed, func() error {
-			if _, err := p.service.ClaimOrder(p.context, j.staff.Actor(access.Origin{}), j.id); err != nil || i%4 == 0 {
-				return err
-			}
-			return p.ask(j)
-		})
+		p.leaveOpen(j, becomes)
 		return nil
+	})
+	if happens {
+		p.open[becomes]++
+	}
+}
+
+// leaveOpen takes a queued order to where it is now: in review, or waiting for photos.
+func (p *past) leaveOpen(j *job, becomes order.Status) {
+	claimed := p.end.Add(-p.minutes(5, 90)) // lately: a claim without activity returns to the queue
+	if !claimed.After(p.now) {
+		claimed = p.now.Add(time.Minute)
+	}
+	p.at(claimed, func() error {
+		_, err := p.service.ClaimOrder(p.context, j.staff.Actor(access.Origin{}), j.id)
+		if err != nil || becomes == order.Processing {
+			return err
+		}
+		return p.ask(j)
 	})
 }
 
@@ -191,14 +201,8 @@ func (p *past) minutes(least, most int) time.Duration {
 
 // create uploads the photos and orders them; the draft has what is special.
 func (p *past) create(j *job, draft *order.Draft) error {
-	where, err := p.service.Catalog().Check(j.item.category, j.item.brand, j.item.model)
-	if err != nil {
+	if err := p.chooseIndexes(j); err != nil {
 		return err
-	}
-	for _, index := range p.service.Catalog().PhotoIndexes(where) {
-		if index.Required || len(j.indexes) < 4 {
-			j.indexes = append(j.indexes, index.Code)
-		}
 	}
 	draft.CategoryCode, draft.BrandCode, draft.ModelCode = j.item.category, j.item.brand, j.item.model
 	reference := fmt.Sprintf("SKU-%05d", p.random.IntN(100_000))
@@ -221,6 +225,20 @@ func (p *past) create(j *job, draft *order.Draft) error {
 		return err
 	}
 	j.id = created.ID
+	return nil
+}
+
+// chooseIndexes decides which photos the item gets: the same ones each time.
+func (p *past) chooseIndexes(j *job) error {
+	where, err := p.service.Catalog().Check(j.item.category, j.item.brand, j.item.model)
+	if err != nil {
+		return err
+	}
+	for _, index := range p.service.Catalog().PhotoIndexes(where) {
+		if index.Required || len(j.indexes) < 4 {
+			j.indexes = append(j.indexes, index.Code)
+		}
+	}
 	return nil
 }
 
@@ -329,13 +347,19 @@ func (p *past) ask(j *job) error {
 	}
 	j.rounds--
 	j.round++
+	p.answer(j, asked.IndexCode)
+	return nil
+}
+
+// answer sends the photo that was asked for, some hours later, and lets the review go on.
+func (p *past) answer(j *job, index string) {
 	p.at(p.now.Add(p.minutes(40, 600)), func() error {
-		urls, err := p.photos(j, j.indexes[len(j.indexes)-1:], sharp)
+		urls, err := p.photos(j, []string{index}, sharp)
 		if err != nil {
 			return err
 		}
 		_, err = p.service.SubmitPhotos(p.context, j.shop.key.Actor(access.Origin{}), j.id, &order.Submission{
-			Entries: []order.SubmissionEntry{{IndexCode: drafts[0].IndexCode, URL: &urls[0]}}, Note: "Taken in daylight.",
+			Entries: []order.SubmissionEntry{{IndexCode: index, URL: &urls[0]}}, Note: "Taken in daylight.",
 		})
 		if err != nil {
 			return err
@@ -348,7 +372,6 @@ func (p *past) ask(j *job) error {
 		})
 		return nil
 	})
-	return nil
 }
 
 // judge gives the verdict.
