@@ -42,7 +42,6 @@ type command struct {
 	nargs   int              // positional arguments; anyArgs: the command checks them itself
 	choices map[int][]string // words that a positional argument can be, for completion
 	begins  bool             // it may begin a new installation; others need one
-	looks   bool             // it changes nothing: a folder that cannot be written will do
 	run     func(context.Context, *invocation) error
 	hidden  bool // used by the program itself
 	raw     bool // its arguments are not parsed: all are positional
@@ -55,7 +54,6 @@ type invocation struct {
 	IO
 	settings server.Settings
 	begins   bool
-	looks    bool
 	json     bool
 	args     []string
 	flags    *flag.FlagSet
@@ -128,7 +126,7 @@ func Run(ctx context.Context, args []string, stdio IO) int {
 		}
 		return exitUsage
 	}
-	inv := &invocation{IO: stdio, begins: c.begins, looks: c.looks, progress: newProgressLine(stdio.Stderr)}
+	inv := &invocation{IO: stdio, begins: c.begins, progress: newProgressLine(stdio.Stderr)}
 	err := c.parse(inv, rest)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
@@ -252,9 +250,6 @@ func (c *command) parse(inv *invocation, args []string) error {
 func (inv *invocation) app(ctx context.Context) (*server.App, error) {
 	if inv.begins {
 		return server.Begin(ctx, inv.settings, inv.logger())
-	}
-	if inv.looks {
-		return server.OpenToCheck(ctx, inv.settings, inv.logger())
 	}
 	return server.Open(ctx, inv.settings, inv.logger())
 }

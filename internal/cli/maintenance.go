@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"strings"
 
 	"github.com/assayhq/assay/internal/backup"
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/proof"
 	"github.com/assayhq/assay/internal/server"
 )
@@ -20,17 +22,31 @@ func checkCommand() *command {
 		args:  "[--deep] [--heads FILE]",
 		about: "check the database, the ledger, the logs, outcomes, certificates, counters and stored photos",
 		flags: func(fs *flag.FlagSet, inv *invocation) {
-			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, event and delivery, and compare indexes with their tables")
+			fs.BoolVar(&inv.deep, "deep", false, "also read every photo, event and delivery, and compare indexes and tables")
 			fs.StringVar(&inv.heads, "heads", "",
 				"`file` with what assay audit head --json has printed earlier: the logs must still lead through it")
 		},
 		example: "assay check --deep --json",
-		looks:   true,
-		run:     withApp(check),
+		run:     check,
 	}
 }
 
-func check(ctx context.Context, inv *invocation, app *server.App) error {
+func check(ctx context.Context, inv *invocation) (err error) {
+	progress.Step(ctx, "opening the installation")
+	app, report, err := server.OpenToCheck(ctx, inv.settings, inv.logger())
+	if err != nil {
+		return err
+	}
+	if app != nil {
+		defer func() { err = errors.Join(err, app.Close()) }()
+		if report, err = prove(ctx, inv, app); err != nil {
+			return err
+		}
+	}
+	return inv.printReport(report)
+}
+
+func prove(ctx context.Context, inv *invocation, app *server.App) (*proof.Report, error) {
 	o := proof.Options{
 		Store: app.Store, Media: app.Media, CertificateKeys: app.Service.CertificateKeys(), Deep: inv.deep,
 		Unreadable: app.Service.UnreadableSecrets,
@@ -38,16 +54,18 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 	if inv.heads != "" {
 		content, err := inv.read(inv.heads)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if err := json.Unmarshal(content, &o.Heads); err != nil {
-			return fmt.Errorf("--heads: %s is not what assay audit head --json prints: %w", inv.heads, err)
+			return nil, fmt.Errorf("--heads: %s is not what assay audit head --json prints: %w", inv.heads, err)
 		}
 	}
-	report, err := proof.Check(ctx, o)
-	if err != nil {
-		return err
-	}
+	progress.Step(ctx, "working")
+	return proof.Check(ctx, o)
+}
+
+// printReport prints what a check has found; problems are an error.
+func (inv *invocation) printReport(report *proof.Report) error {
 	var lines strings.Builder
 	for _, p := range report.Problems {
 		fmt.Fprintf(&lines, "%s %s %s %s: %s\n", p.Kind, p.AccountID, p.Environment, p.ID, p.Message)
@@ -55,7 +73,7 @@ func check(ctx context.Context, inv *invocation, app *server.App) error {
 	for _, note := range report.Notes {
 		fmt.Fprintf(inv.progress, "note: %s\n", note)
 	}
-	err = inv.print(report,
+	err := inv.print(report,
 		"%schecked %s, %s, %s, %s, %s: %s\n",
 		lines.String(), count(report.Accounts, "account"), count(report.Orders, "order"),
 		count(report.LedgerEntries, "ledger entry"), count(report.AuditEvents, "audit event"),

@@ -100,6 +100,7 @@ const (
 	RecordBroken    ProblemKind = "record-unreadable"      // days, keys, approvals and, deep, events can be read
 	SecretBroken    ProblemKind = "secret-unreadable"      // what is sealed can be opened
 	BrokenReference ProblemKind = "broken-reference"       // what a row refers to exists
+	CatalogBroken   ProblemKind = "catalog-unreadable"     // the catalog can be read
 	Schema          ProblemKind = "schema"                 // tables, indexes and constraints are those of the program
 	DatabaseCorrupt ProblemKind = "database-corrupt"       // the engine can read its own files
 )
@@ -135,6 +136,24 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		c.report.Deep = &c.found
 	}
 	return &c.report, nil
+}
+
+// Broken returns the report on an installation that could not be opened with an error: nil where that is not the fault
+// of the database. db is nil where the database itself could not be opened.
+func Broken(ctx context.Context, db *store.Store, err error) *Report {
+	c := &check{Options: Options{Store: db}, report: Report{Problems: []Problem{}}}
+	if db != nil && c.excused(c.structure(ctx)) != nil {
+		return nil
+	}
+	if message, corrupt := store.Corrupt(err); corrupt {
+		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
+	}
+	if c.report.ProblemCount == 0 {
+		return nil
+	}
+	c.note("The installation could not be opened, and nothing else was checked: " + err.Error())
+	c.report.LiveOrders = make(Counts)
+	return &c.report
 }
 
 // structure checks the files of the database and its schema.
@@ -197,6 +216,7 @@ func (c *check) rows(ctx context.Context) error {
 			{"certificates", c.strayCertificates},
 			{"timelines", c.timelines},
 			{"records", c.records},
+			{"catalog", c.catalog},
 		} {
 			progress.Step(ctx, part.what)
 			if err := part.check(ctx, q); err != nil {

@@ -3,10 +3,13 @@ package proof
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/assayhq/assay/internal/domain/access"
+	"github.com/assayhq/assay/internal/domain/catalog"
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
@@ -151,6 +154,24 @@ func (c *check) records(ctx context.Context, q store.Queries) error {
 				p.Kept.Photos, p.Kept.Bytes),
 		})
 	})
+}
+
+// catalog reads the current catalog.
+func (c *check) catalog(ctx context.Context, q store.Queries) error {
+	document, version, err := q.CatalogDocument(ctx)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := catalog.Parse([]byte(document)); err != nil {
+		c.add(Problem{
+			Kind: CatalogBroken, ID: strconv.FormatInt(version, 10),
+			Message: "the catalog, this row of catalog_versions, cannot be read: " + err.Error(),
+		})
+	}
+	return nil
 }
 
 // strayCertificates looks for certificates in force that nothing stands behind, and for revocations that the timeline

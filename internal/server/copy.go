@@ -9,38 +9,55 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+
+	"github.com/assayhq/assay/internal/proof"
+	"github.com/assayhq/assay/internal/store"
 )
 
-// OpenToCheck opens an installation to look at it. Where its folder cannot be written, such as a mounted snapshot, the
-// database is opened in a copy that Close removes: SQLite writes beside a database, also to read it.
-func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
-	original := s.databaseTarget()
-	if s.Database != "" || !exists(original) || writable(s.Data) {
-		return Open(ctx, s, log)
-	}
-	folder, err := os.MkdirTemp("", "assay-check-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, os.RemoveAll(folder))
+// OpenToCheck opens an installation to look at it, and makes and changes nothing. Where its folder cannot be written,
+// such as a mounted snapshot, the database is opened in a copy that Close removes: SQLite writes beside a database,
+// also to read it. An installation that is too broken to be opened gives a report instead.
+func OpenToCheck(ctx context.Context, s Settings, log *slog.Logger) (app *App, broken *proof.Report, err error) {
+	failed := func(db *store.Store, err error) { broken = proof.Broken(ctx, db, err) }
+	var folder string
+	if original := s.databaseTarget(); s.Database == "" && exists(original) && !writable(s.Data) {
+		if folder, err = s.copyDatabase(original); err != nil {
+			return nil, nil, err
 		}
-	}()
+	}
+	if err = s.checkExists(ctx); err != nil {
+		failed(nil, err)
+	} else {
+		app, err = open(ctx, s, log, opening{secrets: (*Settings).openSecrets, looks: true, failed: failed})
+	}
+	switch {
+	case err == nil && folder != "":
+		app.temporary = append(app.temporary, folder)
+	case folder != "":
+		err = errors.Join(err, os.RemoveAll(folder))
+	}
+	if broken != nil {
+		return nil, broken, nil
+	}
+	return app, nil, err
+}
+
+// copyDatabase copies the database into a temporary folder and uses it from there.
+func (s *Settings) copyDatabase(original string) (folder string, err error) {
+	if folder, err = os.MkdirTemp("", "assay-check-"); err != nil {
+		return "", err
+	}
 	s.databaseCopy = filepath.Join(folder, filepath.Base(original))
-	if err := copyFile(s.databaseCopy, original); err != nil {
-		return nil, err
+	err = copyFile(s.databaseCopy, original)
+	if err == nil { // what was committed last may be in the log beside the database
+		if err = copyFile(s.databaseCopy+"-wal", original+"-wal"); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
 	}
-	// What was committed last may be in the log beside the database.
-	if err := copyFile(s.databaseCopy+"-wal", original+"-wal"); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	app, err := Open(ctx, s, log)
 	if err != nil {
-		return nil, err
+		return "", errors.Join(err, os.RemoveAll(folder))
 	}
-	app.temporary = folder
-	return app, nil
+	return folder, nil
 }
 
 // writable reports whether files can be made in the folder; whose it is does not tell that of a read-only mount.

@@ -80,7 +80,7 @@ func (m *Move) Run(ctx context.Context, log *slog.Logger) (report *MoveReport, e
 	if err != nil {
 		return nil, err
 	}
-	from, err := open(ctx, m.From, log, (*Settings).openSecrets)
+	from, err := open(ctx, m.From, log, opening{secrets: (*Settings).openSecrets})
 	if err != nil {
 		return nil, fmt.Errorf("the installation to move: %w", err)
 	}
@@ -145,7 +145,7 @@ func (m *Move) finish(ctx context.Context, from *App, report *MoveReport, log *s
 	if m.From.SecretKey != m.To.SecretKey {
 		settings.SecretKeyPrevious = m.From.SecretKey
 	}
-	app, err := open(ctx, settings, log, (*Settings).openSecrets)
+	app, err := open(ctx, settings, log, opening{secrets: (*Settings).openSecrets})
 	if err != nil {
 		return fmt.Errorf("the new place: %w", err)
 	}

@@ -38,7 +38,7 @@ type App struct {
 	changed  func(service.Change)                   // tells other nodes of a change; the server does it in the background
 	wakeMail func()                                 // tells the mail sender that there is mail; set by the server
 
-	temporary string   // folder with a copy of the database
+	temporary []string // folders with a copy of the database, or in place of what is not there
 	lock      *os.File // on --data, until the server takes it
 }
 
@@ -48,17 +48,22 @@ var ErrNoInstallation = errors.New("no installation here")
 // Open opens the installation that the settings name. Where there is none it returns ErrNoInstallation and leaves
 // everything as it is.
 func Open(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
-	if err := s.checkOpen(); err != nil {
+	if err := s.checkExists(ctx); err != nil {
 		return nil, err
+	}
+	return open(ctx, s, log, opening{secrets: (*Settings).openSecrets})
+}
+
+// checkExists returns ErrNoInstallation where there is none.
+func (s *Settings) checkExists(ctx context.Context) error {
+	if err := s.checkOpen(); err != nil {
+		return err
 	}
 	exists, err := store.Exists(ctx, s.databaseTarget())
-	if err != nil {
-		return nil, err
+	if err == nil && !exists {
+		err = s.noInstallation()
 	}
-	if !exists {
-		return nil, s.noInstallation()
-	}
-	return open(ctx, s, log, (*Settings).openSecrets)
+	return err
 }
 
 // Start is Begin for a server: no other one may run on the same SQLite database. What could not be served is refused
@@ -76,7 +81,7 @@ func Start(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error
 			return nil, err
 		}
 	}
-	app, err := open(ctx, s, log, (*Settings).keepSecrets)
+	app, err := open(ctx, s, log, opening{secrets: (*Settings).keepSecrets})
 	if err != nil {
 		if lock != nil {
 			err = errors.Join(err, lock.Close())
@@ -101,7 +106,7 @@ func Begin(ctx context.Context, s Settings, log *slog.Logger) (*App, error) {
 	if err := s.checkOpen(); err != nil {
 		return nil, err
 	}
-	return open(ctx, s, log, (*Settings).keepSecrets)
+	return open(ctx, s, log, opening{secrets: (*Settings).keepSecrets})
 }
 
 func (s *Settings) checkOpen() error {
@@ -131,10 +136,17 @@ func (s *Settings) makeData() error {
 	return nil
 }
 
-// secretsFunc returns the box of the installation's keys.
-type secretsFunc func(*Settings, context.Context, *store.Store) (*secret.Box, error)
+// opening says how an installation is opened.
+type opening struct {
+	// secrets returns the box of the installation's keys.
+	secrets func(*Settings, context.Context, *store.Store) (*secret.Box, error)
+	// looks: nothing is made or changed, and a broken catalog is no obstacle.
+	looks bool
+	// failed is told of an error, before the database is closed where it could be opened; nil: nobody is.
+	failed func(*store.Store, error)
+}
 
-func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc) (_ *App, err error) {
+func open(ctx context.Context, s Settings, log *slog.Logger, how opening) (_ *App, err error) {
 	urls, err := photo.NewURLs(s.MediaURL)
 	if err != nil {
 		return nil, fmt.Errorf("--media-url: %w", err)
@@ -143,20 +155,14 @@ func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc
 	app.changed = app.announce
 	defer func() {
 		if err != nil {
+			if how.failed != nil {
+				how.failed(app.Store, err)
+			}
 			err = errors.Join(err, app.Close())
 		}
 	}()
 	app.Guard = &netguard.Guard{AllowPrivate: s.WebhookPrivate, Deny: s.WebhookDeny, Ports: s.WebhookPorts}
-	if s.Database != "" { // a server that cannot be reached leaves nothing behind
-		app.Store, err = store.Open(ctx, s.Database)
-	}
-	if err == nil {
-		err = s.makeData()
-	}
-	if err == nil && app.Store == nil {
-		app.Store, err = store.Open(ctx, s.databaseTarget())
-	}
-	if err != nil {
+	if app.Store, err = s.openStore(ctx, how.looks); err != nil {
 		return nil, err
 	}
 	if s.DatabaseRead != "" {
@@ -164,10 +170,17 @@ func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc
 			return nil, fmt.Errorf("--database-read %w", err)
 		}
 	}
-	if app.Secrets, err = secrets(&s, ctx, app.Store); err != nil {
+	if app.Secrets, err = how.secrets(&s, ctx, app.Store); err != nil {
 		return nil, err
 	}
-	if app.Media, err = media.Open(s.Media, s.Data); err != nil {
+	photos := s.Data
+	if how.looks && s.Media == "" && !exists(filepath.Join(photos, "media")) { // then every photo is missing
+		if photos, err = os.MkdirTemp("", "assay-check-"); err != nil {
+			return nil, err
+		}
+		app.temporary = append(app.temporary, photos)
+	}
+	if app.Media, err = media.Open(s.Media, photos); err != nil {
 		return nil, fmt.Errorf("--media %w", err)
 	}
 	config := service.Config{
@@ -187,7 +200,34 @@ func open(ctx context.Context, s Settings, log *slog.Logger, secrets secretsFunc
 	}
 	config.OnChange = func(c service.Change) { app.changed(c) }
 	app.Config, app.Service = config, service.New(config)
-	return app, app.Service.RefreshCatalog(ctx)
+	if err = app.Service.RefreshCatalog(ctx); how.looks && errors.Is(err, service.ErrStoredCatalog) {
+		err = nil
+	}
+	return app, err
+}
+
+// openStore opens the database, and makes the folder where it is or has to be. A server that cannot be reached leaves
+// nothing behind.
+func (s *Settings) openStore(ctx context.Context, looks bool) (*store.Store, error) {
+	switch {
+	case looks && s.databaseCopy == "":
+		return store.OpenToCheck(ctx, s.databaseTarget())
+	case looks:
+		return store.Open(ctx, s.databaseCopy)
+	case s.Database == "":
+		if err := s.makeData(); err != nil {
+			return nil, err
+		}
+		return store.Open(ctx, s.databaseTarget())
+	}
+	db, err := store.Open(ctx, s.Database)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.makeData(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
 }
 
 // announceTimeout is how long a command waits to tell running servers of what it has changed, which find out anyway.
@@ -213,8 +253,8 @@ func (a *App) Close() error {
 	if a.lock != nil {
 		err = errors.Join(err, a.lock.Close())
 	}
-	if a.temporary != "" {
-		err = errors.Join(err, os.RemoveAll(a.temporary))
+	for _, folder := range a.temporary {
+		err = errors.Join(err, os.RemoveAll(folder))
 	}
 	return err
 }

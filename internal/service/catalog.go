@@ -20,6 +20,9 @@ import (
 // Catalog returns the current catalog; it never changes under the caller.
 func (s *Service) Catalog() *catalog.Snapshot { return s.catalog.Load() }
 
+// ErrStoredCatalog is returned where the catalog in the database cannot be read.
+var ErrStoredCatalog = errors.New("the catalog that is stored in the database cannot be read")
+
 // RefreshCatalog replaces the catalog in memory when another version was imported, and takes over which answer times
 // are paused.
 func (s *Service) RefreshCatalog(ctx context.Context) error {
@@ -37,7 +40,7 @@ func (s *Service) RefreshCatalog(ctx context.Context) error {
 	}
 	doc, err := catalog.Parse([]byte(text))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: row %d of catalog_versions: %w", ErrStoredCatalog, version, err)
 	}
 	accounts, err := s.store.AccountIDs(ctx)
 	if err != nil {

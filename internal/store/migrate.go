@@ -32,6 +32,32 @@ var migrations fs.FS = embedded
 var ErrNewerDatabase = errors.New("the database was written by a newer version of this program: " +
 	"install that version or restore a backup made before the upgrade")
 
+// ErrOlderDatabase is returned for a database that would have to be brought up to date first.
+var ErrOlderDatabase = errors.New("the schema of the database is that of an older version of this program: " +
+	"assay serve brings it up to date")
+
+// checkVersion returns ErrOlderDatabase or ErrNewerDatabase where the program cannot work with the schema as it is.
+func (s *Store) checkVersion(ctx context.Context) error {
+	newest, err := NewestVersion()
+	if err != nil {
+		return err
+	}
+	version, err := s.schemaVersion(ctx)
+	switch {
+	case err != nil:
+		return err
+	case version < newest:
+		return ErrOlderDatabase
+	case version > newest:
+		return supports(ctx, s.db, newest)
+	}
+	return nil
+}
+
+func (q Queries) schemaVersion(ctx context.Context) (int64, error) {
+	return value[int64](ctx, q, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version")
+}
+
 // Newest is the schema version to migrate to when all migrations should run.
 const Newest = math.MaxInt64
 

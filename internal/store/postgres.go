@@ -72,13 +72,15 @@ func endsConnection(e *pgconn.PgError) bool {
 	return e.SeverityUnlocalized == "FATAL" || strings.EqualFold(e.Severity, "FATAL") || e.Code == readOnly
 }
 
-func openPostgres(ctx context.Context, target string) (*Store, error) {
+func openPostgres(ctx context.Context, target string, migrate bool) (*Store, error) {
 	config, err := parsePostgres(target)
 	if err != nil {
 		return nil, err
 	}
-	if err := migrateTarget(ctx, config); err != nil {
-		return nil, err
+	if migrate {
+		if err := migrateTarget(ctx, config); err != nil {
+			return nil, err
+		}
 	}
 	for name, value := range sessionParameters {
 		if _, set := config.RuntimeParams[name]; !set {

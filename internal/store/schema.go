@@ -20,7 +20,7 @@ func (s *Store) SchemaProblems(ctx context.Context, f func(object, message strin
 	if err != nil {
 		return "", err
 	}
-	version, err := value[int64](ctx, s.Queries, "SELECT COALESCE(MAX(version_id), 0) FROM goose_db_version")
+	version, err := s.schemaVersion(ctx)
 	if err != nil {
 		return "", err
 	}

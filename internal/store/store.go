@@ -50,12 +50,26 @@ type Store struct {
 
 // Open connects to the database, brings its schema up to date and refuses one that a newer program has changed so that
 // this one cannot use it. An empty or non-URL target is the path of a SQLite file; postgres:// is PostgreSQL.
-func Open(ctx context.Context, target string) (*Store, error) {
+func Open(ctx context.Context, target string) (*Store, error) { return openTarget(ctx, target, true) }
+
+// OpenToCheck is Open for what changes nothing: it refuses an older schema, too.
+func OpenToCheck(ctx context.Context, target string) (*Store, error) {
+	s, err := openTarget(ctx, target, false)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkVersion(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func openTarget(ctx context.Context, target string, migrate bool) (*Store, error) {
 	open := openSQLite
 	if IsPostgres(target) {
 		open = openPostgres
 	}
-	s, err := open(ctx, target)
+	s, err := open(ctx, target, migrate)
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", diskFull(target, err))
 	}
@@ -68,12 +82,14 @@ func IsPostgres(target string) bool {
 	return strings.HasPrefix(target, "postgres://") || strings.HasPrefix(target, "postgresql://")
 }
 
-func openSQLite(ctx context.Context, path string) (*Store, error) {
-	if err := createPrivate(path); err != nil {
-		return nil, err
-	}
-	if err := migrateSQLite(ctx, path, Newest); err != nil {
-		return nil, err
+func openSQLite(ctx context.Context, path string, migrate bool) (*Store, error) {
+	if migrate {
+		if err := createPrivate(path); err != nil {
+			return nil, err
+		}
+		if err := migrateSQLite(ctx, path, Newest); err != nil {
+			return nil, err
+		}
 	}
 	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)", poolCache))
 	if err != nil {

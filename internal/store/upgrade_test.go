@@ -7,6 +7,7 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/store"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 )
@@ -30,6 +31,9 @@ func TestRollingUpgrade(t *testing.T) {
 		former := shop.New(t, target)
 		t.Run("Next", func(t *testing.T) {
 			store.AddMigration(t, "90000_expand.sql", expandAccounts)
+			if _, err := store.OpenToCheck(t.Context(), target); !errors.Is(err, store.ErrOlderDatabase) {
+				t.Errorf("a check opens what it would have to change: %v", err)
+			}
 			var nodes sync.WaitGroup
 			for range 3 { // nodes that are started at once
 				nodes.Go(func() {
@@ -47,10 +51,12 @@ func TestRollingUpgrade(t *testing.T) {
 			former.Trade(t)
 			next := shop.Open(t, target, t.TempDir())
 			(&shop.Shop{Installation: next}).Order(t, former.Test, order.MockFake)
+			wantSchema(t, target, false)
 		})
 		t.Run("FormerAgain", func(t *testing.T) {
 			again := shop.Open(t, target, t.TempDir())
 			(&shop.Shop{Installation: again}).Order(t, former.Test, order.MockAuthentic)
+			wantSchema(t, target, true)
 		})
 		t.Run("AfterNext", func(t *testing.T) {
 			store.AddMigration(t, "90000_expand.sql", expandAccounts)
@@ -64,5 +70,20 @@ func TestRollingUpgrade(t *testing.T) {
 		if _, err := store.Open(t.Context(), target); !errors.Is(err, store.ErrNewerDatabase) {
 			t.Errorf("the former program starts on a schema without what it uses: %v", err)
 		}
+		if _, err := store.OpenToCheck(t.Context(), target); !errors.Is(err, store.ErrNewerDatabase) {
+			t.Errorf("the former program checks a schema without what it uses: %v", err)
+		}
 	})
+}
+
+// wantSchema checks that nothing is missing of the schema, which is said not to be compared where it is a newer one.
+func wantSchema(t *testing.T, target string, newer bool) {
+	t.Helper()
+	s, err := store.OpenToCheck(t.Context(), target)
+	must.NoError(t, err)
+	note, err := s.SchemaProblems(t.Context(), func(object, message string) { t.Errorf("%s: %s", object, message) })
+	if err != nil || (note != "") != newer {
+		t.Errorf("%q, %v", note, err)
+	}
+	must.NoError(t, s.Close())
 }
