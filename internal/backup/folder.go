@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/assayhq/assay/internal/host"
@@ -41,6 +42,12 @@ func newFolder(dir string) (f *folder, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err
+	}
+	isNamed := func(name string) func(os.DirEntry) bool {
+		return func(e os.DirEntry) bool { return e.Name() == name }
+	}
+	if slices.ContainsFunc(entries, isNamed(sumsFile)) && !slices.ContainsFunc(entries, isNamed(manifestFile)) {
+		return nil, fmt.Errorf("%s holds a backup that has not ended: delete it, or choose another folder", dir)
 	}
 	if len(entries) > 0 {
 		return nil, fmt.Errorf("%s is not empty: a backup needs a folder of its own", dir)

@@ -86,11 +86,11 @@ func createDemo(ctx context.Context, app *server.App, s *server.Server, kind dem
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	default:
-		accounts, err := app.Store.AccountIDs(ctx)
+		used, err := hasData(ctx, app)
 		if err != nil {
 			return err
 		}
-		if len(accounts) > 0 {
+		if used {
 			return tellOfDemo(kept, out)
 		}
 	}
@@ -127,6 +127,20 @@ func demoHalfMade(data string) bool { return fileExists(filepath.Join(data, demo
 func fileExists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// hasData reports whether somebody has made an account, a staff user or a catalog: a demo would be in their way.
+func hasData(ctx context.Context, app *server.App) (bool, error) {
+	accounts, err := app.Store.AccountIDs(ctx)
+	if err != nil || len(accounts) > 0 {
+		return true, err
+	}
+	members, err := app.Service.StaffMembers(ctx, access.Operator)
+	if err != nil || len(members) > 0 {
+		return true, err
+	}
+	catalog, err := app.Service.CatalogDocument(ctx)
+	return err == nil && len(catalog.Categories) > 0, err
 }
 
 // make goes through the steps and notes each in the file.

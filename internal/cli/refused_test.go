@@ -115,3 +115,38 @@ func TestRefusedMove(t *testing.T) {
 		t.Errorf("left behind: %v", left)
 	}
 }
+
+// TestFoldersOfTheirOwn: a backup is not restored into itself, nor made among the photos, and one that has not ended is
+// named.
+func TestFoldersOfTheirOwn(t *testing.T) {
+	data, dir := t.TempDir(), t.TempDir()
+	copied, half := filepath.Join(dir, "backup"), filepath.Join(dir, "half")
+	for _, args := range [][]string{
+		{"accounts", "create", "--name", "A", "--owner", "a@a.example"}, {"backup", copied}, {"backup", half},
+	} {
+		if code, _, stderr := run(t, data, nil, args...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	must.NoError(t, os.Remove(filepath.Join(half, "manifest.json")))
+	before := strings.Join(listed(t, copied), " ")
+	for _, call := range []struct{ data, command, dir, want string }{
+		{copied, "restore", copied, "is in the backup"},
+		{filepath.Join(copied, "new"), "restore", copied, "is in the backup"},
+		{data, "backup", filepath.Join(data, "media", "b"), "folder of the photos"},
+		{data, "backup", half, "has not ended"},
+		{"", "check", "", "--data must name a folder"},
+	} {
+		args := strings.Fields(call.command + " " + call.dir)
+		code, stdout, stderr := run(t, call.data, nil, args...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, call.want) {
+			t.Errorf("%v: status %d, says %q and %q", args, code, stdout, stderr)
+		}
+	}
+	if after := strings.Join(listed(t, copied), " "); after != before {
+		t.Errorf("the backup has changed: %s", after)
+	}
+	if left := listed(t, filepath.Join(data, "media")); len(left) > 0 {
+		t.Errorf("among the photos: %v", left)
+	}
+}

@@ -15,6 +15,10 @@ import (
 
 // Backup copies everything into an empty folder while servers run.
 func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
+	if photos := filepath.Join(a.Settings.Data, "media"); a.Settings.Media == "" && within(dir, photos) {
+		return nil, fmt.Errorf("%s is in the folder of the photos, where what is no photo is taken away: "+
+			"choose another folder", dir)
+	}
 	return backup.Create(ctx, backup.Options{
 		Store: a.Store, Media: a.Media, DataDir: a.Settings.Data, SecretFiles: a.Settings.SecretFiles(), Dir: dir,
 		Now: time.Now,
@@ -26,6 +30,9 @@ func (a *App) Backup(ctx context.Context, dir string) (*backup.Summary, error) {
 func Restore(ctx context.Context, s Settings, dir string) (summary *backup.Summary, err error) {
 	if err := s.Check(); err != nil {
 		return nil, err
+	}
+	if within(s.Data, dir) {
+		return nil, fmt.Errorf("--data %s is in the backup, which must stay as it is: choose another folder", s.Data)
 	}
 	o := backup.RestoreOptions{
 		Dir: dir, Database: s.databaseTarget(), DataDir: s.Data, Begun: s.restoreBegun(),
@@ -81,6 +88,20 @@ func (s *Settings) restoreBegun() string {
 		return ""
 	}
 	return strings.TrimSpace(strings.TrimPrefix(string(content), restoreNote))
+}
+
+// within reports whether a path is that of a folder, or of something in it.
+func within(path, folder string) bool {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	folder, err = filepath.Abs(folder)
+	if err != nil {
+		return false
+	}
+	relative, err := filepath.Rel(folder, path)
+	return err == nil && (relative == "." || filepath.IsLocal(relative))
 }
 
 func exists(path string) bool {

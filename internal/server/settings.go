@@ -175,6 +175,9 @@ func (s *Settings) Check() error {
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") || u.RawQuery != "" || u.Fragment != "" {
 		refuse("--public-url must be an absolute http or https URL without query and fragment")
 	}
+	if s.Data == "" {
+		refuse("--data must name a folder")
+	}
 	if s.Database != "" && s.SecretKey == "" {
 		refuse("--secret-key is required with --database: every node needs the same key")
 	}

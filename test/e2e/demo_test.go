@@ -159,6 +159,31 @@ func photosIn(folder string) (n int) {
 	return n
 }
 
+// TestDemo_NotEmpty: a demo is made in an empty database only.
+func TestDemo_NotEmpty(t *testing.T) {
+	t.Parallel()
+	for name, command := range map[string][]string{
+		"Catalog": {"catalog", "import", catalogFile},
+		"Staff":   {"staff", "create", "--email", "admin@demo.example", "--name", "A", "--role", "admin"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			settings := program.Settings{"data": t.TempDir()}
+			installation := program.New(t, settings)
+			installation.CLI(t, new(any), command...)
+			before := installation.Run(t, "catalog", "export")
+			s := start(t, settings, "--demo=empty")
+			s.Stop(t)
+			if !strings.Contains(s.Stdout(), "There is data already") {
+				t.Errorf("the demo says %s", s.Stdout())
+			}
+			if after := installation.Run(t, "catalog", "export"); after != before {
+				t.Errorf("the catalog was %+v, is %+v", before, after)
+			}
+		})
+	}
+}
+
 // TestDemo_TLSOnly checks that the printed curl command trusts the self-signed certificate.
 func TestDemo_TLSOnly(t *testing.T) {
 	t.Parallel()
