@@ -38,13 +38,19 @@ type Disk struct {
 
 var _ Store = (*Disk)(nil)
 
-// NewDisk opens or creates the store in a directory. Several processes may share it.
-func NewDisk(dir string) (*Disk, error) {
+// makeDir makes a directory that is not there, and returns its absolute path.
+func makeDir(dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	return dir, os.MkdirAll(dir, 0o700)
+}
+
+// NewDisk opens or creates the store in a directory. Several processes may share it.
+func NewDisk(dir string) (*Disk, error) {
+	dir, err := makeDir(dir)
+	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(dir)

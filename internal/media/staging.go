@@ -32,11 +32,8 @@ func (s *Staging) StripLocation() { s.stripLocation = true }
 // NewStaging opens or creates the directory and removes leftovers of earlier runs. For a Disk store it is the
 // store's StagingDir.
 func NewStaging(dir string) (*Staging, error) {
-	dir, err := filepath.Abs(dir)
+	dir, err := makeDir(dir)
 	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	s := &Staging{dir: dir}

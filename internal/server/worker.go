@@ -86,24 +86,16 @@ func (c *catalogRefresher) Progress() (age, limit time.Duration) { return c.done
 // Run polls for a new catalog until ctx ends. It continues while the database is unreachable, so that the promise holds
 // as soon as the database is back.
 func (c *catalogRefresher) Run(ctx context.Context) error {
-	tick := time.NewTicker(cmp.Or(c.every, catalogInterval))
-	defer tick.Stop()
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-c.now:
-		}
+	liveness.Poll(ctx, cmp.Or(c.every, catalogInterval), c.now, func(ctx context.Context) error {
 		err := c.refresh(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
-		}
-		if failing = err != nil; !failing {
+		if err == nil {
 			c.done.Set()
 		}
-	}
+		return err
+	}, func(err error) {
+		c.log.WarnContext(ctx, "catalog cannot be refreshed", "error", err, "cause", errors.Unwrap(err))
+	})
+	return nil
 }
 
 // clockGuard compares the clock with what else tells the time.

@@ -46,17 +46,8 @@ func (s *Service) Events(
 
 // DeleteOldEvents removes up to limit events from before the time, and returns how many. PostgreSQL drops whole parts
 // of them, which do not count.
-func (s *Service) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (n int, err error) {
-	parts, err := s.store.DropOldEvents(ctx, before)
-	if s.tellDropped(ctx, "events", parts); err != nil {
-		return 0, err
-	}
-	if some, err := s.store.HasEvents(ctx, before); err != nil || !some {
-		return 0, err
-	}
-	err = s.store.Update(ctx, func(tx *store.Tx) (err error) {
-		n, err = tx.DeleteOldEvents(before, limit)
-		return err
+func (s *Service) DeleteOldEvents(ctx context.Context, before time.Time, limit int) (int, error) {
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"events", s.store.DropOldEvents, s.store.HasEvents, (*store.Tx).DeleteOldEvents,
 	})
-	return n, err
 }

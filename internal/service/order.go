@@ -77,16 +77,12 @@ func (s *Service) Order(ctx context.Context, actor access.Actor, id string) (*Or
 	if err := actor.Require(access.ViewAccount); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, orderNotFound(actor, store.ErrNotFound)
-	}
-	o, err := s.store.Order(ctx, id)
-	if err == nil && o.Tenant() != actor.Tenant {
-		err = store.ErrNotFound
+	o, err := reachableOrder(actor, id, s.orderByID(ctx))
+	if err == nil && o.Tenant() != actor.Tenant { // nobody else gets it as a customer does
+		err = orderNotFound(actor, store.ErrNotFound)
 	}
 	if err != nil {
-		return nil, orderNotFound(actor, err)
+		return nil, err
 	}
 	r := &OrderRecord{Order: o}
 	if r.History, err = s.store.OrderHistory(ctx, o.ID); err != nil {
@@ -209,10 +205,9 @@ func (s *Service) readForReview(ctx context.Context, actor access.Actor, id stri
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
-	id, ok := store.ParseID(id)
-	if !ok {
-		return nil, orderNotFound(actor, store.ErrNotFound)
-	}
-	o, err := s.store.Order(ctx, id)
-	return o, orderNotFound(actor, err)
+	return reachableOrder(actor, id, s.orderByID(ctx))
+}
+
+func (s *Service) orderByID(ctx context.Context) func(id string) (*order.Order, error) {
+	return func(id string) (*order.Order, error) { return s.store.Order(ctx, id) }
 }

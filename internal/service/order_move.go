@@ -56,11 +56,16 @@ func lockOrder(ctx context.Context, tx *store.Tx, actor access.Actor, id string)
 		}
 		return tx.OrderForUpdate(found.ID)
 	}
+	return reachableOrder(actor, id, tx.OrderForUpdate)
+}
+
+// reachableOrder reads the order with an id, of the actor's tenant where the actor is an account user.
+func reachableOrder(actor access.Actor, id string, read func(string) (*order.Order, error)) (*order.Order, error) {
 	id, ok := store.ParseID(id)
 	if !ok {
 		return nil, orderNotFound(actor, store.ErrNotFound)
 	}
-	o, err := tx.OrderForUpdate(id)
+	o, err := read(id)
 	if err == nil && actor.Kind == access.ByUser && o.Tenant() != actor.Tenant {
 		err = store.ErrNotFound
 	}

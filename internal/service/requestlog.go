@@ -27,12 +27,9 @@ func (s *Service) RecordRequests(ctx context.Context, blocks []*requestlog.Block
 
 // DeleteOldRequests deletes up to limit blocks of requests from before the time, and returns how many.
 func (s *Service) DeleteOldRequests(ctx context.Context, before time.Time, limit int) (int, error) {
-	parts, err := s.store.DropOldRequests(ctx, before)
-	if s.tellDropped(ctx, "request_log", parts); err != nil {
-		return 0, err
-	}
-	some, err := s.store.HasRequests(ctx, before)
-	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldRequests(before, limit) })
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"request_log", s.store.DropOldRequests, s.store.HasRequests, (*store.Tx).DeleteOldRequests,
+	})
 }
 
 // Request returns a request of the actor's account in either environment, or requestlog.NotFound.

@@ -39,12 +39,27 @@ func (s *Service) MakePartitions(ctx context.Context) (int, error) {
 // DeleteOldDeliveries deletes up to limit ended deliveries from before the time with their attempts, and returns how
 // many. PostgreSQL drops whole parts of them, which do not count.
 func (s *Service) DeleteOldDeliveries(ctx context.Context, before time.Time, limit int) (int, error) {
-	parts, err := s.store.DropOldDeliveries(ctx, before)
-	if s.tellDropped(ctx, "deliveries", parts); err != nil {
+	return s.deleteOld(ctx, before, limit, &partitioned{
+		"deliveries", s.store.DropOldDeliveries, s.store.HasDeliveries, (*store.Tx).DeleteOldDeliveries,
+	})
+}
+
+// partitioned is how the rows of a table are deleted by their age: on PostgreSQL whole parts of it, and the rest in
+// batches.
+type partitioned struct {
+	table string
+	drop  func(ctx context.Context, before time.Time) (parts int, err error)
+	some  func(ctx context.Context, before time.Time) (bool, error)
+	batch func(tx *store.Tx, before time.Time, limit int) (int, error)
+}
+
+func (s *Service) deleteOld(ctx context.Context, before time.Time, limit int, p *partitioned) (int, error) {
+	parts, err := p.drop(ctx, before)
+	if s.tellDropped(ctx, p.table, parts); err != nil {
 		return 0, err
 	}
-	some, err := s.store.HasDeliveries(ctx, before)
-	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return tx.DeleteOldDeliveries(before, limit) })
+	some, err := p.some(ctx, before)
+	return s.pruned(ctx, some, err, func(tx *store.Tx) (int, error) { return p.batch(tx, before, limit) })
 }
 
 func (s *Service) tellDropped(ctx context.Context, table string, parts int) {

@@ -232,12 +232,7 @@ func (s *Service) ResetUserFactors(
 		if err := s.PostLetter(tx, accountID, u.Email, mail, nil); err != nil {
 			return err
 		}
-		if err := s.record(tx, actor, aboutUser(audit.UserFactorsReset, u, nil)); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.UserFactorReset, AccountID: accountID, Target: onUser(u),
-		})
+		return s.recordReset(tx, actor, u, audit.UserFactorsReset, audit.UserFactorReset)
 	})
 }
 
@@ -270,17 +265,22 @@ func (s *Service) ResetUserPassword(
 		if err := s.PostLetter(tx, accountID, u.Email, mail, l); err != nil {
 			return err
 		}
-		if err := s.record(tx, actor, aboutUser(audit.UserReset, u, nil)); err != nil {
-			return err
-		}
-		return s.recordStaffAction(tx, actor, audit.Action{
-			Code: audit.UserPasswordReset, AccountID: accountID, Target: onUser(u),
-		})
+		return s.recordReset(tx, actor, u, audit.UserReset, audit.UserPasswordReset)
 	})
 	if actor.Kind == access.ByUser {
 		address = s.handOver(address)
 	}
 	return user, address, s.afterMail(err)
+}
+
+// recordReset records what was reset of a user, in the log of the account and in that of administration.
+func (s *Service) recordReset(
+	tx *store.Tx, actor access.Actor, u *access.User, event audit.Code, action audit.ActionCode,
+) error {
+	if err := s.record(tx, actor, aboutUser(event, u, nil)); err != nil {
+		return err
+	}
+	return s.recordStaffAction(tx, actor, audit.Action{Code: action, AccountID: u.AccountID, Target: onUser(u)})
 }
 
 // UserByEmail returns an account user by the email.

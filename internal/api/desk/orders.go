@@ -97,21 +97,13 @@ func (a *API) completeOrder(w http.ResponseWriter, r *http.Request, c *call) err
 }
 
 func (a *API) failOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		note, err := readNote(r)
-		if err != nil {
-			return nil, err
-		}
+	return a.onOrderWithNote(w, r, func(note string) (*service.OrderRecord, error) {
 		return a.Service.FailOrder(r.Context(), c.actor, c.id, note)
 	})
 }
 
 func (a *API) cancelOrder(w http.ResponseWriter, r *http.Request, c *call) error {
-	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
-		note, err := readNote(r)
-		if err != nil {
-			return nil, err
-		}
+	return a.onOrderWithNote(w, r, func(note string) (*service.OrderRecord, error) {
 		if _, err := a.Service.CancelOrder(r.Context(), c.actor, c.id, note); err != nil {
 			return nil, err
 		}
@@ -130,6 +122,19 @@ func (a *API) onOrder(w http.ResponseWriter, r *http.Request, do func() (*servic
 		return err
 	}
 	return a.answer(w, o, l)
+}
+
+// onOrderWithNote is onOrder for an operation whose body is a note.
+func (a *API) onOrderWithNote(
+	w http.ResponseWriter, r *http.Request, do func(note string) (*service.OrderRecord, error),
+) error {
+	return a.onOrder(w, r, func() (*service.OrderRecord, error) {
+		note, err := readNote(r)
+		if err != nil {
+			return nil, err
+		}
+		return do(note)
+	})
 }
 
 func locale(r *http.Request) (text.Locale, error) {

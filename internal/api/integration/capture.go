@@ -112,13 +112,5 @@ func (a *API) getCaptureLink(w http.ResponseWriter, r *http.Request, c *call) er
 }
 
 func (a *API) revokeCaptureLink(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, err := c.captureID()
-	if err != nil {
-		return err
-	}
-	if err := a.Service.RevokeCaptureLink(r.Context(), c.actor(r), id); err != nil {
-		return err
-	}
-	w.WriteHeader(http.StatusNoContent)
-	return nil
+	return c.remove(w, r, c.captureID, a.Service.RevokeCaptureLink)
 }

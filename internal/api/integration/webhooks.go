@@ -1,8 +1,10 @@
 package integration
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -103,11 +105,19 @@ func (a *API) listWebhooks(w http.ResponseWriter, r *http.Request, c *call) erro
 }
 
 func (a *API) deleteWebhook(w http.ResponseWriter, r *http.Request, c *call) error {
-	id, err := c.endpointID()
+	return c.remove(w, r, c.endpointID, a.Service.DeleteEndpoint)
+}
+
+// remove answers an operation that ends what the path names.
+func (c *call) remove(
+	w http.ResponseWriter, r *http.Request, readID func() (string, error),
+	remove func(ctx context.Context, actor access.Actor, id string) error,
+) error {
+	id, err := readID()
 	if err != nil {
 		return err
 	}
-	if err := a.Service.DeleteEndpoint(r.Context(), c.actor(r), id); err != nil {
+	if err := remove(r.Context(), c.actor(r), id); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)

@@ -113,22 +113,21 @@ type task struct {
 func (k *Keeper) tasks(now time.Time) []task {
 	s := k.Service
 	type runFunc = func(context.Context) (int, error)
-	older := func(age time.Duration, run func(ctx context.Context, before time.Time, limit int) (int, error)) runFunc {
+	type deleteFunc = func(ctx context.Context, before time.Time, limit int) (int, error)
+	older := func(age time.Duration, run deleteFunc) runFunc {
 		return func(ctx context.Context) (int, error) { return run(ctx, now.Add(-age), batch) }
 	}
 	expired := func(run func(ctx context.Context, limit int) (int, error)) runFunc {
 		return func(ctx context.Context) (int, error) { return run(ctx, batch) }
 	}
-	erasePhotos := func(context.Context) (int, error) { return 0, nil }
-	if k.PhotoAge > 0 {
-		erasePhotos = older(k.PhotoAge, s.EraseOldPhotos)
-	}
-	trimLogs := func(context.Context) (int, error) { return 0, nil }
-	if k.PortalLogAge > 0 {
-		trimLogs = older(k.PortalLogAge, s.TrimPortalLogs)
+	optional := func(age time.Duration, run deleteFunc) runFunc { // 0: never
+		if age <= 0 {
+			return func(context.Context) (int, error) { return 0, nil }
+		}
+		return older(age, run)
 	}
 	return []task{
-		{"logs of the portal trimmed", trimLogs},
+		{"logs of the portal trimmed", optional(k.PortalLogAge, s.TrimPortalLogs)},
 		{"photo requests expired", older(k.PhotoRequestAge, s.ExpirePhotoRequests)},
 		{"claims returned", older(k.ClaimAge, s.ExpireClaims)},
 		{"sessions ended", expired(s.DeleteExpiredSessions)},
@@ -136,7 +135,7 @@ func (k *Keeper) tasks(now time.Time) []task {
 		{"sign-in attempts forgotten", expired(s.DeleteOldSignInAttempts)},
 		{"browsers forgotten", expired(s.DeleteOldDevices)},
 		{"unused photos deleted", older(k.UnusedPhotoAge, s.DeleteUnusedPhotos)},
-		{"photos of old orders erased", erasePhotos},
+		{"photos of old orders erased", optional(k.PhotoAge, s.EraseOldPhotos)},
 		{"idempotency keys forgotten", expired(s.DeleteOldIdempotencyKeys)},
 		{"delivery attempts forgotten", older(k.AttemptAge, s.DeleteOldAttempts)},
 		{"deliveries forgotten", older(k.DeliveryAge, s.DeleteOldDeliveries)},

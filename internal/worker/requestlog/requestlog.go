@@ -102,29 +102,20 @@ func (l *Log) Progress() (age, limit time.Duration) { return l.done.Age(), liven
 
 // Run stores what was recorded until ctx ends. What comes after is stored by Flush.
 func (l *Log) Run(ctx context.Context) error {
-	tick := time.NewTicker(interval)
-	defer tick.Stop()
 	var said time.Time
-	failing := false
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		case <-l.wake:
-		}
+	liveness.Poll(ctx, interval, l.wake, func(ctx context.Context) error {
 		err := l.Flush(ctx)
-		if err != nil && !failing && ctx.Err() == nil {
-			l.log.WarnContext(ctx, "the request log cannot be written", "error", err, "cause", errors.Unwrap(err))
-		}
-		failing = err != nil
 		if time.Since(said) > sayEvery {
 			if n := l.takeMissed(); n > 0 {
 				said = time.Now()
 				l.log.WarnContext(ctx, "requests are missing in the request log: more came than could be stored", "requests", n)
 			}
 		}
-	}
+		return err
+	}, func(err error) {
+		l.log.WarnContext(ctx, "the request log cannot be written", "error", err, "cause", errors.Unwrap(err))
+	})
+	return nil
 }
 
 func (l *Log) takeMissed() int64 {
