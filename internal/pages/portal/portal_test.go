@@ -15,5 +15,7 @@ func TestMessages(t *testing.T) {
 		"portal.keys.env_", "portal.webhooks.on_", "portal.webhooks.auth_", "portal.delivery.since_",
 		"portal.delivery.because_", "portal.failure.",
 		"portal.audit.source.", "portal.audit.code.", "portal.audit.lead_",
-		"portal.chart.", "portal.limits.of_", "portal.requests.class_", "portal.capture.life_")
+		"portal.chart.", "portal.limits.of_", "portal.requests.class_", "portal.capture.life_",
+		"portal.capture.revoke_", "portal.endpoint.rotate_", "portal.keys.revoke_", "portal.order.cancel_",
+		"portal.team.remove_", "portal.webhooks.delete_") // of confirm
 }
