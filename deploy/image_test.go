@@ -234,18 +234,5 @@ func (c *container) run(t *testing.T, arguments []string) (code int, output stri
 // start starts a process, which is killed at the end of the test.
 func (c *container) start(t *testing.T, arguments []string) (*child.Process, *child.Output) {
 	t.Helper()
-	cmd := c.command(arguments)
-	output := new(child.Output)
-	cmd.Stdout, cmd.Stderr = output, output
-	process, err := child.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := process.Signal(syscall.SIGKILL); err != nil {
-			t.Error(err)
-		}
-		<-process.Done()
-	})
-	return process, output
+	return child.Run(t, c.command(arguments))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pictures"
 )
 
@@ -96,14 +97,7 @@ func (g *gallery) replace(t testing.TB, name string, content []byte) {
 func (g *gallery) read(t testing.TB, name string) []byte {
 	t.Helper()
 	f, err := g.store.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.ReadAll(t, f, err)
 }
 
 // counted counts how often a photo itself is opened.

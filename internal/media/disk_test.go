@@ -156,10 +156,16 @@ func TestDisk_PutAfterClose(t *testing.T) {
 	if err := staged.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := d.Put(t.Context(), someName, staged); fault.CodeOf(err) != fault.CodeUnavailable {
-		t.Errorf("got %v", err)
+	wantNotPut(t, d, someName, staged)
+}
+
+// wantNotPut checks that a file cannot be stored now, and is not there after.
+func wantNotPut(t *testing.T, s Store, name string, staged *Staged) {
+	t.Helper()
+	if err := s.Put(t.Context(), name, staged); fault.CodeOf(err) != fault.CodeUnavailable {
+		t.Errorf("Put: %v", err)
 	}
-	if _, err := d.Stat(t.Context(), someName); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Stat(t.Context(), name); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Stat: %v", err)
 	}
 }

@@ -13,10 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/minio/minio-go/v7"
+
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
 	"github.com/assayhq/assay/internal/testkit/s3test"
-	"github.com/minio/minio-go/v7"
 )
 
 // openS3 opens the store of a bucket.
@@ -183,12 +184,7 @@ func TestS3_Damaged(t *testing.T) {
 	if _, err := staged.file.WriteAt([]byte("x"), 50_000); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Put(t.Context(), name, staged); fault.CodeOf(err) != fault.CodeUnavailable {
-		t.Errorf("Put: %v", err)
-	}
-	if _, err := s.Stat(t.Context(), name); !errors.Is(err, ErrNotFound) {
-		t.Errorf("Stat: %v", err)
-	}
+	wantNotPut(t, s.Store, name, staged)
 }
 
 // TestS3_Away kills the server, and starts it again: calls fail as unavailable meanwhile, and what was stored is there.

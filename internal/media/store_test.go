@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/s3test"
 )
 
@@ -74,14 +75,7 @@ func (s *suite) put(t *testing.T, name string, content []byte) {
 func (s *suite) read(t *testing.T, name string) []byte {
 	t.Helper()
 	f, err := s.Open(t.Context(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(f)
-	if err := errors.Join(err, f.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return b
+	return must.ReadAll(t, f, err)
 }
 
 // content returns n bytes that are unique for the seed.

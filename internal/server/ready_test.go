@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
-	"flag"
 	"io"
 	"log/slog"
 	"net/http"
@@ -84,10 +83,7 @@ func move(t *testing.T, from, to string) {
 }
 
 func TestReady(t *testing.T) {
-	var set Settings
-	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
-	set.Data, set.ShutdownDelay = t.TempDir(), 500*time.Millisecond
-	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	set := nodeSettings(t, "--shutdown-delay", "500ms")
 	s := run(t, set, slog.New(slog.DiscardHandler))
 	database := filepath.Join(set.Data, "assay.db")
 	wantReady(t, s, "", "")
@@ -161,10 +157,7 @@ func TestDiskSpace(t *testing.T) {
 
 // TestShutdownDelay checks that a node that stops says so for a while, and still answers.
 func TestShutdownDelay(t *testing.T) {
-	var set Settings
-	set.Bind(flag.NewFlagSet("", flag.ContinueOnError))
-	set.Data, set.ShutdownDelay = t.TempDir(), 2*time.Second
-	set.Listen, set.TLSListen, set.OpsListen = "127.0.0.1:0", "", "127.0.0.1:0"
+	set := nodeSettings(t, "--shutdown-delay", "2s")
 	app, err := Begin(t.Context(), set, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)

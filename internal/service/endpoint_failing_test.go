@@ -51,13 +51,13 @@ func TestFailingEndpoints(t *testing.T) {
 			n, err := s.Service.TellFailingEndpoints(t.Context(), 100)
 			must.NoError(t, err)
 			if !want {
-				wantPosted(t, s)
+				s.WantMails(t)
 				return nil
 			}
 			if n != 1 {
 				t.Errorf("%d endpoints were told about", n)
 			}
-			return wantPosted(t, s, "endpoint-failing owner@acme.example", "endpoint-failing second@acme.example")
+			return s.WantMails(t, "endpoint-failing owner@acme.example", "endpoint-failing second@acme.example")
 		}
 		attempts(t, s, e, actor, 204)
 		told(false)
@@ -127,6 +127,6 @@ func TestFailingEndpoints_NoMail(t *testing.T) {
 		if n != 1 {
 			t.Errorf("%d endpoints were told about with a mail server", n)
 		}
-		wantPosted(t, s, "endpoint-failing "+owner.Email)
+		s.WantMails(t, "endpoint-failing "+owner.Email)
 	})
 }

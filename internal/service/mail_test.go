@@ -2,7 +2,6 @@ package service_test
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -23,37 +22,6 @@ func eachPost(t *testing.T, f func(t *testing.T, s *shop.Shop, owner *service.Me
 		s.Reconfigure(t, shop.WithMail)
 		f(t, s, owner)
 	})
-}
-
-// posted takes all mail out of the queue, as a sender does that has sent it.
-func posted(t *testing.T, s *shop.Shop) []*service.OutgoingMail {
-	t.Helper()
-	var all []*service.OutgoingMail
-	for {
-		m, err := s.Service.NextMail(t.Context())
-		must.NoError(t, err)
-		if m == nil {
-			return all
-		}
-		must.NoError(t, s.Service.MailSent(t.Context(), m))
-		all = append(all, m)
-	}
-}
-
-// wantPosted holds what was posted to kinds and receivers, in any order.
-func wantPosted(t *testing.T, s *shop.Shop, want ...string) []*service.OutgoingMail {
-	t.Helper()
-	all := posted(t, s)
-	var got []string
-	for _, m := range all {
-		got = append(got, string(m.Kind)+" "+m.To)
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Fatalf("posted %q, want %q", got, want)
-	}
-	return all
 }
 
 func addOwner(t *testing.T, s *shop.Shop, email string, role access.Role) *access.User {
@@ -86,26 +54,26 @@ func TestLowBalance(t *testing.T) {
 		}()
 		balance := before - price
 		must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), balance-price))
-		wantPosted(t, s)
+		s.WantMails(t)
 
 		s.Order(t, s.Live, "") // to the number exactly
-		wantPosted(t, s)
+		s.WantMails(t)
 		s.Order(t, s.Live, "") // below it
-		all := wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
+		all := s.WantMails(t, "low-balance owner@acme.example", "low-balance second@acme.example")
 		left := fmt.Sprint(balance - 2*price)
 		if m := all[0]; !strings.Contains(m.Subject, left) || !strings.Contains(m.Text, "本番クレジット") ||
 			!strings.Contains(m.Text, "https://assay.example/portal/live/credits") {
 			t.Errorf("%s\n%s", m.Subject, m.Text)
 		}
 		s.Order(t, s.Live, "") // further down
-		wantPosted(t, s)
+		s.WantMails(t)
 
 		t.Run("RaisedButNotEnough", func(t *testing.T) {
 			_, err := s.Service.GrantCredits(t.Context(), access.System,
 				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, 2*price-1, "a little")
 			must.NoError(t, err)
 			s.Order(t, s.Live, "")
-			wantPosted(t, s)
+			s.WantMails(t)
 		})
 		t.Run("RaisedToTheNumber", func(t *testing.T) {
 			book, err := s.Store.AccountTotals(t.Context(), s.Account.ID, access.Live)
@@ -113,9 +81,9 @@ func TestLowBalance(t *testing.T) {
 			_, err = s.Service.GrantCredits(t.Context(), access.System,
 				access.Tenant{AccountID: s.Account.ID, Environment: access.Live}, book.LowCredits-book.Credits, "enough")
 			must.NoError(t, err)
-			wantPosted(t, s)
+			s.WantMails(t)
 			s.Order(t, s.Live, "")
-			wantPosted(t, s, "low-balance owner@acme.example", "low-balance second@acme.example")
+			s.WantMails(t, "low-balance owner@acme.example", "low-balance second@acme.example")
 		})
 		t.Run("RolledBack", func(t *testing.T) {
 			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 1_000_000))
@@ -129,12 +97,12 @@ func TestLowBalance(t *testing.T) {
 			if err == nil {
 				t.Error("more than the balance was charged")
 			}
-			wantPosted(t, s)
+			s.WantMails(t)
 		})
 		t.Run("Off", func(t *testing.T) {
 			must.NoError(t, s.Service.SetLowCredits(t.Context(), owner.Actor("", access.Origin{}), 0))
 			s.Order(t, s.Live, "")
-			wantPosted(t, s)
+			s.WantMails(t)
 		})
 		t.Run("Refused", func(t *testing.T) {
 			for _, below := range []int64{-1, 1_000_000_000_001} {
@@ -154,7 +122,7 @@ func TestLowBalance(t *testing.T) {
 			s.Reconfigure(t, func(c *service.Config) { c.OnMail = nil })
 			s.Order(t, s.Live, "")
 			s.Reconfigure(t, shop.WithMail)
-			wantPosted(t, s)
+			s.WantMails(t)
 		})
 	})
 }
@@ -170,9 +138,9 @@ func TestLowBalance_Default(t *testing.T) {
 			must.NoError(t, err)
 		}
 		s.Order(t, s.Test, "authentic")
-		wantPosted(t, s)
+		s.WantMails(t)
 		s.Order(t, s.Live, "")
-		wantPosted(t, s, "low-balance "+owner.Email)
+		s.WantMails(t, "low-balance "+owner.Email)
 	})
 }
 
@@ -185,7 +153,7 @@ func TestLowBalance_Race(t *testing.T) {
 			wg.Go(func() { s.Order(t, s.Live, "") })
 		}
 		wg.Wait()
-		wantPosted(t, s, "low-balance "+owner.Email)
+		s.WantMails(t, "low-balance "+owner.Email)
 	})
 }
 
@@ -197,7 +165,7 @@ func TestMadeReset(t *testing.T) {
 			must.NoError(t, err)
 			_, address, err := s.Service.ResetUserPassword(t.Context(), access.Operator, user.AccountID, user.ID)
 			must.NoError(t, err)
-			m := wantPosted(t, s, "reset-made "+owner.Email)[0]
+			m := s.WantMails(t, "reset-made "+owner.Email)[0]
 			if user.ID != owner.ID || !strings.Contains(m.Text, address) ||
 				!strings.Contains(m.Text, "The operator of the service") {
 				t.Errorf("%s is not in\n%s", address, m.Text)
@@ -205,13 +173,13 @@ func TestMadeReset(t *testing.T) {
 			_, token, _ := strings.Cut(address, "token=")
 			_, err = s.Service.SignIn(access.Portal).ResetPassword(t.Context(), token, "a password of my own", portalOrigin)
 			must.NoError(t, err)
-			wantPosted(t, s, "password-changed "+owner.Email)
+			s.WantMails(t, "password-changed "+owner.Email)
 		})
 		t.Run("ByOwner", func(t *testing.T) {
 			hana := addOwner(t, s, "hana@acme.example", access.Viewer)
 			_, address, err := s.Service.ResetUserPassword(t.Context(), owner.Actor("", portalOrigin), s.Account.ID, hana.ID)
 			must.NoError(t, err)
-			m := wantPosted(t, s, "reset-made hana@acme.example")[0]
+			m := s.WantMails(t, "reset-made hana@acme.example")[0]
 			if address != "" || !strings.Contains(m.Text, owner.Email+" created a password reset link") {
 				t.Errorf("%q\n%s", address, m.Text)
 			}
@@ -225,7 +193,7 @@ func TestMadeReset(t *testing.T) {
 					t.Errorf("%s: a link for the user of another account", name)
 				}
 			}
-			wantPosted(t, s)
+			s.WantMails(t)
 		})
 	})
 }
@@ -240,7 +208,7 @@ func TestMailOfAnotherKey(t *testing.T) {
 		rawsql.Exec(t, s.Target, "UPDATE mails SET sealed = 'v1:AAAA' WHERE kind = 'reset-request'")
 		_, err = s.Service.Invite(t.Context(), owner.Actor("", portalOrigin), "second@acme.example", access.Viewer)
 		must.NoError(t, err)
-		wantPosted(t, s, "invitation second@acme.example")
+		s.WantMails(t, "invitation second@acme.example")
 		if rows := rawsql.Rows(t, s.Target, "SELECT failure FROM mails"); len(rows) != 2 || rows[0][0] != "unreadable" ||
 			rows[1][0] != "unreadable" {
 			t.Errorf("the queue is %q", rows)

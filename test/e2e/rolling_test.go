@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"testing"
 	"time"
 
@@ -128,21 +127,7 @@ func startCaddy(t *testing.T, caddy string, n *nodes) string {
 	cmd := exec.Command(caddy, "run", "--config", main, "--adapter", "caddyfile")
 	cmd.Env = append(os.Environ(), "ASSAY_SITE="+site, "ASSAY_NODES="+strings.Join(hosts, " "),
 		"ASSAY_OPS_PORT="+strconv.Itoa(n.ops), "HOME="+folder, "XDG_DATA_HOME="+folder, "XDG_CONFIG_HOME="+folder)
-	output := new(child.Output)
-	cmd.Stdout, cmd.Stderr = output, output
-	process, err := child.Start(cmd, syscall.SIGKILL)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := process.Signal(syscall.SIGKILL); err != nil {
-			t.Error(err)
-		}
-		<-process.Done()
-		if t.Failed() {
-			t.Logf("output of the proxy:\n%s", output)
-		}
-	})
+	child.Run(t, cmd)
 	eventually(t, time.Minute, "the proxy answers", func() bool {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, site+prefix+"/openapi.json", http.NoBody)
 		if err != nil {

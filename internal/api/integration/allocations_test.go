@@ -27,7 +27,7 @@ func (d *discarded) WriteHeader(status int)      { d.status = status }
 // small request goes to.
 func TestAllocations(t *testing.T) { // not parallel: others would be counted
 	w := integrationtest.New(t, storetest.SQLite(t), integrationtest.Options{})
-	live := w.NewAccount(t).Live(t)
+	live := w.Live(t)
 	id := live.CreateID(t)
 	responder := &httpx.Responder{Log: httpx.NewJSONLog(io.Discard)}
 	h := httpx.RequestID(responder.AccessLog(responder.Recover(w.API)))

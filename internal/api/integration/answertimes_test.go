@@ -17,7 +17,7 @@ const (
 // TestAnswerTimes reads the answer times of contexts.
 func TestAnswerTimes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		t.Run("OfAContext", func(t *testing.T) { // the price of 30 minutes is the one for chanel bags
 			c.Get(t, bagTimes+"&locale=ja").Want(t, 200).Is(t, "", obj{"data": []any{
 				obj{
@@ -73,7 +73,7 @@ func TestAnswerTimes_Availability(t *testing.T) {
 			}
 			live.Get(t, bagTimes).Is(t, "data.1.available", false).Is(t, "data.1.next_available_at", "2026-03-07T04:00:00.000Z")
 			// It is used up for every account.
-			w.NewAccount(t).Live(t).Get(t, bagTimes).Is(t, "data.1.available", false)
+			w.Live(t).Get(t, bagTimes).Is(t, "data.1.available", false)
 
 			// An order that waits for photos holds no capacity; one that ends gives it back.
 			w.RequestPhotos(t, ids[0])
@@ -118,7 +118,7 @@ func TestAnswerTimes_AccountPrice(t *testing.T) {
 // TestCreateOrder_AnswerTime checks which answer time an order gets.
 func TestCreateOrder_AnswerTime(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		live := w.NewAccount(t).Live(t)
+		live := w.Live(t)
 		used := func(t *testing.T, r *integrationtest.Response) int {
 			t.Helper()
 			return w.Order(t, r.Text(t, "id")).AnswerTime

@@ -221,7 +221,7 @@ func TestEnvironments(t *testing.T) {
 // TestAbuseProtection checks that guessing keys is stopped, while valid keys still work.
 func TestAbuseProtection(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		valid := w.NewAccount(t).Test(t)
+		valid := w.Test(t)
 		guess := &client{World: w, Secret: "guess", Address: valid.Address}
 		t.Run("WallAfter300Failures", func(t *testing.T) {
 			for range 300 {

@@ -10,8 +10,7 @@ import (
 
 // jsonOperations are the operations with a JSON body, each with a body that is accepted.
 func jsonOperations(t *testing.T, w *world) map[string]func(t *testing.T) (c *client, path string, body obj) {
-	account := w.NewAccount(t)
-	c := account.Live(t)
+	c := w.Live(t)
 	return map[string]func(*testing.T) (*client, string, obj){
 		"createOrder": func(t *testing.T) (*client, string, obj) { t.Helper(); return c, "/orders", c.Bag(t) },
 		"updatePhotos": func(t *testing.T) (*client, string, obj) {
@@ -24,7 +23,7 @@ func jsonOperations(t *testing.T, w *world) map[string]func(t *testing.T) (c *cl
 		},
 		"createWebhook": func(t *testing.T) (*client, string, obj) {
 			t.Helper()
-			return account.Live(t), "/webhooks", obj{"url": "https://a.public.example/", "events": []any{"order-outcome"}}
+			return c.Account.Live(t), "/webhooks", obj{"url": "https://a.public.example/", "events": []any{"order-outcome"}}
 		},
 	}
 }
@@ -79,7 +78,7 @@ func TestBody(t *testing.T) {
 			}
 		})
 		t.Run("ContentTypeWithoutBodyIsHarmless", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			c.Get(t, "/balance", "Content-Type", "application/json").Want(t, 200)
 			c.Get(t, "/orders", "Content-Type", "text/plain").Want(t, 200)
 			id := c.Post(t, "/webhooks", obj{"url": "https://a.public.example/", "events": []any{"order-outcome"}}).Text(t, "id")
@@ -163,7 +162,7 @@ func TestBody(t *testing.T) {
 			})
 		})
 		t.Run("UnknownNestedProperties", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			body := c.Bag(t)
 			photo, _ := body["photos"].([]any)[1].(obj)
 			photo["caption"] = "x"
@@ -181,7 +180,7 @@ func TestBody(t *testing.T) {
 			})
 		})
 		t.Run("AllProblemsAtOnce", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			e := c.Post(t, "/orders", obj{
 				"brand_code": 1, "category_code": "", "model_code": []any{}, "external_id": strings.Repeat("x", 101),
 				"answer_time": 0, "size": "L",
@@ -199,7 +198,7 @@ func TestBody(t *testing.T) {
 			}
 		})
 		t.Run("AllProblemsOfManyPhotos", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			photos := make([]any, 75)
 			for i := range photos {
 				photos[i] = obj{}
@@ -226,12 +225,12 @@ func TestBody(t *testing.T) {
 			})
 		})
 		t.Run("NullIsNoRequiredValue", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			c.Post(t, "/orders", `{"brand_code":null,"category_code":null,"photos":null}`).
 				Invalid(t, "brand_code required", "category_code required", "photos required")
 		})
 		t.Run("CharsAreCodePoints", func(t *testing.T) { // outside the basic plane: 4 bytes, 2 UTF-16 units, 1 code point
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			id := strings.Repeat("😀", 100)
 			c.Create(t, obj{"external_id": id}).Is(t, "external_id", id)
 			c.Post(t, "/orders", with(c.Bag(t), "external_id", id+"x")).Invalid(t, "external_id max_length")
@@ -240,7 +239,7 @@ func TestBody(t *testing.T) {
 			c.Post(t, "/orders", text[:len(text)-1]+`,"external_id":"`+escaped+`"}`).Want(t, 201).Is(t, "external_id", id)
 		})
 		t.Run("IntegersByValue", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			text := encoded(t, c.Bag(t))
 			for _, value := range []string{"1440", "1440.0", "1.44e3"} {
 				c.Post(t, "/orders", text[:len(text)-1]+`,"answer_time":`+value+`}`).Want(t, 201)

@@ -9,8 +9,7 @@ import (
 // TestCancelOrder cancels orders with API keys.
 func TestCancelOrder(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		refused := func(t *testing.T, id, status string) {
 			t.Helper()
 			c.Post(t, "/orders/"+id+"/cancel", nil).Refused(t, 409, "order-not-cancelable").
@@ -18,21 +17,21 @@ func TestCancelOrder(t *testing.T) {
 		}
 		t.Run("Queued", func(t *testing.T) {
 			subscribe(t, c, "order-outcome")
-			before := account.Balance(t, "live")
+			before := c.Account.Balance(t, "live")
 			id := c.CreateID(t)
-			if account.Balance(t, "live") == before {
+			if c.Account.Balance(t, "live") == before {
 				t.Fatal("the order costs nothing")
 			}
 			c.Post(t, "/orders/"+id+"/cancel", nil).Want(t, 200).Is(t, "", obj{"id": id, "status": "completed"})
 			c.Get(t, "/orders/"+id).Is(t, "status", "completed").Is(t, "outcome", "canceled").Is(t, "certificate_url", nil)
-			if got := account.Balance(t, "live"); got != before {
+			if got := c.Account.Balance(t, "live"); got != before {
 				t.Errorf("the balance is %d, not %d", got, before)
 			}
 			if sent := w.Deliveries(t, id); len(sent) != 1 || sent[0].Event != "order-outcome" {
 				t.Errorf("the outbox holds %+v", sent)
 			}
 			refused(t, id, "completed")
-			if got := account.Balance(t, "live"); got != before {
+			if got := c.Account.Balance(t, "live"); got != before {
 				t.Errorf("after a repeat the balance is %d, not %d", got, before)
 			}
 		})
@@ -58,12 +57,12 @@ func TestCancelOrder(t *testing.T) {
 		})
 		t.Run("OfOthers", func(t *testing.T) {
 			id := c.CreateID(t, obj{"external_id": "mine"})
-			for _, other := range []*client{account.Test(t), w.NewAccount(t).Live(t)} {
+			for _, other := range []*client{c.Account.Test(t), w.Live(t)} {
 				for _, name := range []string{id, "mine"} {
 					other.Post(t, "/orders/"+name+"/cancel", nil).Refused(t, 404, "order-not-found")
 				}
 			}
-			account.Live(t).Post(t, "/orders/"+id+"/cancel", nil).Want(t, 200) // another key of the account
+			c.Account.Live(t).Post(t, "/orders/"+id+"/cancel", nil).Want(t, 200) // another key of the account
 		})
 	})
 }

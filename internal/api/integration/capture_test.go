@@ -56,8 +56,7 @@ func (v *captureVisit) submit(t *testing.T, unable ...string) error {
 // TestCaptureLink makes, reads and revokes capture links.
 func TestCaptureLink(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		bag := obj{"category_code": "bags", "brand_code": "chanel"}
 		t.Run("Item", func(t *testing.T) {
 			made := c.Post(t, "/capture_links", integrationtest.With(bag, obj{
@@ -184,12 +183,13 @@ func TestCaptureLink(t *testing.T) {
 			made := c.Post(t, "/capture_links", bag).Want(t, 201)
 			asked := c.CreateID(t)
 			w.RequestPhotos(t, asked)
-			for _, other := range []*integrationtest.Client{account.Test(t), w.NewAccount(t).Live(t)} {
+			for _, other := range []*integrationtest.Client{c.Account.Test(t), w.Live(t)} {
 				other.Get(t, "/capture_links/"+made.Text(t, "id")).Refused(t, 404, "not-found")
 				other.Delete(t, "/capture_links/"+made.Text(t, "id")).Refused(t, 404, "not-found")
 				other.Post(t, "/capture_links", obj{"order_id": asked}).Refused(t, 404, "order-not-found")
 			}
-			account.Live(t, integrationtest.Scopes(access.OrdersRead)).Get(t, "/capture_links/"+made.Text(t, "id")).Want(t, 200)
+			reader := c.Account.Live(t, integrationtest.Scopes(access.OrdersRead))
+			reader.Get(t, "/capture_links/"+made.Text(t, "id")).Want(t, 200)
 		})
 	})
 }
@@ -211,7 +211,7 @@ func TestCaptureLink_Limit(t *testing.T) {
 		t.Run("Reached", func(t *testing.T) {
 			test.Post(t, "/capture_links", bag).Refused(t, 409, "capture-link-limit-reached").
 				Is(t, "details", obj{"limit": 1000})
-			w.NewAccount(t).Live(t).Post(t, "/capture_links", bag).Want(t, 201)
+			w.Live(t).Post(t, "/capture_links", bag).Want(t, 201)
 			live.Delete(t, "/capture_links/"+id).Want(t, 204)
 			test.Post(t, "/capture_links", bag).Want(t, 201)
 		})

@@ -10,7 +10,7 @@ import (
 // TestCategories reads the categories.
 func TestCategories(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		t.Run("All", func(t *testing.T) {
 			c.Get(t, "/catalog/categories").Want(t, 200).Is(t, "", obj{"data": []any{
 				obj{"code": "bags", "name": "Bags", "name_locale": "Bags", "icon_url": "https://cdn.example/icons/bags.png"},
@@ -42,7 +42,7 @@ func wantCodes(t *testing.T, r *integrationtest.Response, codes ...string) {
 // TestBrands reads the brands.
 func TestBrands(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		t.Run("All", func(t *testing.T) {
 			shoes := obj{"code": "shoes", "name": "Shoes", "name_locale": "靴", "icon_url": nil}
 			bags := obj{"code": "bags", "name": "Bags", "name_locale": "バッグ", "icon_url": "https://cdn.example/icons/bags.png"}
@@ -88,7 +88,7 @@ func TestBrands(t *testing.T) {
 // TestModels reads the models of a brand in a category.
 func TestModels(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		t.Run("OfBrandAndCategory", func(t *testing.T) {
 			c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags&locale=ja").Want(t, 200).Is(t, "", obj{
 				"data": []any{
@@ -129,7 +129,7 @@ func TestModels(t *testing.T) {
 // TestPhotoIndexes reads the photo indexes of contexts.
 func TestPhotoIndexes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		overall := obj{
 			"code": "overall", "name": "Overall picture", "name_locale": "全体写真", "required": true, "photo_limit": 2,
 			"icon_url":     "https://cdn.example/icons/overall.png",
@@ -188,7 +188,7 @@ func TestPhotoIndexes(t *testing.T) {
 // TestCatalog_Changes checks that an import shows at once and keeps what an order was made with.
 func TestCatalog_Changes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		id := c.CreateID(t, obj{"model_code": "boy-bag"})
 		before := c.Get(t, "/catalog/models?brand_code=chanel&category_code=bags").Want(t, 200).Header.Get("ETag")
 		w.ImportCatalog(t, []byte(`

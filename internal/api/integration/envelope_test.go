@@ -10,8 +10,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"github.com/google/uuid"
+
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // golden compares text with a file in testdata, or writes the file when ASSAY_UPDATE_GOLDEN is set.
@@ -40,8 +41,7 @@ var anyUUID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4
 // TestEnvelope checks the form of refusals.
 func TestEnvelope(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		w.Clock.Set(integrationtest.Start.Add(123_456 * time.Microsecond))
 
 		t.Run("Fields", func(t *testing.T) {

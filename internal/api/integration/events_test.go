@@ -92,7 +92,7 @@ func TestEvents(t *testing.T) {
 		t.Run("OfThisKeyOnly", func(t *testing.T) {
 			c := account.Test(t)
 			c.CreateID(t)
-			for _, other := range []*client{account.Test(t), account.Live(t), w.NewAccount(t).Test(t)} {
+			for _, other := range []*client{account.Test(t), account.Live(t), w.Test(t)} {
 				other.Get(t, "/events").Is(t, "data", []any{})
 			}
 		})
@@ -107,7 +107,7 @@ func TestEvents(t *testing.T) {
 // TestEvents_Retention checks what happens with cursors when events are deleted.
 func TestEvents_Retention(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		for range 3 {
 			c.CreateID(t)
 		}

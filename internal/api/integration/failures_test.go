@@ -43,7 +43,7 @@ func wantUnavailable(t *testing.T, r *integrationtest.Response) {
 func TestFailure_Internal(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("BrokenStatement", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys RENAME TO api_keys_gone")
 			defer rawsql.Exec(t, w.Target, "ALTER TABLE api_keys_gone RENAME TO api_keys")
 			for _, op := range operations {
@@ -55,7 +55,7 @@ func TestFailure_Internal(t *testing.T) {
 			}
 		})
 		t.Run("FailedAuthenticationIsNotCounted", func(t *testing.T) { // a database that fails is not a key that is guessed
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			rawsql.Exec(t, w.Target, "ALTER TABLE api_keys RENAME TO api_keys_gone")
 			for range 301 {
 				c.Get(t, "/balance").Refused(t, 500, "internal-error")
@@ -64,8 +64,7 @@ func TestFailure_Internal(t *testing.T) {
 			c.Get(t, "/balance").Want(t, 200)
 		})
 		t.Run("ChangeIsWholeOrNot", func(t *testing.T) { // a late statement of a creation fails: nothing of it is left
-			account := w.NewAccount(t)
-			c := account.Live(t)
+			c := w.Live(t)
 			body := c.Bag(t)
 			rawsql.Exec(t, w.Target, "ALTER TABLE orders RENAME TO orders_gone")
 			c.Post(t, "/orders", body).Refused(t, 500, "internal-error")
@@ -103,7 +102,7 @@ func TestFailure_Limiter(t *testing.T) {
 		o := integrationtest.Options{Limiter: func(l ratelimit.Limiter) ratelimit.Limiter { return brokenLimiter{l, c.fail} }}
 		t.Run(c.name, func(t *testing.T) {
 			integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
-				key := w.NewAccount(t).Live(t)
+				key := w.Live(t)
 				for _, op := range operations {
 					c.want(t, key.Send(t, op.send))
 				}
@@ -124,7 +123,7 @@ func TestFailure_Media(t *testing.T) {
 	o := integrationtest.Options{Media: func(s media.Store) media.Store { return fullDisk{s} }}
 	integrationtest.EachWith(t, o, func(t *testing.T, w *world) {
 		t.Run("Upload", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			wantUnavailable(t, c.Upload(t, file(t, "x")))
 			if known := rows(t, w, "SELECT name FROM photos"); len(known) != 0 {
 				t.Errorf("%d photos are known", len(known))
@@ -144,7 +143,7 @@ func TestFailure_Database(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := integrationtest.New(t, target, integrationtest.Options{})
-	c := w.NewAccount(t).Live(t)
+	c := w.Live(t)
 	id := c.CreateID(t)
 	t.Run("Away", func(t *testing.T) {
 		if err := server.Stop(); err != nil {

@@ -11,8 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/assayhq/assay/internal/testkit/integrationtest"
 	"pgregory.net/rapid"
+
+	"github.com/assayhq/assay/internal/testkit/integrationtest"
 )
 
 // hostile are texts that have broken other services.
@@ -32,8 +33,7 @@ var hostile = []string{
 // every answer is one that the document describes.
 func TestHostile_Strings(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		fine := func(t *testing.T, r *integrationtest.Response) {
 			t.Helper()
 			if r.Status >= 500 {
@@ -109,7 +109,7 @@ func TestHostile_Strings(t *testing.T) {
 				}
 				fine(t, c.Post(t, "/orders", with(c.Bag(t), "photos", []any{obj{"url": text, "index_code": text}})))
 				fine(t, c.Post(t, "/orders", obj{text: text}))
-				webhooks := account.Test(t)
+				webhooks := c.Account.Test(t)
 				fine(t, webhooks.Post(t, "/webhooks", endpoint(text)))
 				fine(t, webhooks.Post(t, "/webhooks", endpoint("https://"+text)))
 				fine(t, webhooks.Post(t, "/webhooks", endpoint("https://a.public.example/"+text)))
@@ -162,7 +162,7 @@ func TestHostile_Strings(t *testing.T) {
 // fail and must answer the next request.
 func TestHostile_Wire(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		auth := "\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer " + c.Secret + "\r\n"
 		get := "GET /v1/integrations/balance HTTP/1.1" + auth
 		post := "POST /v1/integrations/orders HTTP/1.1" + auth
@@ -242,8 +242,7 @@ func overWire(t *testing.T, w *world, text string, cutOff bool) (status int, bod
 func TestHostile_Shapes(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("Random", func(t *testing.T) {
-			account := w.NewAccount(t)
-			c := account.Test(t)
+			c := w.Test(t)
 			known := []string{
 				"chanel", "bags", "shoes", "boy-bag", "overall", "serial", "interior", "pair", "authentic", "update-photos",
 				"order-outcome", "oauth2", "https://a.public.example/",

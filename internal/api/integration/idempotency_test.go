@@ -17,8 +17,7 @@ import (
 // TestIdempotency checks that a creation under a key happens once.
 func TestIdempotency(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		create := func(t *testing.T, c *client, key string, body any) *integrationtest.Response {
 			t.Helper()
 			return c.Post(t, "/orders", body, "Idempotency-Key", key)
@@ -26,7 +25,7 @@ func TestIdempotency(t *testing.T) {
 		replayed := func(r *integrationtest.Response) bool { return r.Header.Get("Idempotency-Replayed") == "true" }
 
 		t.Run("Replay", func(t *testing.T) {
-			before := account.Balance(t, access.Live)
+			before := c.Account.Balance(t, access.Live)
 			body := encoded(t, c.Bag(t))
 			first := create(t, c, "replay", body).Want(t, 201)
 			if replayed(first) || first.Header.Values("Idempotency-Replayed") != nil {
@@ -39,7 +38,7 @@ func TestIdempotency(t *testing.T) {
 					t.Errorf("the replay is %s, not %s", again.Body, first.Body)
 				}
 			}
-			if got := account.Balance(t, access.Live); got != before-4 {
+			if got := c.Account.Balance(t, access.Live); got != before-4 {
 				t.Errorf("the balance went from %d to %d", before, got)
 			}
 		})
@@ -93,21 +92,21 @@ func TestIdempotency(t *testing.T) {
 		t.Run("ScopeIsAccountAndEnvironment", func(t *testing.T) {
 			body := encoded(t, c.Bag(t))
 			first := create(t, c, "scope", body).Want(t, 201)
-			if other := create(t, account.Live(t), "scope", body).Want(t, 201); !replayed(other) ||
+			if other := create(t, c.Account.Live(t), "scope", body).Want(t, 201); !replayed(other) ||
 				other.Text(t, "id") != first.Text(t, "id") {
 				t.Error("another key of the account and environment made another order")
 			}
-			test := account.Test(t)
+			test := c.Account.Test(t)
 			if r := create(t, test, "scope", test.Bag(t)).Want(t, 201); replayed(r) {
 				t.Error("the other environment shares the key")
 			}
-			otherAccount := w.NewAccount(t).Live(t)
+			otherAccount := w.Live(t)
 			if r := create(t, otherAccount, "scope", otherAccount.Bag(t)).Want(t, 201); replayed(r) {
 				t.Error("another account shares the key")
 			}
 		})
 		t.Run("TestOrders", func(t *testing.T) {
-			test := account.Test(t)
+			test := c.Account.Test(t)
 			body := encoded(t, test.Bag(t))
 			first := create(t, test, "test", body).Want(t, 201)
 			if again := create(t, test, "test", body).Want(t, 201); !replayed(again) || !bytes.Equal(again.Body, first.Body) {
@@ -142,10 +141,9 @@ func TestIdempotency(t *testing.T) {
 func TestIdempotency_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("OneCharge", func(t *testing.T) {
-			account := w.NewAccount(t)
-			c := account.Live(t)
+			c := w.Live(t)
 			for round := range 5 {
-				before := account.Balance(t, access.Live)
+				before := c.Account.Balance(t, access.Live)
 				body := encoded(t, c.Bag(t))
 				key := strings.Repeat("r", round+1)
 				statuses := parallel(8, func(int) int { return c.Post(t, "/orders", body, "Idempotency-Key", key).Status })
@@ -154,22 +152,22 @@ func TestIdempotency_Race(t *testing.T) {
 						t.Errorf("the answers are %v", statuses)
 					}
 				}
-				if statuses[0] != 201 || account.Balance(t, access.Live) != before-4 {
-					t.Errorf("the answers are %v, the balance went from %d to %d", statuses, before, account.Balance(t, access.Live))
+				if statuses[0] != 201 || c.Account.Balance(t, access.Live) != before-4 {
+					t.Errorf("the answers are %v, the balance went from %d to %d", statuses, before,
+						c.Account.Balance(t, access.Live))
 				}
 			}
 			c.Get(t, "/orders").Is(t, "total", 5)
 		})
 		t.Run("AcrossNodes", func(t *testing.T) { // two nodes share nothing but the database
-			account := w.NewAccount(t)
-			c := account.Live(t)
+			c := w.Live(t)
 			other := service.New(w.Config)
 			if err := other.RefreshCatalog(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 			urls := c.Photos(t, 2)
 			for round := range 5 {
-				before := account.Balance(t, access.Live)
+				before := c.Account.Balance(t, access.Live)
 				made := parallel(8, func(i int) int {
 					node := []*service.Service{w.Service, other}[i%2]
 					idem, err := node.BeginIdempotent(t.Context(), c.Key.Tenant, fmt.Sprint("node", round), []byte("body"))
@@ -190,14 +188,14 @@ func TestIdempotency_Race(t *testing.T) {
 					}
 					return 0
 				})
-				if count(made, 1) != 1 || account.Balance(t, access.Live) != before-4 {
+				if count(made, 1) != 1 || c.Account.Balance(t, access.Live) != before-4 {
 					t.Errorf("%d orders were made, the balance went from %d to %d", count(made, 1), before,
-						account.Balance(t, access.Live))
+						c.Account.Balance(t, access.Live))
 				}
 			}
 		})
 		t.Run("InProgress", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			body := encoded(t, c.Bag(t))
 			// The first request is under way as long as its body is: the key is taken when the body has been read.
 			running, err := w.Service.BeginIdempotent(t.Context(), c.Key.Tenant, "busy", []byte(body))

@@ -16,7 +16,7 @@ var localized = []string{
 // TestLocale checks which languages can be asked for. The tests of each resource check what they show.
 func TestLocale(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		at := func(path, locale string) string {
 			if strings.Contains(path, "?") {
 				return path + "&locale=" + locale
@@ -51,7 +51,7 @@ func TestLocale(t *testing.T) {
 // TestPaging holds the bounds of page and limit of every list.
 func TestPaging(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		lists := []struct {
 			name, path  string
 			limit, most string
@@ -101,7 +101,7 @@ func number(s string) any {
 // TestETag checks that catalog answers can be kept by clients.
 func TestETag(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		catalog := localized[:5]
 		t.Run("UnchangedIs304", func(t *testing.T) {
 			for _, path := range catalog {
@@ -127,7 +127,7 @@ func TestETag(t *testing.T) {
 			c.Get(t, "/catalog/categories?locale=en", "If-None-Match", etag).Want(t, 200)
 		})
 		t.Run("OfAnotherAvailabilityIs200", func(t *testing.T) {
-			live := w.NewAccount(t).Live(t)
+			live := w.Live(t)
 			etag := live.Get(t, bagTimes).Want(t, 200).Header.Get("ETag")
 			for range 3 {
 				live.Create(t, obj{"answer_time": 60})

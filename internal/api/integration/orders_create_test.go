@@ -6,17 +6,17 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
-	"github.com/google/uuid"
 )
 
 // TestCreateOrder creates orders with a Live key.
 func TestCreateOrder(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		t.Run("Queued", func(t *testing.T) {
 			r := c.Create(t, obj{"external_id": "shop-1", "model_code": "boy-bag", "answer_time": 30})
 			if got := r.Keys(t, ""); !slices.Equal(got, []string{"due_date", "external_id", "id", "order_number", "status"}) {
@@ -36,9 +36,9 @@ func TestCreateOrder(t *testing.T) {
 			c.Get(t, "/orders/"+r.Text(t, "id")).Is(t, "classification.model_code", nil)
 		})
 		t.Run("Charged", func(t *testing.T) {
-			before := account.Balance(t, access.Live)
+			before := c.Account.Balance(t, access.Live)
 			id := c.CreateID(t, obj{"answer_time": 30}) // 20 credits for a chanel bag
-			if got := account.Balance(t, access.Live); got != before-20 {
+			if got := c.Account.Balance(t, access.Live); got != before-20 {
 				t.Errorf("the balance went from %d to %d", before, got)
 			}
 			entry := rows(t, w, "SELECT kind, amount, balance_after FROM ledger_entries WHERE order_id = $1", id)
@@ -106,7 +106,7 @@ func TestCreateOrder(t *testing.T) {
 // TestCreateOrder_Shape checks the rules of form of a creation, one at a time; TestBody has those of every body.
 func TestCreateOrder_Shape(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		url := c.Photos(t, 1)[0]
 		many := func(n int) []any {
 			photos := make([]any, n)
@@ -178,7 +178,7 @@ func TestCreateOrder_Shape(t *testing.T) {
 // TestCreateOrder_Rules checks the rules of a creation whose form is right.
 func TestCreateOrder_Rules(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		photos := func(t *testing.T, indexes ...string) []any {
 			t.Helper()
 			list := make([]any, len(indexes))

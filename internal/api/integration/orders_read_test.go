@@ -15,8 +15,7 @@ import (
 // TestListOrders lists orders.
 func TestListOrders(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		t.Run("None", func(t *testing.T) {
 			c.Get(t, "/orders").Want(t, 200).Is(t, "", obj{"data": []any{}, "page": 1, "limit": 10, "total": 0})
 		})
@@ -64,7 +63,7 @@ func TestListOrders(t *testing.T) {
 			r.Is(t, "data.2.outcome", "fake").Is(t, "data.3.outcome", "authentic")
 		})
 		t.Run("Statuses", func(t *testing.T) {
-			live := account.Live(t)
+			live := c.Account.Live(t)
 			queued, processing, failed, canceled := live.CreateID(t), live.CreateID(t), live.CreateID(t), live.CreateID(t)
 			w.Claim(t, processing)
 			w.Fail(t, failed)
@@ -86,8 +85,7 @@ func TestListOrders(t *testing.T) {
 // TestOrderDetail reads orders by id and by external id.
 func TestOrderDetail(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		t.Run("Queued", func(t *testing.T) {
 			id := c.CreateID(t, obj{"model_code": "boy-bag"})
 			c.Get(t, "/orders/"+id+"?locale=ja").Want(t, 200).Is(t, "", obj{
@@ -135,7 +133,7 @@ func TestOrderDetail(t *testing.T) {
 // TestOrderDetail_ExternalID finds orders by the reference of the client.
 func TestOrderDetail_ExternalID(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		t.Run("StrangeCharacters", func(t *testing.T) {
 			for _, external := range []string{
 				"shop-1", "a b", "a/b", "a//b/", "/", "a%2Fb", "%", "%zz", "100%", "?", "a?b=c", "#", "a#b", "+", "a+b", "&", "=",
@@ -170,7 +168,7 @@ func TestOrderDetail_ExternalID(t *testing.T) {
 			c.Get(t, "/orders/"+other).Is(t, "id", other)
 		})
 		t.Run("IDOfAnInvisibleOrderDoesNot", func(t *testing.T) {
-			hidden := w.NewAccount(t).Live(t).CreateID(t)
+			hidden := w.Live(t).CreateID(t)
 			id := c.CreateID(t, obj{"external_id": hidden})
 			c.Get(t, "/orders/"+hidden).Is(t, "id", id)
 			unused := store.NewID()

@@ -16,8 +16,7 @@ import (
 // TestListOrders_Filters compares every combination of filters with what the orders say of themselves.
 func TestListOrders_Filters(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		all := searchedOrders(t, w, c)
 		middle := all[len(all)/2]
 		times := []string{"", timestamp(middle.CreatedAt), "2001-01-01T00:00:00Z", "2999-01-01T00:00:00+09:00"}
@@ -62,7 +61,7 @@ func TestListOrders_Filters(t *testing.T) {
 			c.Get(t, "/orders?status=queued&status=queued").Invalid(t, "status duplicate")
 		})
 		t.Run("OfOthers", func(t *testing.T) {
-			for _, other := range []*client{account.Test(t), w.NewAccount(t).Live(t)} {
+			for _, other := range []*client{c.Account.Test(t), w.Live(t)} {
 				for _, query := range []string{
 					"sort=updated", "status=completed", "external_id=m%C3%AAme%2F1", "created_since=2001-01-01T00:00:00Z",
 					"updated_since=2001-01-01T00:00:00Z",
@@ -70,7 +69,7 @@ func TestListOrders_Filters(t *testing.T) {
 					other.Get(t, "/orders?"+query).Want(t, 200).Is(t, "total", 0).Is(t, "data", []any{})
 				}
 			}
-			account.Live(t).Get(t, "/orders?sort=updated").Is(t, "total", len(all)) // another key of the account
+			c.Account.Live(t).Get(t, "/orders?sort=updated").Is(t, "total", len(all)) // another key of the account
 		})
 	})
 }

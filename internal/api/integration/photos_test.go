@@ -22,7 +22,7 @@ func file(t *testing.T, name string) part {
 // TestUploadPhotos uploads files that are stored.
 func TestUploadPhotos(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		t.Run("Stored", func(t *testing.T) {
 			content := integrationtest.JPEG(t, 12, 9)
 			r := c.Upload(t, part{Filename: "front.jpg", Content: content}).Want(t, 201)
@@ -90,7 +90,7 @@ func TestUploadPhotos(t *testing.T) {
 // TestUploadPhotos_Formats checks that files are judged by their bytes.
 func TestUploadPhotos_Formats(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		for _, format := range []struct {
 			name    string
 			content []byte
@@ -120,7 +120,7 @@ func TestUploadPhotos_Formats(t *testing.T) {
 // TestUploadPhotos_Refused checks what is refused of a file, and what that does to the rest of the upload.
 func TestUploadPhotos_Refused(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{MaxPhotoBytes: 4096}, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		large := append(integrationtest.PNG(t, 4, 4), make([]byte, 4097)...)
 		exact := append(integrationtest.PNG(t, 4, 4), make([]byte, 4096-len(integrationtest.PNG(t, 4, 4)))...)
 		refused := []struct {
@@ -192,7 +192,7 @@ func wantNoStagedFiles(t *testing.T, w *world) {
 // TestUploadPhotos_Whole checks what makes an upload fail completely: nothing of it is stored.
 func TestUploadPhotos_Whole(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		good, contentType := integrationtest.Multipart(t, file(t, "x"), file(t, "y"))
 		t.Run("ElevenFiles", func(t *testing.T) {
 			var parts []part
@@ -237,7 +237,7 @@ func TestUploadPhotos_Whole(t *testing.T) {
 // TestUploadPhotos_OriginalName checks what a file is called in its result.
 func TestUploadPhotos_OriginalName(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		for _, original := range []struct{ name, sent, want string }{
 			{name: "Plain", sent: "front.jpg", want: "front.jpg"},
 			{name: "Folders", sent: "/home/me/front.jpg", want: "front.jpg"},
@@ -266,7 +266,7 @@ func TestUploadPhotos_OriginalName(t *testing.T) {
 // TestUploadPhotos_StorageLimit refuses photos of an account that has used all its room.
 func TestUploadPhotos_StorageLimit(t *testing.T) {
 	integrationtest.EachWith(t, integrationtest.Options{StoredBytes: 100}, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		r := c.Upload(t, part{Filename: "large.jpg", Content: integrationtest.JPEG(t, 64, 64)})
 		r.Want(t, 409).Is(t, "code", "storage-limit-reached")
 		r.Is(t, "details.limit", 100)
@@ -276,7 +276,7 @@ func TestUploadPhotos_StorageLimit(t *testing.T) {
 // TestPhotoURLs checks which URLs an order may name.
 func TestPhotoURLs(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		url := c.Photos(t, 1)[0]
 		name := strings.TrimPrefix(url, integrationtest.MediaURL+"/")
 		send := func(t *testing.T, url string) *integrationtest.Response {

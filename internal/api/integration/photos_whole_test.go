@@ -11,7 +11,7 @@ import (
 // else is refused, and what cameras add to their photos is not.
 func TestUploadPhotos_Damaged(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		jpg, png := integrationtest.JPEG(t, 12, 9), integrationtest.PNG(t, 12, 9)
 		archive := append([]byte("PK\x03\x04"), bytes.Repeat([]byte("anything "), 10_000)...)
 		film := append([]byte("\x00\x00\x00\x10ftypmp42\x00\x00\x00\x00\x00\x01\x86\xa8mdat"), make([]byte, 100_000)...)

@@ -63,7 +63,7 @@ func TestCapacity_Race(t *testing.T) {
 			clients := make([]*client, 4)
 			bodies := make([]obj, 4)
 			for i := range clients { // over all accounts
-				clients[i] = w.NewAccount(t).Live(t)
+				clients[i] = w.Live(t)
 				bodies[i] = clients[i].Bag(t, obj{"answer_time": 60})
 			}
 			statuses := parallel(4*room, func(i int) int { return clients[i%4].Post(t, "/orders", bodies[i%4]).Status })
@@ -88,14 +88,14 @@ func TestWebhooks_Race(t *testing.T) {
 			return c.Post(t, "/webhooks", obj{"url": url, "events": []any{"order-outcome"}}).Status
 		}
 		t.Run("TenEndpoints", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			statuses := parallel(20, func(i int) int { return register(c, fmt.Sprintf("https://a.public.example/%d", i)) })
 			if made, refused := count(statuses, 201), count(statuses, 409); made != 10 || refused != 10 {
 				t.Errorf("%d endpoints were made and %d refused", made, refused)
 			}
 		})
 		t.Run("OneURL", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			statuses := parallel(8, func(int) int { return register(c, "https://a.public.example/same") })
 			if made, refused := count(statuses, 201), count(statuses, 409); made != 1 || refused != 7 {
 				t.Errorf("%d endpoints were made and %d refused", made, refused)
@@ -108,7 +108,7 @@ func TestWebhooks_Race(t *testing.T) {
 func TestPhotos_Race(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("UsedPhotosStay", func(t *testing.T) {
-			c := w.NewAccount(t).Live(t)
+			c := w.Live(t)
 			for range 3 {
 				urls := c.Photos(t, 2)
 				forward := []any{obj{"url": urls[0], "index_code": "overall"}, obj{"url": urls[1], "index_code": "serial"}}

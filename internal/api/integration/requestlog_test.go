@@ -31,12 +31,11 @@ func logged(t *testing.T, a *integrationtest.Account, f requestlog.Filter) []*re
 // TestRequestLog checks what is recorded of requests, and what is not.
 func TestRequestLog(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		test := requestlog.Filter{Tenant: access.Tenant{Environment: access.Test}}
 		last := func(t *testing.T) *requestlog.Entry {
 			t.Helper()
-			found := logged(t, account, test)
+			found := logged(t, c.Account, test)
 			if len(found) == 0 {
 				t.Fatal("nothing was recorded")
 			}
@@ -82,7 +81,7 @@ func TestRequestLog(t *testing.T) {
 			c.Post(t, "/orders/"+id+"/cancel", nil).Want(t, 409)
 			byOrder := test
 			byOrder.OrderID = id
-			found := logged(t, account, byOrder)
+			found := logged(t, c.Account, byOrder)
 			if len(found) != 3 || found[2].Method != http.MethodPost || found[2].Path() != "/v1/integrations/orders" ||
 				found[1].Path() != "/v1/integrations/orders/"+id || found[0].Status != 409 {
 				t.Errorf("recorded %d requests of the order", len(found))
@@ -99,7 +98,7 @@ func TestRequestLog(t *testing.T) {
 			}
 		})
 		t.Run("RateLimited", func(t *testing.T) {
-			narrow := account.Test(t, integrationtest.Limit("read", 1))
+			narrow := c.Account.Test(t, integrationtest.Limit("read", 1))
 			narrow.Get(t, "/balance").Want(t, 200)
 			narrow.Get(t, "/balance").Want(t, 429)
 			if e := last(t); e.Status != 429 || e.KeyID != narrow.Key.ID {
@@ -107,9 +106,9 @@ func TestRequestLog(t *testing.T) {
 			}
 		})
 		t.Run("NothingWithoutAKey", func(t *testing.T) {
-			before := len(logged(t, account, test))
+			before := len(logged(t, c.Account, test))
 			c.Get(t, "/balance", "Authorization", "Bearer assay_test_no").Want(t, 401)
-			if n := len(logged(t, account, test)); n != before {
+			if n := len(logged(t, c.Account, test)); n != before {
 				t.Errorf("%d requests were recorded", n-before)
 			}
 		})
@@ -120,7 +119,7 @@ func TestRequestLog(t *testing.T) {
 				"auth": obj{"type": "oauth2", "token_url": "http://no", "client_id": "x", "client_secret": secret},
 			}).Want(t, 400)
 			c.Get(t, "/orders?external_id="+secret+"&limit=0").Want(t, 400)
-			for _, e := range logged(t, account, test) {
+			for _, e := range logged(t, c.Account, test) {
 				if text, _ := json.Marshal(e); strings.Contains(string(text), secret) || strings.Contains(string(text), c.Secret) ||
 					strings.Contains(string(text), "secret-value") {
 					t.Errorf("recorded a secret: %s", text)
@@ -128,11 +127,11 @@ func TestRequestLog(t *testing.T) {
 			}
 		})
 		t.Run("Isolation", func(t *testing.T) {
-			live := account.Live(t)
+			live := c.Account.Live(t)
 			live.Get(t, "/me").Want(t, 200)
-			other := w.NewAccount(t).Test(t)
+			other := w.Test(t)
 			other.Get(t, "/me").Want(t, 200)
-			found := logged(t, account, requestlog.Filter{Tenant: access.Tenant{Environment: access.Live}})
+			found := logged(t, c.Account, requestlog.Filter{Tenant: access.Tenant{Environment: access.Live}})
 			if len(found) != 1 || found[0].KeyID != live.Key.ID {
 				t.Errorf("the Live log has %d requests", len(found))
 			}
@@ -143,15 +142,15 @@ func TestRequestLog(t *testing.T) {
 				t.Error("another account sees the request")
 			}
 			if _, _, err := w.Service.Requests(t.Context(), stranger,
-				requestlog.Filter{Tenant: access.Tenant{AccountID: account.Account.ID}}, 1); err == nil {
+				requestlog.Filter{Tenant: access.Tenant{AccountID: c.Account.Account.ID}}, 1); err == nil {
 				t.Error("another account sees the log")
 			}
 		})
 		t.Run("ById", func(t *testing.T) {
 			owner := access.Actor{
-				Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: account.Account.ID},
+				Kind: access.ByUser, Role: access.Owner, Tenant: access.Tenant{AccountID: c.Account.Account.ID},
 			}
-			for _, e := range logged(t, account, test) {
+			for _, e := range logged(t, c.Account, test) {
 				found, err := w.Service.Request(t.Context(), owner, strings.ToUpper(e.ID.String()))
 				if err != nil || *found != *e {
 					t.Fatalf("the request %s is %+v, %v", e.ID, found, err)

@@ -105,7 +105,7 @@ func TestRoutes(t *testing.T) {
 			}
 		})
 		t.Run("EveryOperationAnswers", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			for _, op := range operations {
 				if r := c.Send(t, op.send); r.Status == http.StatusNotFound &&
 					!strings.Contains(string(r.Body), "order-not-found") {
@@ -114,7 +114,7 @@ func TestRoutes(t *testing.T) {
 			}
 		})
 		t.Run("UnknownRoute", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			for _, path := range []string{
 				"", "/", "/nothing", "/orders/", "/orders/a/b", "/orders/a/update_photos/", "/orders//update_photos",
 				"/catalog", "/catalog/", "/catalog/colors", "//orders", "/orders/../orders", "/./orders", "/Orders", "/ORDERS",
@@ -126,7 +126,7 @@ func TestRoutes(t *testing.T) {
 			}
 		})
 		t.Run("UnknownMethod", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			for _, op := range operations {
 				for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"} {
 					if slices.ContainsFunc(w.API.Routes(), func(r integration.Route) bool {
@@ -148,7 +148,7 @@ func TestRoutes(t *testing.T) {
 			}
 		})
 		t.Run("HeadIsGetWithoutBody", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			paths := []string{"/openapi.json", "/openapi-3.0.json"}
 			for _, op := range operations {
 				if op.method == "GET" {
@@ -169,7 +169,7 @@ func TestRoutes(t *testing.T) {
 			}
 		})
 		t.Run("Allow", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			for path, want := range map[string]string{
 				"/orders": "GET, HEAD, POST", "/orders/x/update_photos": "POST", "/balance": "GET, HEAD",
 				"/openapi.json": "GET, HEAD", "/nothing": "", "/orders/a/b": "",
@@ -243,7 +243,7 @@ func TestScopes(t *testing.T) {
 func TestVersion(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("Prefix", func(t *testing.T) {
-			e := w.NewAccount(t).Test(t).Get(t, "/nothing").Refused(t, 404, "not-found")
+			e := w.Test(t).Get(t, "/nothing").Refused(t, 404, "not-found")
 			if want := "/v1/integrations/nothing"; e.Path != want {
 				t.Errorf("the path is %s, not %s", e.Path, want)
 			}

@@ -13,8 +13,7 @@ import (
 // TestSimulateOrder moves Test orders to states with API keys.
 func TestSimulateOrder(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		move := func(t *testing.T, id string, state order.SandboxState) *integrationtest.Response {
 			t.Helper()
 			return c.Post(t, "/orders/"+id+"/simulate", obj{"state": string(state)})
@@ -58,11 +57,11 @@ func TestSimulateOrder(t *testing.T) {
 			}
 		})
 		t.Run("RefundedOnce", func(t *testing.T) {
-			before := account.Balance(t, "test")
+			before := c.Account.Balance(t, "test")
 			id := c.CreateID(t)
 			for _, state := range []order.SandboxState{"error", "queued", "canceled", "error"} {
 				move(t, id, state).Want(t, 200)
-				if got := account.Balance(t, "test"); got != before {
+				if got := c.Account.Balance(t, "test"); got != before {
 					t.Errorf("after %s the balance is %d, not %d", state, got, before)
 				}
 			}
@@ -101,16 +100,16 @@ func TestSimulateOrder(t *testing.T) {
 			c.Get(t, "/orders/"+id).Is(t, "outcome", "fake")
 		})
 		t.Run("Live", func(t *testing.T) {
-			live := account.Live(t)
-			before := account.Balance(t, "live")
+			live := c.Account.Live(t)
+			before := c.Account.Balance(t, "live")
 			id := live.CreateID(t, obj{"external_id": "sold"})
-			paid := account.Balance(t, "live")
+			paid := c.Account.Balance(t, "live")
 			for _, name := range []string{id, "sold"} {
 				live.Post(t, "/orders/"+name+"/simulate", obj{"state": "canceled"}).Refused(t, 409, "not-a-test-order").
 					Is(t, "details", obj{})
 			}
 			live.Get(t, "/orders/"+id).Is(t, "status", "queued")
-			if got := account.Balance(t, "live"); got != paid || paid == before {
+			if got := c.Account.Balance(t, "live"); got != paid || paid == before {
 				t.Errorf("the balance went from %d over %d to %d", before, paid, got)
 			}
 			live.Post(t, "/orders/none/simulate", obj{"state": "fake"}).Refused(t, 404, "order-not-found")
@@ -118,13 +117,14 @@ func TestSimulateOrder(t *testing.T) {
 		t.Run("OfOthers", func(t *testing.T) {
 			id := c.CreateID(t, obj{"external_id": "mine", "mock_outcome": "fake"})
 			others := w.NewAccount(t)
-			for _, other := range []*client{account.Live(t), others.Live(t), others.Test(t)} {
+			for _, other := range []*client{c.Account.Live(t), others.Live(t), others.Test(t)} {
 				for _, name := range []string{id, "mine"} {
 					other.Post(t, "/orders/"+name+"/simulate", obj{"state": "error"}).Refused(t, 404, "order-not-found")
 				}
 			}
 			c.Get(t, "/orders/"+id).Is(t, "outcome", "fake")
-			account.Test(t).Post(t, "/orders/"+id+"/simulate", obj{"state": "error"}).Want(t, 200) // another key of the account
+			other := c.Account.Test(t) // another key of the account
+			other.Post(t, "/orders/"+id+"/simulate", obj{"state": "error"}).Want(t, 200)
 		})
 	})
 }

@@ -10,8 +10,7 @@ import (
 // TestSimulation follows Test orders: each begins in the state that its mock outcome names, with a complete result.
 func TestSimulation(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		due := "2026-03-03T01:00:00.000Z"
 		t.Run("Authentic", func(t *testing.T) {
 			r := c.Create(t, obj{"mock_outcome": "authentic"}).Is(t, "status", "completed").Is(t, "due_date", due)
@@ -72,9 +71,9 @@ func TestSimulation(t *testing.T) {
 				Lacks(t, "photos_to_resubmit.2")
 		})
 		t.Run("ChargedLikeLive", func(t *testing.T) {
-			before := account.Balance(t, "test")
+			before := c.Account.Balance(t, "test")
 			c.Create(t, obj{"answer_time": 30})
-			if got := account.Balance(t, "test"); got != before-20 {
+			if got := c.Account.Balance(t, "test"); got != before-20 {
 				t.Errorf("the balance went from %d to %d", before, got)
 			}
 		})
@@ -99,7 +98,7 @@ func TestSimulation(t *testing.T) {
 // TestSimulation_AfterSubmission follows Test orders after they got the photos they asked for.
 func TestSimulation_AfterSubmission(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Test(t)
+		c := w.Test(t)
 		submit := func(t *testing.T, note string, provide ...bool) string {
 			t.Helper()
 			id := c.CreateID(t, obj{"mock_outcome": "update-photos"})

@@ -14,9 +14,8 @@ import (
 // explains, and an end with its refund as soon as an administrator has canceled it.
 func TestUnreadableOrder(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *integrationtest.World) {
-		a := w.NewAccount(t)
-		c := a.Live(t)
-		before := a.Balance(t, access.Live)
+		c := w.Live(t)
+		before := c.Account.Balance(t, access.Live)
 		id := c.CreateID(t)
 		rawsql.Exec(t, w.Target, "UPDATE orders SET facts = 'xx' WHERE id = '"+id+"'")
 		e := c.Get(t, "/orders/"+id).Refused(t, http.StatusInternalServerError, "internal-error")
@@ -25,7 +24,7 @@ func TestUnreadableOrder(t *testing.T) {
 		}
 		w.Cancel(t, id)
 		c.Get(t, "/orders/"+id).Want(t, http.StatusOK).Is(t, "status", "completed")
-		if after := a.Balance(t, access.Live); after != before {
+		if after := c.Account.Balance(t, access.Live); after != before {
 			t.Errorf("the balance was %d, and is %d", before, after)
 		}
 	})

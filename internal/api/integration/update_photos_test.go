@@ -21,7 +21,7 @@ func unable() []any {
 // TestUpdatePhotos submits photos that an order has asked for.
 func TestUpdatePhotos(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		waiting := func(t *testing.T, changes ...obj) string {
 			t.Helper()
 			id := c.CreateID(t, changes...)
@@ -127,7 +127,7 @@ func TestUpdatePhotos(t *testing.T) {
 // TestUpdatePhotos_States checks that only a waiting order takes photos.
 func TestUpdatePhotos_States(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		for _, state := range []struct {
 			name, status string
 			bring        func(t *testing.T, id string)
@@ -156,8 +156,7 @@ func TestUpdatePhotos_States(t *testing.T) {
 // TestUpdatePhotos_Refused checks the rules of a submission, one at a time.
 func TestUpdatePhotos_Refused(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		id := c.CreateID(t)
 		w.RequestPhotos(t, id)
 		path := "/orders/" + id + "/update_photos"
@@ -212,8 +211,8 @@ func TestUpdatePhotos_Refused(t *testing.T) {
 		}
 		t.Run("ForeignURL", func(t *testing.T) {
 			for _, url := range []string{
-				"https://elsewhere.example/a.jpg", urls[0] + "?x", "", account.Test(t).Photos(t, 1)[0],
-				w.NewAccount(t).Live(t).Photos(t, 1)[0],
+				"https://elsewhere.example/a.jpg", urls[0] + "?x", "", c.Account.Test(t).Photos(t, 1)[0],
+				w.Live(t).Photos(t, 1)[0],
 			} {
 				c.Post(t, path, obj{"photos": []any{overall, obj{"index_code": "serial", "url": url}}}).
 					Refused(t, 400, "unsupported-photo-url").
@@ -281,7 +280,7 @@ func TestUpdatePhotos_Refused(t *testing.T) {
 func TestUpdatePhotos_MostEntries(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
 		t.Run("SeventyFive", func(t *testing.T) {
-			c := w.NewAccount(t).Test(t)
+			c := w.Test(t)
 			url := c.Photos(t, 1)[0]
 			id := c.CreateID(t, obj{
 				"category_code": "shoes", "photos": []any{obj{"url": url, "index_code": "pair"}}, "mock_outcome": "update-photos",

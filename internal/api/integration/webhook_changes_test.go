@@ -30,8 +30,7 @@ func endDeliveries(t *testing.T, w *world, endpointID string, acknowledged bool)
 // TestRotateSecret rotates signing secrets. How deliveries are signed is tested with the sender.
 func TestRotateSecret(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		made := c.Post(t, "/webhooks", endpoint("https://a.public.example/"))
 		path := "/webhooks/" + made.Text(t, "id") + "/rotate_secret"
 		t.Run("Rotated", func(t *testing.T) {
@@ -59,7 +58,7 @@ func TestRotateSecret(t *testing.T) {
 			c.Post(t, "/webhooks/"+store.NewID()+"/rotate_secret", nil).Refused(t, 404, "not-found")
 		})
 		t.Run("OfOthers", func(t *testing.T) {
-			for _, other := range []*client{account.Live(t), account.Test(t), w.NewAccount(t).Live(t)} {
+			for _, other := range []*client{c.Account.Live(t), c.Account.Test(t), w.Live(t)} {
 				other.Post(t, path, nil).Refused(t, 404, "not-found")
 			}
 		})
@@ -69,8 +68,7 @@ func TestRotateSecret(t *testing.T) {
 // TestPauseWebhook pauses endpoints.
 func TestPauseWebhook(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Test(t)
+		c := w.Test(t)
 		id := subscribe(t, c, "order-outcome")
 		patch := func(t *testing.T, c *client, id string, body any) *integrationtest.Response {
 			t.Helper()
@@ -95,7 +93,7 @@ func TestPauseWebhook(t *testing.T) {
 			patch(t, c, store.NewID(), obj{"paused": true}).Refused(t, 404, "not-found")
 		})
 		t.Run("OfOthers", func(t *testing.T) {
-			for _, other := range []*client{account.Test(t), account.Live(t), w.NewAccount(t).Test(t)} {
+			for _, other := range []*client{c.Account.Test(t), c.Account.Live(t), w.Test(t)} {
 				patch(t, other, id, obj{"paused": true}).Refused(t, 404, "not-found")
 			}
 			c.Get(t, "/webhooks").Lacks(t, "data.0.paused")

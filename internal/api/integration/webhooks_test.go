@@ -103,8 +103,7 @@ func TestCreateWebhook(t *testing.T) {
 // TestCreateWebhook_Shape checks the rules of form of an endpoint, one at a time.
 func TestCreateWebhook_Shape(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		account := w.NewAccount(t)
-		c := account.Live(t)
+		c := w.Live(t)
 		base := "https://a.public.example/"
 		for _, shape := range []struct {
 			name    string
@@ -201,7 +200,7 @@ func TestCreateWebhook_Shape(t *testing.T) {
 // TestCreateWebhook_Unsafe checks which hosts are refused; package netguard knows all addresses that are.
 func TestCreateWebhook_Unsafe(t *testing.T) {
 	integrationtest.Each(t, func(t *testing.T, w *world) {
-		c := w.NewAccount(t).Live(t)
+		c := w.Live(t)
 		for _, unsafe := range []struct{ name, host string }{
 			{name: "Unresolvable", host: integrationtest.UnknownHost},
 			{name: "PrivateName", host: integrationtest.PrivateHost},

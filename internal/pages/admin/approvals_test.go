@@ -247,12 +247,10 @@ func deactivate(t *testing.T, w *pagetest.World, id string) error {
 // nextMail sends the mail that waits the longest.
 func nextMail(t *testing.T, w *pagetest.World) *service.OutgoingMail {
 	t.Helper()
-	m, err := w.Service.NextMail(t.Context())
-	must.NoError(t, err)
+	m := w.NextMail(t)
 	if m == nil {
 		t.Fatal("no mail waits")
 	}
-	must.NoError(t, w.Service.MailSent(t.Context(), m))
 	return m
 }
 
@@ -260,15 +258,10 @@ func nextMail(t *testing.T, w *pagetest.World) *service.OutgoingMail {
 func mailKinds(t *testing.T, w *pagetest.World) []string {
 	t.Helper()
 	var kinds []string
-	for {
-		m, err := w.Service.NextMail(t.Context())
-		must.NoError(t, err)
-		if m == nil {
-			return kinds
-		}
-		must.NoError(t, w.Service.MailSent(t.Context(), m))
+	for _, m := range w.Mails(t) {
 		kinds = append(kinds, string(m.Kind))
 	}
+	return kinds
 }
 
 // TestFourEyesCertificate revokes a certificate with two administrators.

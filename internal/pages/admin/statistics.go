@@ -122,18 +122,7 @@ func (d *drawing) orders() *ui.Chart {
 
 func (d *drawing) outcomes() *ui.Chart {
 	c := d.Chart(ui.Bars, "outcomes")
-	c.Stack = true
-	// so that colours suit them
-	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
-		d.Series(
-			c, o.Label().In(ui.LocaleOf(d.R)),
-			func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(o)]) },
-		)
-	}
-	d.Series(
-		c, d.T("ui.status.error"),
-		func(x *service.StatisticsDay) float64 { return float64(x.Figures.Ended[string(order.Failed)]) },
-	)
+	d.Results(c, func(x *service.StatisticsDay, result string) int64 { return x.Figures.Ended[result] })
 	return c
 }
 

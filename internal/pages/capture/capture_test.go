@@ -36,12 +36,8 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
-	var handler http.Handler
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(w.Close)
-	w.Reconfigure(t, func(c *service.Config) { c.PublicURL = w.URL })
+	server, handle := w.Serve(t)
+	w.Server = server
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
 	mux := http.NewServeMux()
 	site.Routes(mux)
@@ -51,7 +47,7 @@ func newWorld(t *testing.T) *world {
 		Failures: ratelimit.NewFailures(5, time.Now), Responder: &httpx.Responder{Log: slog.New(slog.DiscardHandler)},
 	})
 	w.pages.Routes(mux)
-	handler = httpx.RequestID(site.Wrap(mux))
+	handle(httpx.RequestID(site.Wrap(mux)))
 	return w
 }
 

@@ -21,7 +21,6 @@ import (
 	"github.com/assayhq/assay/internal/imaging"
 	"github.com/assayhq/assay/internal/media"
 	web "github.com/assayhq/assay/internal/pages/certificate"
-	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
 	"github.com/assayhq/assay/internal/testkit/uitest"
@@ -44,19 +43,15 @@ func newWorld(t *testing.T) *world {
 func newWorldOf(t *testing.T, issuer certificate.Issuer) *world {
 	t.Helper()
 	w := &world{Shop: shop.New(t, storetest.SQLite(t))}
-	var handler http.Handler
-	w.Server = httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
-		handler.ServeHTTP(rw, r)
-	}))
-	t.Cleanup(w.Close)
-	w.Reconfigure(t, func(c *service.Config) { c.PublicURL = w.URL })
+	server, handle := w.Serve(t)
+	w.Server = server
 	site := uitest.SiteAt(t, w.URL, time.Now, web.Area)
 	site.Issuer = issuer
 	mux := http.NewServeMux()
 	site.Routes(mux)
 	w.pages = web.New(site, w.Service, imaging.NewCache(w.Media, w.Staging, nil))
 	w.pages.Routes(mux)
-	handler = httpx.RequestID(site.Wrap(mux))
+	handle(httpx.RequestID(site.Wrap(mux)))
 	admin, err := w.Service.CreateStaff(t.Context(), access.Operator, "admin@assay.test", "Admin", access.Admin)
 	if err != nil {
 		t.Fatal(err)
@@ -302,13 +297,17 @@ func TestTestCertificate(t *testing.T) {
 	holds(t, pdfText(t, w, id), "TEST", "No item was examined")
 }
 
+func (w *world) revoke(t *testing.T, id, reason string) {
+	t.Helper()
+	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), id, reason); err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestRevoked(t *testing.T) {
 	w := newWorld(t)
 	id := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), id,
-		"The item <was> swapped."); err != nil {
-		t.Fatal(err)
-	}
+	w.revoke(t, id, "The item <was> swapped.")
 	resp, body := w.get(t, "/certificates/"+id)
 	holds(t, body, "This certificate is no longer valid", "The item &lt;was&gt; swapped.",
 		"<title>Revoked: Certificate of authenticity")

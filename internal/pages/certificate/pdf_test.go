@@ -11,11 +11,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/certificate"
-	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/makiuchi-d/gozxing"
 	"github.com/makiuchi-d/gozxing/qrcode"
+
+	"github.com/assayhq/assay/internal/domain/certificate"
+	"github.com/assayhq/assay/internal/testkit/need"
 )
 
 // fetchPDF stores the PDF of a certificate in a file.
@@ -85,10 +85,7 @@ func printedQR(t *testing.T, path string) image.Image {
 func TestPDF(t *testing.T) {
 	w := newWorld(t)
 	revoked := w.authentic(t, w.Live, picture(t, 0.3))
-	if err := w.Service.RevokeCertificate(t.Context(), w.admin.Actor(access.Origin{}), revoked,
-		"The item was exchanged. 商品が入れ替わっていました。"); err != nil {
-		t.Fatal(err)
-	}
+	w.revoke(t, revoked, "The item was exchanged. 商品が入れ替わっていました。")
 	for name, id := range map[string]string{
 		"Revoked": revoked,
 		"Live": w.authentic(t, w.Live, picture(t, 0.3), picture(t, 1.2), picture(t, 2.2), picture(t, 2.9), picture(t, 0.1),

@@ -5,12 +5,13 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/uitest"
-	"github.com/chromedp/chromedp/kb"
 )
 
 // twoPhotos makes a Live order with two photos of one index, which a staff user has claimed.
@@ -37,6 +38,15 @@ func (w *world) reviewing(t *testing.T, id string) *uitest.Browser {
 	signIn(b, "mika@example.com")
 	b.Open("/desk/orders/" + id)
 	return b
+}
+
+// newReview is a new world whose first order Mika has claimed, and a browser in which she looks at it.
+func newReview(t *testing.T) (w *world, id string, b *uitest.Browser) {
+	t.Helper()
+	need.Engine(t, "a browser")
+	w = newWorld(t)
+	id = w.claimed(t, w.Mika)
+	return w, id, w.reviewing(t, id)
 }
 
 func checked(b *uitest.Browser, id string) bool {
@@ -90,10 +100,7 @@ func TestMarks_KeysSet(t *testing.T) {
 // TestDraft_SessionEnds checks that somebody whose session ends while they write is told, loses nothing, and goes on
 // after signing in in another tab.
 func TestDraft_SessionEnds(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	b := w.reviewing(t, id)
+	w, id, b := newReview(t)
 	b.Allow("401")
 	b.SignOut()
 	b.Press("x")
@@ -160,10 +167,7 @@ func TestDraft_SessionEnds(t *testing.T) {
 
 // TestDraft_SomebodyElse checks that a draft is never stored as that of another staff user who signs in meanwhile.
 func TestDraft_SomebodyElse(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	b := w.reviewing(t, id)
+	w, id, b := newReview(t)
 	b.Allow("401", "409")
 	b.SignOut()
 	beside := b.Tab()
@@ -187,10 +191,7 @@ func TestDraft_SomebodyElse(t *testing.T) {
 
 // TestDraft_OtherOutcome checks that the reasons of an outcome are still chosen after another one was tried.
 func TestDraft_OtherOutcome(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	b := w.reviewing(t, id)
+	w, id, b := newReview(t)
 	b.Press("x")
 	b.Click(`label[for="r-logo-misaligned"]`)
 	b.Press("a")
@@ -210,10 +211,7 @@ func TestDraft_OtherOutcome(t *testing.T) {
 // TestDraft_Offline checks that the page tells saved and not saved apart, tries again by itself, warns before it is
 // left, and brings back what this browser has kept.
 func TestDraft_Offline(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	b := w.reviewing(t, id)
+	w, id, b := newReview(t)
 	b.Allow("ERR_INTERNET_DISCONNECTED", "ERR_FAILED")
 	leaving := func() bool {
 		return uitest.Eval[bool](b, `!dispatchEvent(new Event("beforeunload", {cancelable: true}))`)
@@ -259,10 +257,7 @@ func TestDraft_Offline(t *testing.T) {
 
 // TestDraft_TwoTabs checks that the older of two tabs does not replace the work of the other unasked.
 func TestDraft_TwoTabs(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	a := w.reviewing(t, id)
+	w, id, a := newReview(t)
 	b := a.Tab()
 	a.Allow("409")
 	b.Allow("409")
@@ -302,10 +297,7 @@ func TestDraft_TwoTabs(t *testing.T) {
 // TestDraft_HandedOver checks that the next reviewer sees what a colleague had entered, as the colleague's, and that
 // who loses an order is told by whom.
 func TestDraft_HandedOver(t *testing.T) {
-	need.Engine(t, "a browser")
-	w := newWorld(t)
-	id := w.claimed(t, w.Mika)
-	b := w.reviewing(t, id)
+	w, id, b := newReview(t)
 	b.Allow("409")
 	b.Press("x")
 	b.Click(`label[for="r-logo-misaligned"]`)

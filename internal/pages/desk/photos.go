@@ -65,8 +65,6 @@ func (d *Desk) serveStored(w http.ResponseWriter, r *http.Request, name string, 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // opened for reading only
-	w.Header().Set("Content-Type", format.ContentType())
-	http.ServeContent(w, r, "", file.ModTime(), file)
+	ui.ServePhoto(w, r, file, format, file.ModTime())
 	return nil
 }

@@ -31,12 +31,13 @@ type call struct {
 	id      string      // example of the path's parameter; empty: it has none
 	query   [][2]string // the parameters that a first call needs
 	headers [][2]string
-	body    []byte // JSON; nil: none
+	body    *value // nil: none
+	json    string // of the body
 	files   []string
 }
 
-func newCall(a apiDoc, op *spec.Operation) call {
-	c := call{op: op, api: a, path: op.Path}
+func newCall(a apiDoc, op *spec.Operation) (c call, err error) {
+	c = call{op: op, api: a, path: op.Path}
 	for _, p := range op.Parameters {
 		if p.Example == "" {
 			continue
@@ -52,16 +53,23 @@ func newCall(a apiDoc, op *spec.Operation) call {
 		}
 	}
 	if op.Body == nil {
-		return c
+		return c, nil
 	}
 	content := op.Body.Content[0]
 	if content.MediaType != "application/json" {
 		c.files = []string{"front.jpg", "serial.jpg"}
 	} else if len(content.Examples) > 0 && op.Body.Required {
-		c.body = content.Examples[0].JSON
 		c.headers = append(c.headers, [2]string{"Content-Type", "application/json"})
+		example := content.Examples[0].JSON
+		v, err := readValue(example)
+		if err != nil {
+			return c, err
+		}
+		c.body = &v
+		c.json, err = indent(example)
+		return c, err
 	}
-	return c
+	return c, nil
 }
 
 // url is the address without the base URL.
@@ -81,24 +89,24 @@ func (c call) hasMethod() bool { return c.api.Clients && !c.op.Public }
 
 // samplesOf returns the samples of an operation in the order of languages.
 func samplesOf(a apiDoc, op *spec.Operation) ([]Sample, error) {
-	c := newCall(a, op)
+	c, err := newCall(a, op)
+	if err != nil {
+		return nil, err
+	}
 	var out []Sample
 	for _, l := range languages {
-		setup, text, err := writers[l.Name](c)
-		if err != nil {
-			return nil, err
-		}
+		setup, text := writers[l.Name](c)
 		out = append(out, Sample{op.ID, l.Name, setup, text})
 	}
 	return out, nil
 }
 
 // writers write a call in a language: what comes before it, and the call.
-var writers = map[string]func(c call) (setup, text string, err error){
+var writers = map[string]func(c call) (setup, text string){
 	"sh": curlSample, "go": goSample, "ts": tsSample, "python": pythonSample, "php": phpSample, "ruby": rubySample,
 }
 
-func curlSample(c call) (setup, text string, err error) {
+func curlSample(c call) (setup, text string) {
 	lines := []string{"curl"}
 	if c.op.Method == "DELETE" || c.op.Method == "PATCH" || c.op.Method == "POST" && c.body == nil && c.files == nil {
 		lines[0] += " -X " + c.op.Method
@@ -114,13 +122,9 @@ func curlSample(c call) (setup, text string, err error) {
 		lines = append(lines, "-F photos=@"+f)
 	}
 	if c.body != nil {
-		body, err := indent(c.body)
-		if err != nil {
-			return "", "", err
-		}
-		lines = append(lines, "-d "+shellQuote(body))
+		lines = append(lines, "-d "+shellQuote(c.json))
 	}
-	return "", strings.Join(lines, " \\\n  "), nil
+	return "", strings.Join(lines, " \\\n  ")
 }
 
 func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }

@@ -72,17 +72,13 @@ result, err := c.UploadPhotos(ctx,
 	"rotateSecret":  `result, err := c.RotateWebhookSecret(ctx, "0199c3a8-3c0f-7d84-b1a6-9e2c4f6b8d10")`,
 }
 
-func goSample(c call) (setup, text string, err error) {
+func goSample(c call) (setup, text string) {
 	if c.hasMethod() {
-		return `c, err := client.New("` + c.api.Server + `", os.Getenv("` + c.api.Variable + `"))`, goCalls[c.op.ID], nil
+		return `c, err := client.New("` + c.api.Server + `", os.Getenv("` + c.api.Variable + `"))`, goCalls[c.op.ID]
 	}
 	body := "nil"
 	if c.body != nil {
-		indented, err := indent(c.body)
-		if err != nil {
-			return "", "", err
-		}
-		body = "strings.NewReader(`" + indented + "`)"
+		body = "strings.NewReader(`" + c.json + "`)"
 	}
 	lines := []string{
 		`address := "` + c.api.Server + c.url() + `"`,
@@ -95,16 +91,15 @@ func goSample(c call) (setup, text string, err error) {
 		lines = append(lines, `request.Header.Set("`+h[0]+`", "`+h[1]+`")`)
 	}
 	lines = append(lines, `response, err := http.DefaultClient.Do(request)`)
-	return "", strings.Join(lines, "\n"), nil
+	return "", strings.Join(lines, "\n")
 }
 
 // returnsNothing are the operations whose method has no result.
 func (c call) returnsNothing() bool { return c.op.Response(204) != nil }
 
-func tsSample(c call) (setup, text string, err error) {
+func tsSample(c call) (setup, text string) {
 	if !c.hasMethod() {
-		text, err = fetchSample(c)
-		return "", text, err
+		return "", fetchSample(c)
 	}
 	setup = "import { Client } from \"@assayhq/client\";\n\nconst client = new Client(\"" + c.api.Server +
 		"\", process.env." + c.api.Variable + ` ?? "");`
@@ -121,11 +116,7 @@ func tsSample(c call) (setup, text string, err error) {
 		}
 		arguments = append(arguments, "[\n"+strings.Join(files, "\n")+"\n]")
 	case c.body != nil:
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", "", err
-		}
-		arguments = append(arguments, literal("ts", v, 0))
+		arguments = append(arguments, literal("ts", *c.body, 0))
 	case len(c.query) > 0:
 		v := value{names: []string{}}
 		for _, q := range c.query {
@@ -140,16 +131,16 @@ func tsSample(c call) (setup, text string, err error) {
 	}
 	text = "await client." + c.op.ID + "(" + strings.Join(arguments, ", ") + ");"
 	if c.returnsNothing() {
-		return setup, text, nil
+		return setup, text
 	}
-	return setup, "const result = " + text + "\nconsole.log(result);", nil
+	return setup, "const result = " + text + "\nconsole.log(result);"
 }
 
 // fetchSample calls an operation without a client.
-func fetchSample(c call) (string, error) {
+func fetchSample(c call) string {
 	if c.op.Public {
 		return `const response = await fetch("` + c.api.Server + c.url() + "\");\n" +
-			"console.log(response.status, await response.text());", nil
+			"console.log(response.status, await response.text());"
 	}
 	lines := []string{"const response = await fetch(\"" + c.api.Server + c.url() + `", {`}
 	if c.op.Method != "GET" {
@@ -161,13 +152,9 @@ func fetchSample(c call) (string, error) {
 	}
 	lines = append(lines, "  },")
 	if c.body != nil {
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", err
-		}
-		lines = append(lines, "  body: JSON.stringify("+literal("ts", v, 1)+"),")
+		lines = append(lines, "  body: JSON.stringify("+literal("ts", *c.body, 1)+"),")
 	}
-	return strings.Join(append(lines, "});", "console.log(response.status, await response.text());"), "\n"), nil
+	return strings.Join(append(lines, "});", "console.log(response.status, await response.text());"), "\n")
 }
 
 var upper = regexp.MustCompile(`[A-Z]`)
@@ -177,10 +164,9 @@ func snake(name string) string {
 	return upper.ReplaceAllStringFunc(name, func(s string) string { return "_" + strings.ToLower(s) })
 }
 
-func pythonSample(c call) (setup, text string, err error) {
+func pythonSample(c call) (setup, text string) {
 	if !c.hasMethod() {
-		text, err = urllibSample(c)
-		return "import json\nimport os\nimport urllib.request", text, err
+		return "import json\nimport os\nimport urllib.request", urllibSample(c)
 	}
 	setup = "import os\n\nfrom assay import Client\n\nclient = Client(\"" + c.api.Server + "\", os.environ[\"" +
 		c.api.Variable + "\"])"
@@ -192,17 +178,13 @@ func pythonSample(c call) (setup, text string, err error) {
 		arguments = append(arguments, `["`+strings.Join(c.files, `", "`)+`"]`)
 	}
 	if c.body != nil {
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", "", err
-		}
 		if c.op.ID == "submitUpdatePhotos" { // photos, and the rest by name
-			arguments = append(arguments, literal("python", v.items[0], 0))
-			for i := 1; i < len(v.items); i++ {
-				arguments = append(arguments, v.names[i]+"="+literal("python", v.items[i], 0))
+			arguments = append(arguments, literal("python", c.body.items[0], 0))
+			for i := 1; i < len(c.body.items); i++ {
+				arguments = append(arguments, c.body.names[i]+"="+literal("python", c.body.items[i], 0))
 			}
 		} else {
-			arguments = append(arguments, literal("python", v, 0))
+			arguments = append(arguments, literal("python", *c.body, 0))
 		}
 	}
 	for _, q := range c.query {
@@ -215,12 +197,12 @@ func pythonSample(c call) (setup, text string, err error) {
 	}
 	text = "client." + snake(c.op.ID) + "(" + strings.Join(arguments, ", ") + ")"
 	if c.returnsNothing() {
-		return setup, text, nil
+		return setup, text
 	}
-	return setup, "result = " + text + "\nprint(result)", nil
+	return setup, "result = " + text + "\nprint(result)"
 }
 
-func urllibSample(c call) (string, error) {
+func urllibSample(c call) string {
 	lines := []string{"request = urllib.request.Request(", `    "` + c.api.Server + c.url() + `",`}
 	if c.op.Method != "GET" {
 		lines = append(lines, `    method="`+c.op.Method+`",`)
@@ -233,13 +215,9 @@ func urllibSample(c call) (string, error) {
 		lines = append(lines, "    },")
 	}
 	if c.body != nil {
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", err
-		}
-		lines = append(lines, "    data=json.dumps("+literal("python", v, 1)+").encode(),")
+		lines = append(lines, "    data=json.dumps("+literal("python", *c.body, 1)+").encode(),")
 	}
 	lines = append(lines, ")", "with urllib.request.urlopen(request) as response:",
 		"    print(response.status, json.load(response))")
-	return strings.Join(lines, "\n"), nil
+	return strings.Join(lines, "\n")
 }

@@ -4,7 +4,7 @@ import "strings"
 
 // Samples in the languages that have no client: what their standard libraries can do.
 
-func phpSample(c call) (setup, text string, err error) {
+func phpSample(c call) (setup, text string) {
 	var before []string
 	options := []string{`"method" => "` + c.op.Method + `",`}
 	var headers []string
@@ -37,11 +37,7 @@ func phpSample(c call) (setup, text string, err error) {
 		options = append(options, `"content" => "$body--$boundary--\r\n",`)
 	}
 	if c.body != nil {
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", "", err
-		}
-		options = append(options, `"content" => json_encode(`+literal("php", v, 1)+`),`)
+		options = append(options, `"content" => json_encode(`+literal("php", *c.body, 1)+`),`)
 	}
 	options = append(options, `"ignore_errors" => true, // the body of a refusal, too`)
 	lines := append(before, `$answer = file_get_contents("`+c.api.Server+c.url()+
@@ -50,10 +46,10 @@ func phpSample(c call) (setup, text string, err error) {
 		lines = append(lines, "    "+o)
 	}
 	lines = append(lines, "]]));", `echo $http_response_header[0], "\n", $answer, "\n";`)
-	return "<?php", strings.Join(lines, "\n"), nil
+	return "<?php", strings.Join(lines, "\n")
 }
 
-func rubySample(c call) (setup, text string, err error) {
+func rubySample(c call) (setup, text string) {
 	method := c.op.Method[:1] + strings.ToLower(c.op.Method[1:])
 	lines := []string{`uri = URI("` + c.api.Server + c.url() + `")`, "request = Net::HTTP::" + method + ".new(uri)"}
 	if !c.op.Public {
@@ -70,16 +66,12 @@ func rubySample(c call) (setup, text string, err error) {
 		lines = append(lines, `request.set_form([`+strings.Join(files, ", ")+`], "multipart/form-data")`)
 	}
 	if c.body != nil {
-		v, err := readValue(c.body)
-		if err != nil {
-			return "", "", err
-		}
-		lines = append(lines, "request.body = "+literal("ruby", v, 0)+".to_json")
+		lines = append(lines, "request.body = "+literal("ruby", *c.body, 0)+".to_json")
 	}
 	if c.op.Method == "POST" && c.body == nil && c.files == nil {
 		lines = append(lines, `request.content_type = "application/json" # Ruby would call the empty body a form`)
 	}
 	lines = append(lines, `response = Net::HTTP.start(uri.host, uri.port, use_ssl: uri.scheme == "https") do |http|`,
 		"  http.request(request)", "end", "puts response.code, response.body")
-	return "require \"json\"\nrequire \"net/http\"", strings.Join(lines, "\n"), nil
+	return "require \"json\"\nrequire \"net/http\"", strings.Join(lines, "\n")
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/order"
@@ -24,7 +26,6 @@ import (
 	"github.com/assayhq/assay/internal/testkit/pagetest"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/pquerna/otp/totp"
 )
 
 const another = "a password of my own"
@@ -174,16 +175,22 @@ func cancelOrder(t *testing.T, w *world, v *pagetest.Visitor, path string) *page
 // answerRequest answers that no photo can be provided. Photos of Live orders are asked for by reviewers.
 func answerRequest(t *testing.T, w *world, v *pagetest.Visitor, path string) *pagetest.Page {
 	t.Helper()
-	id := w.asked(t, path)
-	o, err := w.Store.Order(t.Context(), id)
+	body, contentType := w.unableToProvide(t, w.asked(t, path))
+	return v.Do(http.MethodPost, path, contentType, strings.NewReader(body))
+}
+
+// unableToProvide is a form that answers the photo request of an order: no photo can be provided.
+func (w *world) unableToProvide(t *testing.T, orderID string) (body, contentType string) {
+	t.Helper()
+	o, err := w.Store.Order(t.Context(), orderID)
 	must.NoError(t, err)
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
+	var out bytes.Buffer
+	form := multipart.NewWriter(&out)
 	for _, r := range o.Requested {
 		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
 	}
 	must.NoError(t, form.Close())
-	return v.Do(http.MethodPost, path, form.FormDataContentType(), &body)
+	return out.String(), form.FormDataContentType()
 }
 
 // asked makes the order of an address wait for photos, and returns its id.

@@ -241,10 +241,7 @@ func (p *Portal) showRevokeCaptureLink(
 	if l.Status != capture.Open {
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.capture.too_late"))
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.capture.revoke_title"), Text: p.Site.T(r, "portal.capture.revoke_text"),
-		Button: p.Site.T(r, "portal.capture.revoke"), Action: r.URL.Path, Back: back,
-	})
+	return p.confirm(w, r, "portal.capture.revoke", back)
 }
 
 func (p *Portal) revokeCaptureLink(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {

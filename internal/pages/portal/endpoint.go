@@ -121,10 +121,7 @@ func (p *Portal) showRotateSecret(w http.ResponseWriter, r *http.Request, who *v
 	if e.OAuth != nil {
 		return webhook.NotHMAC()
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.endpoint.rotate_title"), Text: p.Site.T(r, "portal.endpoint.rotate_text", "url", e.URL),
-		Button: p.Site.T(r, "portal.endpoint.rotate"), Action: r.URL.Path, Back: endpointPath(e),
-	})
+	return p.confirm(w, r, "portal.endpoint.rotate", endpointPath(e), "url", e.URL)
 }
 
 // rotateSecret shows the new signing secret once, in the answer itself.

@@ -118,10 +118,7 @@ func (p *Portal) showRevokeKey(w http.ResponseWriter, r *http.Request, who *visi
 	if err != nil {
 		return err
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.keys.revoke_title", "name", k.Name), Text: p.Site.T(r, "portal.keys.revoke_text"),
-		Button: p.Site.T(r, "portal.keys.revoke"), Action: r.URL.Path, Back: "/portal/keys/" + k.ID,
-	})
+	return p.confirm(w, r, "portal.keys.revoke", "/portal/keys/"+k.ID, "name", k.Name)
 }
 
 func (p *Portal) revokeKey(w http.ResponseWriter, r *http.Request, who *visitor) error {

@@ -135,6 +135,11 @@ type confirmView struct {
 	Action, Back        string
 }
 
-func (p *Portal) confirm(w http.ResponseWriter, r *http.Request, v confirmView) error {
-	return p.pages.Render(w, r, ui.Page{Template: "confirm", Data: v})
+// confirm asks before what the address names is done. The message key is that of the button; title and text are beside
+// it. args are for both.
+func (p *Portal) confirm(w http.ResponseWriter, r *http.Request, key, back string, args ...any) error {
+	return p.pages.Render(w, r, ui.Page{Template: "confirm", Data: confirmView{
+		Title: p.Site.T(r, key+"_title", args...), Text: p.Site.T(r, key+"_text", args...), Button: p.Site.T(r, key),
+		Action: r.URL.Path, Back: back,
+	}})
 }

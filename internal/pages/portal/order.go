@@ -178,11 +178,7 @@ func (p *Portal) showCancel(w http.ResponseWriter, r *http.Request, who *visitor
 	if o.Status != order.Queued {
 		return p.Site.Redirect(w, r, back, ui.Failed("portal.order.too_late"))
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.order.cancel_title", "number", o.Number),
-		Text:  p.Site.T(r, "portal.order.cancel_text", "n", o.Price), Button: p.Site.T(r,
-			"portal.order.cancel"), Action: r.URL.Path, Back: back,
-	})
+	return p.confirm(w, r, "portal.order.cancel", back, "number", o.Number, "n", o.Price)
 }
 
 func (p *Portal) cancelOrder(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {

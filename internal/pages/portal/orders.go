@@ -198,8 +198,6 @@ func (p *Portal) serveStored(w http.ResponseWriter, r *http.Request, name string
 	if err != nil {
 		return err
 	}
-	defer func() { _ = file.Close() }() // opened for reading only
-	w.Header().Set("Content-Type", format.ContentType())
-	http.ServeContent(w, r, "", time.Time{}, file)
+	ui.ServePhoto(w, r, file, format, time.Time{})
 	return nil
 }

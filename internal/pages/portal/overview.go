@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/webhook"
 	"github.com/assayhq/assay/internal/pages/ui"
 	"github.com/assayhq/assay/internal/service"
@@ -87,16 +86,7 @@ func (d *drawing) orders() *ui.Chart {
 
 func (d *drawing) results() *ui.Chart {
 	c := d.Chart(ui.Bars, "results")
-	c.Stack = true
-	// so that colours suit them
-	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
-		d.Series(
-			c, o.Label().In(ui.LocaleOf(d.R)), func(x *service.OverviewDay) float64 { return float64(x.Results[string(o)]) },
-		)
-	}
-	d.Series(
-		c, d.T("ui.status.error"), func(x *service.OverviewDay) float64 { return float64(x.Results[string(order.Failed)]) },
-	)
+	d.Results(c, func(x *service.OverviewDay, result string) int64 { return x.Results[result] })
 	const usual = 3 // verdicts; what is called off or fails is shown where it happened
 	for len(c.Series) > usual && slices.Max(c.Series[len(c.Series)-1].Values) == 0 {
 		c.Series = c.Series[:len(c.Series)-1]

@@ -218,22 +218,14 @@ func TestAnswerPhotoRequest_CutOff(t *testing.T) {
 	w := newWorld(t)
 	v := w.AsUser(t, w.Developer)
 	id := w.Order(t, w.Test, order.MockUpdatePhotos)
-	o, err := w.Store.Order(t.Context(), id)
-	must.NoError(t, err)
-	var body bytes.Buffer
-	form := multipart.NewWriter(&body)
-	for _, r := range o.Requested {
-		must.NoError(t, form.WriteField("unable."+r.IndexCode, "1"))
-	}
-	must.NoError(t, form.Close())
-	whole := body.String()
+	whole, contentType := w.unableToProvide(t, id)
 	cut := strings.TrimSuffix(whole, "--\r\n") + "\r\n"
 	path := "/portal/test/orders/" + id + "/photos"
-	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(cut)).Want(t, http.StatusBadRequest)
+	v.Do(http.MethodPost, path, contentType, strings.NewReader(cut)).Want(t, http.StatusBadRequest)
 	if o, err := w.Store.Order(t.Context(), id); err != nil || o.Status != order.UpdatePhotos {
 		t.Errorf("after half a form the order is %+v, %v", o, err)
 	}
-	v.Do(http.MethodPost, path, form.FormDataContentType(), strings.NewReader(whole)).Want(t, http.StatusSeeOther)
+	v.Do(http.MethodPost, path, contentType, strings.NewReader(whole)).Want(t, http.StatusSeeOther)
 }
 
 // TestAnswerPhotoRequest_Fields sends forms that no browser would send: they are refused before they fill the memory.

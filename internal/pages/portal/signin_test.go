@@ -1,15 +1,15 @@
 package portal_test
 
 import (
-	"html"
 	"net/http"
 	"regexp"
 	"testing"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/testkit/must"
-	"github.com/pquerna/otp/totp"
 )
 
 // lastEvent is the newest event of the account's audit log.
@@ -49,30 +49,17 @@ func (w *world) wantEvent(t *testing.T, code audit.Code, who *access.User, metad
 	}
 }
 
-var (
-	secretPattern   = regexp.MustCompile(`data-copy="([A-Z2-7]{16,})"`)
-	sealedPattern   = regexp.MustCompile(`name="sealed" value="([^"]+)"`)
-	recoveryPattern = regexp.MustCompile(`<li><code>([0-9a-z-]{19})</code></li>`)
-)
-
 // enrol gives a user a second factor and returns its secret and the recovery codes.
 func enrol(t *testing.T, w *world, u *access.User) (secret string, recovery []string) {
 	t.Helper()
 	v := w.AsUser(t, u)
 	p := v.Get("/portal/settings/second-factor").Want(t, http.StatusOK)
-	secret = secretPattern.FindStringSubmatch(p.Body)[1]
-	sealed := html.UnescapeString(sealedPattern.FindStringSubmatch(p.Body)[1])
+	secret, sealed := p.NewFactor(t)
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
 	must.NoError(t, err)
 	p = v.Post("/portal/settings/second-factor", "sealed", sealed, "code", code, "password", password).
 		Want(t, http.StatusOK, "Your recovery codes")
-	for _, m := range recoveryPattern.FindAllStringSubmatch(p.Body, -1) {
-		recovery = append(recovery, m[1])
-	}
-	if len(recovery) != 10 {
-		t.Fatalf("%d recovery codes\n%s", len(recovery), p.Body)
-	}
-	return secret, recovery
+	return secret, p.RecoveryCodes(t)
 }
 
 func TestChangeEmail(t *testing.T) {

@@ -153,10 +153,7 @@ func (p *Portal) showRemoveUser(w http.ResponseWriter, r *http.Request, who *vis
 	if err != nil {
 		return err
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.team.remove_title", "email", u.Email), Text: p.Site.T(r, "portal.team.remove_text"),
-		Button: p.Site.T(r, "portal.team.remove"), Action: r.URL.Path, Back: "/portal/team",
-	})
+	return p.confirm(w, r, "portal.team.remove", "/portal/team", "email", u.Email)
 }
 
 // changeUser changes the member of the address and tells so.

@@ -192,10 +192,7 @@ func (p *Portal) showDeleteEndpoint(
 	if err != nil {
 		return err
 	}
-	return p.confirm(w, r, confirmView{
-		Title: p.Site.T(r, "portal.webhooks.delete_title"), Text: p.Site.T(r, "portal.webhooks.delete_text", "url", e.URL),
-		Button: p.Site.T(r, "portal.webhooks.delete"), Action: r.URL.Path, Back: home + "/" + string(env) + "/webhooks",
-	})
+	return p.confirm(w, r, "portal.webhooks.delete", home+"/"+string(env)+"/webhooks", "url", e.URL)
 }
 
 func (p *Portal) deleteEndpoint(w http.ResponseWriter, r *http.Request, who *visitor, env access.Environment) error {

@@ -82,8 +82,8 @@ func passkeyInABrowser(t *testing.T, w *world) {
 	// The browser offers it beside the email: this device takes every offer.
 	b.Click("form[action='" + w.base + "/sign-out'] button")
 	b.Await(w.home)
-	all := w.records(t)
-	if r := all[len(all)-1]; r.code != codes[w.audience]["in"] || r.userID != w.who.ID || r.agent != userAgent {
+	all := w.SignInRecords(t, w.audience)
+	if r := all[len(all)-1]; r.Code != shop.SignInCodes[w.audience]["in"] || r.UserID != w.who.ID || r.Agent != userAgent {
 		t.Errorf("recorded %+v", r)
 	}
 

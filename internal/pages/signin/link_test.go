@@ -19,15 +19,10 @@ const chosen = "a password of my own"
 func (w *world) mail(t *testing.T) map[string]string {
 	t.Helper()
 	texts := make(map[string]string)
-	for {
-		m, err := w.Service.NextMail(t.Context())
-		must.NoError(t, err)
-		if m == nil {
-			return texts
-		}
-		must.NoError(t, w.Service.MailSent(t.Context(), m))
+	for _, m := range w.Mails(t) {
 		texts[string(m.Kind)+" to "+m.To] = m.Text
 	}
+	return texts
 }
 
 // pathIn returns the page that a mail leads to.

@@ -1,18 +1,17 @@
 package signin_test
 
 import (
-	"html"
 	"net/http"
 	"net/url"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
-	"github.com/pquerna/otp/totp"
 )
 
 func TestSignIn(t *testing.T) {
@@ -37,14 +36,14 @@ func TestSignIn(t *testing.T) {
 			w.recorded(t, "failed", w.other, "wrong-password")
 		})
 		t.Run("UnknownEmailLooksTheSame", func(t *testing.T) {
-			before := len(w.records(t))
+			before := len(w.SignInRecords(t, w.audience))
 			known := w.Visit(t).Post(w.base+"/sign-in", "email", w.who.Email, "password", "wrong")
 			unknown := w.Visit(t).Post(w.base+"/sign-in", "email", "nobodyyy@acme.example", "password", "wrong")
 			same := strings.ReplaceAll(unknown.Body, "nobodyyy@acme.example", w.who.Email)
 			if known.Status != unknown.Status || known.Body != same {
 				t.Errorf("an unknown email is told apart:\n%s\n%s", known.Body, unknown.Body)
 			}
-			if n := len(w.records(t)); n != before+1 {
+			if n := len(w.SignInRecords(t, w.audience)); n != before+1 {
 				t.Errorf("%d events were written for a known and an unknown email", n-before)
 			}
 		})
@@ -115,12 +114,6 @@ func TestOpenRedirect(t *testing.T) {
 	})
 }
 
-var (
-	secretPattern   = regexp.MustCompile(`data-copy="([A-Z2-7]{16,})"`)
-	sealedPattern   = regexp.MustCompile(`name="sealed" value="([^"]+)"`)
-	recoveryPattern = regexp.MustCompile(`<li><code>([0-9a-z-]{19})</code></li>`)
-)
-
 func (w *world) code(t *testing.T, secret string) string {
 	t.Helper()
 	code, err := totp.GenerateCode(secret, w.Clock.Now())
@@ -133,8 +126,7 @@ func enrol(t *testing.T, w *world, who *access.Person) (secret string, recovery 
 	t.Helper()
 	v := w.as(t, who)
 	p := v.Get(w.settings+"/second-factor").Want(t, http.StatusOK, "data:image/png;base64,")
-	secret = secretPattern.FindStringSubmatch(p.Body)[1]
-	sealed := html.UnescapeString(sealedPattern.FindStringSubmatch(p.Body)[1])
+	secret, sealed := p.NewFactor(t)
 	confirm := func(code, password string) *pagetest.Page {
 		return v.Post(w.settings+"/second-factor", "sealed", sealed, "code", code, "password", password)
 	}
@@ -142,13 +134,7 @@ func enrol(t *testing.T, w *world, who *access.Person) (secret string, recovery 
 	confirm(w.code(t, secret), "wrong").Want(t, http.StatusUnprocessableEntity, "The password is wrong.", secret)
 	confirm(w.code(t, secret), "").Want(t, http.StatusUnprocessableEntity, "The password is wrong.")
 	p = confirm(w.code(t, secret), password).Want(t, http.StatusOK, "Your recovery codes", "The second factor is on.")
-	for _, m := range recoveryPattern.FindAllStringSubmatch(p.Body, -1) {
-		recovery = append(recovery, m[1])
-	}
-	if len(recovery) != 10 {
-		t.Fatalf("%d recovery codes\n%s", len(recovery), p.Body)
-	}
-	return secret, recovery
+	return secret, p.RecoveryCodes(t)
 }
 
 func TestSecondFactor(t *testing.T) {

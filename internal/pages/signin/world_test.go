@@ -1,15 +1,14 @@
 package signin_test
 
 import (
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/pages/signin"
 	"github.com/assayhq/assay/internal/testkit/must"
 	"github.com/assayhq/assay/internal/testkit/pagetest"
+	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/uitest"
 )
 
@@ -75,50 +74,14 @@ func (w *world) leaver(t *testing.T) (who *access.Person, gone func()) {
 	}
 }
 
-// record is an entry of the log that is told about sign-ins.
-type record struct {
-	code, userID, name, ip, agent, reason string
-}
-
-// codes are those of events about signing in.
-var codes = map[access.Audience]map[string]string{
-	access.Portal: {
-		"in": string(audit.LoginSucceeded), "failed": string(audit.LoginFailed), "password": string(audit.PasswordChanged),
-	},
-	access.Desk: {
-		"in": string(audit.StaffSignedIn), "failed": string(audit.StaffSignInFailed),
-		"password": string(audit.StaffPasswordChanged),
-	},
-}
-
-// records returns the entries, the oldest first.
-func (w *world) records(t *testing.T) []record {
-	t.Helper()
-	var all []record
-	if w.audience == access.Desk {
-		actions, err := w.Store.StaffActions(t.Context(), audit.ActionFilter{}, audit.ActionCursor{}, 100)
-		must.NoError(t, err)
-		for _, a := range actions {
-			reason, _ := a.Details["reason"].(string)
-			all = append(all, record{string(a.Code), a.StaffID, a.StaffName, a.IP, a.UserAgent, reason})
-		}
-	} else {
-		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 100)
-		must.NoError(t, err)
-		for _, e := range events {
-			reason, _ := e.Metadata["reason"].(string)
-			all = append(all, record{string(e.Code), e.UserID, e.Actor.Name, e.Actor.IP, e.Actor.UserAgent, reason})
-		}
-	}
-	slices.Reverse(all)
-	return all
-}
-
 // recorded checks the newest entry.
 func (w *world) recorded(t *testing.T, event string, who *access.Person, reason string) {
 	t.Helper()
-	all := w.records(t)
-	want := record{codes[w.audience][event], who.ID, who.Name, "127.0.0.1", "Browser of a test", reason}
+	all := w.SignInRecords(t, w.audience)
+	want := shop.SignInRecord{
+		Code: shop.SignInCodes[w.audience][event], UserID: who.ID, Name: who.Name, IP: "127.0.0.1",
+		Agent: "Browser of a test", Reason: reason,
+	}
 	if got := all[len(all)-1]; got != want {
 		t.Errorf("recorded %+v, want %+v", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
 )
 
@@ -40,4 +41,16 @@ func (d *DayCharts[D]) Series(c *Chart, name string, value func(*D) float64) {
 		s.Values[i] = value(&d.Days[i])
 	}
 	c.Series = append(c.Series, s)
+}
+
+// Results adds how the orders of each day ended, one figure above the other, in an order that suits the colours.
+func (d *DayCharts[D]) Results(c *Chart, count func(day *D, result string) int64) {
+	c.Stack = true
+	add := func(name, result string) {
+		d.Series(c, name, func(day *D) float64 { return float64(count(day, result)) })
+	}
+	for _, o := range []order.Outcome{order.Authentic, order.UnableToVerify, order.Fake, order.Canceled} {
+		add(o.Label().In(LocaleOf(d.R)), string(o))
+	}
+	add(d.T("ui.status.error"), string(order.Failed))
 }

@@ -20,7 +20,7 @@ func TestConfirm(t *testing.T) {
 		w.reconfigure(t, shop.WithMail)
 		secret, recovery := w.enrol(t)
 		k := w.add(t, w.device)
-		w.posted(t, "second-factor-on "+w.who.Email, "passkey-added "+w.who.Email)
+		w.WantMails(t, "second-factor-on "+w.who.Email, "passkey-added "+w.who.Email)
 		changes := map[string]func(p signin.Proof) error{
 			"SecondFactor": func(p signin.Proof) error {
 				e, err := w.BeginSecondFactor(w.who)
@@ -74,10 +74,10 @@ func TestConfirm(t *testing.T) {
 				w.Clock.Advance(throttleWindow)
 			})
 		}
-		w.posted(t) // nothing has changed
+		w.WantMails(t) // nothing has changed
 
 		must.NoError(t, changes["RecoveryCodes"](signin.Proof{Password: password, Code: w.code(t, secret)}))
-		w.posted(t, "recovery-codes "+w.who.Email)
+		w.WantMails(t, "recovery-codes "+w.who.Email)
 		sessions, err := w.Service.Sessions(t.Context(), w.audience, w.who.ID)
 		must.NoError(t, err)
 		w.session = sessions[0]
@@ -85,7 +85,7 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("without the password within the five minutes: %v", err)
 		}
 		must.NoError(t, changes["NoPasskey"](with(password))) // within the five minutes
-		w.posted(t, "passkey-removed "+w.who.Email)
+		w.WantMails(t, "passkey-removed "+w.who.Email)
 		if err := changes["NoSecondFactor"](with("wrong")); !errors.Is(err, signin.WrongPassword) {
 			t.Errorf("a wrong password within the five minutes: %v", err)
 		}
@@ -94,7 +94,7 @@ func TestConfirm(t *testing.T) {
 			t.Errorf("after the five minutes: %v", err)
 		}
 		must.NoError(t, changes["NoSecondFactor"](signin.Proof{Password: password, Code: w.code(t, secret)}))
-		w.posted(t, "second-factor-off "+w.who.Email)
+		w.WantMails(t, "second-factor-off "+w.who.Email)
 	})
 }
 
@@ -119,12 +119,12 @@ func TestChangeEmail(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 		must.NoError(t, ask(other.Email)) // the same answer as for a free one
-		taken := w.posted(t, "email-change "+other.Email)[0]
+		taken := w.WantMails(t, "email-change "+other.Email)[0]
 		if err := w.ConfirmEmail(t.Context(), tokenIn(taken.Text), origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("the email of another user: %v", err)
 		}
 		must.NoError(t, ask("Boss@acme.example"))
-		m := w.posted(t, "email-change boss@acme.example")[0]
+		m := w.WantMails(t, "email-change boss@acme.example")[0]
 		w.again(t)
 		if w.who.Email != old || !strings.Contains(m.Text, old) {
 			t.Errorf("%s before the link was opened: %s", w.who.Email, m.Text)
@@ -137,7 +137,7 @@ func TestChangeEmail(t *testing.T) {
 			}
 		}
 		must.NoError(t, w.ConfirmEmail(t.Context(), token, origin))
-		w.posted(t, "email-changed-old "+old, "email-changed-new boss@acme.example")
+		w.WantMails(t, "email-changed-old "+old, "email-changed-new boss@acme.example")
 		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) {
 			t.Errorf("a session goes on: %v", err)
 		}
@@ -149,7 +149,7 @@ func TestChangeEmail(t *testing.T) {
 			t.Errorf("a second time: %v", err)
 		}
 		must.NoError(t, ask("late@acme.example"))
-		late := tokenIn(w.posted(t, "email-change late@acme.example")[0].Text)
+		late := tokenIn(w.WantMails(t, "email-change late@acme.example")[0].Text)
 		w.Clock.Advance(access.ResetLife + time.Second)
 		if err := w.ConfirmEmail(t.Context(), late, origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("too late: %v", err)

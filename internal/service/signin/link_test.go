@@ -108,12 +108,12 @@ func TestRequestReset(t *testing.T) {
 		if links := rawsql.Rows(t, w.Target, "SELECT 1 FROM links"); len(links) != 0 {
 			t.Error("a link was made before the answer")
 		}
-		m := w.posted(t, "reset-requested "+w.who.Email)[0]
+		m := w.WantMails(t, "reset-requested "+w.who.Email)[0]
 		if m.Locale != text.Japanese || m.AccountID != w.who.AccountID {
 			t.Errorf("%+v", m)
 		}
 		request(w.who.Email)
-		second := w.posted(t, "reset-requested "+w.who.Email)[0]
+		second := w.WantMails(t, "reset-requested "+w.who.Email)[0]
 		for i, x := range []*service.OutgoingMail{m, second} {
 			if _, err := w.Link(t.Context(), access.PasswordReset, tokenIn(x.Text)); err != nil {
 				t.Errorf("link %d: %v: a request of somebody else must not spoil it", i, err)
@@ -124,7 +124,7 @@ func TestRequestReset(t *testing.T) {
 		if _, err := w.Link(t.Context(), access.PasswordReset, tokenIn(m.Text)); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("the other link after the reset: %v", err)
 		}
-		w.posted(t, "password-changed "+w.who.Email)
+		w.WantMails(t, "password-changed "+w.who.Email)
 
 		t.Run("NoEmail", func(t *testing.T) {
 			for _, email := range []string{"", "x", "a@b, c@d", "a@b.example\r\nBcc: x@y.example"} {
@@ -156,13 +156,10 @@ func TestRequestReset(t *testing.T) {
 			must.NoError(t, w.RequestReset(t.Context(), "ken@acme.example", origin))
 		})
 		t.Run("TooOld", func(t *testing.T) {
-			for m, err := w.Service.NextMail(t.Context()); m != nil; m, err = w.Service.NextMail(t.Context()) {
-				must.NoError(t, err)
-				must.NoError(t, w.Service.MailSent(t.Context(), m))
-			}
+			w.Mails(t)
 			request(w.who.Email)
 			w.Clock.Advance(letter.Life)
-			w.posted(t)
+			w.WantMails(t)
 		})
 	})
 }
@@ -174,10 +171,10 @@ func TestResetPassword(t *testing.T) {
 		kept, lost := &device.Device{Origin: address}, &device.Device{Origin: address}
 		w.add(t, kept)
 		k := w.add(t, lost)
-		w.posted(t, "passkey-added "+w.who.Email, "passkey-added "+w.who.Email)
+		w.WantMails(t, "passkey-added "+w.who.Email, "passkey-added "+w.who.Email)
 		elsewhere := w.token(t, w.who)
 		must.NoError(t, w.RequestReset(t.Context(), w.who.Email, origin))
-		token := tokenIn(w.posted(t, "reset-requested "+w.who.Email)[0].Text)
+		token := tokenIn(w.WantMails(t, "reset-requested "+w.who.Email)[0].Text)
 		who, err := w.ResetPassword(t.Context(), token, next, origin)
 		must.NoError(t, err)
 		w.last(t, "password", "")
@@ -212,12 +209,12 @@ func TestResetOfTheGone(t *testing.T) {
 		w.reconfigure(t, shop.WithMail)
 		gone := w.person(t, "gone@acme.example", access.Reviewer, access.Viewer)
 		must.NoError(t, w.RequestReset(t.Context(), gone.Email, origin))
-		token := tokenIn(w.posted(t, "reset-requested "+gone.Email)[0].Text)
+		token := tokenIn(w.WantMails(t, "reset-requested "+gone.Email)[0].Text)
 		w.remove(t, gone)
 		if _, err := w.ResetPassword(t.Context(), token, next, origin); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("a link from before: %v", err)
 		}
 		must.NoError(t, w.RequestReset(t.Context(), gone.Email, origin))
-		w.posted(t)
+		w.WantMails(t)
 	})
 }

@@ -173,7 +173,7 @@ func TestPasskeyRefused(t *testing.T) {
 			w.refused(t, err, signin.WrongPasskey, "wrong-passkey")
 		})
 		t.Run("Unknown", func(t *testing.T) {
-			before := len(w.records(t))
+			before := len(w.SignInRecords(t, w.audience))
 			unknown := &device.Device{Origin: address}
 			unknown.Create(t, w.begin(t, "Never added").Options)
 			if _, err := w.signIn(t, unknown); !errors.Is(err, signin.WrongPasskey) {
@@ -189,7 +189,7 @@ func TestPasskeyRefused(t *testing.T) {
 					t.Errorf("%.60q: %v", answer, err)
 				}
 			}
-			if after := len(w.records(t)); after != before {
+			if after := len(w.SignInRecords(t, w.audience)); after != before {
 				t.Errorf("%d entries about nobody", after-before)
 			}
 		})
@@ -394,12 +394,12 @@ func TestPasskeyChange(t *testing.T) {
 		t.Run("IsTold", func(t *testing.T) {
 			w.reconfigure(t, shop.WithMail)
 			k := w.add(t, &device.Device{Origin: address})
-			if m := w.posted(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") ||
+			if m := w.WantMails(t, "passkey-added "+w.who.Email)[0]; !strings.Contains(m.Text, "“Phone”") ||
 				!strings.Contains(m.Text, w.settings()) {
 				t.Errorf("%s", m.Text)
 			}
 			must.NoError(t, w.RemovePasskey(t.Context(), w.who, k.ID, with(password), w.session.ID, w.fresh()))
-			w.posted(t, "passkey-removed "+w.who.Email)
+			w.WantMails(t, "passkey-removed "+w.who.Email)
 		})
 		t.Run("EndsOtherSessions", func(t *testing.T) {
 			token := w.token(t, w.who)

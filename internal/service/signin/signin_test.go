@@ -19,12 +19,12 @@ import (
 
 func TestPassword(t *testing.T) {
 	each(t, func(t *testing.T, w *world) {
-		before := len(w.records(t))
+		before := len(w.SignInRecords(t, w.audience))
 		_, _, err := w.Password(t.Context(), "nobody@acme.example", password, origin)
 		if !errors.Is(err, signin.WrongSignIn) {
 			t.Errorf("unknown email: %v", err)
 		}
-		if n := len(w.records(t)); n != before || w.unknown(t) != 1 {
+		if n := len(w.SignInRecords(t, w.audience)); n != before || w.unknown(t) != 1 {
 			t.Errorf("an unknown email left %d entries, and %d were counted", n-before, w.unknown(t))
 		}
 		if _, _, err := w.Password(t.Context(), w.who.Email, "wrong", origin); !errors.Is(err, signin.WrongSignIn) {
@@ -44,7 +44,7 @@ func TestPassword(t *testing.T) {
 			t.Errorf("session %+v", session)
 		}
 		w.last(t, "in", "")
-		if n := len(w.records(t)); n != before+2 {
+		if n := len(w.SignInRecords(t, w.audience)); n != before+2 {
 			t.Errorf("%d entries", n-before)
 		}
 
@@ -97,7 +97,7 @@ func TestAudiences(t *testing.T) {
 		}
 		w.reconfigure(t, shop.WithMail)
 		must.NoError(t, w.RequestReset(t.Context(), w.who.Email, origin))
-		token := tokenIn(w.posted(t, "reset-requested "+w.who.Email)[0].Text)
+		token := tokenIn(w.WantMails(t, "reset-requested "+w.who.Email)[0].Text)
 		if _, err := there.Link(t.Context(), access.PasswordReset, token); !errors.Is(err, signin.LinkUnusable) {
 			t.Errorf("link: %v", err)
 		}
@@ -163,13 +163,13 @@ func TestSecondFactor(t *testing.T) {
 		if err := confirm(password, "000000"); !errors.Is(err, signin.WrongCode) || has() {
 			t.Errorf("without the code: %v", err)
 		}
-		w.posted(t)
+		w.WantMails(t)
 		elsewhere := w.token(t, w.who)
 		must.NoError(t, confirm(password, w.code(t, e.Secret)))
 		if _, err := w.Service.Session(t.Context(), w.audience, elsewhere); !errors.Is(err, access.NoSession) || !has() {
 			t.Errorf("another session goes on: %v", err)
 		}
-		if m := w.posted(t, "second-factor-on "+w.who.Email)[0]; !strings.Contains(m.Text, w.settings()) ||
+		if m := w.WantMails(t, "second-factor-on "+w.who.Email)[0]; !strings.Contains(m.Text, w.settings()) ||
 			strings.Contains(m.Text, e.Secret) {
 			t.Errorf("%s", m.Text)
 		}
@@ -181,7 +181,7 @@ func TestSecondFactor(t *testing.T) {
 			t.Errorf("off without the password: %v", err)
 		}
 		must.NoError(t, w.EndSecondFactor(t.Context(), w.who, with(password), w.session.ID, inJapanese))
-		if m := w.posted(t, "second-factor-off "+w.who.Email)[0]; m.Locale != text.Japanese || has() {
+		if m := w.WantMails(t, "second-factor-off "+w.who.Email)[0]; m.Locale != text.Japanese || has() {
 			t.Errorf("%+v", m)
 		}
 		if left, err := w.RecoveryCodesLeft(t.Context(), w.who.ID); err != nil || left != 0 {
@@ -244,11 +244,11 @@ func TestNotices(t *testing.T) {
 		if err := change("wrong", inJapanese); !errors.Is(err, signin.WrongPassword) {
 			t.Fatal(err)
 		}
-		w.posted(t)
+		w.WantMails(t)
 		elsewhere := w.token(t, w.who)
 		must.NoError(t, change(password, inJapanese))
 		w.last(t, "password", "")
-		m := w.posted(t, "password-changed "+w.who.Email)[0]
+		m := w.WantMails(t, "password-changed "+w.who.Email)[0]
 		if m.Locale != text.Japanese || m.Subject != "パスワードが変更されました" || strings.Contains(m.Text, next) ||
 			!strings.Contains(m.Text, address+"/"+string(w.audience)+"/forgot") {
 			t.Errorf("%+v", m)

@@ -147,7 +147,7 @@ func TestKnownDevice(t *testing.T) {
 			_, _, err := w.Service.StartSession(t.Context(), w.audience, w.who.ID, mine)
 			must.NoError(t, err)
 		}
-		w.posted(t) // nothing: it is the first one
+		w.WantMails(t) // nothing: it is the first one
 		for i := range 100 {
 			from := access.Origin{IP: fmt.Sprintf("198.51.100.%d", i), Device: "stranger"}
 			_, err := w.Try(t.Context(), from, w.who.Email, w.who.ID)
@@ -168,14 +168,14 @@ func TestKnownDevice(t *testing.T) {
 
 		_, _, err = w.Service.StartSession(t.Context(), w.audience, w.who.ID, other)
 		must.NoError(t, err)
-		m := w.posted(t, "new-device "+w.who.Email)[0]
+		m := w.WantMails(t, "new-device "+w.who.Email)[0]
 		if !strings.Contains(m.Text, origin.IP) || !strings.Contains(m.Text, origin.UserAgent) ||
 			!strings.Contains(m.Text, w.settings()) {
 			t.Errorf("%s", m.Text)
 		}
 		_, _, err = w.Service.StartSession(t.Context(), w.audience, w.who.ID, other)
 		must.NoError(t, err)
-		w.posted(t)
+		w.WantMails(t)
 
 		w.Clock.Advance(access.DeviceLife)
 		if n, err := w.Service.DeleteOldDevices(t.Context(), 100); err != nil || n != 2 {

@@ -38,11 +38,11 @@ func TestSignInWork(t *testing.T) {
 			"Known": w.who.Email, "Unknown": "nobody@acme.example", "Left": gone.Email, "NoEmail": "nobody",
 		} {
 			t.Run(name, func(t *testing.T) {
-				before := len(w.records(t)) + w.unknown(t)
+				before := len(w.SignInRecords(t, w.audience)) + w.unknown(t)
 				if n := hashes(func() { refuse(email) }); n != 1 {
 					t.Errorf("%d passwords were hashed", n)
 				}
-				if n := len(w.records(t)) + w.unknown(t) - before; n != 1 {
+				if n := len(w.SignInRecords(t, w.audience)) + w.unknown(t) - before; n != 1 {
 					t.Errorf("%d writes were made", n)
 				}
 			})

@@ -1,15 +1,15 @@
 package signin_test
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"github.com/pquerna/otp/totp"
+
 	"github.com/assayhq/assay/internal/domain/access"
-	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/service/signin"
 	"github.com/assayhq/assay/internal/store"
@@ -18,7 +18,6 @@ import (
 	"github.com/assayhq/assay/internal/testkit/rawsql"
 	"github.com/assayhq/assay/internal/testkit/shop"
 	"github.com/assayhq/assay/internal/testkit/storetest"
-	"github.com/pquerna/otp/totp"
 )
 
 const (
@@ -162,58 +161,17 @@ func (w *world) fresh() access.Origin {
 	return from
 }
 
-// record is an entry of the log that is told about sign-ins.
-type record struct {
-	code, userID, ip, agent string
-	details                 map[string]any
-}
-
-// records returns the entries, the oldest first.
-func (w *world) records(t *testing.T) []record {
-	t.Helper()
-	var all []record
-	if w.audience == access.Desk {
-		actions, err := w.Store.StaffActions(t.Context(), audit.ActionFilter{}, audit.ActionCursor{}, 100)
-		must.NoError(t, err)
-		for _, a := range actions {
-			all = append(all, record{string(a.Code), a.StaffID, a.IP, a.UserAgent, a.Details})
-		}
-	} else {
-		events, _, err := w.Store.AuditPage(t.Context(), w.Account.ID, audit.Filter{}, 1, 100)
-		must.NoError(t, err)
-		for _, e := range events {
-			if e.Actor.Type == audit.ByUser && e.Actor.Source != audit.FromPortal {
-				t.Errorf("event %+v is not of the portal", e)
-			}
-			all = append(all, record{string(e.Code), e.UserID, e.Actor.IP, e.Actor.UserAgent, e.Metadata})
-		}
-	}
-	slices.Reverse(all)
-	return all
-}
-
-// codes are those of the events about signing in, for account users and staff.
-var codes = map[access.Audience]map[string]string{
-	access.Portal: {
-		"in": string(audit.LoginSucceeded), "failed": string(audit.LoginFailed),
-		"password": string(audit.PasswordChanged),
-	},
-	access.Desk: {
-		"in": string(audit.StaffSignedIn), "failed": string(audit.StaffSignInFailed),
-		"password": string(audit.StaffPasswordChanged),
-	},
-}
-
 // last checks the newest entry.
 func (w *world) last(t *testing.T, event, reason string) {
 	t.Helper()
-	all := w.records(t)
+	all := w.SignInRecords(t, w.audience)
 	r := all[len(all)-1]
-	if r.code != codes[w.audience][event] || r.userID != w.who.ID || r.ip != origin.IP || r.agent != origin.UserAgent {
+	if r.Code != shop.SignInCodes[w.audience][event] || r.UserID != w.who.ID || r.IP != origin.IP ||
+		r.Agent != origin.UserAgent {
 		t.Errorf("%+v, want %s", r, event)
 	}
-	if got, _ := r.details["reason"].(string); got != reason {
-		t.Errorf("reason %q, want %q", got, reason)
+	if r.Reason != reason {
+		t.Errorf("reason %q, want %q", r.Reason, reason)
 	}
 }
 
@@ -226,28 +184,6 @@ func (w *world) unknown(t *testing.T) int {
 		return n
 	}
 	return 0
-}
-
-// posted takes all mail out of the queue and checks its kinds and receivers, in any order.
-func (w *world) posted(t *testing.T, want ...string) []*service.OutgoingMail {
-	t.Helper()
-	var all []*service.OutgoingMail
-	var got []string
-	for {
-		m, err := w.Service.NextMail(t.Context())
-		must.NoError(t, err)
-		if m == nil {
-			break
-		}
-		must.NoError(t, w.Service.MailSent(t.Context(), m))
-		all, got = append(all, m), append(got, string(m.Kind)+" "+m.To)
-	}
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Fatalf("posted %q, want %q", got, want)
-	}
-	return all
 }
 
 func tokenIn(text string) string {

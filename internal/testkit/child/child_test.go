@@ -20,12 +20,7 @@ import (
 // parentRole makes this test binary act as a test process that is about to be killed.
 const parentRole = "ASSAY_CHILD_TEST_PARENT"
 
-func TestMain(m *testing.M) {
-	if os.Getenv(parentRole) != "" {
-		actAsParent()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { child.Main(m, parentRole, actAsParent) }
 
 // actAsParent starts a child, prints its process id and waits for its own end.
 func actAsParent() {

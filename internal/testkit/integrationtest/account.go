@@ -166,6 +166,18 @@ func (a *Account) Live(t testing.TB, options ...KeyOption) *Client {
 	return a.Key(t, access.Live, options...)
 }
 
+// Test makes an account and a Test key of it with all scopes.
+func (w *World) Test(t testing.TB) *Client {
+	t.Helper()
+	return w.NewAccount(t).Test(t)
+}
+
+// Live makes an account and a Live key of it with all scopes.
+func (w *World) Live(t testing.TB) *Client {
+	t.Helper()
+	return w.NewAccount(t).Live(t)
+}
+
 func newAddress() string {
 	n := lastAddress.Add(1)
 	return fmt.Sprintf("198.18.%d.%d:4321", n>>8&0xff, n&0xff)

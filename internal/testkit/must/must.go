@@ -1,7 +1,11 @@
 // Package must ends a test at the first error.
 package must
 
-import "testing"
+import (
+	"errors"
+	"io"
+	"testing"
+)
 
 // NoError ends the test if there is an error.
 func NoError(t testing.TB, err error) {
@@ -9,4 +13,13 @@ func NoError(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// ReadAll reads what was opened, unless that has failed, and closes it.
+func ReadAll(t testing.TB, f io.ReadCloser, err error) []byte {
+	t.Helper()
+	NoError(t, err)
+	b, err := io.ReadAll(f)
+	NoError(t, errors.Join(err, f.Close()))
+	return b
 }

@@ -61,17 +61,11 @@ func Launch(settings ...string) (*Instance, error) {
 	if err != nil {
 		return nil, err
 	}
-	folder, err := owner.newFolder()
-	if err != nil {
-		return nil, fmt.Errorf("make the server's folder: %w", err)
-	}
-	janitor, err := child.StartJanitor(folder)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
 	i := &Instance{
-		settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, folder: folder,
-		password: rand.Text(), janitor: janitor,
+		settings: append(slices.Clone(serverSettings), settings...), binaries: binaries, owner: owner, password: rand.Text(),
+	}
+	if err := i.makeFolder(); err != nil {
+		return nil, err
 	}
 	if err := i.initialise(); err != nil {
 		return nil, errors.Join(err, i.Close())
@@ -80,6 +74,17 @@ func Launch(settings ...string) (*Instance, error) {
 		return nil, errors.Join(err, i.Close())
 	}
 	return i, nil
+}
+
+// makeFolder makes the server's folder, which is removed with the end of this process at the latest.
+func (i *Instance) makeFolder() (err error) {
+	if i.folder, err = i.owner.newFolder(); err != nil {
+		return fmt.Errorf("make the server's folder: %w", err)
+	}
+	if i.janitor, err = child.StartJanitor(i.folder); err != nil {
+		return errors.Join(err, os.RemoveAll(i.folder))
+	}
+	return nil
 }
 
 func (i *Instance) initialise() error {

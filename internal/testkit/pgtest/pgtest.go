@@ -56,12 +56,18 @@ func Cluster(t testing.TB) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return instance.until(t)
+}
+
+// until has the server end with the test.
+func (i *Instance) until(t testing.TB) *Instance {
+	t.Helper()
 	t.Cleanup(func() {
-		if err := instance.Close(); err != nil {
+		if err := i.Close(); err != nil {
 			t.Errorf("close the test's PostgreSQL: %v", err)
 		}
 	})
-	return instance
+	return i
 }
 
 // Database creates an empty database on this server and returns its DSN.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/assayhq/assay/internal/testkit/child"
 	"github.com/assayhq/assay/internal/testkit/need"
 	"github.com/assayhq/assay/internal/testkit/pgtest"
 )
@@ -21,12 +22,7 @@ import (
 // doomedRole makes this test binary act as a test process that is about to be killed.
 const doomedRole = "ASSAY_PGTEST_DOOMED"
 
-func TestMain(m *testing.M) {
-	if os.Getenv(doomedRole) != "" {
-		actAsDoomed()
-	}
-	os.Exit(m.Run())
-}
+func TestMain(m *testing.M) { child.Main(m, doomedRole, actAsDoomed) }
 
 // actAsDoomed starts a server, prints its DSN and folder, and waits to be killed.
 func actAsDoomed() {

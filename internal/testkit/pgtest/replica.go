@@ -4,12 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
-
-	"github.com/assayhq/assay/internal/testkit/child"
 )
 
 // Replica starts a streaming replica of the server, for this test only. It ends with the test.
@@ -19,27 +16,15 @@ func (i *Instance) Replica(t testing.TB) *Instance {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		if err := replica.Close(); err != nil {
-			t.Errorf("close the test's replica: %v", err)
-		}
-	})
-	return replica
+	return replica.until(t)
 }
 
 func (i *Instance) launchReplica() (*Instance, error) {
-	folder, err := i.owner.newFolder()
-	if err != nil {
-		return nil, fmt.Errorf("make the replica's folder: %w", err)
+	r := &Instance{settings: i.settings, binaries: i.binaries, owner: i.owner, password: i.password}
+	if err := r.makeFolder(); err != nil {
+		return nil, err
 	}
-	janitor, err := child.StartJanitor(folder)
-	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(folder))
-	}
-	r := &Instance{
-		settings: i.settings, binaries: i.binaries, owner: i.owner, folder: folder, password: i.password, janitor: janitor,
-	}
-	backup := i.owner.command(folder, filepath.Join(i.binaries, "pg_basebackup"), "--pgdata="+r.data(),
+	backup := i.owner.command(r.folder, filepath.Join(i.binaries, "pg_basebackup"), "--pgdata="+r.data(),
 		"--host=127.0.0.1", "--port="+strconv.Itoa(i.port), "--username="+superuser, "--write-recovery-conf",
 		"--wal-method=stream", "--checkpoint=fast", "--no-sync", "--no-password")
 	backup.Env = append(backup.Env, "PGPASSWORD="+i.password)

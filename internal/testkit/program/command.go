@@ -32,9 +32,6 @@ func (i *Installation) Begin(t testing.TB, arguments ...string) *Command {
 // Stderr returns the standard error so far.
 func (c *Command) Stderr() string { return c.stderr.String() }
 
-// Stdout returns the standard output so far.
-func (c *Command) Stdout() string { return c.stdout.String() }
-
 // Kill ends the command with SIGKILL and waits for it.
 func (c *Command) Kill(t testing.TB) {
 	t.Helper()
