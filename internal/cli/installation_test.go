@@ -359,6 +359,7 @@ func TestCheckReadOnly(t *testing.T) {
 	if code, _, stderr := run(t, data, nil, "accounts", "create", "--name", "A", "--owner", "a@a.example"); code != 0 {
 		t.Fatal(stderr)
 	}
+	must.NoError(t, os.RemoveAll(filepath.Join(data, "media"))) // which cannot be made there
 	if err := unix.Mount(data, mounted, "", unix.MS_BIND, ""); err != nil {
 		t.Skipf("nothing can be mounted here: %v", err) //nolint:forbidigo // needs root
 	}
