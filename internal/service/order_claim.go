@@ -21,9 +21,6 @@ func (s *Service) TakeNextOrder(ctx context.Context, actor access.Actor) (*Order
 
 // TakeNextWithin is TakeNextOrder for a part of the queue.
 func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part order.Part) (*OrderRecord, error) {
-	if err := actor.Require(access.ReviewOrders); err != nil {
-		return nil, err
-	}
 	var unreadable []string
 	for {
 		r, err := s.takeNext(ctx, actor, part, unreadable)
@@ -39,33 +36,29 @@ func (s *Service) TakeNextWithin(ctx context.Context, actor access.Actor, part o
 // mostUnreadable is how many orders that cannot be read are passed over for the next one.
 const mostUnreadable = 20
 
+var errEmptyQueue = errors.New("the queue is empty")
+
 // takeNext gives a staff user the next order that is none of unless.
 func (s *Service) takeNext(
 	ctx context.Context, actor access.Actor, part order.Part, unless []string,
-) (r *OrderRecord, err error) {
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
-		r = nil
+) (*OrderRecord, error) {
+	next := func(_ context.Context, tx *store.Tx, _ access.Actor, _ string) (*order.Order, error) {
 		id, err := tx.NextQueued(part, unless)
 		if errors.Is(err, store.ErrNotFound) {
-			return nil // an empty queue is no error
+			return nil, errEmptyQueue
 		}
 		if err != nil {
-			return err
+			return nil, err
 		}
-		o, err := tx.OrderForUpdate(id)
-		if err != nil {
-			return err
-		}
-		if err := s.claim(ctx, tx, actor, o, s.now()); err != nil {
-			return err
-		}
-		r, err = orderRecord(ctx, tx.Queries, o)
-		return err
-	})
-	if err != nil {
-		return nil, err
+		return tx.OrderForUpdate(id)
 	}
-	return r, nil
+	r, err := s.reviewLocked(ctx, actor, "", next, func(tx *store.Tx, o *order.Order, now time.Time) error {
+		return s.claim(ctx, tx, actor, o, now)
+	})
+	if errors.Is(err, errEmptyQueue) {
+		return nil, nil // which is no error
+	}
+	return r, err
 }
 
 // ClaimOrder gives a queued order to a staff user. Whoever holds it already keeps it, and the claim has activity.

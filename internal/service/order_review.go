@@ -14,13 +14,17 @@ import (
 )
 
 // reviewOrder is moveOrder for staff. It returns the order with its history as it is right after the move.
-func (s *Service) reviewOrder(
-	ctx context.Context, actor access.Actor, id string, move moveFunc,
+func (s *Service) reviewOrder(ctx context.Context, actor access.Actor, id string, move moveFunc) (*OrderRecord, error) {
+	return s.reviewLocked(ctx, actor, id, lockOrder, move)
+}
+
+func (s *Service) reviewLocked(
+	ctx context.Context, actor access.Actor, id string, lock lockFunc, move moveFunc,
 ) (r *OrderRecord, err error) {
 	if err := actor.Require(access.ReviewOrders); err != nil {
 		return nil, err
 	}
-	_, err = s.moveOrder(ctx, actor, id, func(tx *store.Tx, o *order.Order, now time.Time) error {
+	_, err = s.moveLocked(ctx, actor, id, lock, func(tx *store.Tx, o *order.Order, now time.Time) error {
 		if err := move(tx, o, now); err != nil {
 			return err
 		}
