@@ -73,12 +73,20 @@ func TestUpgrade(t *testing.T) {
 	r.await(t, orders)
 	for _, binary := range []string{"", old} {
 		var report struct {
-			OK     bool
-			Orders int
+			Orders   int
+			Problems []struct{ Kind, ID, Message string }
 		}
-		f.installation(t, binary).CLI(t, &report, "check", "--deep")
-		if !report.OK || report.Orders != len(orders) {
-			t.Errorf("%d orders were acknowledged, %q finds %+v", len(orders), binary, report)
+		result := f.installation(t, binary).Run(t, "check", "--deep", "--json")
+		must.NoError(t, json.Unmarshal([]byte(result.Stdout), &report))
+		for _, p := range report.Problems {
+			// Until the first release the schema is changed in the first migration: its number does not tell the former
+			// program that this one has other indexes.
+			if binary == "" || p.Kind != "schema" {
+				t.Errorf("%q finds %+v", binary, p)
+			}
+		}
+		if report.Orders != len(orders) {
+			t.Errorf("%d orders were acknowledged, %q finds %d", len(orders), binary, report.Orders)
 		}
 	}
 	figure(t, fmt.Sprintf("| Rolling upgrade | 3 nodes beside the program of %.8s, forth and back | %d orders, "+
