@@ -128,8 +128,8 @@ func TestOrderListPlans(t *testing.T) {
 	})
 }
 
-// TestOrderListPages checks how many pages of the database PostgreSQL reads for what it does not find, or finds deep in a
-// list: a plan that goes by an index may still walk all of it.
+// TestOrderListPages checks how many pages of the database PostgreSQL reads for what it does not find, or finds deep in
+// a list: a plan that goes by an index may still walk all of it.
 func TestOrderListPages(t *testing.T) {
 	target := pgtest.Database(t)
 	s := storetest.Open(t, target)
