@@ -72,30 +72,31 @@ func service(t *testing.T) []string {
 	var photo bytes.Buffer
 	must.NoError(t, jpeg.Encode(&photo, pictures.Photo(640, 480), nil))
 	certificate := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: receiver.Certificate().Raw})
-	s := program.Start(t, program.Settings{
+	i := program.New(t, program.Settings{
 		"webhook-allow-private": "true", "webhook-ca-file": file(t, folder, "receiver.crt", certificate),
 	})
-	s.CLI(t, new(any), "catalog", "import", file(t, folder, "catalog.yaml", demo.Catalog))
-	s.CLI(t, new(any), "accounts", "create", "--name", "Shop", "--owner", "owner@shop.example")
-	test := key(t, s, "test")
+	i.CLI(t, new(any), "catalog", "import", file(t, folder, "catalog.yaml", demo.Catalog))
+	i.CLI(t, new(any), "accounts", "create", "--name", "Shop", "--owner", "owner@shop.example")
+	test, live := key(t, i, "test"), key(t, i, "live")
+	s := i.Start(t)
 	return []string{
 		"ASSAY_URL=" + s.URL("/v1/integrations"),
 		"ASSAY_TEST_KEY=" + test,
 		"ASSAY_SERVER=" + s.URL(""), // the two variables that the examples use, and the program itself
 		"ASSAY_KEY=" + test,
-		"ASSAY_LIVE_KEY=" + key(t, s, "live"),
+		"ASSAY_LIVE_KEY=" + live,
 		"ASSAY_PHOTO=" + file(t, folder, "photo.jpg", photo.Bytes()),
 		"ASSAY_WEBHOOK_URL=" + receiver.URL + "/hook",
 		"ASSAY_WEBHOOK_PORT=" + port,
 	}
 }
 
-func key(t *testing.T, s *program.Process, environment string) string {
+func key(t *testing.T, i *program.Installation, environment string) string {
 	t.Helper()
 	var made struct {
 		Key string `json:"key"`
 	}
-	s.CLI(t, &made, "keys", "create", "--account", "Shop", "--env", environment, "--name", "shop", "--scopes", "all")
+	i.CLI(t, &made, "keys", "create", "--account", "Shop", "--env", environment, "--name", "shop", "--scopes", "all")
 	return made.Key
 }
 
