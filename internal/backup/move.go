@@ -42,7 +42,7 @@ type Moved struct {
 	Accounts int64 `json:"accounts"`
 	Orders   int64 `json:"orders"`
 	Rows     int64 `json:"rows"`   // of all tables
-	Photos   int64 `json:"photos"` // of the new place
+	Photos   int64 `json:"photos"` // of the new place, without those that were erased
 	Copied   int64 `json:"copied"` // of them now; an interrupted move has copied the others
 	Bytes    int64 `json:"bytes"`  // of the photos copied now
 
@@ -128,9 +128,11 @@ func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
 	}
 	var total int64
 	if err := each(func(row map[string]any) error {
-		size, _ := row["bytes"].(int64)
-		total += size
-		m.Photos++
+		if row["erased_at"] == nil {
+			size, _ := row["bytes"].(int64)
+			total += size
+			m.Photos++
+		}
 		return ctx.Err()
 	}); err != nil || o.SameMedia {
 		return err
@@ -142,6 +144,9 @@ func (m *Moved) photos(ctx context.Context, o *MoveOptions, file string) error {
 	err := each(func(row map[string]any) error {
 		copier.Go(func() error {
 			name, _ := row["name"].(string)
+			if row["erased_at"] != nil { // since an interrupted move has copied it
+				return o.ToMedia.Delete(copyCtx, name)
+			}
 			size, _ := row["bytes"].(int64)
 			moved, err := movePhoto(copyCtx, o, row)
 			switch {
