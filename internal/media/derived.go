@@ -28,13 +28,14 @@ func IsDerived(name string) bool {
 	return false
 }
 
-// WithDerived returns the names that a store deletes with a name: for a photo, also those of all derived images.
+// WithDerived returns the names that a store deletes with a name: for a photo, also those of all derived images. The
+// name itself is the last of them: a photo that is still listed is deleted again, images alone would stay unseen.
 func WithDerived(name string) []string {
-	names := []string{name}
+	var names []string
 	if _, ok := photo.ParseName(name); ok {
 		for _, size := range derivedSizes {
 			names = append(names, DerivedName(name, size))
 		}
 	}
-	return names
+	return append(names, name)
 }

@@ -147,17 +147,24 @@ func (s *S3) Delete(ctx context.Context, name string) error {
 	}
 	request, cancel := limited(ctx, 0)
 	defer cancel()
-	var all errgroup.Group
-	for _, name := range WithDerived(name) {
-		all.Go(func() error {
-			return s.core.RemoveObject(request, s.address.Bucket, keyOf(name), minio.RemoveObjectOptions{})
-		})
+	remove := func(name string) error {
+		err := s.core.RemoveObject(request, s.address.Bucket, keyOf(name), minio.RemoveObjectOptions{})
+		err = failure(ctx, "delete "+name, err)
+		if errors.Is(err, ErrNotFound) { // some servers say so
+			return nil
+		}
+		return err
 	}
-	err := failure(ctx, "delete "+name, all.Wait())
-	if errors.Is(err, ErrNotFound) { // some servers say so
-		return nil
+	names := WithDerived(name)
+	last := len(names) - 1
+	var derived errgroup.Group
+	for _, name := range names[:last] {
+		derived.Go(func() error { return remove(name) })
 	}
-	return err
+	if err := derived.Wait(); err != nil {
+		return err
+	}
+	return remove(names[last])
 }
 
 // Names lists page by page.

@@ -10,6 +10,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/audit"
 	"github.com/assayhq/assay/internal/domain/fault"
 	"github.com/assayhq/assay/internal/domain/photo"
+	"github.com/assayhq/assay/internal/media"
 	"github.com/assayhq/assay/internal/progress"
 	"github.com/assayhq/assay/internal/store"
 )
@@ -20,7 +21,7 @@ type ErasureReport struct {
 	OrderID   string        `json:"order_id,omitempty"` // empty: the whole account
 	DryRun    bool          `json:"dry_run"`
 	Orders    int64         `json:"orders"`
-	Photos    int64         `json:"photos"` // whose files are gone
+	Photos    int64         `json:"photos"` // whose files are deleted
 	Bytes     int64         `json:"bytes"`  // of these
 	Rows      store.Erasure `json:"rows"`   // deleted or emptied, by what they are
 	Stays     []Kept        `json:"stays"`
@@ -64,14 +65,16 @@ var errDryRun = errors.New("dry run")
 type eraser struct {
 	*Service
 	report ErasureReport
+	seen   map[string]bool // photos of a dry run: it finds one again with the next order that has it
 }
 
 func (s *Service) eraser(accountID string, dry bool, stays []Kept) *eraser {
-	return &eraser{s, ErasureReport{AccountID: accountID, DryRun: dry, Rows: store.Erasure{}, Stays: stays}}
+	report := ErasureReport{AccountID: accountID, DryRun: dry, Rows: store.Erasure{}, Stays: stays}
+	return &eraser{s, report, make(map[string]bool)}
 }
 
 // step runs a part in a transaction, which a dry run takes back. The files of the photos that it returns are deleted
-// after it: one that stays behind is swept later.
+// after it: what stays behind goes when the erasure is run again, or with the next sweep.
 func (e *eraser) step(ctx context.Context, run func(*store.Tx, store.Erasure) ([]photo.Stored, error)) error {
 	var gone []photo.Stored
 	var rows store.Erasure
@@ -89,19 +92,36 @@ func (e *eraser) step(ctx context.Context, run func(*store.Tx, store.Erasure) ([
 	for what, n := range rows {
 		e.report.Rows[what] += n
 	}
-	e.report.Photos += int64(len(gone))
-	for i := range gone {
-		e.report.Bytes += gone[i].Bytes
-	}
-	if e.report.DryRun {
-		return nil
-	}
-	return e.deleteFiles(ctx, gone)
+	return e.files(ctx, gone)
 }
 
-func (s *Service) deleteFiles(ctx context.Context, photos []photo.Stored) (failed error) {
+// files deletes the files of photos and counts them; a dry run only counts. Of a photo that was erased before it counts
+// a file that was left.
+func (e *eraser) files(ctx context.Context, photos []photo.Stored) (failed error) {
 	for i := range photos {
-		failed = errors.Join(failed, s.media.Delete(ctx, photos[i].Name))
+		p := &photos[i]
+		if e.report.DryRun && e.seen[p.Name] {
+			continue
+		}
+		there := true
+		if p.Erased {
+			_, err := e.media.Stat(ctx, p.Name)
+			if err != nil && !errors.Is(err, media.ErrNotFound) {
+				failed = errors.Join(failed, err)
+				continue
+			}
+			there = err == nil
+		}
+		if e.report.DryRun {
+			e.seen[p.Name] = true
+		} else if err := e.media.Delete(ctx, p.Name); err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		if there {
+			e.report.Photos++
+			e.report.Bytes += p.Bytes
+		}
 	}
 	return failed
 }
@@ -227,15 +247,19 @@ func (e *eraser) unusedPhotos(ctx context.Context) error {
 		limit = 1 << 30
 	}
 	for {
-		n := 0
-		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
-			gone, err := tx.DeleteUnusedPhotosOf(e.report.AccountID, limit)
-			n = len(gone)
+		var gone []photo.Stored
+		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) (_ []photo.Stored, err error) {
+			gone, err = tx.EraseUnusedPhotosOf(e.report.AccountID, limit, e.now())
 			return gone, err
-		}); err != nil || n < limit {
+		}); err != nil {
 			return err
 		}
-		done(int64(n))
+		if err := e.step(ctx, func(tx *store.Tx, _ store.Erasure) ([]photo.Stored, error) {
+			return nil, tx.DropErasedPhotos(gone)
+		}); err != nil || len(gone) < limit {
+			return err
+		}
+		done(int64(len(gone)))
 	}
 }
 
@@ -279,7 +303,7 @@ func (s *Service) eraseOldPhotos(
 		return 0, err
 	}
 	var gone []photo.Stored
-	err = s.store.Update(ctx, func(tx *store.Tx) error {
+	if err := s.store.Update(ctx, func(tx *store.Tx) error {
 		gone = nil
 		for _, o := range orders {
 			mark = store.RetentionMark{At: o.At, OrderID: o.ID}
@@ -296,10 +320,15 @@ func (s *Service) eraseOldPhotos(
 			}
 			gone = append(gone, erased...)
 		}
-		return tx.SetRetentionMark(env, mark)
-	})
-	if err != nil {
+		return nil
+	}); err != nil {
 		return 0, err
 	}
-	return len(orders), s.deleteFiles(ctx, gone)
+	for i := range gone {
+		err = errors.Join(err, s.media.Delete(ctx, gone[i].Name))
+	}
+	if err != nil { // the mark stays: the next round comes back to them
+		return 0, err
+	}
+	return len(orders), s.store.Update(ctx, func(tx *store.Tx) error { return tx.SetRetentionMark(env, mark) })
 }

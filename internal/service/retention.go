@@ -109,7 +109,8 @@ func (s *Service) DeleteOldLeases(ctx context.Context, limit int) (int, error) {
 // SweepMedia deletes the files that no photo has and that were stored before the time, and uploads that never ended: a
 // crash leaves them. It returns how many. A younger one may belong to an upload whose row is not written yet. Those
 // that are older than the installation are left and only counted: its crashes cannot have left them, and they may
-// belong to another database than this one, which is new or the wrong one.
+// belong to another database than this one, which is new or the wrong one. Files of erased photos go at any
+// age: no other photo ever has their names.
 func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept, older int, err error) {
 	begun, err := s.store.Begun(ctx)
 	if err != nil {
@@ -120,10 +121,16 @@ func (s *Service) SweepMedia(ctx context.Context, before time.Time) (swept, olde
 	}
 	var names []string
 	flush := func() error {
-		unknown, err := s.store.UnknownPhotos(ctx, names)
+		unknown, erased, err := s.store.UnknownPhotos(ctx, names)
 		names = names[:0]
 		if err != nil {
 			return err
+		}
+		for _, name := range erased {
+			if err := s.media.Delete(ctx, name); err != nil {
+				return err
+			}
+			swept++
 		}
 		for _, name := range unknown {
 			stat, err := s.media.Stat(ctx, name)

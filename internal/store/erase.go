@@ -49,19 +49,26 @@ func (t *Tx) ErasePhotos(names []string, at time.Time) (erased []photo.Stored, e
 	return erased, t.countPhotos(erased, -1)
 }
 
-// ErasePhotosOf erases the photos of an order, except those that are needed.
+// ErasePhotosOf erases the photos of an order, except those that are needed. It returns all of them; those that were
+// erased before are marked as such: their files are gone unless that was interrupted.
 func (t *Tx) ErasePhotosOf(orderID string, needed map[string]bool, at time.Time) ([]photo.Stored, error) {
-	photos, err := t.OrderPhotos(t.ctx, orderID)
+	photos, err := t.PhotosOfOrder(t.ctx, orderID)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
-	for _, p := range photos {
-		if p.Name != "" && !needed[p.Name] {
-			names = append(names, p.Name)
+	var before []photo.Stored
+	for name, p := range photos {
+		switch {
+		case p.Erased:
+			before = append(before, p)
+		case !needed[name]:
+			names = append(names, name)
 		}
 	}
-	return t.ErasePhotos(names, at)
+	slices.Sort(names) // always in the same order: none waits for the other
+	erased, err := t.ErasePhotos(names, at)
+	return append(erased, before...), err
 }
 
 func scanErased(scan scanner) (p photo.Stored, err error) {
@@ -69,14 +76,39 @@ func scanErased(scan scanner) (p photo.Stored, err error) {
 	return p, err
 }
 
-// DeleteUnusedPhotosOf removes the rows of up to limit photos of an account that no order has, and returns them.
-func (t *Tx) DeleteUnusedPhotosOf(accountID string, limit int) ([]photo.Stored, error) {
-	deleted, err := collect(t.ctx, t.Queries, scanErased, `DELETE FROM photos WHERE name IN (SELECT name FROM photos
-		WHERE account_id = $1 AND used = 0 LIMIT $2) RETURNING name, account_id, environment, bytes`, accountID, limit)
+// EraseUnusedPhotosOf marks up to limit photos of an account that no order has as erased, and returns them. Their rows
+// go after their files, with DropErasedPhotos: an erasure that is run again finds what it has left.
+func (t *Tx) EraseUnusedPhotosOf(accountID string, limit int, at time.Time) ([]photo.Stored, error) {
+	before, err := collect(t.ctx, t.Queries, func(scan scanner) (p photo.Stored, err error) {
+		p, err = scanErased(scan)
+		p.Erased = true
+		return p, err
+	}, `SELECT name, account_id, environment, bytes FROM photos
+		WHERE account_id = $1 AND used = 0 AND erased_at IS NOT NULL ORDER BY name LIMIT $2`, accountID, limit)
 	if err != nil {
 		return nil, err
 	}
-	return deleted, t.countPhotos(deleted, -1)
+	erased, err := collect(t.ctx, t.Queries, scanErased, `UPDATE photos SET erased_at = $1, original_name = ''
+		WHERE used = 0 AND erased_at IS NULL AND name IN (SELECT name FROM photos
+		WHERE account_id = $2 AND used = 0 AND erased_at IS NULL ORDER BY name LIMIT $3)
+		RETURNING name, account_id, environment, bytes`, micros(at), accountID, limit-len(before))
+	if err != nil {
+		return nil, err
+	}
+	return append(erased, before...), t.countPhotos(erased, -1)
+}
+
+// DropErasedPhotos removes the rows of erased photos that no order has.
+func (t *Tx) DropErasedPhotos(photos []photo.Stored) error {
+	names := make([]string, len(photos))
+	for i := range photos {
+		names[i] = photos[i].Name
+	}
+	return inBatches(names, func(names []string) error {
+		_, err := t.exec("DELETE FROM photos WHERE used = 0 AND erased_at IS NOT NULL AND name IN "+list(1, len(names)),
+			anys(names)...)
+		return err
+	})
 }
 
 // LiveOpenOrders returns the ids of the Live orders of an account that have not ended.

@@ -91,14 +91,14 @@ func (q Queries) photos(ctx context.Context, names []string) (map[string]photo.S
 }
 
 // DeleteUnusedPhotos removes the rows of up to limit photos that no order has used and that are older than before,
-// and returns their names: the files are deleted after the transaction.
+// and returns their names: the files are deleted after the transaction. An erased one is not counted any more.
 func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	deleted, err := collect(t.ctx, t.Queries, func(scan scanner) (p photo.Stored, err error) {
-		err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes)
+		err = scan(&p.Name, &p.AccountID, &p.Environment, &p.Bytes, &p.Erased)
 		return p, err
 	}, `DELETE FROM photos WHERE name IN (
 		SELECT name FROM photos WHERE used = 0 AND created_at < $1 ORDER BY created_at LIMIT $2`+t.d.skipLocked+`)
-		AND used = 0 RETURNING name, account_id, environment, bytes`, micros(before), limit)
+		AND used = 0 RETURNING name, account_id, environment, bytes, erased_at IS NOT NULL`, micros(before), limit)
 	if err != nil {
 		return nil, err
 	}
@@ -106,7 +106,8 @@ func (t *Tx) DeleteUnusedPhotos(before time.Time, limit int) ([]string, error) {
 	for i := range deleted {
 		names[i] = deleted[i].Name
 	}
-	return names, t.countPhotos(deleted, -1)
+	counted := slices.DeleteFunc(deleted, func(p photo.Stored) bool { return p.Erased })
+	return names, t.countPhotos(counted, -1)
 }
 
 // countPhotos adds photos to the totals of their accounts, or subtracts them.

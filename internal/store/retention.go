@@ -112,14 +112,19 @@ func (t *Tx) DeleteVerdictDrafts(orderID, exceptStaffID string) error {
 	return err
 }
 
-// UnknownPhotos returns those of the names that no photo has, or one that was erased.
-func (q Queries) UnknownPhotos(ctx context.Context, names []string) ([]string, error) {
+// UnknownPhotos returns those of the names that no photo has, and those of photos that were erased.
+func (q Queries) UnknownPhotos(ctx context.Context, names []string) (unknown, erased []string, err error) {
 	known, err := q.photos(ctx, names)
-	var unknown []string
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, name := range names {
-		if p, ok := known[name]; !ok || p.Erased {
+		switch p, ok := known[name]; {
+		case !ok:
 			unknown = append(unknown, name)
+		case p.Erased:
+			erased = append(erased, name)
 		}
 	}
-	return unknown, err
+	return unknown, erased, nil
 }
