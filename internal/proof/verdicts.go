@@ -13,6 +13,7 @@ import (
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/domain/order"
 	"github.com/assayhq/assay/internal/domain/text"
+	"github.com/assayhq/assay/internal/service"
 	"github.com/assayhq/assay/internal/store"
 )
 
@@ -21,7 +22,7 @@ func (t *tenant) verdict(o *store.OrderProof) {
 	recorded, err := order.DecodeRecorded(o.Facts)
 	item := &recorded.Classification
 	switch {
-	case err != nil || !json.Valid([]byte(o.Creation)):
+	case err != nil || o.Created != nil:
 		t.problem(OrderFacts, o.ID, "what was recorded of the order cannot be read")
 	case item.CategoryCode != o.CategoryCode || item.BrandCode != o.BrandCode:
 		t.problem(OrderFacts, o.ID, "the order is one of %s %s, what was recorded says %s %s", o.CategoryCode, o.BrandCode,
@@ -131,19 +132,21 @@ func (c *check) timelines(ctx context.Context, q store.Queries) error {
 	}); err != nil {
 		return err
 	}
-	return q.EachStep(ctx, func(orderID, event, details string) {
-		if !json.Valid([]byte(details)) {
-			c.add(Problem{Kind: OrderFacts, ID: orderID, Message: "the step " + event + " of its timeline cannot be read"})
-		}
+	return q.UnreadableSteps(ctx, func(orderID, event string) {
+		c.add(Problem{Kind: OrderFacts, ID: orderID, Message: "the step " + event + " of its timeline cannot be read"})
 	})
 }
 
 // records looks for texts that cannot be read, and in a deep check for wrong totals of photos.
 func (c *check) records(ctx context.Context, q store.Queries) error {
-	if err := q.EachJSON(ctx, c.Deep, func(table, id, text string) {
-		if !json.Valid([]byte(text)) {
-			c.add(Problem{Kind: RecordBroken, ID: id, Message: "what is recorded in " + table + " cannot be read"})
-		}
+	figures := func(text string) error {
+		_, err := service.ReadDayFigures(text)
+		return err
+	}
+	if err := q.UnreadableTexts(ctx, c.Deep, figures, func(table, id string, cause error) {
+		c.add(Problem{
+			Kind: RecordBroken, ID: id, Message: fmt.Sprintf("what is recorded in %s cannot be read: %v", table, cause),
+		})
 	}); err != nil || !c.Deep {
 		return err
 	}

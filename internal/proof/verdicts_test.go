@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -58,6 +59,29 @@ func newJudged(t *testing.T, target string) *judged {
 	return s
 }
 
+// otherShape are tamperings that put texts into a row which are JSON, and not what the program reads there.
+func otherShape(name string, want proof.ProblemKind, id, do, undo string, shapes ...string) []tampering {
+	var all []tampering
+	for _, shape := range shapes {
+		all = append(all, tampering{
+			name: name + "/" + shape, change: change{strings.ReplaceAll(do, "{shape}", shape), undo},
+			want: []proof.ProblemKind{want}, id: id,
+		})
+	}
+	return all
+}
+
+// saved puts the {shape} into a column of a row, and restored what was there.
+func saved(table, column, where string) string {
+	return "CREATE TABLE hidden AS SELECT " + column + " FROM " + table + " WHERE " + where +
+		"; UPDATE " + table + " SET " + column + " = '{shape}' WHERE " + where
+}
+
+func restored(table, column, where string) string {
+	return "UPDATE " + table + " SET " + column + " = (SELECT " + column + " FROM hidden) WHERE " + where +
+		"; DROP TABLE hidden"
+}
+
 // TestVerdicts: what an order, its timeline, its certificate and its photos say of each other.
 func TestVerdicts(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
@@ -73,12 +97,13 @@ func TestVerdicts(t *testing.T) {
 		photos, err := s.Store.OrderPhotos(t.Context(), s.authentic)
 		must.NoError(t, err)
 		names := strings.NewReplacer("{authentic}", s.authentic, "{fake}", s.fake, "{in-force}", s.inForce,
-			"{revoked}", s.revoked, "{photo}", photos[0].Name, "{account}", s.Account.ID, "{key}", s.Live.ID)
+			"{revoked}", s.revoked, "{photo}", photos[0].Name, "{account}", s.Account.ID, "{key}", s.Live.ID,
+			"{open}", s.Order(t, s.Live, ""), "{admin}", s.admin.ID)
 		inFacts := func(order, from, to string) change {
 			return set("orders", "facts", "REPLACE(facts, '"+from+"', '"+to+"')", "REPLACE(facts, '"+to+"', '"+from+"')",
 				"id = '{"+order+"}'")
 		}
-		for _, c := range []tampering{
+		for _, c := range slices.Concat([]tampering{
 			{
 				name: "RevokedUnsaid",
 				change: set("certificates", "(revoked_at, revoked_reason)", "(1, 'x')", "(CAST(NULL AS BIGINT), NULL)",
@@ -158,7 +183,41 @@ func TestVerdicts(t *testing.T) {
 				},
 				want: []proof.ProblemKind{proof.RecordBroken}, id: "{fake}",
 			},
-		} {
+		},
+			otherShape("DayOfAnotherShape", proof.RecordBroken, "2026-01-01",
+				`INSERT INTO daily_statistics (day, figures) VALUES ('2026-01-01', '{shape}')`,
+				"DELETE FROM daily_statistics WHERE day = '2026-01-01'", "[]", "5", `{"ended":[]}`),
+			otherShape("KeyLimitsOfAnotherShape", proof.RecordBroken, "{key}",
+				"UPDATE api_keys SET limits = '{shape}' WHERE id = '{key}'",
+				"UPDATE api_keys SET limits = '{}' WHERE id = '{key}'", "[]", "5", `{"create":"x"}`),
+			otherShape("KeyNetworks", proof.RecordBroken, "{key}",
+				"UPDATE api_keys SET networks = '{shape}' WHERE id = '{key}'",
+				"UPDATE api_keys SET networks = '' WHERE id = '{key}'", "nowhere"),
+			otherShape("ApprovalOfAnotherShape", proof.RecordBroken, "approval",
+				`INSERT INTO approvals (id, kind, target_id, target_name, deed, requested_by, requester, requested_at,
+					expires_at, status) VALUES ('approval', 'x', 'x', 'x', '{shape}', '{admin}', 'x', 1, 1, 'open')`,
+				"DELETE FROM approvals WHERE id = 'approval'", "[]", "5", `"x"`),
+			otherShape("DraftOfAnotherShape", proof.RecordBroken, "{fake}",
+				`INSERT INTO verdict_drafts (order_id, staff_id, version, draft, updated_at)
+					VALUES ('{fake}', '{admin}', 1, '{shape}', 1)`,
+				"DELETE FROM verdict_drafts WHERE order_id = '{fake}'", "[]", "5"),
+			otherShape("EventOfAnotherShape", proof.RecordBroken, "{fake}",
+				"CREATE TABLE hidden AS SELECT * FROM events; UPDATE events SET body = '{shape}' WHERE order_id = '{fake}'",
+				"DELETE FROM events; "+hideRows("events", "").undo, "[]", "5", "null"),
+			otherShape("DeliveryOfAnotherShape", proof.RecordBroken, "{fake}",
+				`INSERT INTO deliveries (id, endpoint_id, account_id, environment, event, body, created_at)
+					VALUES ('{fake}', 'e', '{account}', 'live', 'order-outcome', '{shape}', 1)`,
+				"DELETE FROM deliveries WHERE id = '{fake}'", "[]", "5", "null"),
+			otherShape("CreationOfAnotherShape", proof.OrderFacts, "{open}",
+				saved("orders", "creation", "id = '{open}'"), restored("orders", "creation", "id = '{open}'"),
+				"[]", `{"photos":5}`, `"x"`, "null", "{}"),
+			otherShape("FactsOfAnotherShape", proof.OrderFacts, "{open}",
+				saved("orders", "facts", "id = '{open}'"), restored("orders", "facts", "id = '{open}'"),
+				"[]", `{"reasons":5}`, `"x"`, "null", "{}"),
+			otherShape("StepOfAnotherShape", proof.OrderFacts, "{fake}",
+				saved("order_events", "details", "order_id = '{fake}' AND seq = 1"),
+				restored("order_events", "details", "order_id = '{fake}' AND seq = 1"), "[]", "5", `"x"`),
+		) {
 			t.Run(c.name, func(t *testing.T) {
 				rawsql.Exec(t, target, names.Replace(c.change.do))
 				r := deep()

@@ -77,7 +77,7 @@ func (s *Service) Statistics(ctx context.Context, actor access.Actor, days int) 
 	for day := first; !day.After(today); day = day.AddDate(0, 0, 1) {
 		d := StatisticsDay{Date: day, Figures: newDayFigures()}
 		if text, ok := saved[day.Format(time.DateOnly)]; ok {
-			err = json.Unmarshal([]byte(text), d.Figures)
+			d.Figures, err = ReadDayFigures(text)
 		} else if today.Sub(day) <= 24*time.Hour { // earlier ones are saved, or were before there was anybody to save them
 			d.Figures, err = s.figuresOf(ctx, day)
 		}
@@ -258,6 +258,12 @@ type TimeFigures struct {
 	Verdicts   int64     `json:"verdicts"`
 	OnTime     int64     `json:"on_time"`
 	Turnaround Histogram `json:"turnaround"`
+}
+
+// ReadDayFigures reads those of a day that were saved.
+func ReadDayFigures(text string) (*DayFigures, error) {
+	f := newDayFigures()
+	return f, json.Unmarshal([]byte(text), f)
 }
 
 func newDayFigures() *DayFigures {

@@ -179,7 +179,7 @@ func (t *Tx) eraseFacts(e Erasure, orderID string, names bool) error {
 		return err
 	}
 	var c creation
-	if err := json.Unmarshal([]byte(created), &c); err != nil {
+	if err := decodeCreation(created, &c); err != nil {
 		return err
 	}
 	if names {

@@ -69,12 +69,19 @@ func (q Queries) Timeline(ctx context.Context, orderID string) ([]order.Timeline
 	return q.withLaterEntries(ctx, orderID, c)
 }
 
+// decodeDetails reads those of a step of a timeline.
+func decodeDetails(text string) (details map[string]any, err error) {
+	err = json.Unmarshal([]byte(text), &details)
+	return details, err
+}
+
 func (q Queries) withLaterEntries(ctx context.Context, orderID string, c *creation) ([]order.TimelineEntry, error) {
 	later, err := collect(ctx, q, func(scan scanner) (e order.TimelineEntry, err error) {
 		var details string
 		err = scan(asTime(&e.At), &e.Event, &e.Actor.Kind, asText(&e.Actor.ID), &e.Actor.Name, &details)
 		if err == nil {
-			err = readable(orderID, json.Unmarshal([]byte(details), &e.Details))
+			e.Details, err = decodeDetails(details)
+			err = readable(orderID, err)
 		}
 		return e, err
 	}, `SELECT at, event, actor_type, actor_id, actor_name, details FROM order_events

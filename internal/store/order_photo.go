@@ -35,6 +35,15 @@ func encodeCreation(keyName string, photos []order.Photo) (string, error) {
 	return string(text), err
 }
 
+// decodeCreation reads what encodeCreation has written, which always lists photos: without a list they are lost.
+func decodeCreation(text string, c *creation) error {
+	err := json.Unmarshal([]byte(text), c)
+	if err == nil && c.Photos == nil {
+		err = errors.New("no photos are listed")
+	}
+	return err
+}
+
 // creation returns how an order was created. An order that does not exist has no photos and no history.
 func (q Queries) creation(ctx context.Context, orderID string) (*creation, error) {
 	c := new(creation)
@@ -44,7 +53,7 @@ func (q Queries) creation(ctx context.Context, orderID string) (*creation, error
 	if err != nil {
 		return nil, err
 	}
-	return c, readable(orderID, json.Unmarshal([]byte(text), c))
+	return c, readable(orderID, decodeCreation(text, c))
 }
 
 // photos are those of round 0, with room for later ones.

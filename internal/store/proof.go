@@ -77,7 +77,7 @@ type OrderProof struct {
 	CategoryCode string
 	BrandCode    string
 	Facts        string
-	Creation     string
+	Created      error  // why it cannot be read how the order was created; nil: it can
 	Verdict      string // details of the last completion in its timeline; empty: there is none
 	ChargeID     string // empty: none
 	ChargeAmount int64
@@ -103,13 +103,14 @@ func (q Queries) EachOrder(
 		WHERE o.account_id = $1 AND o.environment = $2 ORDER BY o.seq`, []any{accountID, string(env)},
 		func(scan scanner) error {
 			var o OrderProof
-			var certified, document, keyID string
+			var created, certified, document, keyID string
 			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.CategoryCode,
-				&o.BrandCode, &o.Facts, &o.Creation, asText(&o.Verdict), asText(&o.CertificateID), asText(&certified),
+				&o.BrandCode, &o.Facts, &created, asText(&o.Verdict), asText(&o.CertificateID), asText(&certified),
 				asText(&document), asText(&o.Signature), asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount,
 				asText(&o.RefundID)); err != nil {
 				return err
 			}
+			o.Created = decodeCreation(created, new(creation))
 			if certified != "" {
 				o.Certificate = &certificate.Issued{ID: o.CertificateID, OrderID: certified}
 				o.Certificate.Document, o.Certificate.KeyID = []byte(document), keyID
@@ -119,18 +120,6 @@ func (q Queries) EachOrder(
 			}
 			return f(&o)
 		})
-}
-
-// EachStep calls f for every step in the timelines of orders, with its details as they are stored.
-func (q Queries) EachStep(ctx context.Context, f func(orderID, event, details string)) error {
-	return q.rows(ctx, "SELECT order_id, event, details FROM order_events", nil, func(scan scanner) error {
-		var orderID, event, details string
-		err := scan(&orderID, &event, &details)
-		if err == nil {
-			f(orderID, event, details)
-		}
-		return err
-	})
 }
 
 // TimelineGaps calls f for every order whose timeline has other numbers than those from 1 on: how many steps there are,
@@ -169,41 +158,6 @@ func (q Queries) EachRevoked(ctx context.Context, f func(RevokedProof)) error {
 		}
 		return err
 	})
-}
-
-// jsonTexts are the texts that the program reads as JSON besides those of orders and logs. Those of the large tables
-// are read by deep checks.
-var jsonTexts = []struct {
-	table, id, column string
-	large             bool
-}{
-	{"daily_statistics", "day", "figures", false},
-	{"api_keys", "id", "limits", false},
-	{"approvals", "id", "deed", false},
-	{"verdict_drafts", "order_id", "draft", true},
-	{"events", "order_id", "body", true},
-	{"deliveries", "id", "body", true},
-}
-
-// EachJSON calls f for every text that is read as JSON, with the id of its row or of its order.
-func (q Queries) EachJSON(ctx context.Context, large bool, f func(table, id, text string)) error {
-	for _, from := range jsonTexts {
-		if from.large && !large {
-			continue
-		}
-		err := q.rows(ctx, "SELECT "+from.id+", "+from.column+" FROM "+from.table, nil, func(scan scanner) error {
-			var id, text string
-			err := scan(&id, &text)
-			if err == nil {
-				f(from.table, id, text)
-			}
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // StrayCertificates calls f for every certificate in force that its order does not have, and for those of Live orders

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/domain/certificate"
@@ -45,7 +44,7 @@ func (q Queries) OrderPhotosAfter(
 		}
 		owner[next] = p
 		var c creation
-		_ = json.Unmarshal([]byte(text), &c) // what cannot be read is told of with its order
+		_ = decodeCreation(text, &c) // what cannot be read is told of with its order
 		for _, sent := range c.Photos {
 			add(next, sent.Name, sent.IndexCode)
 		}

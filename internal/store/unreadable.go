@@ -54,7 +54,7 @@ func (t *Tx) RepairOrder(
 		was[place] = from
 		return t.one("UPDATE "+where, append([]any{to, id}, args...)...)
 	}
-	if _, broken := order.DecodeRecorded(facts); broken != nil {
+	if recorded, broken := order.DecodeRecorded(facts); broken != nil || recorded.Classification.CategoryCode == "" {
 		rest, err := json.Marshal(&order.Recorded{Classification: classify(category, brand)})
 		if err != nil {
 			return nil, err
@@ -63,7 +63,7 @@ func (t *Tx) RepairOrder(
 			return nil, err
 		}
 	}
-	if json.Unmarshal([]byte(created), new(creation)) != nil {
+	if decodeCreation(created, new(creation)) != nil {
 		rest, err := encodeCreation(keyName, nil)
 		if err != nil {
 			return nil, err
@@ -77,7 +77,7 @@ func (t *Tx) RepairOrder(
 		return nil, err
 	}
 	for seq, details := range events {
-		if json.Unmarshal([]byte(details), new(map[string]any)) == nil {
+		if _, broken := decodeDetails(details); broken == nil {
 			continue
 		}
 		if err := replace(fmt.Sprintf("timeline %d", seq), details, "{}",

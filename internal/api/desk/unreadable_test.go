@@ -44,14 +44,21 @@ func TestUnreadable(t *testing.T) {
 func TestUnreadableEnded(t *testing.T) {
 	storetest.EachTarget(t, func(t *testing.T, target string) {
 		w := newWorld(t, storetest.Open(t, target))
-		const row = "UPDATE orders SET %s = 'xx' WHERE id = '%s'"
-		const events = "UPDATE order_events SET %s = 'xx' WHERE order_id = '%s'"
-		for column, statement := range map[string]string{"facts": row, "creation": row, "details": events} {
+		const row = "UPDATE orders SET %s = '%s' WHERE id = '%s'"
+		const events = "UPDATE order_events SET %s = '%s' WHERE order_id = '%s'"
+		for _, c := range []struct{ statement, column, text string }{
+			{row, "facts", "xx"},
+			{row, "facts", "[]"},
+			{row, "creation", "xx"},
+			{row, "creation", "{}"},
+			{events, "details", "xx"},
+			{events, "details", "[]"},
+		} {
 			for move, outcome := range map[string]any{"cancel": "canceled", "fail": nil} {
-				t.Run(column+"/"+move, func(t *testing.T) {
+				t.Run(c.column+"/"+c.text+"/"+move, func(t *testing.T) {
 					before := w.balance(t, &w.Customer)
 					id := w.claimed(t, w.Mika)
-					rawsql.Exec(t, target, fmt.Sprintf(statement, column, id))
+					rawsql.Exec(t, target, fmt.Sprintf(c.statement, c.column, c.text, id))
 					w.get(t, w.Admin, "/orders/"+id).want(t, http.StatusInternalServerError, "internal-error")
 					w.post(t, w.Mika, "/orders/"+id+"/fail", "{}").want(t, http.StatusInternalServerError, "internal-error")
 
@@ -65,7 +72,7 @@ func TestUnreadableEnded(t *testing.T) {
 							t.Errorf("got %v", r.body)
 						}
 						for _, was := range lost {
-							if was != "xx" {
+							if was != c.text {
 								t.Errorf("the timeline keeps %v", lost)
 							}
 						}
@@ -74,7 +81,7 @@ func TestUnreadableEnded(t *testing.T) {
 						t.Errorf("the balance was %d, and is %d", before, after)
 					}
 
-					rawsql.Exec(t, target, fmt.Sprintf(row, "creation", id)) // what is refused changes nothing
+					rawsql.Exec(t, target, fmt.Sprintf(row, "creation", "xx", id)) // what is refused changes nothing
 					w.post(t, w.Admin, "/orders/"+id+"/"+move, "{}").want(t, http.StatusConflict, "invalid-transition")
 					w.get(t, w.Admin, "/orders/"+id).want(t, http.StatusInternalServerError, "internal-error")
 				})
