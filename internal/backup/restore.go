@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/media"
@@ -25,9 +27,9 @@ type RestoreOptions struct {
 	Staging  *media.Staging // for Media
 	DataDir  string         // receives the secrets
 
-	// Begin is called before anything is written, when nothing speaks against it, with what names the backup; may be
-	// nil. Begun is what it was called with by a restore that was interrupted in this place: a database that is filled is
-	// then the one of that backup.
+	// Begin is called before anything is written, when nothing speaks against it, with what names the backup in a few
+	// lines; may be nil. Begun is what it was called with by a restore that was interrupted in this place, which takes no
+	// other backup then: a database that is filled is the one of that backup, and so are photos.
 	Begin func(backup string) error
 	Begun string
 }
@@ -69,15 +71,32 @@ func openSource(ctx context.Context, o *RestoreOptions) (_ *source, err error) {
 	}
 	m.Dir = dir
 	from := &source{Root: root, manifest: m}
+	if err := m.checkBegun(o.Begun); err != nil {
+		return nil, err
+	}
 	err = dump.CanLoad(ctx, o.Database, m.SchemaVersion)
 	if errors.Is(err, dump.ErrNotEmpty) && o.Begun != "" {
-		if o.Begun != m.SumsSHA256 {
-			return nil, fmt.Errorf("this place was being filled from another backup: go on with that one, "+
-				"or restore into an empty place: %w", err)
-		}
 		from.loaded, err = true, nil
 	}
 	return from, err
+}
+
+// begun names the backup: by what it has, and for people.
+func (m *manifest) begun() string {
+	return fmt.Sprintf("%s\nthe backup of %s in %s", m.SumsSHA256, m.CreatedAt.UTC().Format(time.RFC3339), m.Dir)
+}
+
+// checkBegun refuses a place that an interrupted restore has begun to fill from another backup.
+func (m *manifest) checkBegun(begun string) error {
+	sums, words, _ := strings.Cut(begun, "\n")
+	if begun == "" || sums == m.SumsSHA256 {
+		return nil
+	}
+	if words == "" {
+		words = "one whose " + sumsFile + " has the SHA-256 " + sums
+	}
+	return fmt.Errorf("this place was being filled from another backup, %s, and has files of it: restore that one again, "+
+		"or empty the place (its data folder, database and photos) for this one", words)
 }
 
 // Restore restores a backup into an empty installation. Before it writes anything it verifies the hash of every
@@ -101,8 +120,11 @@ func Restore(ctx context.Context, o RestoreOptions) (_ *Summary, err error) {
 	if err := p.each(ctx, "looking at the place", p.check); err != nil {
 		return nil, err
 	}
+	if err := p.checkOthers(ctx); err != nil {
+		return nil, err
+	}
 	if o.Begin != nil {
-		if err := o.Begin(m.SumsSHA256); err != nil {
+		if err := o.Begin(m.begun()); err != nil {
 			return nil, err
 		}
 	}
@@ -220,6 +242,41 @@ func (p *target) check(ctx context.Context, s sum) error {
 		err = fmt.Errorf("the place is not empty: it has another file in place of %s", s.path)
 	}
 	return err
+}
+
+// checkOthers refuses a target with photos that the backup does not have: nobody would know whose they are.
+func (p *target) checkOthers(ctx context.Context) error {
+	var known map[string]bool
+	others, example := 0, ""
+	for name, err := range p.media.Names(ctx) {
+		if err == nil && known == nil { // most places have none to compare
+			known, err = p.photos()
+		}
+		if err != nil {
+			return err
+		}
+		if !known[name] {
+			others++
+			example = name
+		}
+	}
+	if others > 0 {
+		return fmt.Errorf("the place is not empty: its media store has %d photos that the backup does not have, %s "+
+			"for example; restore into an empty one", others, example)
+	}
+	return nil
+}
+
+// photos returns the names of the photos of the backup.
+func (p *target) photos() (map[string]bool, error) {
+	names := make(map[string]bool, p.files)
+	err := eachSum(p.backup, func(s sum) error {
+		if name, ok := photoName(s.path); ok {
+			names[name] = true
+		}
+		return nil
+	})
+	return names, err
 }
 
 // present returns the hash of the target's file, or "" if it does not exist.

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -287,10 +288,22 @@ func TestInterruptedRestore(t *testing.T) {
 		})
 	}
 	t.Run("AnotherBackup", func(t *testing.T) {
-		must.NoError(t, os.WriteFile(marker, []byte(note+strings.Repeat("0", 64)+"\n"), 0o600))
-		code, _, stderr := run(t, fresh, nil, "restore", copied)
-		if code != 1 || !strings.Contains(stderr, "another backup") {
-			t.Errorf("status %d, %s", code, stderr)
+		content := note + strings.Repeat("0", 64) + "\nthe backup of 2026-01-02T03:04:05Z in /srv/copy\n"
+		for range 2 { // with the database, and before it
+			must.NoError(t, os.WriteFile(marker, []byte(content), 0o600))
+			before := listed(t, fresh)
+			code, _, stderr := run(t, fresh, nil, "restore", copied)
+			if code != 1 || !strings.Contains(stderr, "another backup, the backup of 2026-01-02T03:04:05Z in /srv/copy,") {
+				t.Errorf("status %d, %s", code, stderr)
+			}
+			if left, err := os.ReadFile(marker); err != nil || string(left) != content {
+				t.Errorf("the marker says %q, %v", left, err)
+			}
+			if after := listed(t, fresh); !slices.Equal(after, before) {
+				t.Errorf("there is %q, there was %q", after, before)
+			}
+			must.NoError(t, os.RemoveAll(fresh))
+			must.NoError(t, os.Mkdir(fresh, 0o700))
 		}
 	})
 }

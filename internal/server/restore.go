@@ -77,7 +77,7 @@ func (s *Settings) restoreMarker() string { return filepath.Join(s.Data, restore
 
 const (
 	restoreFile = "restore.unfinished"
-	// restoreNote is the first line of the marker; the name of the backup follows.
+	// restoreNote is the first line of the marker; what names the backup follows.
 	restoreNote = "assay restore has not ended: run it again\n"
 )
 
