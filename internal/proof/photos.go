@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/certificate"
 	"github.com/assayhq/assay/internal/media"
@@ -26,8 +27,11 @@ func (c *check) photos(ctx context.Context, q store.Queries, files media.Store, 
 	done, left := progress.Begin(ctx, "photos of orders", progress.Items, c.report.Orders), c.report.Orders
 	for after := ""; ; {
 		page, next, err := c.photoPage(ctx, q, after, last)
-		if err != nil || next == "" {
+		if err != nil {
 			return err
+		}
+		if next == "" {
+			return c.leftovers(ctx, files)
 		}
 		orders := min(pageSize, left) // of the page, whose photos stand for them in equal parts
 		left -= orders
@@ -116,25 +120,100 @@ func (c *check) photo(ctx context.Context, files media.Store, p *store.OrderPhot
 	case !p.Used:
 		problem(PhotoRow, "it is not marked as used and would be deleted as unused")
 	}
+	kind, message, err := c.file(ctx, files, p)
+	switch {
+	case err != nil || kind == "":
+		return err
+	case kind == PhotoErased:
+		c.leave(func() { problem(kind, "%s", message) }, p.Name)
+		return nil
+	}
+	erased, err := c.erased(ctx, p.Name)
+	if err == nil && !erased {
+		problem(kind, "%s", message)
+	}
+	return err
+}
+
+// file looks at the file of a photo; an empty kind: it is as it should be.
+func (c *check) file(
+	ctx context.Context, files media.Store, p *store.OrderPhotoProof,
+) (kind ProblemKind, message string, err error) {
+	const missing = "its file is not in the media store"
 	stat, err := files.Stat(ctx, p.Name)
 	switch {
 	case errors.Is(err, media.ErrNotFound) && p.Erased:
+		return "", "", nil
 	case p.Erased && err == nil:
-		problem(PhotoErased, "it was erased, and its file is still there; the next sweep of the media store deletes it")
+		return PhotoErased, "it was erased, and its file is still there; the next sweep of the media store deletes it", nil
 	case errors.Is(err, media.ErrNotFound):
-		problem(PhotoMissing, "its file is not in the media store")
+		return PhotoMissing, missing, nil
 	case err != nil:
-		return err
+		return "", "", err
 	case p.Known && stat.Size != p.Bytes:
-		problem(PhotoSize, "its file has %d bytes, %d were uploaded", stat.Size, p.Bytes)
+		return PhotoSize, fmt.Sprintf("its file has %d bytes, %d were uploaded", stat.Size, p.Bytes), nil
 	case p.Known && c.Deep:
-		sha, err := hashOf(ctx, files, p.Name)
-		if err != nil {
-			return err
+		switch sha, err := hashOf(ctx, files, p.Name); {
+		case errors.Is(err, media.ErrNotFound): // since it was found
+			return PhotoMissing, missing, nil
+		case err != nil:
+			return "", "", err
+		case sha != p.SHA256:
+			return PhotoHash, "its file is not what was uploaded", nil
 		}
-		if sha != p.SHA256 {
-			problem(PhotoHash, "its file is not what was uploaded")
+	}
+	return "", "", nil
+}
+
+// erased reports whether a photo was erased since its row was read.
+func (c *check) erased(ctx context.Context, name string) (bool, error) {
+	p, err := c.Store.Photo(ctx, name)
+	if errors.Is(err, store.ErrNotFound) {
+		return false, nil
+	}
+	return err == nil && p.Erased, err
+}
+
+// leftover is a file of an erased photo that was still there.
+type leftover struct {
+	name string
+	tell func()
+}
+
+func (c *check) leave(tell func(), name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.left = append(c.left, leftover{name, tell})
+}
+
+// leftoverPatience is how long a check waits at its end for the files of erased photos: an erasure that runs deletes
+// them after the rows.
+const leftoverPatience, leftoverPause = 3 * time.Second, 100 * time.Millisecond
+
+// leftovers tells of the files that nobody has deleted meanwhile.
+func (c *check) leftovers(ctx context.Context, files media.Store) error {
+	for until := time.Now().Add(leftoverPatience); len(c.left) > 0; {
+		var still []leftover
+		for _, l := range c.left {
+			_, err := files.Stat(ctx, l.name)
+			if err != nil && !errors.Is(err, media.ErrNotFound) {
+				return err
+			}
+			if err == nil {
+				still = append(still, l)
+			}
 		}
+		if c.left = still; time.Now().After(until) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(leftoverPause):
+		}
+	}
+	for _, l := range c.left {
+		l.tell()
 	}
 	return nil
 }

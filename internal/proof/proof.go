@@ -235,8 +235,8 @@ func (c *check) rows(ctx context.Context) error {
 			return fmt.Errorf("check the secrets: %w", err)
 		}
 	}
-	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed, and
-	// read before their files when they are erased.
+	// Outside the snapshot, which must not wait for a media store: photos of orders are never changed, only erased, the
+	// row first.
 	if err := c.photos(ctx, c.Store.Queries, c.Media, lastOrder); err != nil {
 		return fmt.Errorf("check the photos: %w", err)
 	}
@@ -259,6 +259,7 @@ type check struct {
 	mu     sync.Mutex // photos are checked in parallel
 	report Report
 	found  Deep
+	left   []leftover
 	done   func(int64) // takes the ledger entries, orders and events that were read
 }
 
