@@ -21,7 +21,9 @@ func TestSchema(t *testing.T) {
 			engine = "postgres"
 		}
 		s := shop.New(t, target)
-		rawsql.Exec(t, target, "CREATE TABLE notes_of_the_operator (id TEXT); ANALYZE") // nobody's business
+		rawsql.Exec(t, target, `CREATE TABLE notes_of_the_operator (id TEXT); ANALYZE;
+			ALTER TABLE orders ADD COLUMN zz text; ALTER TABLE ledger_entries ADD COLUMN "of us" TEXT DEFAULT 'a,(b';
+			CREATE INDEX orders_of_the_operator ON orders (zz)`) // nobody's business
 		wantProblems(t, check(t, s))
 		for _, c := range []struct{ name, change, object, says, engine string }{
 			{"Index", "DROP INDEX orders_desk", "orders_desk", "missing", ""},
@@ -36,6 +38,10 @@ func TestSchema(t *testing.T) {
 				"users_by_account", "", "",
 			},
 			{"Table", "DROP TABLE queue_samples", "queue_samples", "missing", ""},
+			{
+				"ColumnReplaced", "ALTER TABLE staff DROP COLUMN deactivated_at; ALTER TABLE staff ADD COLUMN other BIGINT",
+				"staff", "", "",
+			},
 			{"Column", "ALTER TABLE api_keys DROP COLUMN last_used_at", "api_keys", "", ""},
 			{"PrimaryKey", "ALTER TABLE write_probes DROP CONSTRAINT write_probes_pkey", "write_probes", "(id)", "postgres"},
 			{"Null", "ALTER TABLE mails ALTER COLUMN kind DROP NOT NULL", "mails", "kind", "postgres"},

@@ -77,7 +77,8 @@ func eachRow(ctx context.Context, db *sql.DB, query string, f func(scanner) erro
 	return rows.Err()
 }
 
-// compareSQLite compares definitions, which SQLite keeps as they were written, but for their layout.
+// compareSQLite compares definitions, which SQLite keeps as they were written, but for their layout. A table may have
+// columns besides.
 func (s *Store) compareSQLite(ctx context.Context, made []madeObject, f func(object, message string)) error {
 	found := make(map[string]string)
 	if err := s.rows(ctx, objectsQuery, nil, func(scan scanner) error {
@@ -92,7 +93,7 @@ func (s *Store) compareSQLite(ctx context.Context, made []madeObject, f func(obj
 		switch definition, exists := found[o.name]; {
 		case !exists:
 			f(o.name, "the "+o.kind+" is missing")
-		case definition != essence(o.definition):
+		case definition != essence(o.definition) && !extends(definition, essence(o.definition)):
 			f(o.name, "the "+o.kind+" is not as this program makes it")
 		}
 	}
@@ -109,6 +110,36 @@ var (
 func essence(definition string) string {
 	definition = sqlComment.ReplaceAllString(definition, "")
 	return sqlSpace.ReplaceAllString(strings.ReplaceAll(definition, `"`, ""), "")
+}
+
+// extends reports whether the essence of a table has all parts of another: columns were added to it, at most.
+func extends(table, made string) bool {
+	head, parts, tail := partsOf(table)
+	madeHead, madeParts, madeTail := partsOf(made)
+	return head == madeHead && tail == madeTail && len(parts) > len(madeParts) &&
+		!slices.ContainsFunc(madeParts, func(part string) bool { return !slices.Contains(parts, part) })
+}
+
+// partsOf splits the essence of a table at the commas between its columns and constraints.
+func partsOf(definition string) (head string, parts []string, tail string) {
+	head, rest, _ := strings.Cut(definition, "(")
+	depth, begin, quoted := 0, 0, false
+	for i := range len(rest) {
+		switch {
+		case rest[i] == '\'':
+			quoted = !quoted
+		case quoted:
+		case rest[i] == '(':
+			depth++
+		case rest[i] == ')' && depth == 0:
+			return head, append(parts, rest[begin:i]), rest[i+1:]
+		case rest[i] == ')':
+			depth--
+		case rest[i] == ',' && depth == 0:
+			parts, begin = append(parts, rest[begin:i]), i+1
+		}
+	}
+	return head, parts, ""
 }
 
 // tableForm is what both engines tell of a table.
