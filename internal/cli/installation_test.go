@@ -353,6 +353,39 @@ func TestRefusedRestore(t *testing.T) {
 	}
 }
 
+// TestRestore_NoVersion: a database that has lost its schema version is neither filled nor begun again, and stays as it
+// is.
+func TestRestore_NoVersion(t *testing.T) {
+	data, copied := t.TempDir(), filepath.Join(t.TempDir(), "backup")
+	create := []string{"staff", "create", "--email", "a@b.example", "--name", "A", "--role", "admin"}
+	for _, args := range [][]string{create, {"backup", copied}} {
+		if code, _, stderr := run(t, data, nil, args...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	target := filepath.Join(data, "assay.db")
+	rawsql.Exec(t, target, "ALTER TABLE goose_db_version RENAME TO kept")
+	files := func() []string { // without the lock, and what SQLite keeps beside a database that was looked at
+		return slices.DeleteFunc(listed(t, data), func(name string) bool {
+			return name == "server.lock" || strings.HasPrefix(name, "assay.db-")
+		})
+	}
+	before := files()
+	for _, args := range [][]string{{"restore", copied}, {"serve", "--listen", "127.0.0.1:0"}, create, {"check"}} {
+		code, _, stderr := run(t, data, nil, args...)
+		if code != 1 || !strings.Contains(stderr, "no schema version") {
+			t.Errorf("%v: status %d, %s", args, code, stderr)
+		}
+		if after := files(); !slices.Equal(after, before) {
+			t.Errorf("%v: there is %q, there was %q", args, after, before)
+		}
+	}
+	rawsql.Exec(t, target, "ALTER TABLE kept RENAME TO goose_db_version")
+	if code, _, stderr := run(t, data, nil, "check"); code != 0 {
+		t.Errorf("put back: %s", stderr)
+	}
+}
+
 // listed returns the paths of everything below a folder.
 func listed(t *testing.T, dir string) (found []string) {
 	t.Helper()

@@ -7,22 +7,85 @@ import (
 	"io/fs"
 	"net/url"
 	"os"
+	"regexp"
 
 	"github.com/jackc/pgx/v5/stdlib"
 )
 
+// ErrNoVersion is returned for a database that has tables of this program, or such as are called like them, and no
+// schema version: it can be neither used nor filled.
+var ErrNoVersion = errors.New("the database has tables of an installation, or of another program, " +
+	"and no schema version (in the table " + versionTable + "): put that back from a copy of the database, " +
+	"or use an empty database")
+
+const versionTable = "goose_db_version"
+
 // Exists reports whether the target holds a database of this program. It changes and creates nothing.
 func Exists(ctx context.Context, target string) (exists bool, err error) {
-	db, text, err := peek(target)
+	db, err := peek(target)
 	if db == nil || err != nil {
 		return false, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	var n int
-	if err := db.QueryRowContext(ctx, text).Scan(&n); err != nil {
-		return false, Classify(err)
+	versions, err := hasVersions(ctx, db, IsPostgres(target))
+	return versions, Classify(err)
+}
+
+// hasVersions reports whether a database has the table of schema versions. It returns ErrNoVersion where that tells of
+// none and other tables of the schema are there.
+func hasVersions(ctx context.Context, db *sql.DB, postgres bool) (versions bool, err error) {
+	text := "SELECT name FROM sqlite_master WHERE type = 'table'"
+	if postgres {
+		text = "SELECT CAST(table_name AS TEXT) FROM information_schema.tables WHERE table_schema = current_schema()"
 	}
-	return n > 0, nil
+	ours, err := schemaTables()
+	if err != nil {
+		return false, err
+	}
+	found, err := db.QueryContext(ctx, text)
+	if err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, found.Close()) }()
+	tables := false
+	for found.Next() {
+		var name string
+		if err := found.Scan(&name); err != nil {
+			return false, err
+		}
+		versions = versions || name == versionTable
+		tables = tables || ours[name]
+	}
+	if err := errors.Join(found.Err(), found.Close()); err != nil || !tables {
+		return versions, err
+	}
+	// The tables are looked at first: a node that begins at this moment makes them together with their version.
+	version := int64(0)
+	if versions {
+		err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable).Scan(&version)
+	}
+	if err == nil && version == 0 {
+		err = ErrNoVersion
+	}
+	return versions, err
+}
+
+var createTable = regexp.MustCompile(`(?m)^CREATE TABLE (\w+)`)
+
+// schemaTables returns the names of the tables that migrations make.
+func schemaTables() (map[string]bool, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	names := make(map[string]bool)
+	for _, file := range files {
+		content, err := fs.ReadFile(migrations, file)
+		if err != nil {
+			return nil, err
+		}
+		for _, found := range createTable.FindAllSubmatch(content, -1) {
+			names[string(found[1])] = true
+		}
+	}
+	return names, err
 }
 
 // Untouched reports whether nobody has used the database yet: whatever is done first leaves a row in one of the tables,
@@ -35,25 +98,23 @@ func (q Queries) Untouched(ctx context.Context) (bool, error) {
 	return used == 0, err
 }
 
-// peek returns the database and the question whether it has a schema; nil: there is nothing.
-func peek(target string) (db *sql.DB, question string, err error) {
+// peek opens the database to look at it; nil: there is nothing.
+func peek(target string) (*sql.DB, error) {
 	if IsPostgres(target) {
 		config, err := parsePostgres(target)
 		if err != nil {
-			return nil, "", err
+			return nil, err
 		}
-		return stdlib.OpenDB(*config), "SELECT COUNT(*) FROM information_schema.tables " +
-			"WHERE table_schema = current_schema() AND table_name = 'goose_db_version'", nil
+		return stdlib.OpenDB(*config), nil
 	}
 	info, err := os.Stat(target)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, "", nil
+		return nil, nil
 	}
 	if err != nil || info.Size() == 0 {
-		return nil, "", err
+		return nil, err
 	}
-	db, err = sql.Open("sqlite", readOnlyDSN(target, false))
-	return db, "SELECT COUNT(*) FROM sqlite_master WHERE type = 'table' AND name = 'goose_db_version'", err
+	return sql.Open("sqlite", readOnlyDSN(target, false))
 }
 
 // readOnlyDSN opens a SQLite file that is not to be changed. An immutable one is on a disk where nothing can be

@@ -175,6 +175,9 @@ func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 }
 
 func migrate(ctx context.Context, db *sql.DB, d database.Dialect, to int64, options ...goose.ProviderOption) error {
+	if _, err := hasVersions(ctx, db, d == database.DialectPostgres); err != nil { // the first look would make the table
+		return fmt.Errorf("read schema version: %w", err)
+	}
 	p, err := migrator(db, d, options...)
 	if err != nil {
 		return err
