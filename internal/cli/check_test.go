@@ -125,6 +125,14 @@ func TestCheckBroken(t *testing.T) {
 			t.Helper()
 			rawsql.Exec(t, path, "DROP TABLE catalog_versions; DROP TABLE sealed_keys")
 		}, proof.Schema, "sealed_keys"},
+		{"VersionTable", func(t *testing.T, path string) {
+			t.Helper()
+			rawsql.Exec(t, path, "DROP TABLE goose_db_version")
+		}, proof.Schema, "goose_db_version"},
+		{"Version", func(t *testing.T, path string) {
+			t.Helper()
+			rawsql.Exec(t, path, "DELETE FROM goose_db_version")
+		}, proof.Schema, "goose_db_version"},
 		{"Catalog", func(t *testing.T, path string) {
 			t.Helper()
 			rawsql.Exec(t, path, "UPDATE catalog_versions SET document = 'x' || document")
@@ -148,6 +156,28 @@ func TestCheckBroken(t *testing.T) {
 			t.Errorf("status %d, %s", code, stderr)
 		}
 	})
+	t.Run("OtherCommandsWithoutVersion", func(t *testing.T) {
+		data := fresh(t)
+		wantVersionLost(t, data, filepath.Join(data, "assay.db"), nil)
+	})
+}
+
+// wantVersionLost takes the version of the schema away: what opens the database says so, and leaves it as it is.
+func wantVersionLost(t *testing.T, data, database string, environment map[string]string) {
+	t.Helper()
+	rawsql.Exec(t, database, "DROP TABLE goose_db_version")
+	for _, args := range [][]string{
+		{"accounts", "list"},
+		{"accounts", "create", "--name", "B", "--owner", "b@b.example"},
+		{"backup", filepath.Join(t.TempDir(), "copy")},
+		{"serve", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0"},
+	} {
+		code, _, stderr := run(t, data, environment, args...)
+		if code != 1 || !strings.Contains(stderr, "goose_db_version") || strings.Contains(stderr, "no installation") {
+			t.Errorf("%q: status %d, %s", args, code, stderr)
+		}
+	}
+	wantKind(t, report(t, data, environment), proof.Schema, "goose_db_version")
 }
 
 // TestCheckBrokenPostgres is TestCheckBroken for what can be broken there.
@@ -165,4 +195,5 @@ func TestCheckBrokenPostgres(t *testing.T) {
 	r := report(t, data, environment)
 	wantKind(t, r, proof.Schema, "sealed_keys")
 	wantKind(t, r, proof.Schema, "catalog_versions")
+	wantVersionLost(t, data, database, environment)
 }

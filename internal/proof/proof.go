@@ -4,6 +4,7 @@ package proof
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -147,6 +148,9 @@ func Broken(ctx context.Context, db *store.Store, err error) *Report {
 	}
 	if message, corrupt := store.Corrupt(err); corrupt {
 		c.add(Problem{Kind: DatabaseCorrupt, Message: message})
+	}
+	if errors.Is(err, store.ErrNoVersion) {
+		c.add(Problem{Kind: Schema, ID: store.VersionTable, Message: store.ErrNoVersion.Error()})
 	}
 	if c.report.ProblemCount == 0 {
 		return nil

@@ -15,10 +15,11 @@ import (
 // ErrNoVersion is returned for a database that has tables of this program, or such as are called like them, and no
 // schema version: it can be neither used nor filled.
 var ErrNoVersion = errors.New("the database has tables of an installation, or of another program, " +
-	"and no schema version (in the table " + versionTable + "): put that back from a copy of the database, " +
+	"and no schema version (in the table " + VersionTable + "): put that back from a copy of the database, " +
 	"or use an empty database")
 
-const versionTable = "goose_db_version"
+// VersionTable is where the migrations that have run are kept.
+const VersionTable = "goose_db_version"
 
 // Exists reports whether the target holds a database of this program. It changes and creates nothing.
 func Exists(ctx context.Context, target string) (exists bool, err error) {
@@ -53,7 +54,7 @@ func hasVersions(ctx context.Context, db *sql.DB, postgres bool) (versions bool,
 		if err := found.Scan(&name); err != nil {
 			return false, err
 		}
-		versions = versions || name == versionTable
+		versions = versions || name == VersionTable
 		tables = tables || ours[name]
 	}
 	if err := errors.Join(found.Err(), found.Close()); err != nil || !tables {
@@ -62,7 +63,7 @@ func hasVersions(ctx context.Context, db *sql.DB, postgres bool) (versions bool,
 	// The tables are looked at first: a node that begins at this moment makes them together with their version.
 	version := int64(0)
 	if versions {
-		err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+versionTable).Scan(&version)
+		err = db.QueryRowContext(ctx, "SELECT COALESCE(MAX(version_id), 0) FROM "+VersionTable).Scan(&version)
 	}
 	if err == nil && version == 0 {
 		err = ErrNoVersion
