@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -148,5 +149,23 @@ func TestFoldersOfTheirOwn(t *testing.T) {
 	}
 	if left := listed(t, filepath.Join(data, "media")); len(left) > 0 {
 		t.Errorf("among the photos: %v", left)
+	}
+}
+
+// TestServe_AddressTaken: no installation is begun by a server that could not serve it.
+func TestServe_AddressTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	must.NoError(t, err)
+	defer func() { must.NoError(t, taken.Close()) }()
+	for _, flag := range []string{"listen", "ops-listen"} {
+		home := t.TempDir()
+		args := []string{"serve", "--demo", "--listen", "127.0.0.1:0", "--ops-listen", "127.0.0.1:0", "--tls-listen", ""}
+		code, stdout, stderr := run(t, filepath.Join(home, "data"), nil, append(args, "--"+flag, taken.Addr().String())...)
+		if code != 1 || stdout != "" || !strings.Contains(stderr, "--"+flag+": ") {
+			t.Errorf("--%s: status %d, says %q and %q", flag, code, stdout, stderr)
+		}
+		if left := listed(t, home); left != nil {
+			t.Errorf("--%s: left behind: %q", flag, left)
+		}
 	}
 }

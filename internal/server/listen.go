@@ -47,6 +47,27 @@ func (s *Settings) checkServe() error {
 	return errors.Join(problems...)
 }
 
+// tryListen binds the addresses for a moment: where one is taken, no installation is begun for nothing.
+func (s *Settings) tryListen(ctx context.Context) (err error) {
+	addresses := map[string]string{"ops-listen": s.OpsListen}
+	if s.Roles.Has(RoleAPI) || s.Roles.Has(RoleDesk) {
+		addresses["listen"], addresses["tls-listen"] = s.Listen, s.TLSListen
+	}
+	for name, address := range addresses {
+		if address == "" {
+			continue
+		}
+		l, failed := new(net.ListenConfig).Listen(ctx, "tcp", address)
+		if failed == nil {
+			failed = l.Close()
+		}
+		if failed != nil {
+			err = errors.Join(err, fmt.Errorf("--%s: %w", name, failed))
+		}
+	}
+	return err
+}
+
 // listen binds every listener that is on.
 func (s *Server) listen(ctx context.Context, pages http.Handler) error {
 	set := &s.app.Settings

@@ -204,9 +204,10 @@ func (m *Move) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		side.s.Data = dir
+		side.s.Data, side.s.keySource = dir, "--"+side.name+"-secret-key"
 		if side.s.SecretKey == "" {
-			key, err := os.ReadFile(filepath.Join(filepath.Clean(dir), secretKeyFile))
+			side.s.keySource = side.s.secretPath()
+			key, err := os.ReadFile(filepath.Clean(side.s.keySource))
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"flag"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -65,4 +67,32 @@ func TestMove_Interrupted(t *testing.T) {
 		t.Errorf("%d accounts", len(accounts))
 	}
 	must.NoError(t, app.Close())
+}
+
+// TestMove_WrongKey names the key that is wrong by the flag or the file that it is from.
+func TestMove_WrongKey(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	m := new(Move)
+	m.Bind(flag.NewFlagSet("", flag.ContinueOnError))
+	m.From.Data, m.To.Data = t.TempDir(), filepath.Join(t.TempDir(), "new")
+	app, err := Begin(t.Context(), m.From, log)
+	must.NoError(t, err)
+	must.NoError(t, app.Close())
+	wrong := func(source string) {
+		t.Helper()
+		move := *m
+		_, err := move.Run(t.Context(), log)
+		if err == nil || !strings.Contains(err.Error(), " "+source+": ") || strings.Contains(err.Error(), " --secret-key") {
+			t.Errorf("got %v, want an error about %s", err, source)
+		}
+		if exists(m.To.Data) {
+			t.Error("the new place is there")
+		}
+	}
+	m.From.SecretKey = secret.Generate()
+	wrong("--from-secret-key")
+	m.From.SecretKey = ""
+	file := filepath.Join(m.From.Data, "secret.key")
+	must.NoError(t, os.WriteFile(file, []byte(secret.Generate()+"\n"), 0o600))
+	wrong(file)
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,6 +72,11 @@ func (s *Settings) checkExists(ctx context.Context) error {
 func Start(ctx context.Context, s Settings, log *slog.Logger) (_ *App, err error) {
 	if err := errors.Join(s.checkOpen(), s.checkServe()); err != nil {
 		return nil, err
+	}
+	if begun, err := store.Exists(ctx, s.databaseTarget()); err == nil && !begun { // open tells of an error
+		if err := s.tryListen(ctx); err != nil {
+			return nil, err
+		}
 	}
 	var lock *os.File
 	if s.Database == "" {
@@ -327,7 +333,7 @@ func (s *Settings) secretPath() string { return filepath.Join(s.Data, secretKeyF
 
 // secrets returns the box of the secret key with the kept keys.
 func (s *Settings) secrets(keep func(*secret.Box) (*secret.Box, error)) (*secret.Box, error) {
-	key, source := s.SecretKey, "--secret-key"
+	key, source := s.SecretKey, cmp.Or(s.keySource, "--secret-key")
 	if key == "" {
 		path := s.secretPath()
 		source = path
@@ -346,6 +352,8 @@ func (s *Settings) secrets(keep func(*secret.Box) (*secret.Box, error)) (*secret
 	}
 	kept, err := keep(box)
 	switch {
+	case errors.Is(err, service.ErrSecretKey) && s.keySource != "":
+		return nil, fmt.Errorf("%s: %w", source, err)
 	case errors.Is(err, service.ErrSecretKey):
 		return nil, fmt.Errorf("%s: %w. Start with the right key. "+
 			"Where the key was replaced on purpose, give the old one as --secret-key-previous and run: assay secrets rotate",

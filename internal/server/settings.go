@@ -26,6 +26,7 @@ type Settings struct {
 	NodeSettings
 	OpenID OpenIDSettings
 
+	keySource    string // that SecretKey is from, of one side of a move; empty: --secret-key
 	databaseCopy string // opened instead of the one in Data, see OpenToCheck
 
 	Data     string
