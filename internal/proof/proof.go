@@ -74,7 +74,7 @@ const (
 	OrderCount      ProblemKind = "order-count"            // the desk's counters of Live orders by status are right
 	OrderFacts      ProblemKind = "order-facts"            // what was recorded of an order can be read
 	OrderOutcome    ProblemKind = "order-outcome"          // outcome and reasons are the last ones of its timeline
-	TimelineSeq     ProblemKind = "timeline-sequence"      // whose steps are numbered from 1 without gaps
+	TimelineSeq     ProblemKind = "timeline-sequence"      // whose steps have no gaps and lead to its status
 	OrderResults    ProblemKind = "order-results"          // the counters of results agree with the orders
 	CertMissing     ProblemKind = "certificate-missing"    // an authentic order has its certificate
 	CertChanged     ProblemKind = "certificate-changed"    // which is as it was signed, for that order

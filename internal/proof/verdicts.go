@@ -28,8 +28,8 @@ func (t *tenant) verdict(o *store.OrderProof) {
 		t.problem(OrderFacts, o.ID, "the order is one of %s %s, what was recorded says %s %s", o.CategoryCode, o.BrandCode,
 			item.CategoryCode, item.BrandCode)
 	}
-	if o.Status == order.Completed {
-		t.outcome(o, &recorded, err == nil)
+	if o.Status != order.Completed || t.outcome(o, &recorded, err == nil) {
+		t.lastStep(o)
 	}
 	if o.Outcome != order.Authentic || len(t.CertificateKeys) == 0 {
 		return
@@ -52,9 +52,25 @@ func (t *tenant) verdict(o *store.OrderProof) {
 	}
 }
 
-// outcome compares what an order says of its verdict with the last one of its timeline. The reasons of a Test order are
-// simulated and not in the timeline.
-func (t *tenant) outcome(o *store.OrderProof, recorded *order.Recorded, readable bool) {
+// statusAfter are the statuses of Live orders after the steps of a timeline that move them.
+var statusAfter = map[string]order.Status{
+	"": order.Queued, "released": order.Queued, "claimed": order.Processing, "reassigned": order.Processing,
+	"photos-submitted": order.Processing, "photos-requested": order.UpdatePhotos, "completed": order.Completed,
+	"failed": order.Failed,
+}
+
+// lastStep compares the status of a Live order with the last step of its timeline.
+func (t *tenant) lastStep(o *store.OrderProof) {
+	status, known := statusAfter[o.LastStep]
+	if known && status != o.Status && t.balance.Environment == access.Live {
+		t.problem(TimelineSeq, o.ID, "the order is in %s, the last step of its timeline, %q, leads to %s", o.Status,
+			o.LastStep, status)
+	}
+}
+
+// outcome compares what an order says of its verdict with the last one of its timeline, and reports whether the outcome
+// is that. The reasons of a Test order are simulated and not in the timeline.
+func (t *tenant) outcome(o *store.OrderProof, recorded *order.Recorded, readable bool) bool {
 	var said struct {
 		Outcome     order.Outcome `json:"outcome"`
 		ReasonCodes []string      `json:"reason_codes"`
@@ -63,10 +79,10 @@ func (t *tenant) outcome(o *store.OrderProof, recorded *order.Recorded, readable
 	}
 	if err := json.Unmarshal([]byte(o.Verdict), &said); err != nil || said.Outcome != o.Outcome {
 		t.problem(OrderOutcome, o.ID, "the outcome is %s, its timeline says %q", o.Outcome, said.Outcome)
-		return
+		return false
 	}
 	if !readable || t.balance.Environment != access.Live {
-		return
+		return true
 	}
 	var codes []string
 	var own text.Text
@@ -82,6 +98,7 @@ func (t *tenant) outcome(o *store.OrderProof, recorded *order.Recorded, readable
 		t.problem(OrderOutcome, o.ID, "the reasons of the outcome are %q %q %q, its timeline says %q %q %q", codes, own.EN,
 			recorded.OutcomeIndexes, said.ReasonCodes, said.ReasonText.EN, said.IndexCodes)
 	}
+	return true
 }
 
 // itemOf is what a certificate says of an item.

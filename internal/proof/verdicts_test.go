@@ -93,12 +93,19 @@ func TestVerdicts(t *testing.T) {
 			must.NoError(t, err)
 			return r
 		}
+		claimed := s.Order(t, s.Live, "")
+		_, err := s.Service.ClaimOrder(t.Context(), s.admin, claimed)
+		must.NoError(t, err)
 		wantProblems(t, deep())
 		photos, err := s.Store.OrderPhotos(t.Context(), s.authentic)
 		must.NoError(t, err)
 		names := strings.NewReplacer("{authentic}", s.authentic, "{fake}", s.fake, "{in-force}", s.inForce,
 			"{revoked}", s.revoked, "{photo}", photos[0].Name, "{account}", s.Account.ID, "{key}", s.Live.ID,
-			"{open}", s.Order(t, s.Live, ""), "{admin}", s.admin.ID)
+			"{open}", s.Order(t, s.Live, ""), "{admin}", s.admin.ID, "{claimed}", claimed,
+			"{failed}", rawsql.Rows(t, target, "SELECT id FROM orders WHERE status = 'error'")[0][0])
+		const swapSteps = `UPDATE order_events SET seq = 100 WHERE order_id = '{fake}' AND seq = 1;
+			UPDATE order_events SET seq = 1 WHERE order_id = '{fake}' AND seq = 2;
+			UPDATE order_events SET seq = 2 WHERE order_id = '{fake}' AND seq = 100`
 		inFacts := func(order, from, to string) change {
 			return set("orders", "facts", "REPLACE(facts, '"+from+"', '"+to+"')", "REPLACE(facts, '"+to+"', '"+from+"')",
 				"id = '{"+order+"}'")
@@ -139,6 +146,19 @@ func TestVerdicts(t *testing.T) {
 				name:   "StepMissing",
 				change: set("order_events", "seq", "seq + 1", "seq - 1", "order_id = '{fake}' AND event = 'completed'"),
 				want:   []proof.ProblemKind{proof.TimelineSeq}, id: "{fake}",
+			},
+			{
+				name: "LastStepGone", change: hideRows("order_events", "order_id = '{claimed}'"),
+				want: []proof.ProblemKind{proof.TimelineSeq}, id: "{claimed}",
+			},
+			{
+				name:   "LastStepOfFailedGone",
+				change: hideRows("order_events", "order_id = (SELECT id FROM orders WHERE status = 'error')"),
+				want:   []proof.ProblemKind{proof.TimelineSeq}, id: "{failed}",
+			},
+			{
+				name: "StepsSwapped", change: change{swapSteps, swapSteps},
+				want: []proof.ProblemKind{proof.TimelineSeq}, id: "{fake}",
 			},
 			{
 				name: "PhotoReplaced", change: set("photos", "sha256", "'x' || sha256", "substr(sha256, 2)", "name = '{photo}'"),

@@ -79,6 +79,7 @@ type OrderProof struct {
 	Facts        string
 	Created      error  // why it cannot be read how the order was created; nil: it can
 	Verdict      string // details of the last completion in its timeline; empty: there is none
+	LastStep     string // of its timeline that moved the order; empty: nothing did
 	ChargeID     string // empty: none
 	ChargeAmount int64
 	RefundID     string // empty: none
@@ -96,6 +97,8 @@ func (q Queries) EachOrder(
 			o.creation,
 			(SELECT e.details FROM order_events AS e WHERE e.order_id = o.id AND e.event = 'completed'
 				ORDER BY e.seq DESC LIMIT 1),
+			(SELECT e.event FROM order_events AS e WHERE e.order_id = o.id AND e.event <> 'certificate-revoked'
+				ORDER BY e.seq DESC LIMIT 1),
 			o.certificate_id, c.order_id, c.document, c.signature, c.key_id, l.id, COALESCE(l.amount, 0), r.id
 		FROM orders AS o LEFT JOIN ledger_entries AS l ON l.id = o.id AND l.kind = 'charge'
 		LEFT JOIN ledger_entries AS r ON r.charge_id = l.id
@@ -105,8 +108,8 @@ func (q Queries) EachOrder(
 			var o OrderProof
 			var created, certified, document, keyID string
 			if err := scan(&o.ID, &o.Seq, &o.Number, &o.Price, &o.Status, asText(&o.Outcome), &o.CategoryCode,
-				&o.BrandCode, &o.Facts, &created, asText(&o.Verdict), asText(&o.CertificateID), asText(&certified),
-				asText(&document), asText(&o.Signature), asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount,
+				&o.BrandCode, &o.Facts, &created, asText(&o.Verdict), asText(&o.LastStep), asText(&o.CertificateID),
+				asText(&certified), asText(&document), asText(&o.Signature), asText(&keyID), asText(&o.ChargeID), &o.ChargeAmount,
 				asText(&o.RefundID)); err != nil {
 				return err
 			}

@@ -220,8 +220,12 @@ func (s *Shop) end(t testing.TB, id string, move func(*order.Order) error) {
 		if err := tx.CountResult(o, -1); err != nil {
 			return err
 		}
+		event := "completed"
+		if o.Status == order.Failed {
+			event = "failed"
+		}
 		if err := tx.AppendTimeline(o.ID, &order.TimelineEntry{
-			At: s.Clock.Now(), Event: "completed", Details: map[string]any{"outcome": o.Outcome},
+			At: s.Clock.Now(), Event: event, Details: map[string]any{"outcome": o.Outcome},
 		}); err != nil {
 			return err
 		}
