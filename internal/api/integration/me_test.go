@@ -2,6 +2,7 @@ package integration_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/assayhq/assay/internal/domain/access"
 	"github.com/assayhq/assay/internal/testkit/integrationtest"
@@ -46,6 +47,7 @@ func TestMe(t *testing.T) {
 			c.Get(t, "/me").Is(t, "webhooks", obj{"endpoints": 2, "failing": 0})
 			endDeliveries(t, w, first, false)
 			c.Get(t, "/me").Is(t, "webhooks", obj{"endpoints": 2, "failing": 1})
+			w.Clock.Advance(time.Millisecond)          // other tests make ids of other times meanwhile
 			c.CreateID(t, obj{"mock_outcome": "fake"}) // pending: the last that ended counts
 			c.Get(t, "/me").Is(t, "webhooks", obj{"endpoints": 2, "failing": 1})
 			endDeliveries(t, w, first, true)
