@@ -28,7 +28,7 @@ type Warmer struct {
 
 	mu      sync.Mutex
 	waiting map[string][]string // names by account
-	order   []string            // accounts that wait; the first is the next
+	order   []string            // accounts that wait; the first one longest
 	queued  int
 	recent  map[string]bool // done already: one photo may be in many orders
 }
