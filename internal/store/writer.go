@@ -18,6 +18,7 @@ type writer struct {
 	conn   *sql.Conn
 	direct *sqliteConn // conn without database/sql
 	files  *sqliteFiles
+	log    *checkpointer
 
 	jobs    chan *job
 	limit   time.Duration // of a job of a request, from its arrival to its commit
@@ -38,7 +39,7 @@ var (
 )
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db := sql.OpenDB(sqliteDriver{sqliteURI(path), sqlitePragmas(hotCache)})
+	db := sql.OpenDB(sqliteDriver{sqliteURI(path), sqlitePragmas(hotCache, byCheckpointer)})
 	db.SetMaxOpenConns(1)
 	c, err := db.Conn(ctx)
 	if err != nil {
@@ -52,8 +53,12 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
+	log, err := newCheckpointer(path)
+	if err != nil {
+		return nil, errors.Join(err, c.Close(), db.Close())
+	}
 	return &writer{
-		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below, files: files,
+		statements: newStatements(c.PrepareContext, maxStatements), db: db, conn: c, direct: below, files: files, log: log,
 		jobs: make(chan *job, maxGroup), limit: writeLimit, closing: make(chan struct{}), done: make(chan struct{}),
 	}, nil
 }
@@ -119,10 +124,11 @@ func (w *writer) run(j *job, hurry bool) error {
 func (w *writer) close() error {
 	w.once.Do(func() { close(w.closing) })
 	<-w.done
-	return errors.Join(w.statements.close(), w.conn.Close(), w.db.Close())
+	return errors.Join(w.log.wait(), w.statements.close(), w.conn.Close(), w.db.Close())
 }
 
 func (w *writer) loop() {
+	w.log.start(w.done)
 	defer close(w.done)
 	group := make([]*job, 0, maxGroup)
 	for {
@@ -169,6 +175,7 @@ func (w *writer) commit(group []*job) {
 		err, _ = w.transaction(func(tx *Tx) error { return runApart(tx, group) })
 	}
 	reply(group, err)
+	w.log.committed(w.direct)
 }
 
 // transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.

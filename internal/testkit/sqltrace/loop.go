@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// durable are the settings of the program's writing connection.
+// durable are the settings of the program's writing connection, with the checkpoints that SQLite makes by itself.
 const durable = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
 	"&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=temp_store(MEMORY)"
 
