@@ -94,20 +94,20 @@ func (p *checkpointer) committed(w *sqliteConn) {
 
 // uncopied returns how many pages of the log are not in the database file.
 func (c *sqliteConn) uncopied() (int64, error) {
-	log, copied, err := c.checkpoint("NOOP")
+	log, copied, err := c.checkpoint("PRAGMA wal_checkpoint(NOOP)")
 	return log - copied, err
 }
 
 // copyLog copies as much of the log as readers and others that copy allow, and flushes it.
 func (c *sqliteConn) copyLog() error {
-	_, _, err := c.checkpoint("PASSIVE")
+	_, _, err := c.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")
 	return err
 }
 
 // checkpoint returns how many pages the log has and how many of them are copied.
-func (c *sqliteConn) checkpoint(mode string) (log, copied int64, err error) {
+func (c *sqliteConn) checkpoint(text string) (log, copied int64, err error) {
 	var r record
-	err = c.records(context.Background(), "PRAGMA wal_checkpoint("+mode+")", nil, &r, func() error {
+	err = c.records(context.Background(), text, nil, &r, func() error {
 		log, copied = r.integer(1), r.integer(2)
 		return r.err
 	})

@@ -19,11 +19,12 @@ type dialect struct {
 	name       string
 	skipLocked string // suffix of a SELECT that claims rows
 	forUpdate  string // suffix of a SELECT whose rows the transaction is about to change
+	rowids     bool   // orders are kept under the RowID of their id
 }
 
 var (
 	// SQLite has one writer at a time: rows that a transaction reads cannot change under it.
-	sqliteDialect   = dialect{name: "sqlite3"}
+	sqliteDialect   = dialect{name: "sqlite3", rowids: true}
 	postgresDialect = dialect{name: "postgres", skipLocked: " FOR UPDATE SKIP LOCKED", forUpdate: " FOR UPDATE"}
 )
 
@@ -46,9 +47,16 @@ func uniqueViolation(err error) bool {
 		return e.Code == "23505"
 	}
 	if e, ok := errors.AsType[sqliteError](err); ok {
-		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY
+		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY ||
+			RowIDTaken(err)
 	}
 	return false
+}
+
+// RowIDTaken reports whether another row of SQLite has the RowID of a row.
+func RowIDTaken(err error) bool {
+	e, ok := errors.AsType[sqliteError](err)
+	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_ROWID
 }
 
 // retryable reports whether the transaction lost against another one and may simply run again.

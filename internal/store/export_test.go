@@ -162,7 +162,7 @@ func (c counting) batch(ctx context.Context, commands []command, commit bool) er
 // CreateOrders stores orders as those of one group.
 func (t *Tx) CreateOrders(group []*Creation) error {
 	for _, c := range group {
-		if err := c.prepare(); err != nil {
+		if err := c.prepare(t.d); err != nil {
 			return err
 		}
 	}

@@ -116,7 +116,7 @@ const ownExternalID = `o.account_id = $1 AND o.environment = CAST($2 AS TEXT) AN
 // ShownOrder is FindOrder with no more than what the customer is shown: it is read more often than anything else. The
 // id is the order's.
 func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExternalID string) (*order.Order, error) {
-	args := []any{tenant.AccountID, string(tenant.Environment), idOrExternalID}
+	args := append(make([]any, 0, 4), tenant.AccountID, string(tenant.Environment), idOrExternalID)
 	var o *order.Order
 	take := func(r *record) (err error) {
 		if r.integer(0) == 1 {
@@ -126,7 +126,13 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 	}
 	if id, ok := ParseID(idOrExternalID); ok {
 		args[2] = id
-		err := q.record(ctx, shownByID, args, take)
+		err := ErrNotFound
+		if q.d.rowids {
+			err = q.record(ctx, shownByRowID, append(args, RowID(id)), take)
+		}
+		if errors.Is(err, ErrNotFound) { // also where a row of SQLite has another rowid
+			err = q.record(ctx, shownByID, args, take)
+		}
 		if o != nil && err == nil || err != nil && !errors.Is(err, ErrNotFound) {
 			return o, err
 		}
@@ -138,8 +144,10 @@ func (q Queries) ShownOrder(ctx context.Context, tenant access.Tenant, idOrExter
 const (
 	shownText = `, o.id, o.status, o.outcome, o.due_at, o.time_left, o.updated_at, o.ended_at, o.delayed,
 		o.certificate_id, o.facts FROM orders AS o WHERE `
-	shownByID = "SELECT CASE WHEN o.account_id = $1 AND o.environment = $2 THEN 1 ELSE 0 END" + shownText +
-		"o.id = $3" // which alone finds the row: see FindOrder
+	shownIfOwn = "SELECT CASE WHEN o.account_id = $1 AND o.environment = $2 THEN 1 ELSE 0 END" + shownText
+	shownByID  = shownIfOwn + "o.id = $3" // which alone finds the row: see FindOrder
+
+	shownByRowID      = shownIfOwn + "o.id = $3 AND o.rowid = $4"
 	shownByExternalID = "SELECT 1" + shownText + ownExternalID
 )
 

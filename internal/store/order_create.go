@@ -34,6 +34,7 @@ type Creation struct {
 	After func(Charge) func(*Tx) error
 
 	row, charge, key []any // of orders, ledger_entries and idempotency_keys
+	tries            int
 	refusal          error
 	after            func(*Tx) error
 }
@@ -52,12 +53,12 @@ func (e *UnknownPhotoError) Error() string { return fmt.Sprintf("photo %d is unk
 // CreateOrder stores an order, together with others that are created at the same time: row names what all orders of a
 // group change. It returns ErrExists when the idempotency key was used in the meantime.
 func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error {
-	for try := 1; ; try++ {
-		if err := c.prepare(); err != nil {
+	for {
+		if err := c.prepare(s.d); err != nil {
 			return err
 		}
 		err := s.together(ctx, row, c.job())
-		if !errors.Is(err, ErrExists) || try == maxTries {
+		if !errors.Is(err, ErrExists) || c.tries == maxTries {
 			return err
 		}
 		if err := s.clearWay(ctx, c); err != nil {
@@ -67,7 +68,7 @@ func (s *Store) CreateOrder(ctx context.Context, row string, c *Creation) error 
 }
 
 // clearWay is for a creation that met a row which exists: its idempotency key, or else its number, which one in
-// thousands of millions has and which is drawn again.
+// thousands of millions has and which is drawn again, or its rowid, after a clock was set back.
 func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 	if c.Idempotency == nil {
 		return nil
@@ -87,7 +88,7 @@ func (s *Store) clearWay(ctx context.Context, c *Creation) error {
 
 // CreateOrder stores an order in a transaction that does more.
 func (t *Tx) CreateOrder(c *Creation) error {
-	if err := c.prepare(); err != nil {
+	if err := c.prepare(t.d); err != nil {
 		return err
 	}
 	return c.alone(t)
@@ -114,12 +115,18 @@ func (c *Creation) alone(tx *Tx) error {
 	return c.refusal
 }
 
-const orderInsert = `orders (id, account_id, environment, api_key_id, seq, number, external_id, status, outcome,
+const inserted = `id, account_id, environment, api_key_id, seq, number, external_id, status, outcome,
 	answer_time, price, due_at, time_left, created_at, updated_at, ended_at, round, certificate_id, category_code,
-	brand_code, facts, creation)`
+	brand_code, facts, creation`
+
+const (
+	orderInsert      = "orders (" + inserted + ")"
+	orderInsertRowID = "orders (" + inserted + ", rowid)"
+)
 
 // prepare makes all that does not depend on the database, before the one who writes has to wait for it.
-func (c *Creation) prepare() error {
+func (c *Creation) prepare(d *dialect) error {
+	c.tries++
 	o := c.Order
 	o.Number = order.NewNumber()
 	facts, err := json.Marshal(&o.Recorded)
@@ -135,11 +142,17 @@ func (c *Creation) prepare() error {
 		externalID = *o.ExternalID
 	}
 	env := string(o.Environment)
-	c.row = []any{
+	c.row = append(make([]any, 0, 23), // with a rowid
 		o.ID, o.AccountID, env, o.APIKeyID, nil, o.Number, externalID, string(o.Status), textOrNull(string(o.Outcome)),
 		int64(o.AnswerTime), o.Price, microsOrNull(o.DueAt), leftOrNull(o.TimeLeft), micros(o.CreatedAt),
 		micros(o.UpdatedAt), microsOrNull(o.EndedAt), int64(o.Round), textOrNull(o.CertificateID),
-		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation,
+		o.Classification.CategoryCode, o.Classification.BrandCode, string(facts), creation)
+	switch {
+	case !d.rowids:
+	case c.tries == 1:
+		c.row = append(c.row, RowID(o.ID))
+	default:
+		c.row = append(c.row, nil) // one that is free
 	}
 	c.charge = ledgerRow(&credit.Entry{
 		ID: o.ID, AccountID: o.AccountID, Environment: o.Environment, Kind: credit.Charge, Amount: -o.Price, OrderID: o.ID,
@@ -302,7 +315,11 @@ func (t *Tx) write(
 		done = done && c.after == nil
 	}
 	writes = inserts(writes, ledgerColumns, charges)
-	writes = inserts(writes, orderInsert, orders)
+	into := orderInsert
+	if t.d.rowids {
+		into = orderInsertRowID
+	}
+	writes = inserts(writes, into, orders)
 	writes = inserts(writes, "idempotency_keys (account_id, environment, key, body_hash, answer, created_at)", keys)
 	if err := t.batch(writes, t.last && done); err != nil {
 		return err

@@ -8,6 +8,14 @@ import (
 	"github.com/assayhq/assay/internal/domain/order"
 )
 
+// TestDetailPlan checks that SQLite finds an order without an index.
+func TestDetailPlan(t *testing.T) {
+	got := openTest(t).plan(t, shownByRowID, []any{"x", "live", "x", 1})
+	if want := "SEARCH o USING INTEGER PRIMARY KEY (rowid=?)"; got != want {
+		t.Errorf("the plan is %s, want %s", got, want)
+	}
+}
+
 // TestDeskPlans checks that SQLite finds every list of the desk, the next order and the load of an answer time through
 // an index: a scan would not be seen in any other test, for their tables are small.
 func TestDeskPlans(t *testing.T) {

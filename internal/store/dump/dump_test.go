@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -79,6 +80,34 @@ func TestLoad(t *testing.T) {
 			})
 		}
 	})
+}
+
+// TestLoad_RowIDs checks that orders in SQLite get the rowids that reads look for, and that two with the same one are
+// loaded all the same.
+func TestLoad_RowIDs(t *testing.T) {
+	from, to := storetest.SQLite(t), storetest.SQLite(t)
+	s := shop.New(t, from)
+	s.Trade(t)
+	// Of each order another one with an id of the same moment.
+	if err := rawsql.Multiply(t.Context(), from, "orders", "1 = 1", 1, map[string]string{
+		"id": "substr(o.id, 1, 35) || CASE WHEN o.id LIKE '%0' THEN '1' ELSE '0' END", "number": "o.number || '2'",
+		"seq": "o.seq + 1000",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := dump.Load(t.Context(), to, bytes.NewReader(written(t, s.Store))); err != nil {
+		t.Fatal(err)
+	}
+	kept := 0
+	rows := rawsql.Rows(t, to, "SELECT id, rowid FROM orders")
+	for _, row := range rows {
+		if row[1] == strconv.FormatInt(store.RowID(row[0]), 10) {
+			kept++
+		}
+	}
+	if len(rows) != 16 || kept != 8 {
+		t.Errorf("%d of %d orders have their rowid, want 8 of 16: %v", kept, len(rows), rows)
+	}
 }
 
 func TestLoad_Refusals(t *testing.T) {

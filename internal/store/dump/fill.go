@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,7 +44,7 @@ func fill(ctx context.Context, db *store.Database, d *reader, tables []table) (e
 			return err
 		}
 	}
-	b := &batch{tx: tx, tables: tables, size: batchRows}
+	b := &batch{tx: tx, tables: tables, size: batchRows, rowids: !db.Postgres()}
 	done := progress.Begin(ctx, "rows of the database", progress.Items, d.header.Total())
 	if err := d.each(func(t *Table, row []any) error {
 		done(1)
@@ -75,11 +76,13 @@ type batch struct {
 	tx     *sql.Tx
 	tables []table
 	size   int       // rows of a full batch
+	rowids bool      // orders get the store.RowID of their id
 	table  *table    // of the rows collected
 	full   *sql.Stmt // inserts a full batch into that table
 	rows   int
 	bytes  int
 	values []any
+	id     int // the column that a store.RowID is made of; -1: none
 }
 
 // add takes a row whose columns are those of the table.
@@ -103,6 +106,10 @@ func (b *batch) add(ctx context.Context, from *Table, row []any) error {
 		}
 	}
 	b.values = append(b.values, row...)
+	if b.id >= 0 {
+		id, _ := row[b.id].(string)
+		b.values = append(b.values, store.RowID(id))
+	}
 	if b.rows++; b.rows == b.size || b.bytes >= batchBytes {
 		return b.flush(ctx)
 	}
@@ -119,6 +126,10 @@ func (b *batch) begin(ctx context.Context, name string) error {
 			b.table = &b.tables[i]
 		}
 	}
+	b.id = -1
+	if b.rowids && name == "orders" {
+		b.id = slices.IndexFunc(b.table.columns, func(c column) bool { return c.name == "id" })
+	}
 	var err error
 	b.full, err = b.tx.PrepareContext(ctx, b.insert(b.size))
 	return store.Classify(err)
@@ -133,9 +144,12 @@ func (b *batch) end(ctx context.Context) error {
 }
 
 func (b *batch) insert(rows int) string {
-	columns := len(b.table.columns)
+	columns, names := len(b.table.columns), b.table.columnNames()
+	if b.id >= 0 {
+		columns, names = columns+1, names+", rowid"
+	}
 	var text strings.Builder
-	text.WriteString("INSERT INTO " + b.table.quoted() + " (" + b.table.columnNames() + ") VALUES ")
+	text.WriteString("INSERT INTO " + b.table.quoted() + " (" + names + ") VALUES ")
 	for i := range rows * columns {
 		separator := ", $"
 		switch {
@@ -156,6 +170,10 @@ func (b *batch) flush(ctx context.Context) (err error) {
 		return nil
 	case b.size:
 		_, err = b.full.ExecContext(ctx, b.values...)
+		if store.RowIDTaken(err) { // which is of one row: it gets one that is free
+			b.values[len(b.values)-1] = nil
+			_, err = b.full.ExecContext(ctx, b.values...)
+		}
 	default:
 		_, err = b.tx.ExecContext(ctx, b.insert(b.rows), b.values...)
 	}

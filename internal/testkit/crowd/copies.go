@@ -34,6 +34,17 @@ func copiedText(column string, prefix string, digits, from int) string {
 		zeros, column, from)
 }
 
+// rowID is store.RowID as an expression of SQLite, which has no function for the digits of a number.
+func rowID(id string) string {
+	digit := func(i int) string { return fmt.Sprintf("(instr('123456789abcdef', substr(id, %d, 1)))", i+1) }
+	var sum []string
+	for i, at := range []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 15, 16, 17} {
+		sum = append(sum, fmt.Sprintf("(%s << %d)", digit(at), 59-4*i))
+	}
+	return fmt.Sprintf("(SELECT %s | ((%s & 3) << 1) | (%s >> 3) FROM (SELECT %s AS id))", strings.Join(sum, " | "), digit(19),
+		digit(20), id)
+}
+
 // Multiply copies the orders with the rows that belong to them for as long as they are kept, and brings the counters up
 // to date. Ended orders are spread over Period; open ones stay as recent as they are. It is much faster than the
 // program, because it drops the indexes meanwhile and does not wait for the disk; it needs the database for itself.
@@ -138,6 +149,9 @@ func (c *Copies) copyTable(ctx context.Context, bulk *rawsql.Bulk, table string)
 		}
 	}
 	if table == "orders" {
+		if !store.IsPostgres(c.Target) {
+			changed["rowid"] = rowID(changed["id"])
+		}
 		return bulk.Multiply(ctx, table, fmt.Sprintf("o.account_id = '%s' AND o.seq <= %d", c.AccountID, c.Orders), c.Copies,
 			changed)
 	}

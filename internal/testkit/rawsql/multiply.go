@@ -53,6 +53,9 @@ func multiply(
 			values[i] = expression
 		}
 	}
+	if expression, ok := changed["rowid"]; ok {
+		columns, values = append(columns, "rowid"), append(values, expression)
+	}
 	// Copy by copy, so that increasing values are inserted in order.
 	_, err = db.ExecContext(ctx,
 		fmt.Sprintf(`WITH RECURSIVE copies (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM copies WHERE n < %d)
