@@ -36,7 +36,9 @@ type piece struct {
 }
 
 const (
-	numberStep = 1_000 // what a whole number grows by in each turn: more than a group has orders
+	numberStep = 1_000   // what a whole number grows by in each turn: more than a group has orders
+	largeStep  = 1 << 32 // what a large one does, such as a time or a rowid: more than those of a group differ
+	large      = 1 << 40
 	maxTokens  = 4_096
 	freshWidth = 12 // characters at the end of a text that change, which leave an id an id
 )
@@ -127,9 +129,16 @@ func (r *Replay) Args(i int, turn int64) []any {
 	return args
 }
 
+func step(n int64) int64 {
+	if n >= large {
+		return largeStep
+	}
+	return numberStep
+}
+
 func (a *argument) value(turn int64) any {
 	if n, ok := a.fixed.(int64); ok && a.moves {
-		return n + turn*numberStep
+		return n + turn*step(n)
 	}
 	if a.pieces == nil {
 		return a.fixed
