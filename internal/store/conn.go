@@ -5,9 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"strconv"
-	"strings"
 	"sync"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // conn runs statements: the readers, the SQLite writer, or a PostgreSQL transaction.
@@ -134,7 +134,7 @@ func (s *statements) acquire(ctx context.Context, text string) (*statement, erro
 	if stmt != nil {
 		return stmt, nil
 	}
-	prepared, err := s.prepare(ctx, unnamed(text))
+	prepared, err := s.prepare(ctx, sqlite.Unnamed(text))
 	if err != nil {
 		return nil, err
 	}
@@ -146,33 +146,6 @@ func (s *statements) acquire(ctx context.Context, text string) (*statement, erro
 	stmt = &statement{Stmt: prepared, text: text, users: 1}
 	s.byText[text] = s.used.PushFront(stmt)
 	return stmt, s.dropOldest()
-}
-
-// unnamed writes parameters that come in their order, each once, as ? instead of $n. To SQLite $n is a name, which it
-// looks up in a list of all names each time it is bound.
-func unnamed(text string) string {
-	var b strings.Builder
-	rest, n := text, 0
-	for {
-		i := strings.IndexByte(rest, '$')
-		if i < 0 {
-			b.WriteString(rest)
-			return b.String()
-		}
-		n++
-		number := strconv.Itoa(n)
-		after := rest[i+1:]
-		if !strings.HasPrefix(after, number) {
-			return text
-		}
-		after = after[len(number):]
-		if after != "" && '0' <= after[0] && after[0] <= '9' {
-			return text
-		}
-		b.WriteString(rest[:i])
-		b.WriteByte('?')
-		rest = after
-	}
 }
 
 func (s *statements) find(text string) *statement {

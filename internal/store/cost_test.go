@@ -136,7 +136,7 @@ func TestAllocations(t *testing.T) {
 			_, err := s.ShownOrder(t.Context(), b.tenant, last.Order.ID)
 			return err
 		}},
-		{"ListOfTen", 62, func() error {
+		{"ListOfTen", 32, func() error {
 			_, _, err := s.OrderPage(t.Context(), &order.Filter{Tenant: b.tenant, Brief: true}, 1, 10)
 			return err
 		}},

@@ -12,6 +12,8 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store/admission"
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // dialect is all that differs between the engines; every other statement is one text for both.
@@ -46,7 +48,7 @@ func uniqueViolation(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return e.Code == "23505"
 	}
-	if e, ok := errors.AsType[sqliteError](err); ok {
+	if e, ok := errors.AsType[sqlite.Error](err); ok {
 		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY ||
 			RowIDTaken(err)
 	}
@@ -55,7 +57,7 @@ func uniqueViolation(err error) bool {
 
 // RowIDTaken reports whether another row of SQLite has the RowID of a row.
 func RowIDTaken(err error) bool {
-	e, ok := errors.AsType[sqliteError](err)
+	e, ok := errors.AsType[sqlite.Error](err)
 	return ok && e.Code() == sqlite3.SQLITE_CONSTRAINT_ROWID
 }
 
@@ -74,7 +76,7 @@ func unreachable(err error) bool {
 	if e, ok := errors.AsType[*pgconn.PgError](err); ok {
 		return unusable(e.Code)
 	}
-	if e, ok := errors.AsType[sqliteError](err); ok {
+	if e, ok := errors.AsType[sqlite.Error](err); ok {
 		switch e.Code() & 0xff {
 		case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN,
 			sqlite3.SQLITE_READONLY:
@@ -109,7 +111,7 @@ func brokenConnection(err error) bool {
 	var network net.Error
 	return errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || errors.Is(err, io.ErrUnexpectedEOF) ||
 		errors.Is(err, io.EOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, errClosed) ||
-		errors.Is(err, errOverloaded) || errors.Is(err, errHeldUp) || errors.Is(err, errFileLost) ||
+		errors.Is(err, admission.ErrOverloaded) || errors.Is(err, errHeldUp) || errors.Is(err, sqlite.ErrFileLost) ||
 		errors.As(err, &network) ||
 		pgconn.SafeToRetry(err)
 }

@@ -6,15 +6,17 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // readers are the reading connections of SQLite: a pool of database/sql, and a few direct ones for the reads that run
 // with every request.
 type readers struct {
 	*statements
-	all       []*sqliteConn
-	readQueue               // while none is free
-	free      []*sqliteConn // under the lock of the queue
+	all       []*sqlite.Conn
+	readQueue                // while none is free
+	free      []*sqlite.Conn // under the lock of the queue
 }
 
 // readQueue is the reads that wait, the first one first.
@@ -63,7 +65,7 @@ type read struct {
 	rec   *record
 	each  func() error
 	ended chan error
-	c     *sqliteConn // to run it on, where it ended so
+	c     *sqlite.Conn // to run it on, where it ended so
 }
 
 // maxTogether is how many reads of other requests a request runs in one transaction after its own. To begin and to end
@@ -73,7 +75,7 @@ const maxTogether = 16
 func newReaders(s *statements, path string, n int) (*readers, error) {
 	r := &readers{statements: s}
 	for range n {
-		c, err := openConn(sqliteURI(path), sqlitePragmas("query_only(1)", hotCache))
+		c, err := sqlite.Open(sqlite.URI(path), sqlite.Pragmas("query_only(1)", hotCache))
 		if err != nil {
 			return nil, errors.Join(err, r.close())
 		}
@@ -95,7 +97,7 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *rec
 		c := r.free[n-1]
 		r.free = r.free[:n-1]
 		r.lock.Unlock()
-		return r.run(c, ctx, text, args, rec, each)
+		return r.run(c, text, args, rec, each)
 	}
 	own := &read{text: text, args: args, rec: rec, each: each, ended: make(chan error, 1)}
 	r.waiting = append(r.waiting, own)
@@ -103,24 +105,22 @@ func (r *readers) records(ctx context.Context, text string, args []any, rec *rec
 	if err := r.await(ctx, own); own.c == nil {
 		return err
 	}
-	return r.run(own.c, ctx, text, args, rec, each)
+	return r.run(own.c, text, args, rec, each)
 }
 
 // run reads on a connection, and then helps those who wait for it.
-func (r *readers) run(
-	c *sqliteConn, ctx context.Context, text string, args []any, rec *record, each func() error,
-) error {
+func (r *readers) run(c *sqlite.Conn, text string, args []any, rec *record, each func() error) error {
 	defer r.help(c)
-	return c.records(ctx, text, args, rec, each)
+	return readRecords(c, text, args, rec, each)
 }
 
 // help runs some of the reads that wait, and gives the connection to the next one, or back.
-func (r *readers) help(c *sqliteConn) {
+func (r *readers) help(c *sqlite.Conn) {
 	r.lock.Lock()
 	others := r.take(maxTogether)
 	r.lock.Unlock()
 	if len(others) > 0 {
-		c.together(others)
+		together(c, others)
 	}
 	r.lock.Lock()
 	defer r.lock.Unlock()
@@ -133,8 +133,8 @@ func (r *readers) help(c *sqliteConn) {
 }
 
 // together runs reads in one transaction, which begins after all of them were asked for.
-func (c *sqliteConn) together(reads []*read) {
-	err := c.exec("BEGIN")
+func together(c *sqlite.Conn, reads []*read) {
+	err := c.Exec("BEGIN")
 	for _, w := range reads {
 		if err == nil {
 			w.ended <- w.run(c)
@@ -142,26 +142,26 @@ func (c *sqliteConn) together(reads []*read) {
 			w.ended <- err
 		}
 	}
-	if err == nil && c.exec("COMMIT") != nil {
-		_ = c.exec("ROLLBACK") // fails where the transaction has ended by itself, after an error
+	if err == nil && c.Exec("COMMIT") != nil {
+		_ = c.Exec("ROLLBACK") // fails where the transaction has ended by itself, after an error
 	}
 }
 
 // run runs the read of another request, which a panic must not end.
-func (w *read) run(c *sqliteConn) (err error) {
+func (w *read) run(c *sqlite.Conn) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			err = fmt.Errorf("panic while reading: %v", v)
 		}
 	}()
-	return c.records(context.Background(), w.text, w.args, w.rec, w.each)
+	return readRecords(c, w.text, w.args, w.rec, w.each)
 }
 
 // close closes all connections. Nobody uses them anymore.
 func (r *readers) close() error {
 	err := r.statements.close()
 	for _, c := range r.all {
-		err = errors.Join(err, c.close())
+		err = errors.Join(err, c.Close())
 	}
 	return err
 }

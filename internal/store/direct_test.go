@@ -16,7 +16,7 @@ func TestReaders_Together(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = r.all[0].close() }()
+	defer func() { _ = r.all[0].Close() }()
 	version := func(take func(int64)) error {
 		rec := new(record)
 		return r.records(t.Context(), "SELECT oldest FROM schema_support", nil, rec, func() error {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/assayhq/assay/internal/host"
+	"github.com/assayhq/assay/internal/store/sqlite"
 
 	sqlite3 "modernc.org/sqlite/lib"
 )
@@ -18,7 +19,7 @@ const nearlyFull = 1 << 20
 
 // diskFull adds ErrDiskFull to an error of SQLite that a full disk has caused. path is that of the database.
 func diskFull(path string, err error) error {
-	e, ok := errors.AsType[sqliteError](err)
+	e, ok := errors.AsType[sqlite.Error](err)
 	if !ok {
 		return err
 	}

@@ -7,11 +7,13 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // Corrupt reports whether an error says that what is stored cannot be read as a database, and in what words.
 func Corrupt(err error) (string, bool) {
-	if e, ok := errors.AsType[sqliteError](err); ok {
+	if e, ok := errors.AsType[sqlite.Error](err); ok {
 		code := e.Code() & 0xff
 		return e.Error(), code == sqlite3.SQLITE_CORRUPT || code == sqlite3.SQLITE_NOTADB
 	}

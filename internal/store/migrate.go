@@ -14,6 +14,7 @@ import (
 
 	"github.com/assayhq/assay/internal/host"
 	"github.com/assayhq/assay/internal/progress"
+	"github.com/assayhq/assay/internal/store/sqlite"
 
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
@@ -97,7 +98,7 @@ func OpenDatabase(target string) (*Database, error) {
 	if err := createPrivate(target); err != nil {
 		return nil, err
 	}
-	db, err := sql.Open("sqlite", sqliteDSN(target, "foreign_keys(0)")+"&_txlock=immediate")
+	db, err := sql.Open("sqlite", sqlite.DSN(target, "foreign_keys(0)")+"&_txlock=immediate")
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func migrateSQLite(ctx context.Context, path string, to int64) (err error) {
 	if err := host.Lock(f, true); err != nil { // released when the file is closed
 		return fmt.Errorf("lock the schema: %w", err)
 	}
-	db, err := sql.Open("sqlite", sqliteDSN(path))
+	db, err := sql.Open("sqlite", sqlite.DSN(path))
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,11 @@ func (c orderColumns) and(n int, text string) orderColumns {
 
 // orderRecord puts a row with the columns into an order.
 func orderRecord(c orderColumns, r *record, o *order.Summary) (err error) {
-	o.ID, o.Number, o.Seq, o.ExternalID = r.text(0), r.text(1), r.integer(2), r.textOrNil(3)
+	var externalID string
+	o.ID, o.Number, externalID = r.texts(0, 1, 3)
+	if o.Seq = r.integer(2); !r.null(3) {
+		o.ExternalID = room(&r.strings, externalID)
+	}
 	o.Status, o.Outcome = order.Status(r.word(4)), order.Outcome(r.word(5))
 	o.DueAt, o.UpdatedAt = r.timeOrNil(6), r.time(7)
 	if c.n == briefColumns.n {

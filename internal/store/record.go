@@ -16,30 +16,37 @@ import (
 
 	"github.com/assayhq/assay/internal/domain/enum"
 	"github.com/assayhq/assay/internal/domain/order"
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // record is a row of which the columns are taken by their places, while the read stands at it. The reads that run with
 // every request use it: to scan into pointers costs as much as the read itself.
 type record struct {
-	row    *sqliteStatement          // of SQLite, or
+	row    *sqlite.Statement         // of SQLite, or
 	raw    [][]byte                  // as PostgreSQL has sent it; NULL is nil, or
 	fields []pgconn.FieldDescription // of raw
 	values []any                     // as a driver of database/sql gives them
 	err    error                     // the first column that was not what was asked for
+
+	buffer  []byte // of texts
+	strings []string
+	times   []time.Time
+}
+
+// room returns a place for a value among those of the rows before. A list takes a few allocations for them, instead of
+// one for each.
+func room[T any](all *[]T, value T) *T {
+	if len(*all) == cap(*all) {
+		*all = make([]T, 0, max(1, 2*cap(*all)))
+	}
+	*all = append(*all, value)
+	return &(*all)[len(*all)-1]
 }
 
 // text returns a text; NULL is the empty string.
 func (r *record) text(i int) string {
-	if r.row != nil {
-		if kind := r.row.kind(i); kind != sqlite3.SQLITE_TEXT {
-			r.wrong(i, kind != sqlite3.SQLITE_NULL, "a text")
-			return ""
-		}
-		return string(r.row.bytes(i))
-	}
-	if r.raw != nil {
-		r.wrong(i, r.raw[i] != nil && r.fields[i].DataTypeOID != pgtype.TextOID, "a text")
-		return string(r.raw[i])
+	if r.row != nil || r.raw != nil {
+		return string(r.bytes(i))
 	}
 	s, ok := r.values[i].(string)
 	r.wrong(i, !ok && r.values[i] != nil, "a text")
@@ -49,7 +56,7 @@ func (r *record) text(i int) string {
 // word is text for a column with few values, which are not made anew for every row.
 func (r *record) word(i int) string {
 	if r.row != nil {
-		if known, ok := words[string(r.row.bytes(i))]; ok {
+		if known, ok := words[string(r.row.Bytes(i))]; ok {
 			return known
 		}
 	}
@@ -75,16 +82,42 @@ func (r *record) textOrNil(i int) *string {
 	if r.null(i) {
 		return nil
 	}
-	s := r.text(i)
-	return &s
+	return room(&r.strings, r.text(i))
+}
+
+// texts returns three texts in one allocation; NULL is the empty string.
+func (r *record) texts(i, j, k int) (a, b, c string) {
+	if r.row == nil && r.raw == nil {
+		return r.text(i), r.text(j), r.text(k)
+	}
+	r.buffer = append(r.buffer[:0], r.bytes(i)...)
+	first := len(r.buffer)
+	r.buffer = append(r.buffer, r.bytes(j)...)
+	second := len(r.buffer)
+	r.buffer = append(r.buffer, r.bytes(k)...)
+	all := string(r.buffer)
+	return all[:first], all[first:second], all[second:]
+}
+
+// bytes returns a text of SQLite or PostgreSQL, as long as the read stands at the row.
+func (r *record) bytes(i int) []byte {
+	if r.row != nil {
+		if kind := r.row.Kind(i); kind != sqlite3.SQLITE_TEXT {
+			r.wrong(i, kind != sqlite3.SQLITE_NULL, "a text")
+			return nil
+		}
+		return r.row.Bytes(i)
+	}
+	r.wrong(i, r.raw[i] != nil && r.fields[i].DataTypeOID != pgtype.TextOID, "a text")
+	return r.raw[i]
 }
 
 // integer returns a number; NULL is 0.
 func (r *record) integer(i int) int64 {
 	if r.row != nil {
-		kind := r.row.kind(i)
+		kind := r.row.Kind(i)
 		r.wrong(i, kind != sqlite3.SQLITE_INTEGER && kind != sqlite3.SQLITE_NULL, "a number")
-		return r.row.integer(i)
+		return r.row.Integer(i)
 	}
 	if r.raw != nil {
 		return r.rawInteger(i)
@@ -117,7 +150,7 @@ func (r *record) rawInteger(i int) int64 {
 
 func (r *record) null(i int) bool {
 	if r.row != nil {
-		return r.row.kind(i) == sqlite3.SQLITE_NULL
+		return r.row.Kind(i) == sqlite3.SQLITE_NULL
 	}
 	if r.raw != nil {
 		return r.raw[i] == nil
@@ -138,8 +171,7 @@ func (r *record) timeOrNil(i int) *time.Time {
 	if r.null(i) {
 		return nil
 	}
-	t := timeOf(r.integer(i))
-	return &t
+	return room(&r.times, timeOf(r.integer(i)))
 }
 
 // wrong notes that a column is not what was asked for.
@@ -175,6 +207,27 @@ func (q Queries) record(ctx context.Context, text string, args []any, take func(
 		err = ErrNotFound
 	}
 	return err
+}
+
+// readRecords is how a connection to SQLite reads records.
+func readRecords(c *sqlite.Conn, text string, args []any, r *record, each func() error) error {
+	rows, err := c.Query(text, args)
+	if err != nil {
+		return err
+	}
+	r.row = rows
+	defer func() {
+		r.row = nil
+		rows.Reset()
+	}()
+	for {
+		if more, err := rows.Step(); err != nil || !more {
+			return err
+		}
+		if err := each(); err != nil {
+			return err
+		}
+	}
 }
 
 // rawRecords is how pgx reads records.

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net/url"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -20,6 +19,8 @@ import (
 	_ "modernc.org/sqlite" // the driver "sqlite"
 
 	"github.com/assayhq/assay/internal/domain/audit"
+	"github.com/assayhq/assay/internal/store/admission"
+	"github.com/assayhq/assay/internal/store/sqlite"
 	"github.com/assayhq/assay/internal/tracing"
 )
 
@@ -40,7 +41,7 @@ type Store struct {
 	writer  *writer  // nil on PostgreSQL, which takes any number of writers itself
 	groups  groups   // of PostgreSQL
 	config  *pgx.ConnConfig
-	gate    *gate
+	gate    *admission.Gate
 	path    string // of SQLite
 	chain   atomic.Pointer[audit.Chain]
 	replica *replica
@@ -73,7 +74,7 @@ func openTarget(ctx context.Context, target string, migrate bool) (*Store, error
 	if err != nil {
 		return nil, fmt.Errorf("open database: %w", diskFull(target, err))
 	}
-	s.probe, s.gate = NewID(), newGate()
+	s.probe, s.gate = NewID(), admission.NewGate()
 	return s, nil
 }
 
@@ -91,7 +92,7 @@ func openSQLite(ctx context.Context, path string, migrate bool) (*Store, error) 
 			return nil, err
 		}
 	}
-	db, err := sql.Open("sqlite", sqliteDSN(path, "query_only(1)", poolCache))
+	db, err := sql.Open("sqlite", sqlite.DSN(path, "query_only(1)", poolCache))
 	if err != nil {
 		return nil, err
 	}
@@ -131,22 +132,6 @@ const (
 	hotCache  = "cache_size(-16000)"
 )
 
-func sqliteDSN(path string, pragmas ...string) string {
-	return sqliteURI(path) + "?" + url.Values{"_pragma": sqlitePragmas(pragmas...)}.Encode()
-}
-
-// sqlitePragmas returns the settings of every connection, and more.
-func sqlitePragmas(more ...string) []string {
-	return append([]string{
-		"busy_timeout(10000)", "journal_mode(WAL)", "synchronous(FULL)", "foreign_keys(1)", "temp_store(MEMORY)",
-	}, more...)
-}
-
-// sqliteURI is the file of a database as SQLite takes it.
-func sqliteURI(path string) string {
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath()}).String()
-}
-
 // SealLogs sets the chain that entries of the audit log and of the log of administration are sealed with.
 func (s *Store) SealLogs(c audit.Chain) { s.chain.Store(&c) }
 
@@ -183,7 +168,7 @@ const probeLife = time.Hour
 // process writes a row of its own, so that none waits for another.
 func (s *Store) ProbeWrite(ctx context.Context) error {
 	if s.writer != nil {
-		if err := s.writer.files.check(0); err != nil {
+		if err := s.writer.files.Check(0); err != nil {
 			return Classify(err)
 		}
 	}
@@ -235,16 +220,27 @@ func (s *Store) transaction(ctx context.Context, j *job, postgres func() error) 
 	}
 	span := tracing.Transaction(ctx, s.d.name)
 	defer func() { span.End(err) }()
-	began, err := s.gate.enter(ctx)
+	began, err := s.gate.Enter(ctx)
 	if err != nil {
 		return Classify(err)
 	}
-	defer s.gate.leave(began)
+	defer s.gate.Leave(began)
 	if s.writer != nil {
 		return Classify(diskFull(s.path, s.writer.run(j, !began.IsZero())))
 	}
 	return Classify(postgres())
 }
+
+// Admit decides whether a request that writes is served: see admission.Gate.
+func (s *Store) Admit(ctx context.Context) (admitted context.Context, done func(), ok bool) {
+	return s.gate.Admit(ctx)
+}
+
+// Load tells how many transactions of requests run and wait, and how many were refused since the start.
+func (s *Store) Load() (running, waiting int, refused int64) { return s.gate.Load() }
+
+// Unhurried returns a context for background work, whose transactions are never refused because of overload.
+func Unhurried(ctx context.Context) context.Context { return admission.Unhurried(ctx) }
 
 // Snapshot runs f over the database as it is at one moment, regardless of concurrent writes. f reads one result to its
 // end before it asks for the next: the snapshot is one connection. On SQLite the write-ahead log cannot be truncated

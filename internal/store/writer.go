@@ -7,6 +7,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // writer is SQLite's only writing connection. It commits in groups: it takes all jobs that wait, runs them, commits
@@ -16,9 +18,9 @@ type writer struct {
 	*statements
 	db     *sql.DB
 	conn   *sql.Conn
-	direct *sqliteConn // conn without database/sql
-	files  *sqliteFiles
-	log    *checkpointer
+	direct *sqlite.Conn // conn without database/sql
+	files  *sqlite.Files
+	log    *sqlite.Checkpointer
 
 	jobs    chan *job
 	limit   time.Duration // of a job of a request, from its arrival to its commit
@@ -30,6 +32,9 @@ type writer struct {
 // maxGroup is how many jobs become one transaction in SQLite.
 const maxGroup = 256
 
+// filesAge is how old the last look at the files may be for a transaction to rely on it.
+const filesAge = time.Second
+
 // writeLimit is how long a request waits for its write. A disk that holds it up does not hold up whoever asked.
 const writeLimit = 15 * time.Second
 
@@ -39,21 +44,21 @@ var (
 )
 
 func newWriter(ctx context.Context, path string) (*writer, error) {
-	db := sql.OpenDB(sqliteDriver{sqliteURI(path), sqlitePragmas(hotCache, byCheckpointer)})
+	db := sql.OpenDB(sqlite.Connector{URI: sqlite.URI(path), Pragmas: sqlite.Pragmas(hotCache, sqlite.ByCheckpointer)})
 	db.SetMaxOpenConns(1)
 	c, err := db.Conn(ctx)
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	below, err := direct(c)
+	below, err := sqlite.Below(c)
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
-	files, err := newSQLiteFiles(path)
+	files, err := sqlite.NewFiles(path)
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
-	log, err := newCheckpointer(path)
+	log, err := sqlite.NewCheckpointer(path)
 	if err != nil {
 		return nil, errors.Join(err, c.Close(), db.Close())
 	}
@@ -64,12 +69,12 @@ func newWriter(ctx context.Context, path string) (*writer, error) {
 }
 
 // records reads without database/sql.
-func (w *writer) records(ctx context.Context, q string, args []any, r *record, each func() error) error {
-	return w.direct.records(ctx, q, args, r, each)
+func (w *writer) records(_ context.Context, q string, args []any, r *record, each func() error) error {
+	return readRecords(w.direct, q, args, r, each)
 }
 
 // batch runs statements without database/sql.
-func (w *writer) batch(ctx context.Context, commands []command, _ bool) error {
+func (w *writer) batch(_ context.Context, commands []command, _ bool) error {
 	var r record
 	ignore := func() error { return nil }
 	for i := range commands {
@@ -77,7 +82,7 @@ func (w *writer) batch(ctx context.Context, commands []command, _ bool) error {
 		if cmd := &commands[i]; cmd.each != nil {
 			each = func() error { return cmp.Or(cmd.each(&r), r.err) }
 		}
-		if err := w.direct.records(ctx, commands[i].text, commands[i].args, &r, each); err != nil {
+		if err := readRecords(w.direct, commands[i].text, commands[i].args, &r, each); err != nil {
 			return err
 		}
 	}
@@ -124,11 +129,11 @@ func (w *writer) run(j *job, hurry bool) error {
 func (w *writer) close() error {
 	w.once.Do(func() { close(w.closing) })
 	<-w.done
-	return errors.Join(w.log.wait(), w.statements.close(), w.conn.Close(), w.db.Close())
+	return errors.Join(w.log.Wait(), w.statements.close(), w.conn.Close(), w.db.Close())
 }
 
 func (w *writer) loop() {
-	w.log.start(w.done)
+	w.log.Start(w.done)
 	defer close(w.done)
 	group := make([]*job, 0, maxGroup)
 	for {
@@ -166,7 +171,7 @@ func (w *writer) gather(group []*job) []*job {
 
 // commit runs the group in one transaction: without savepoints, and when that fails, again with one for each job.
 func (w *writer) commit(group []*job) {
-	if err := w.files.check(filesAge); err != nil {
+	if err := w.files.Check(filesAge); err != nil {
 		reply(group, err)
 		return
 	}
@@ -175,7 +180,7 @@ func (w *writer) commit(group []*job) {
 		err, _ = w.transaction(func(tx *Tx) error { return runApart(tx, group) })
 	}
 	reply(group, err)
-	w.log.committed(w.direct)
+	w.log.Committed(w.direct)
 }
 
 // transaction runs f in a transaction. ended tells that it was the beginning or the end of the transaction that failed.

@@ -41,8 +41,8 @@ func rowID(id string) string {
 	for i, at := range []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 15, 16, 17} {
 		sum = append(sum, fmt.Sprintf("(%s << %d)", digit(at), 59-4*i))
 	}
-	return fmt.Sprintf("(SELECT %s | ((%s & 3) << 1) | (%s >> 3) FROM (SELECT %s AS id))", strings.Join(sum, " | "), digit(19),
-		digit(20), id)
+	return fmt.Sprintf("(SELECT %s | ((%s & 3) << 1) | (%s >> 3) FROM (SELECT %s AS id))", strings.Join(sum, " | "),
+		digit(19), digit(20), id)
 }
 
 // Multiply copies the orders with the rows that belong to them for as long as they are kept, and brings the counters up

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/assayhq/assay/internal/domain/fault"
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // TestSQLiteFiles checks that nothing is acknowledged that goes to a deleted file, and that what healthy installations
@@ -39,7 +40,7 @@ func TestSQLiteFiles(t *testing.T) {
 			return errors.Join(second.ProbeWrite(t.Context()), second.Close())
 		},
 	} {
-		db, err := sql.Open("sqlite", sqliteDSN(path))
+		db, err := sql.Open("sqlite", sqlite.DSN(path))
 		if err == nil {
 			err = errors.Join(f(db), db.Close(), s.ProbeWrite(t.Context()))
 		}
@@ -52,7 +53,8 @@ func TestSQLiteFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, err := range []error{s.ProbeWrite(t.Context()), s.Update(t.Context(), func(*Tx) error { return nil })} {
-		if f, ok := errors.AsType[*fault.Error](err); !ok || f.Kind != fault.Unavailable || !errors.Is(err, errFileLost) {
+		f, ok := errors.AsType[*fault.Error](err)
+		if !ok || f.Kind != fault.Unavailable || !errors.Is(err, sqlite.ErrFileLost) {
 			t.Errorf("got %v", err)
 		}
 	}

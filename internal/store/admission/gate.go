@@ -1,7 +1,9 @@
-package store
+// Package admission refuses requests that would have to wait too long for the database, so that under overload those
+// that are accepted end soon and the others know at once.
+package admission
 
 import (
-	line "container/list"
+	"container/list"
 	"context"
 	"errors"
 	"sync"
@@ -9,31 +11,31 @@ import (
 )
 
 const (
-	// gateRunning is how many transactions of requests run, or wait for a connection or a group, at the same time.
-	gateRunning = 128
+	// maxRunning is how many transactions of requests run, or wait for a connection or a group, at the same time.
+	maxRunning = 128
 
-	// gateWait is how long a request may wait for its turn, as things go when it comes. What would wait longer is refused
+	// maxWait is how long a request may wait for its turn, as things go when it comes. What would wait longer is refused
 	// at once.
-	gateWait = 500 * time.Millisecond
+	maxWait = 500 * time.Millisecond
 
-	// gatePatience is how much longer than that a request waits that was let in. A refusal has to come at once or hardly
+	// patience is how much longer than that a request waits that was let in. A refusal has to come at once or hardly
 	// ever: one that comes late has cost the client the time, and the server the work.
-	gatePatience = 3
+	patience = 3
 )
 
-var errOverloaded = errors.New("more transactions wait than the database can take within a second")
+// ErrOverloaded refuses a transaction.
+var ErrOverloaded = errors.New("more transactions wait than the database can take within a second")
 
-// gate refuses transactions that would have to wait too long, so that under overload those that are accepted end soon
-// and the others know at once.
-type gate struct {
+// Gate lets some transactions run and some more wait, as many as get their turn in time, and refuses the others.
+type Gate struct {
 	limit int
 	wait  time.Duration
 
 	mu      sync.Mutex
 	running int
-	waiting line.List     // of *turn
+	waiting list.List     // of *turn
 	mean    time.Duration // of a transaction, over the last ones
-	coming  comers
+	coming  arrivals
 	refused int64
 }
 
@@ -42,7 +44,8 @@ type turn struct {
 	done    chan struct{} // closed when it is granted or refused
 }
 
-func newGate() *gate { return &gate{limit: gateRunning, wait: gateWait} }
+// NewGate returns the gate of a database.
+func NewGate() *Gate { return &Gate{limit: maxRunning, wait: maxWait} }
 
 type unhurriedKey struct{}
 
@@ -51,8 +54,9 @@ func Unhurried(ctx context.Context) context.Context {
 	return context.WithValue(ctx, unhurriedKey{}, true)
 }
 
-// enter waits for the turn of a transaction. After it, the caller calls leave with the result.
-func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
+// Enter waits for the turn of a transaction. After it, the caller calls Leave with the result, which is zero for
+// background work.
+func (g *Gate) Enter(ctx context.Context) (began time.Time, err error) {
 	if ctx.Value(unhurriedKey{}) != nil {
 		return time.Time{}, nil
 	}
@@ -67,12 +71,12 @@ func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
 	if !admitted && g.waiting.Len() >= g.room() {
 		g.refused++
 		g.mu.Unlock()
-		return time.Time{}, errOverloaded
+		return time.Time{}, ErrOverloaded
 	}
 	t := &turn{done: make(chan struct{})}
 	e := g.waiting.PushBack(t)
 	g.mu.Unlock()
-	timeout := time.NewTimer(g.wait * gatePatience)
+	timeout := time.NewTimer(g.wait * patience)
 	defer timeout.Stop()
 	select {
 	case <-t.done:
@@ -89,11 +93,11 @@ func (g *gate) enter(ctx context.Context) (began time.Time, err error) {
 		return time.Time{}, err
 	}
 	g.refused++
-	return time.Time{}, errOverloaded
+	return time.Time{}, ErrOverloaded
 }
 
-// leave gives the turn to the transaction that has waited the longest, and refuses those that would wait far too long.
-func (g *gate) leave(began time.Time) {
+// Leave gives the turn to the transaction that has waited the longest, and refuses those that would wait far too long.
+func (g *Gate) Leave(began time.Time) {
 	if began.IsZero() {
 		return
 	}
@@ -106,25 +110,25 @@ func (g *gate) leave(began time.Time) {
 	} else {
 		g.running--
 	}
-	for room := gatePatience * g.room(); g.waiting.Len() > room; {
+	for room := patience * g.room(); g.waiting.Len() > room; {
 		g.end(g.waiting.Back(), false)
 	}
 }
 
-func (g *gate) end(e *line.Element, granted bool) {
+func (g *Gate) end(e *list.Element, granted bool) {
 	t := g.waiting.Remove(e).(*turn)
 	t.granted = granted
 	close(t.done)
 }
 
 // room is how many may wait: as many as get their turn in time, as things go.
-func (g *gate) room() int {
+func (g *Gate) room() int {
 	return int(int64(g.limit) * int64(g.wait) / int64(max(g.mean, time.Millisecond)))
 }
 
 // Load tells how many transactions of requests run and wait, and how many were refused since the start.
-func (s *Store) Load() (running, waiting int, refused int64) {
-	s.gate.mu.Lock()
-	defer s.gate.mu.Unlock()
-	return s.gate.running, s.gate.waiting.Len(), s.gate.refused
+func (g *Gate) Load() (running, waiting int, refused int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.running, g.waiting.Len(), g.refused
 }

@@ -1,4 +1,4 @@
-package store
+package admission
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 
 // load sends transactions that take a time each, all at once, and returns how many were accepted, how long the last of
 // them took and how long the slowest refusal.
-func load(g *gate, n int, took time.Duration) (accepted int, slowest, refusal time.Duration) {
+func load(g *Gate, n int, took time.Duration) (accepted int, slowest, refusal time.Duration) {
 	type result struct {
 		ok   bool
 		took time.Duration
@@ -19,10 +19,10 @@ func load(g *gate, n int, took time.Duration) (accepted int, slowest, refusal ti
 	for range n {
 		go func() {
 			arrived := time.Now()
-			began, err := g.enter(context.Background())
+			began, err := g.Enter(context.Background())
 			if err == nil {
 				time.Sleep(took)
-				g.leave(began)
+				g.Leave(began)
 			}
 			results <- result{err == nil, time.Since(arrived)}
 		}()
@@ -42,7 +42,7 @@ func load(g *gate, n int, took time.Duration) (accepted int, slowest, refusal ti
 // ends soon, and that a load that can be served is.
 func TestGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGate()
+		g := NewGate()
 		if accepted, slowest, _ := load(g, 2000, 10*time.Millisecond); accepted != 2000 {
 			t.Errorf("%d of 2000 quick transactions were accepted (%s)", accepted, slowest)
 		}
@@ -64,25 +64,25 @@ func TestGate(t *testing.T) {
 // TestGate_Background checks that background work is never refused, and that a caller who gives up leaves the line.
 func TestGate_Background(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gate{limit: 1, wait: time.Second}
-		began, err := g.enter(context.Background())
+		g := &Gate{limit: 1, wait: time.Second}
+		began, err := g.Enter(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b, err := g.enter(Unhurried(context.Background())); err != nil {
+		if b, err := g.Enter(Unhurried(context.Background())); err != nil {
 			t.Error(err)
 		} else {
-			g.leave(b)
+			g.Leave(b)
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 		defer cancel()
-		if _, err := g.enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := g.Enter(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Error(err)
 		}
-		if _, err := g.enter(context.Background()); !errors.Is(err, errOverloaded) {
+		if _, err := g.Enter(context.Background()); !errors.Is(err, ErrOverloaded) {
 			t.Error(err)
 		}
-		g.leave(began)
+		g.Leave(began)
 		if g.running != 0 || g.waiting.Len() != 0 {
 			t.Errorf("%d run, %d wait", g.running, g.waiting.Len())
 		}
@@ -93,10 +93,10 @@ func TestGate_Background(t *testing.T) {
 // to their transactions, that what was let in is not refused later, and that who never comes keeps nobody out.
 func TestGate_Admit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := &gate{limit: 10, wait: time.Second, mean: 100 * time.Millisecond} // room for 100 that wait
+		g := &Gate{limit: 10, wait: time.Second, mean: 100 * time.Millisecond} // room for 100 that wait
 		var contexts []context.Context
 		for range 1000 {
-			if ctx, _, ok := g.admit(t.Context()); ok {
+			if ctx, _, ok := g.Admit(t.Context()); ok {
 				contexts = append(contexts, ctx)
 			}
 		}
@@ -107,16 +107,16 @@ func TestGate_Admit(t *testing.T) {
 		results := make(chan error, len(contexts))
 		for _, ctx := range contexts {
 			go func() {
-				began, err := g.enter(ctx)
+				began, err := g.Enter(ctx)
 				if err == nil {
 					time.Sleep(100 * time.Millisecond)
-					g.leave(began)
+					g.Leave(began)
 				}
 				results <- err
 			}()
 		}
 		synctest.Wait()
-		if _, _, ok := g.admit(t.Context()); ok {
+		if _, _, ok := g.Admit(t.Context()); ok {
 			t.Error("a request is admitted behind a full line")
 		}
 		for range contexts {
@@ -125,23 +125,23 @@ func TestGate_Admit(t *testing.T) {
 			}
 		}
 		for range 1000 { // their bodies never come
-			g.admit(t.Context())
+			g.Admit(t.Context())
 		}
-		if _, _, ok := g.admit(t.Context()); ok {
+		if _, _, ok := g.Admit(t.Context()); ok {
 			t.Error("a request is admitted behind a full line")
 		}
 		time.Sleep(2 * time.Second)
-		ctx, done, ok := g.admit(t.Context())
+		ctx, done, ok := g.Admit(t.Context())
 		if !ok {
 			t.Fatal("requests that never come keep others out")
 		}
 		done()
-		if began, err := g.enter(ctx); err != nil {
+		if began, err := g.Enter(ctx); err != nil {
 			t.Error(err)
 		} else {
-			g.leave(began)
+			g.Leave(began)
 		}
-		if g.coming.remove(&comer{window: g.coming.window + 9, counted: true}) { // a clock has stepped back
+		if g.coming.remove(&arrival{window: g.coming.window + 9, counted: true}) { // a clock has stepped back
 			t.Error("a request of the future is on its way")
 		}
 		if n := g.coming.count(g.wait); n != 0 || g.running != 0 || g.waiting.Len() != 0 {

@@ -1,51 +1,55 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
-func openTestConn(t *testing.T, pragmas ...string) *sqliteConn {
+func openTestConn(t *testing.T, pragmas ...string) *sqlite.Conn {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "a database?.db")
 	s, err := Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := openConn(sqliteURI(path), sqlitePragmas(pragmas...))
+	c, err := sqlite.Open(sqlite.URI(path), sqlite.Pragmas(pragmas...))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := errors.Join(c.close(), s.Close()); err != nil {
+		if err := errors.Join(c.Close(), s.Close()); err != nil {
 			t.Error(err)
 		}
 	})
 	return c
 }
 
-// one reads the only row of a statement.
-func (c *sqliteConn) one(text string, args []any, take func(*record)) error {
+// readOne reads the only row of a statement.
+func readOne(c *sqlite.Conn, text string, args []any, take func(*record)) error {
 	r := new(record)
-	return errors.Join(c.records(context.Background(), text, args, r, func() error {
+	return errors.Join(readRecords(c, text, args, r, func() error {
 		take(r)
 		return nil
 	}), r.err)
 }
 
-// TestSQLiteConn checks that values pass a direct connection as they are.
-func TestSQLiteConn(t *testing.T) {
+// TestRecord_SQLite checks that values pass a direct connection as they are.
+func TestRecord_SQLite(t *testing.T) {
 	c := openTestConn(t)
 	long := strings.Repeat("長い", 10_000)
 	for _, text := range []string{"", "a", "日本", long, "again, after a long one"} {
-		if err := c.one("SELECT $2, $1, $2, $3, $4, $5", []any{text, int64(-7), nil, "", 9}, func(r *record) {
+		if err := readOne(c, "SELECT $2, $1, $2, $3, $4, $5", []any{text, int64(-7), nil, "", 9}, func(r *record) {
 			if got := r.text(1); got != text || r.integer(0) != -7 || r.integer(2) != -7 {
 				t.Errorf("got %q and %d", got, r.integer(0))
+			}
+			if a, b, c := r.texts(1, 3, 4); a != text || b != "" || c != "" {
+				t.Errorf("got %q, %q and %q", a, b, c)
 			}
 			if !r.null(3) || r.text(3) != "" || r.textOrNil(3) != nil || r.integer(3) != 0 || r.timeOrNil(3) != nil {
 				t.Error("NULL is something")
@@ -59,8 +63,8 @@ func TestSQLiteConn(t *testing.T) {
 	}
 }
 
-// TestSQLiteConn_Errors checks that what cannot be read is an error, and that the connection stays usable.
-func TestSQLiteConn_Errors(t *testing.T) {
+// TestRecord_SQLite_Errors checks that what cannot be read is an error, and that the connection stays usable.
+func TestRecord_SQLite_Errors(t *testing.T) {
 	c := openTestConn(t, "query_only(1)")
 	ignore := func(*record) {}
 	for name, tt := range map[string]struct {
@@ -77,33 +81,16 @@ func TestSQLiteConn_Errors(t *testing.T) {
 		"Text":    {"SELECT 1", nil, func(r *record) { r.text(0) }, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			err := c.one(tt.text, tt.args, tt.take)
+			err := readOne(c, tt.text, tt.args, tt.take)
 			if err == nil {
 				t.Fatal("it is no error")
 			}
-			if coded, ok := errors.AsType[sqliteError](err); tt.code != 0 && (!ok || coded.Code()&0xff != tt.code) {
+			if coded, ok := errors.AsType[sqlite.Error](err); tt.code != 0 && (!ok || coded.Code()&0xff != tt.code) {
 				t.Errorf("the error is %v", err)
 			}
-			if err := c.one("SELECT 1", nil, func(r *record) { r.integer(0) }); err != nil {
+			if err := readOne(c, "SELECT 1", nil, func(r *record) { r.integer(0) }); err != nil {
 				t.Errorf("afterwards: %v", err)
 			}
 		})
-	}
-	if _, err := openConn("file:"+filepath.Join(t.TempDir(), "none", "assay.db"), nil); err == nil {
-		t.Error("a file that cannot be there is opened")
-	}
-}
-
-// TestSQLiteConn_Statements checks that a connection keeps a bounded number of statements.
-func TestSQLiteConn_Statements(t *testing.T) {
-	c := openTestConn(t)
-	for i := range 3 * maxDirect {
-		text := "SELECT 1" + strings.Repeat(" ", i)
-		if err := c.one(text, nil, func(*record) {}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if n := len(c.byText); n > maxDirect {
-		t.Errorf("it keeps %d statements", n)
 	}
 }

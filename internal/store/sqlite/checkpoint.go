@@ -1,18 +1,16 @@
-package store
+package sqlite
 
 import (
-	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 )
 
-// checkpointer copies committed pages from SQLite's log (the file -wal) to the database file, on a connection of its
+// Checkpointer copies committed pages from SQLite's log (the file -wal) to the database file, on a connection of its
 // own, while the writer goes on. SQLite itself would do that within a commit, after every thousand pages, and all that
 // wait for the commit would wait for two more flushes. The end of the log is left to the writer: only where nothing is
 // committed meanwhile is all of the log copied, and only then does SQLite begin it anew.
-type checkpointer struct {
-	conn    *sqliteConn
+type Checkpointer struct {
+	conn    *Conn
 	begin   int64 // pages to be copied with which a checkpoint begins
 	wanted  chan struct{}
 	nearEnd atomic.Bool // what is left is short enough for the writer
@@ -28,41 +26,42 @@ const (
 	maxPasses = 4
 )
 
-// byCheckpointer is for connections that write: SQLite does not begin checkpoints by itself.
-const byCheckpointer = "wal_autocheckpoint(0)"
+// ByCheckpointer is for connections that write: SQLite does not begin checkpoints by itself.
+const ByCheckpointer = "wal_autocheckpoint(0)"
 
-func newCheckpointer(path string) (*checkpointer, error) {
-	c, err := openConn(sqliteURI(path), sqlitePragmas(byCheckpointer))
+// NewCheckpointer opens a connection to a database. Start has to follow.
+func NewCheckpointer(path string) (*Checkpointer, error) {
+	c, err := Open(URI(path), Pragmas(ByCheckpointer))
 	if err != nil {
 		return nil, err
 	}
-	return &checkpointer{conn: c, begin: longLog, wanted: make(chan struct{}, 1)}, nil
+	return &Checkpointer{conn: c, begin: longLog, wanted: make(chan struct{}, 1)}, nil
 }
 
-// start begins to work until the writer ends. What is left then SQLite copies when the last connection is closed.
-func (p *checkpointer) start(writer <-chan struct{}) {
+// Start begins to work until the writer ends. What is left then SQLite copies when the last connection is closed.
+func (p *Checkpointer) Start(writer <-chan struct{}) {
 	p.running.Go(func() {
 		for {
 			select {
 			case <-p.wanted:
 				p.follow()
 			case <-writer:
-				p.err = p.conn.close()
+				p.err = p.conn.Close()
 				return
 			}
 		}
 	})
 }
 
-// wait returns when the checkpointer has ended.
-func (p *checkpointer) wait() error {
+// Wait returns when it has ended.
+func (p *Checkpointer) Wait() error {
 	p.running.Wait()
 	return p.err
 }
 
 // follow copies the log until it has almost caught up with the writer. An error is not reported: the log keeps what
 // could not be copied, and where the disk fails for good the next commit says so.
-func (p *checkpointer) follow() {
+func (p *Checkpointer) follow() {
 	left, err := p.conn.uncopied()
 	if err != nil || left < p.begin {
 		return
@@ -78,8 +77,8 @@ func (p *checkpointer) follow() {
 	p.nearEnd.Store(true)
 }
 
-// committed is called by the writer after each commit, when it has replied.
-func (p *checkpointer) committed(w *sqliteConn) {
+// Committed is called by the writer after each commit, when it has replied.
+func (p *Checkpointer) Committed(w *Conn) {
 	if p.nearEnd.Swap(false) {
 		_ = w.copyLog() // see follow
 		return
@@ -93,23 +92,26 @@ func (p *checkpointer) committed(w *sqliteConn) {
 }
 
 // uncopied returns how many pages of the log are not in the database file.
-func (c *sqliteConn) uncopied() (int64, error) {
+func (c *Conn) uncopied() (int64, error) {
 	log, copied, err := c.checkpoint("PRAGMA wal_checkpoint(NOOP)")
 	return log - copied, err
 }
 
 // copyLog copies as much of the log as readers and others that copy allow, and flushes it.
-func (c *sqliteConn) copyLog() error {
+func (c *Conn) copyLog() error {
 	_, _, err := c.checkpoint("PRAGMA wal_checkpoint(PASSIVE)")
 	return err
 }
 
 // checkpoint returns how many pages the log has and how many of them are copied.
-func (c *sqliteConn) checkpoint(text string) (log, copied int64, err error) {
-	var r record
-	err = c.records(context.Background(), text, nil, &r, func() error {
-		log, copied = r.integer(1), r.integer(2)
-		return r.err
-	})
-	return log, copied, errors.Join(err, r.err)
+func (c *Conn) checkpoint(text string) (log, copied int64, err error) {
+	s, err := c.Query(text, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Reset()
+	if more, err := s.Step(); err != nil || !more {
+		return 0, 0, err
+	}
+	return s.Integer(1), s.Integer(2), nil
 }

@@ -1,35 +1,37 @@
-package store
+// Package sqlite is SQLite as the store uses it: connections without database/sql, a driver of database/sql on top of
+// them, checkpoints beside the writer, and a guard of the files.
+package sqlite
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"modernc.org/libc"
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteConn is a connection to SQLite without database/sql and its driver, whose locks, conversions and descriptions
-// of columns take longer than SQLite for a read of one row. One goroutine uses it at a time: SQLite need not lock it.
-type sqliteConn struct {
+// Conn is a connection to SQLite without database/sql and its driver, whose locks, conversions and descriptions of
+// columns take longer than SQLite for a read of one row. One goroutine uses it at a time: SQLite need not lock it.
+type Conn struct {
 	tls    *libc.TLS
 	db     uintptr
-	byText map[string]*sqliteStatement
+	byText map[string]*Statement
 }
 
-// sqliteStatement is a prepared statement of a connection. It stands at a row while it runs.
-type sqliteStatement struct {
-	*sqliteConn
+// Statement is a prepared statement of a connection. It stands at a row while it runs.
+type Statement struct {
+	conn   *Conn
 	handle uintptr
 	args   []int   // the argument of each parameter
 	texts  uintptr // memory of SQLite for the texts of parameters
 	room   int     // in texts
 }
 
-// sqliteError is an error of SQLite: of the driver or of a sqliteConn.
-type sqliteError interface {
+// Error is an error of SQLite: of this package or of the driver that modernc.org/sqlite has.
+type Error interface {
 	error
 	Code() int // an extended result code
 }
@@ -44,9 +46,9 @@ func (e *connError) Error() string { return fmt.Sprintf("%s (%d)", e.message, e.
 
 var errNoMemory = errors.New("out of memory")
 
-// openConn opens a connection; uri names the file, and pragmas are run on it.
-func openConn(uri string, pragmas []string) (*sqliteConn, error) {
-	c := &sqliteConn{tls: libc.NewTLS(), byText: make(map[string]*sqliteStatement)}
+// Open opens a connection to a database that exists; uri names the file, and pragmas are run on it.
+func Open(uri string, pragmas []string) (*Conn, error) {
+	c := &Conn{tls: libc.NewTLS(), byText: make(map[string]*Statement)}
 	name, err := libc.CString(uri)
 	if err != nil {
 		c.tls.Close()
@@ -61,18 +63,18 @@ func openConn(uri string, pragmas []string) (*sqliteConn, error) {
 		code = sqlite3.Xsqlite3_extended_result_codes(c.tls, c.db, 1)
 	}
 	if code != sqlite3.SQLITE_OK {
-		return nil, errors.Join(c.failed(code), c.close())
+		return nil, errors.Join(c.failed(code), c.Close())
 	}
 	for _, pragma := range pragmas {
-		if err := c.exec("PRAGMA " + pragma); err != nil {
-			return nil, errors.Join(err, c.close())
+		if err := c.Exec("PRAGMA " + pragma); err != nil {
+			return nil, errors.Join(err, c.Close())
 		}
 	}
 	return c, c.forget()
 }
 
 // withPointer calls f with the address of a pointer, and puts what f wrote there into p.
-func (c *sqliteConn) withPointer(f func(to uintptr) int32, p *uintptr) int32 {
+func (c *Conn) withPointer(f func(to uintptr) int32, p *uintptr) int32 {
 	at := libc.Xcalloc(c.tls, 1, libc.Tsize_t(unsafe.Sizeof(*p)))
 	if at == 0 {
 		return sqlite3.SQLITE_NOMEM
@@ -84,7 +86,7 @@ func (c *sqliteConn) withPointer(f func(to uintptr) int32, p *uintptr) int32 {
 }
 
 // failed returns the error of a result code.
-func (c *sqliteConn) failed(code int32) error {
+func (c *Conn) failed(code int32) error {
 	message := libc.GoString(sqlite3.Xsqlite3_errstr(c.tls, code))
 	if c.db != 0 {
 		if detail := libc.GoString(sqlite3.Xsqlite3_errmsg(c.tls, c.db)); detail != message {
@@ -94,8 +96,8 @@ func (c *sqliteConn) failed(code int32) error {
 	return &connError{int(code), message}
 }
 
-// close closes the connection and its statements.
-func (c *sqliteConn) close() error {
+// Close closes the connection and its statements.
+func (c *Conn) Close() error {
 	err := c.forget()
 	if code := sqlite3.Xsqlite3_close_v2(c.tls, c.db); code != sqlite3.SQLITE_OK {
 		err = errors.Join(err, c.failed(code))
@@ -108,7 +110,7 @@ func (c *sqliteConn) close() error {
 const maxDirect = 100
 
 // statement returns the prepared statement of a text, which the connection keeps.
-func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
+func (c *Conn) statement(text string) (*Statement, error) {
 	if s, ok := c.byText[text]; ok {
 		return s, nil
 	}
@@ -117,7 +119,7 @@ func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
 			return nil, err
 		}
 	}
-	s, err := c.prepare(unnamed(text))
+	s, err := c.prepare(Unnamed(text))
 	if err == nil {
 		c.byText[text] = s
 	}
@@ -125,13 +127,13 @@ func (c *sqliteConn) statement(text string) (*sqliteStatement, error) {
 }
 
 // prepare returns a statement that the caller finalizes.
-func (c *sqliteConn) prepare(text string) (*sqliteStatement, error) {
+func (c *Conn) prepare(text string) (*Statement, error) {
 	sql, err := libc.CString(text)
 	if err != nil {
 		return nil, err
 	}
 	defer libc.Xfree(c.tls, sql)
-	s := &sqliteStatement{sqliteConn: c}
+	s := &Statement{conn: c}
 	if code := c.withPointer(func(to uintptr) int32 {
 		return sqlite3.Xsqlite3_prepare_v3(c.tls, c.db, sql, -1, sqlite3.SQLITE_PREPARE_PERSISTENT, to, 0)
 	}, &s.handle); code != sqlite3.SQLITE_OK {
@@ -155,7 +157,7 @@ func (c *sqliteConn) prepare(text string) (*sqliteStatement, error) {
 func place(i int) int32 { return int32(i) } //nolint:gosec // below 32,767
 
 // forget closes all statements.
-func (c *sqliteConn) forget() (err error) {
+func (c *Conn) forget() (err error) {
 	for _, s := range c.byText {
 		err = errors.Join(err, s.finalize())
 	}
@@ -163,60 +165,54 @@ func (c *sqliteConn) forget() (err error) {
 	return err
 }
 
-func (s *sqliteStatement) finalize() error {
-	libc.Xfree(s.tls, s.texts)
-	if code := sqlite3.Xsqlite3_finalize(s.tls, s.handle); code != sqlite3.SQLITE_OK {
-		return s.failed(code)
+func (s *Statement) finalize() error {
+	libc.Xfree(s.conn.tls, s.texts)
+	if code := sqlite3.Xsqlite3_finalize(s.conn.tls, s.handle); code != sqlite3.SQLITE_OK {
+		return s.conn.failed(code)
 	}
 	return nil
 }
 
-// records runs a statement and calls each at every row.
-func (c *sqliteConn) records(_ context.Context, text string, args []any, r *record, each func() error) error {
+// Query starts a statement, which stands before its first row. The caller steps through it and resets it.
+func (c *Conn) Query(text string, args []any) (*Statement, error) {
 	s, err := c.statement(text)
+	if err == nil {
+		err = bind(s, args)
+	}
+	return s, err
+}
+
+// Exec runs a statement for its effect.
+func (c *Conn) Exec(text string) error {
+	s, err := c.Query(text, nil)
 	if err != nil {
 		return err
 	}
-	if err := bind(s, args); err != nil {
-		return err
-	}
-	r.row = s
-	defer func() {
-		r.row = nil
-		s.reset()
-	}()
+	defer s.Reset()
 	for {
-		if more, err := s.step(); err != nil || !more {
-			return err
-		}
-		if err := each(); err != nil {
+		if more, err := s.Step(); err != nil || !more {
 			return err
 		}
 	}
 }
 
-// exec runs a statement for its effect.
-func (c *sqliteConn) exec(text string) error {
-	return c.records(context.Background(), text, nil, new(record), func() error { return nil })
-}
-
-// step goes to the next row, or to the end.
-func (s *sqliteStatement) step() (more bool, err error) {
-	switch code := sqlite3.Xsqlite3_step(s.tls, s.handle); code {
+// Step goes to the next row, or to the end.
+func (s *Statement) Step() (more bool, err error) {
+	switch code := sqlite3.Xsqlite3_step(s.conn.tls, s.handle); code {
 	case sqlite3.SQLITE_ROW:
 		return true, nil
 	case sqlite3.SQLITE_DONE:
 		return false, nil
 	default:
-		return false, s.failed(code)
+		return false, s.conn.failed(code)
 	}
 }
 
-// reset ends a run of the statement. Its result is that of the last step.
-func (s *sqliteStatement) reset() { sqlite3.Xsqlite3_reset(s.tls, s.handle) }
+// Reset ends a run of the statement. Its result is that of the last step.
+func (s *Statement) Reset() { sqlite3.Xsqlite3_reset(s.conn.tls, s.handle) }
 
 // bind gives all parameters their values. Texts are copied to one place, which holds those of one run.
-func bind[T any](s *sqliteStatement, args []T) error {
+func bind[T any](s *Statement, args []T) error {
 	size := 1 // for an empty text, which needs a place, too
 	for _, a := range args {
 		if text, ok := any(a).(string); ok {
@@ -236,19 +232,19 @@ func bind[T any](s *sqliteStatement, args []T) error {
 		case string:
 			copy(libc.GoBytes(s.texts, s.room)[used:], a)
 			at := s.texts + uintptr(used)
-			code = sqlite3.Xsqlite3_bind_text(s.tls, s.handle, place(i)+1, at, int32(len(a)), 0) //nolint:gosec // reserve
+			code = sqlite3.Xsqlite3_bind_text(s.conn.tls, s.handle, place(i)+1, at, int32(len(a)), 0) //nolint:gosec // reserve
 			used += len(a)
 		case int64:
-			code = sqlite3.Xsqlite3_bind_int64(s.tls, s.handle, place(i)+1, a)
+			code = sqlite3.Xsqlite3_bind_int64(s.conn.tls, s.handle, place(i)+1, a)
 		case int:
-			code = sqlite3.Xsqlite3_bind_int64(s.tls, s.handle, place(i)+1, int64(a))
+			code = sqlite3.Xsqlite3_bind_int64(s.conn.tls, s.handle, place(i)+1, int64(a))
 		case nil:
-			code = sqlite3.Xsqlite3_bind_null(s.tls, s.handle, place(i)+1)
+			code = sqlite3.Xsqlite3_bind_null(s.conn.tls, s.handle, place(i)+1)
 		default:
 			return fmt.Errorf("parameter %d is a %T", from+1, a)
 		}
 		if code != sqlite3.SQLITE_OK {
-			return s.failed(code)
+			return s.conn.failed(code)
 		}
 	}
 	return nil
@@ -258,36 +254,64 @@ func bind[T any](s *sqliteStatement, args []T) error {
 const maxTexts = 64 << 20
 
 // reserve makes room for texts.
-func (s *sqliteStatement) reserve(size int) error {
+func (s *Statement) reserve(size int) error {
 	if size <= s.room {
 		return nil
 	}
 	if size > maxTexts {
 		return errNoMemory
 	}
-	libc.Xfree(s.tls, s.texts)
+	libc.Xfree(s.conn.tls, s.texts)
 	s.room = max(128, size+size/2)
-	if s.texts = libc.Xmalloc(s.tls, libc.Tsize_t(s.room)); s.texts == 0 { //nolint:gosec // is positive
+	if s.texts = libc.Xmalloc(s.conn.tls, libc.Tsize_t(s.room)); s.texts == 0 { //nolint:gosec // is positive
 		s.room = 0
 		return errNoMemory
 	}
 	return nil
 }
 
-// kind returns the type of a column: SQLITE_NULL, SQLITE_INTEGER, SQLITE_TEXT, …
-func (s *sqliteStatement) kind(i int) int32 {
-	return sqlite3.Xsqlite3_column_type(s.tls, s.handle, place(i))
+// Kind returns the type of a column: SQLITE_NULL, SQLITE_INTEGER, SQLITE_TEXT, …
+func (s *Statement) Kind(i int) int32 {
+	return sqlite3.Xsqlite3_column_type(s.conn.tls, s.handle, place(i))
 }
 
-func (s *sqliteStatement) integer(i int) int64 {
-	return sqlite3.Xsqlite3_column_int64(s.tls, s.handle, place(i))
+// Integer returns a number; NULL is 0.
+func (s *Statement) Integer(i int) int64 {
+	return sqlite3.Xsqlite3_column_int64(s.conn.tls, s.handle, place(i))
 }
 
-// bytes returns a text, as long as the statement stands at the row.
-func (s *sqliteStatement) bytes(i int) []byte {
-	at := sqlite3.Xsqlite3_column_text(s.tls, s.handle, place(i))
+// Bytes returns a text, as long as the statement stands at the row.
+func (s *Statement) Bytes(i int) []byte {
+	at := sqlite3.Xsqlite3_column_text(s.conn.tls, s.handle, place(i))
 	if at == 0 {
 		return nil
 	}
-	return libc.GoBytes(at, int(sqlite3.Xsqlite3_column_bytes(s.tls, s.handle, place(i))))
+	return libc.GoBytes(at, int(sqlite3.Xsqlite3_column_bytes(s.conn.tls, s.handle, place(i))))
+}
+
+// Unnamed writes parameters that come in their order, each once, as ? instead of $n. To SQLite $n is a name, which it
+// looks up in a list of all names each time it is bound.
+func Unnamed(text string) string {
+	var b strings.Builder
+	rest, n := text, 0
+	for {
+		i := strings.IndexByte(rest, '$')
+		if i < 0 {
+			b.WriteString(rest)
+			return b.String()
+		}
+		n++
+		number := strconv.Itoa(n)
+		after := rest[i+1:]
+		if !strings.HasPrefix(after, number) {
+			return text
+		}
+		after = after[len(number):]
+		if after != "" && '0' <= after[0] && after[0] <= '9' {
+			return text
+		}
+		b.WriteString(rest[:i])
+		b.WriteByte('?')
+		rest = after
+	}
 }

@@ -1,4 +1,4 @@
-package store
+package sqlite
 
 import (
 	"context"
@@ -11,16 +11,16 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// sqliteDriver lets database/sql use a sqliteConn, for the writer: most of what it runs is scanned by database/sql, and
-// what runs with every request goes to the connection below.
-type sqliteDriver struct {
-	uri     string
-	pragmas []string
+// Connector lets database/sql use a Conn: most of what a store runs is scanned by database/sql, and what runs with
+// every request goes to the connection below.
+type Connector struct {
+	URI     string
+	Pragmas []string
 }
 
 // Connect implements driver.Connector.
-func (d sqliteDriver) Connect(context.Context) (driver.Conn, error) {
-	c, err := openConn(d.uri, d.pragmas)
+func (d Connector) Connect(context.Context) (driver.Conn, error) {
+	c, err := Open(d.URI, d.Pragmas)
 	if err != nil {
 		return nil, err
 	}
@@ -28,23 +28,23 @@ func (d sqliteDriver) Connect(context.Context) (driver.Conn, error) {
 }
 
 // Driver implements driver.Connector.
-func (d sqliteDriver) Driver() driver.Driver { return d }
+func (d Connector) Driver() driver.Driver { return d }
 
 var errNotSupported = errors.New("not supported by this connection")
 
 // Open implements driver.Driver.
-func (d sqliteDriver) Open(string) (driver.Conn, error) { return nil, errNotSupported }
+func (d Connector) Open(string) (driver.Conn, error) { return nil, errNotSupported }
 
-// direct returns the connection below one of database/sql.
-func direct(c *sql.Conn) (below *sqliteConn, err error) {
+// Below returns the connection below one of database/sql.
+func Below(c *sql.Conn) (below *Conn, err error) {
 	err = c.Raw(func(c any) error {
-		below = c.(driverConn).sqliteConn
+		below = c.(driverConn).Conn
 		return nil
 	})
 	return below, err
 }
 
-type driverConn struct{ *sqliteConn }
+type driverConn struct{ *Conn }
 
 // Prepare implements driver.Conn.
 func (c driverConn) Prepare(text string) (driver.Stmt, error) {
@@ -56,12 +56,12 @@ func (c driverConn) Prepare(text string) (driver.Stmt, error) {
 }
 
 // Close implements driver.Conn.
-func (c driverConn) Close() error { return c.close() }
+func (c driverConn) Close() error { return c.Conn.Close() }
 
 // Begin implements driver.Conn. The writer begins and ends its transactions by statements.
 func (c driverConn) Begin() (driver.Tx, error) { return nil, errNotSupported }
 
-type driverStmt struct{ *sqliteStatement }
+type driverStmt struct{ *Statement }
 
 // Close implements driver.Stmt.
 func (s driverStmt) Close() error { return s.finalize() }
@@ -71,48 +71,48 @@ func (s driverStmt) NumInput() int { return len(s.args) }
 
 // Exec implements driver.Stmt.
 func (s driverStmt) Exec(args []driver.Value) (driver.Result, error) {
-	if err := bind(s.sqliteStatement, args); err != nil {
+	if err := bind(s.Statement, args); err != nil {
 		return nil, err
 	}
-	defer s.reset()
+	defer s.Reset()
 	for {
-		if more, err := s.step(); err != nil || !more {
-			return driver.RowsAffected(sqlite3.Xsqlite3_changes64(s.tls, s.db)), err
+		if more, err := s.Step(); err != nil || !more {
+			return driver.RowsAffected(sqlite3.Xsqlite3_changes64(s.conn.tls, s.conn.db)), err
 		}
 	}
 }
 
 // Query implements driver.Stmt.
 func (s driverStmt) Query(args []driver.Value) (driver.Rows, error) {
-	if err := bind(s.sqliteStatement, args); err != nil {
+	if err := bind(s.Statement, args); err != nil {
 		return nil, err
 	}
-	return &driverRows{statement: s.sqliteStatement}, nil
+	return &driverRows{statement: s.Statement}, nil
 }
 
 // driverRows stand before their first row.
-type driverRows struct{ statement *sqliteStatement }
+type driverRows struct{ statement *Statement }
 
 // Columns implements driver.Rows.
 func (r *driverRows) Columns() []string {
 	s := r.statement
-	names := make([]string, sqlite3.Xsqlite3_column_count(s.tls, s.handle))
+	names := make([]string, sqlite3.Xsqlite3_column_count(s.conn.tls, s.handle))
 	for i := range names {
-		names[i] = libc.GoString(sqlite3.Xsqlite3_column_name(s.tls, s.handle, place(i)))
+		names[i] = libc.GoString(sqlite3.Xsqlite3_column_name(s.conn.tls, s.handle, place(i)))
 	}
 	return names
 }
 
 // Close implements driver.Rows.
 func (r *driverRows) Close() error {
-	r.statement.reset()
+	r.statement.Reset()
 	return nil
 }
 
 // Next implements driver.Rows.
 func (r *driverRows) Next(to []driver.Value) error {
 	s := r.statement
-	more, err := s.step()
+	more, err := s.Step()
 	if err != nil {
 		return err
 	}
@@ -120,15 +120,15 @@ func (r *driverRows) Next(to []driver.Value) error {
 		return io.EOF
 	}
 	for i := range to {
-		switch s.kind(i) {
+		switch s.Kind(i) {
 		case sqlite3.SQLITE_NULL:
 			to[i] = nil
 		case sqlite3.SQLITE_INTEGER:
-			to[i] = s.integer(i)
+			to[i] = s.Integer(i)
 		case sqlite3.SQLITE_FLOAT:
-			to[i] = sqlite3.Xsqlite3_column_double(s.tls, s.handle, place(i))
+			to[i] = sqlite3.Xsqlite3_column_double(s.conn.tls, s.handle, place(i))
 		default:
-			to[i] = string(s.bytes(i))
+			to[i] = string(s.Bytes(i))
 		}
 	}
 	return nil

@@ -1,28 +1,28 @@
-package store
+package admission
 
 import (
 	"context"
 	"time"
 )
 
-// comers counts requests that were admitted and are on their way to their transaction. One that takes its time, because
-// its body comes slowly, say, is not counted for longer than two windows: it must not keep others out.
-type comers struct {
+// arrivals counts requests that were admitted and are on their way to their transaction. One that takes its time,
+// because its body comes slowly, say, is not counted for longer than two windows: it must not keep others out.
+type arrivals struct {
 	began   time.Time // the clock of the machine may step: windows are counted from here
 	window  int64     // the number of the current one
 	current [2]int    // who came in it, and in the one before
 }
 
-// comer is an admitted request.
-type comer struct {
+// arrival is an admitted request.
+type arrival struct {
 	window  int64
 	counted bool
 }
 
-type comerKey struct{}
+type arrivalKey struct{}
 
 // count brings the windows up to date and returns who is on the way.
-func (c *comers) count(length time.Duration) int {
+func (c *arrivals) count(length time.Duration) int {
 	if c.began.IsZero() {
 		c.began = time.Now()
 	}
@@ -36,13 +36,13 @@ func (c *comers) count(length time.Duration) int {
 	return c.current[0] + c.current[1]
 }
 
-func (c *comers) add(r *comer) {
+func (c *arrivals) add(r *arrival) {
 	r.window, r.counted = c.window, true
 	c.current[0]++
 }
 
 // remove takes a request out of the count, and tells whether it was admitted a moment ago and has not been here before.
-func (c *comers) remove(r *comer) bool {
+func (c *arrivals) remove(r *arrival) bool {
 	age := c.window - r.window
 	if !r.counted || age < 0 || age > 1 {
 		return false
@@ -53,28 +53,24 @@ func (c *comers) remove(r *comer) bool {
 }
 
 // leave is remove for the request of a context.
-func (c *comers) leave(ctx context.Context) bool {
-	r, ok := ctx.Value(comerKey{}).(*comer)
+func (c *arrivals) leave(ctx context.Context) bool {
+	r, ok := ctx.Value(arrivalKey{}).(*arrival)
 	return ok && c.remove(r)
 }
 
 // Admit decides at its arrival whether a request that writes is served: under overload what is refused has to cost
 // little and to be told at once, and what is let in should not be refused later. The transaction of the request takes
 // the context; done is called at the end of the request.
-func (s *Store) Admit(ctx context.Context) (admitted context.Context, done func(), ok bool) {
-	return s.gate.admit(ctx)
-}
-
-func (g *gate) admit(ctx context.Context) (admitted context.Context, done func(), ok bool) {
+func (g *Gate) Admit(ctx context.Context) (admitted context.Context, done func(), ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.running+g.waiting.Len()+g.coming.count(g.wait) >= g.limit+g.room() {
 		g.refused++
 		return ctx, nil, false
 	}
-	r := new(comer)
+	r := new(arrival)
 	g.coming.add(r)
-	return context.WithValue(ctx, comerKey{}, r), func() {
+	return context.WithValue(ctx, arrivalKey{}, r), func() {
 		g.mu.Lock()
 		defer g.mu.Unlock()
 		g.coming.count(g.wait)

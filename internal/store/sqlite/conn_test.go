@@ -1,0 +1,42 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestConn_Statements checks that a connection keeps a bounded number of statements.
+func TestConn_Statements(t *testing.T) {
+	c := open(t, newFile(t))
+	for i := range 3 * maxDirect {
+		exec(t, c, "SELECT 1"+strings.Repeat(" ", i))
+	}
+	if n := len(c.byText); n > maxDirect {
+		t.Errorf("it keeps %d statements", n)
+	}
+	if err := c.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOpen_Missing(t *testing.T) {
+	if _, err := Open(URI(filepath.Join(t.TempDir(), "none", "assay.db")), nil); err == nil {
+		t.Error("a file that cannot be there is opened")
+	}
+}
+
+// TestUnnamed checks that only parameters in their order lose their names.
+func TestUnnamed(t *testing.T) {
+	for text, want := range map[string]string{
+		"SELECT 1":            "SELECT 1",
+		"SELECT $1, $2":       "SELECT ?, ?",
+		"SELECT $2, $1":       "SELECT $2, $1",
+		"SELECT $1, $1":       "SELECT $1, $1",
+		"SELECT $1, $2 + $10": "SELECT $1, $2 + $10",
+	} {
+		if got := Unnamed(text); got != want {
+			t.Errorf("%s: got %s, want %s", text, got, want)
+		}
+	}
+}
