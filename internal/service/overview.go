@@ -14,7 +14,7 @@ import (
 // What the overview looks at; all of it costs the same however much business an account does.
 const (
 	overviewOrders = 8
-	OverviewMost   = 1000 // counts end here
+	OverviewMost   = 500 // counts end here: to count further takes longer than all the rest
 )
 
 // Overview is how an account is doing in an environment.

@@ -25,6 +25,7 @@ type overviewView struct {
 	Start       bool // nothing has happened yet: the first steps are shown
 	NewHere     bool // the member is new in an account that is not
 	Low         bool // the Live balance is below what the owners have set
+	Most        int  // counts end there
 }
 
 // overviewLimits is how many limits the overview shows.
@@ -36,7 +37,7 @@ func (p *Portal) showOverview(w http.ResponseWriter, r *http.Request, who *visit
 		return err
 	}
 	v := overviewView{
-		place: p.place(r, who, env, ""), Overview: o,
+		place: p.place(r, who, env, ""), Overview: o, Most: service.OverviewMost,
 		SuccessDay: successRate(o.Webhooks.Day), SuccessWeek: successRate(o.Webhooks.Week),
 	}
 	keys, err := p.Service.Keys(r.Context(), actorIn(who, env), who.User.AccountID)
