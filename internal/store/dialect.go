@@ -49,8 +49,10 @@ func uniqueViolation(err error) bool {
 		return e.Code == "23505"
 	}
 	if e, ok := errors.AsType[sqlite.Error](err); ok {
-		return e.Code() == sqlite3.SQLITE_CONSTRAINT_UNIQUE || e.Code() == sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY ||
-			RowIDTaken(err)
+		switch e.Code() {
+		case sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID:
+			return true
+		}
 	}
 	return false
 }

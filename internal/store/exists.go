@@ -10,6 +10,8 @@ import (
 	"regexp"
 
 	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
 // ErrNoVersion is returned for a database that has tables of this program, or such as are called like them, and no
@@ -125,5 +127,5 @@ func readOnlyDSN(path string, immutable bool) string {
 	if immutable {
 		q.Set("immutable", "1")
 	}
-	return (&url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: q.Encode()}).String()
+	return sqlite.URI(path) + "?" + q.Encode()
 }

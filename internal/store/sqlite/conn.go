@@ -188,6 +188,11 @@ func (c *Conn) Exec(text string) error {
 	if err != nil {
 		return err
 	}
+	return s.run()
+}
+
+// run steps to the end.
+func (s *Statement) run() error {
 	defer s.Reset()
 	for {
 		if more, err := s.Step(); err != nil || !more {

@@ -74,12 +74,8 @@ func (s driverStmt) Exec(args []driver.Value) (driver.Result, error) {
 	if err := bind(s.Statement, args); err != nil {
 		return nil, err
 	}
-	defer s.Reset()
-	for {
-		if more, err := s.Step(); err != nil || !more {
-			return driver.RowsAffected(sqlite3.Xsqlite3_changes64(s.conn.tls, s.conn.db)), err
-		}
-	}
+	err := s.run()
+	return driver.RowsAffected(sqlite3.Xsqlite3_changes64(s.conn.tls, s.conn.db)), err
 }
 
 // Query implements driver.Stmt.

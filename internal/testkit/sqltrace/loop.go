@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/assayhq/assay/internal/store/sqlite"
 )
 
-// durable are the settings of the program's writing connection, with the checkpoints that SQLite makes by itself.
-const durable = "?_pragma=busy_timeout(10000)&_pragma=journal_mode(WAL)&_pragma=synchronous(FULL)" +
-	"&_pragma=foreign_keys(1)&_pragma=cache_size(-16000)&_pragma=temp_store(MEMORY)"
+// cache is that of the program's writing connection.
+const cache = "cache_size(-16000)"
 
 // Loop runs a replay on one connection to a SQLite database, with prepared statements and nothing else.
 type Loop struct {
@@ -26,10 +27,11 @@ type Loop struct {
 // firstTurn is far from the numbers of the recording.
 const firstTurn = 100_000
 
-// NewLoop opens the database.
+// NewLoop opens the database with the settings of the program's writing connection, but with the checkpoints that
+// SQLite makes by itself.
 func NewLoop(ctx context.Context, path string, r *Replay) (_ *Loop, err error) {
 	l := &Loop{replay: r, turn: firstTurn}
-	if l.db, err = sql.Open("sqlite", path+durable); err != nil {
+	if l.db, err = sql.Open("sqlite", sqlite.DSN(path, cache)); err != nil {
 		return nil, err
 	}
 	defer func() {
